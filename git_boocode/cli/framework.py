@@ -1,0 +1,135 @@
+"""click, taught to speak as git does: usage lines, exit codes, lazily loaded commands."""
+
+from __future__ import annotations
+
+import sys
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import click
+
+from git_boocode.repo.errors import EXIT_USAGE
+
+SETTINGS: dict[str, Any] = {"help_option_names": ["--help"], "max_content_width": 100}
+
+AFTER_DASHES = "git_boocode.after_dashes"
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Answer with one JSON object on standard output."
+)
+
+
+class GitHelpFormatter(click.HelpFormatter):
+    """Writes usage lines in git's spelling."""
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        """Write `usage: git boocode COMMAND …`."""
+        super().write_usage(prog, args, prefix or "usage: ")
+
+
+class GitContext(click.Context):
+    """A context whose help is formatted as git's."""
+
+    formatter_class = GitHelpFormatter
+
+
+def _short_help(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Answer `-h` as every git command does: help on standard output and exit code 129."""
+    if wanted:
+        click.echo(context.get_help(), color=context.color)
+        context.exit(EXIT_USAGE)
+
+
+def _help_options(params: list[click.Parameter]) -> list[click.Parameter]:
+    short = click.Option(
+        ["-h"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        hidden=True,
+        callback=_short_help,
+    )
+    return [*params, short]
+
+
+class Command(click.Command):
+    """A command with `-h` and usage lines as git's."""
+
+    context_class = GitContext
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's own signature
+        kwargs["params"] = _help_options(list(kwargs.get("params") or []))
+        kwargs.setdefault("options_metavar", "[<options>]")
+        kwargs["context_settings"] = {**SETTINGS, **(kwargs.get("context_settings") or {})}
+        super().__init__(*args, **kwargs)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, and note how many arguments stood behind `--`, which click forgets."""
+        if "--" in args:
+            ctx.meta[AFTER_DASHES] = len(args) - args.index("--") - 1
+        return super().parse_args(ctx, args)
+
+
+class Entry(NamedTuple):
+    """A command as data: where it lives and what the list of commands says of it."""
+
+    module: str
+    attribute: str
+    summary: str
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module only when that command is called.
+
+    Args:
+        entries: the commands by name, in the order in which they are listed.
+    """
+
+    context_class = GitContext
+
+    def __init__(self, *args: Any, entries: dict[str, Entry], **kwargs: Any) -> None:  # noqa: ANN401
+        kwargs["params"] = _help_options(list(kwargs.get("params") or []))
+        kwargs.setdefault("options_metavar", "[<options>]")
+        super().__init__(*args, context_settings=SETTINGS, **kwargs)
+        self.entries = entries
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in their own order."""
+        return list(self.entries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        entry = self.entries.get(cmd_name)
+        if entry is None:
+            return None
+        command: click.Command = getattr(import_module(entry.module), entry.attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the arguments name, or say which comes nearest."""
+        name = args[0]
+        if name not in self.entries and not name.startswith("-"):
+            near = get_close_matches(name, self.entries, n=1)
+            error = click.UsageError(f"'{name}' is not a git boocode command", ctx)
+            error.hints = tuple(f"the most similar command is: {found}" for found in near)  # type: ignore[attr-defined]
+            raise error
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in self.entries.items()])
+
+
+def wants_json(argv: list[str]) -> bool:
+    """Whether the arguments ask for JSON, known even when they cannot be parsed."""
+    options = argv[: argv.index("--")] if "--" in argv else argv
+    return "--json" in options
+
+
+def stdin_bytes() -> bytes:
+    """All of standard input."""
+    return sys.stdin.buffer.read()

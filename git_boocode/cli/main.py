@@ -1,0 +1,130 @@
+"""`git boocode`: the list of commands, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from git_boocode import __version__
+from git_boocode.cli.framework import Entry, LazyGroup, wants_json
+from git_boocode.cli.output import report
+from git_boocode.repo.errors import BoocodeError, FatalError, UsageError
+
+COMMANDS = {
+    "apply-edit": Entry(
+        "git_boocode.cli.apply_edit", "apply_edit", "Apply a model's edit although it has drifted."
+    ),
+    "locate": Entry(
+        "git_boocode.cli.locate", "locate", "Find where drifted text stands in a file."
+    ),
+    "checkpoint": Entry(
+        "git_boocode.cli.checkpoint", "checkpoint", "Record the worktree and the staging area."
+    ),
+    "log": Entry("git_boocode.cli.log", "log", "List the checkpoints, newest first."),
+    "show": Entry("git_boocode.cli.show", "show", "Show a checkpoint and what it changes."),
+    "diff": Entry("git_boocode.cli.diff", "diff", "Compare a checkpoint with the worktree."),
+    "restore": Entry(
+        "git_boocode.cli.restore", "restore", "Take files, staging and conversation back."
+    ),
+    "undo": Entry("git_boocode.cli.undo", "undo", "Undo the latest restore."),
+    "demo": Entry("git_boocode.cli.demo", "demo", "Show the main job in a scratch repository."),
+}
+
+
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo(f"git-boocode version {__version__}")
+        context.exit(0)
+
+
+@click.group(cls=LazyGroup, entries=COMMANDS, subcommand_metavar="<command> [<args>]")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the version.",
+)
+def boocode() -> None:
+    """Apply a model's drifted edits, and checkpoint the worktree, in plain git."""
+
+
+def run(argv: list[str]) -> int:
+    """Run one command and return its exit code.
+
+    Args:
+        argv: the arguments after `git boocode`.
+    """
+    as_json = wants_json(argv)
+    try:
+        code = _dispatch(argv)
+        sys.stdout.flush()
+    except BoocodeError as error:
+        return report(error, as_json=as_json)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        return _reader_is_gone()
+    except OSError as error:
+        return report(_from_os(error), as_json=as_json)
+    except Exception as error:  # noqa: BLE001 - the one net under everything: no user sees a traceback
+        return report(_unexpected(error), as_json=as_json)
+    return code
+
+
+def _dispatch(argv: list[str]) -> int:
+    try:
+        result = boocode.main(argv, prog_name="git boocode", standalone_mode=False)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.exceptions.Abort:
+        raise KeyboardInterrupt from None
+    except click.UsageError as error:
+        raise _usage_error(error) from None
+    except click.ClickException as error:
+        raise FatalError(error.format_message(), code="fatal") from None
+    return result if isinstance(result, int) else 0
+
+
+def _usage_error(error: click.UsageError) -> UsageError:
+    message = error.format_message().strip()
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return UsageError(f"no command given\n{message}")
+    if isinstance(error, click.NoSuchOption):
+        message = f"unknown option '{error.option_name}'"
+    usage = error.ctx.get_usage() if error.ctx else "usage: git boocode <command> [<args>]"
+    hints = tuple(getattr(error, "hints", ()))
+    near = getattr(error, "possibilities", None) or ()
+    hints += tuple(f"the most similar option is: {name}" for name in tuple(near)[:1])
+    sentence = message[:1].lower() + message[1:].removesuffix(".")
+    return UsageError(f"{sentence}\n{usage}", hints=hints)
+
+
+def _from_os(error: OSError) -> FatalError:
+    where = f" '{os.fsdecode(error.filename)}'" if error.filename is not None else ""
+    reason = (error.strerror or str(error)).lower()
+    return FatalError(f"cannot use{where}: {reason}" if where else reason, code="io")
+
+
+def _unexpected(error: Exception) -> FatalError:
+    if os.environ.get("GIT_BOOCODE_DEBUG"):
+        import traceback
+
+        traceback.print_exc()
+    return FatalError(
+        f"unexpected {type(error).__name__}: {error}",
+        code="bug",
+        hints=(
+            f"this is a bug in git-boocode {__version__}; please report the command and the error",
+            "GIT_BOOCODE_DEBUG=1 shows where it happened",
+        ),
+    )
+
+
+def _reader_is_gone() -> int:
+    # What is still buffered has nowhere to go; 141 is what a shell shows for SIGPIPE.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 141

@@ -1,0 +1,156 @@
+"""What a command prints: one JSON object, or text as git writes it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO
+
+from git_boocode.repo.config import Config
+from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.git import Git, clean_environment
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_ESCAPES = {"\a": "\\a", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f"}
+_ESCAPES |= {"\r": "\\r", '"': '\\"', "\\": "\\\\"}
+_COLOURS = {"yellow": "33", "green": "32", "red": "31", "bold": "1", "cyan": "36"}
+
+
+def encode_json(payload: Mapping[str, object]) -> bytes:
+    r"""One JSON object as UTF-8; bytes of a path that are not UTF-8 appear as `\udcXX`."""
+    text = json.dumps(payload, ensure_ascii=False)
+    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode() + b"\n"
+
+
+def print_json(payload: Mapping[str, object]) -> None:
+    """Write the one JSON object of a command to standard output."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(encode_json(payload))
+    sys.stdout.buffer.flush()
+
+
+def print_text(text: str, *, to_stderr: bool = False) -> None:
+    """Write a line of text as UTF-8, whatever the locale; undecodable bytes pass unchanged."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    stream.flush()
+    stream.buffer.write(encode_text(text) + b"\n")
+    stream.buffer.flush()
+
+
+def encode_text(text: str) -> bytes:
+    """Text as UTF-8; bytes that were not UTF-8 pass unchanged, a stray surrogate becomes `?`."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")
+
+
+def printable(text: str) -> str:
+    """Text from elsewhere on one line, without a character that could steer a terminal."""
+    return _CONTROL.sub("?", text.replace("\n", " "))
+
+
+def quote_path(path: str) -> str:
+    """A path as git shows it: in C quotes if it holds control characters, quotes or no UTF-8."""
+    quoted = "".join(map(_quote_character, path))
+    return path if quoted == path else f'"{quoted}"'
+
+
+def _quote_character(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character < " " or character == "\x7f":
+        return f"\\{ord(character):03o}"
+    if "\ud800" <= character <= "\udfff":
+        return "".join(f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape"))
+    return printable(character)
+
+
+def report(error: BoocodeError, *, as_json: bool) -> int:
+    """Show an error where the caller looks for it, and return its exit code."""
+    if as_json:
+        print_json(error.as_json())
+        return error.exit_code
+    severity = "fatal" if error.exit_code == BoocodeError.exit_code else "error"
+    severity = "error" if isinstance(error, RefusedError) else severity
+    first, *more = _CONTROL.sub("?", error.message.replace("\r", "")).split("\n")
+    for line in (f"{severity}: {first}", *more):
+        print_text(line, to_stderr=True)
+    print_hints(error.hints)
+    return error.exit_code
+
+
+def warn(message: str, hints: tuple[str, ...] = ()) -> None:
+    """Print a warning to standard error, as git does."""
+    print_text(f"warning: {printable(message)}", to_stderr=True)
+    print_hints(hints)
+
+
+def print_hints(hints: tuple[str, ...]) -> None:
+    """Print `hint: ` lines to standard error, unless `advice.boocode` is false."""
+    if not hints or not _advice_wanted():
+        return
+    for hint in hints:
+        for line in hint.split("\n"):
+            print_text(f"hint: {_CONTROL.sub('?', line)}".rstrip(), to_stderr=True)
+
+
+def _advice_wanted() -> bool:
+    # The repository may be what failed, so this asks git afresh, with the caller's environment.
+    git = Git(".", clean_environment(os.environ))
+    try:
+        answer = git.attempt("config", "--type=bool", "--get", "advice.boocode")
+    except BoocodeError:
+        return True
+    return answer.stdout.strip() != b"false"
+
+
+def colour_wanted(config: Config) -> bool:
+    """Whether standard output takes colour, by `color.ui` and by what it is."""
+    setting = config.setting("color.ui")
+    word = "auto" if setting is None or setting.value is None else setting.value.lower()
+    if word in ("always", "never", "false", "no", "off", "0"):
+        return word == "always"
+    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+class Style:
+    """Paints text, or leaves it as it is where colour is not wanted."""
+
+    def __init__(self, *, enabled: bool) -> None:
+        self.enabled = enabled
+
+    def __call__(self, text: str, colour: str) -> str:
+        """Text in one of git's colours."""
+        return f"\033[{_COLOURS[colour]}m{text}\033[m" if self.enabled else text
+
+
+@contextmanager
+def paged(git: Git) -> Iterator[IO[bytes]]:
+    """A stream for long output: git's pager on a terminal, else standard output itself.
+
+    Args:
+        git: the user's git, which knows the pager's name.
+    """
+    sys.stdout.flush()
+    pager = git.line("var", "GIT_PAGER") if sys.stdout.isatty() else "cat"
+    if pager in ("", "cat"):
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    environ = {"LESS": "FRX", "LV": "-c", **os.environ}
+    # The pager is the user's own command line, which git too hands to the shell.
+    with subprocess.Popen(["sh", "-c", pager], stdin=subprocess.PIPE, env=environ) as process:
+        assert process.stdin is not None
+        try:
+            yield process.stdin
+            process.stdin.close()
+        except BrokenPipeError:
+            # The reader has seen enough and left the pager.
+            return

@@ -1,0 +1,1 @@
+"""Model output held beside the worktree until it is accepted."""

@@ -1,0 +1,102 @@
+"""Git configuration, read once, with the place that each value came from."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from git_boocode.repo.errors import FatalError
+from git_boocode.repo.git import Git, nul_records
+
+_TRUE = frozenset(("true", "yes", "on", "1"))
+_FALSE = frozenset(("false", "no", "off", "0", ""))
+_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+class Setting(NamedTuple):
+    """One configured value.
+
+    Attributes:
+        value: the text, or None for a bare key, which git reads as true.
+        scope: `system`, `global`, `local`, `worktree` or `command`.
+        origin: `file:PATH`, `command line:` and so on, as git reports it.
+    """
+
+    value: str | None
+    scope: str
+    origin: str
+
+    @property
+    def is_users_own(self) -> bool:
+        """Whether it was set outside the repository, where no clone can have brought it along."""
+        return self.scope in ("system", "global", "command")
+
+
+class Config:
+    """Every setting that holds for a repository; of repeated keys, the last."""
+
+    def __init__(self, settings: dict[str, Setting]) -> None:
+        self._settings = settings
+
+    @classmethod
+    def read(cls, git: Git) -> Config:
+        """Read all configuration in one call of git."""
+        records = nul_records(git.run("config", "--list", "-z", "--show-scope", "--show-origin"))
+        settings = {}
+        for scope, origin, entry in zip(records[::3], records[1::3], records[2::3], strict=True):
+            key, newline, value = entry.partition("\n")
+            settings[key] = Setting(value if newline else None, scope, origin)
+        return cls(settings)
+
+    def setting(self, key: str) -> Setting | None:
+        """The setting of a key as `section.name`, section and name in any case, or None."""
+        section, _, name = key.rpartition(".")
+        return self._settings.get(f"{section.lower()}.{name.lower()}")
+
+    def text(self, key: str, default: str | None = None) -> str | None:
+        """A value as text."""
+        found = self.setting(key)
+        return default if found is None else (found.value or "")
+
+    def boolean(self, key: str, *, default: bool) -> bool:
+        """A value as git reads booleans.
+
+        Raises:
+            FatalError: the value is no boolean.
+        """
+        found = self.setting(key)
+        if found is None:
+            return default
+        word = "true" if found.value is None else found.value.lower()
+        if word in _TRUE or word in _FALSE:
+            return word in _TRUE
+        raise _bad_value(key, found, "a boolean such as 'true' or 'false'")
+
+    def integer(self, key: str, *, default: int) -> int:
+        """A value as git reads integers, with the suffixes k, m and g.
+
+        Raises:
+            FatalError: the value is no integer.
+        """
+        found = self.setting(key)
+        if found is None:
+            return default
+        word = (found.value or "").strip().lower()
+        unit = _UNITS.get(word[-1:], 1)
+        try:
+            return int(word[:-1] if unit > 1 else word) * unit
+        except ValueError:
+            raise _bad_value(key, found, "a whole number such as '60' or '50m'") from None
+
+    def path(self, key: str) -> str | None:
+        """A value as git reads paths: a leading `~/` is the home directory."""
+        value = self.text(key)
+        return os.path.expanduser(value) if value else None
+
+
+def _bad_value(key: str, found: Setting, wanted: str) -> FatalError:
+    return FatalError(
+        f"bad value '{found.value}' for '{key}' in {found.origin.removeprefix('file:')}",
+        code="bad_config",
+        hints=(f"set it to {wanted}: git config {key} VALUE",),
+    )

@@ -1,0 +1,64 @@
+"""The errors that reach a user: what failed, how bad it is, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+EXIT_REFUSED = 1
+EXIT_FATAL = 128
+EXIT_USAGE = 129
+
+
+class BoocodeError(Exception):
+    """An error that a user is meant to read.
+
+    Args:
+        message: what failed and where; lowercase, no full stop.
+        code: the stable word that `--json` reports.
+        hints: what to do next, a sentence each, printed as `hint: ` lines.
+        details: further keys of the JSON answer, beside `ok` and `error`.
+    """
+
+    exit_code = EXIT_FATAL
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str,
+        hints: tuple[str, ...] = (),
+        details: Mapping[str, object] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.hints = hints
+        self.details = dict(details or {})
+
+    def as_json(self) -> dict[str, object]:
+        """The JSON answer that reports this error."""
+        error: dict[str, object] = {"code": self.code, "message": self.message}
+        if self.hints:
+            error["hint"] = "\n".join(self.hints)
+        return {"ok": False, **self.details, "error": error}
+
+
+class RefusedError(BoocodeError):
+    """A negative answer: nothing was changed, and nothing is broken (exit 1)."""
+
+    exit_code = EXIT_REFUSED
+
+
+class FatalError(BoocodeError):
+    """The command could not do its work (exit 128)."""
+
+    exit_code = EXIT_FATAL
+
+
+class UsageError(BoocodeError):
+    """The command line makes no sense (exit 129)."""
+
+    exit_code = EXIT_USAGE
+
+    def __init__(self, message: str, *, hints: tuple[str, ...] = ()) -> None:
+        super().__init__(message, code="usage", hints=hints)

@@ -1,0 +1,162 @@
+"""Run the git program, with nothing inherited that could surprise it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from git_boocode.repo.errors import FatalError
+
+# Our own work never fires a user's hooks (`post-index-change` and `reference-transaction` fire for
+# private indexes too), keeps no reflogs, recurses into nothing, and is on disk when we say so.
+OVERRIDES = (
+    "core.hooksPath=/dev/null",
+    "core.logAllRefUpdates=false",
+    "core.fsync=all",
+    "core.splitIndex=false",
+    "core.trustctime=true",
+    "core.checkStat=default",
+    "core.safecrlf=false",
+    "submodule.recurse=false",
+    "advice.addEmbeddedRepo=false",
+    "gc.auto=0",
+)
+
+# What hooks, aliases and `git -c …` callers export for one command of their own.
+_CALLERS_OWN = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_PREFIX",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_AUTHOR_DATE",
+    "GIT_COMMITTER_DATE",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_DIFF_OPTS",
+)
+
+
+class GitError(FatalError):
+    """A git command failed.
+
+    Attributes:
+        status: its exit status; negative, the number of the signal that ended it.
+        stderr: what it said.
+    """
+
+    def __init__(self, arguments: tuple[str, ...], status: int, stderr: str) -> None:
+        said = stderr.strip().removeprefix("fatal: ").removeprefix("error: ")
+        ended = f"was ended by signal {-status}" if status < 0 else f"failed with status {status}"
+        super().__init__(f"git {arguments[0]} {ended}: {said or 'it gave no reason'}", code="git")
+        self.status = status
+        self.stderr = stderr
+
+
+class Completed(NamedTuple):
+    """What a finished git command left: exit status and raw output."""
+
+    status: int
+    stdout: bytes
+    stderr: bytes
+
+
+def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """A copy of an environment without what a caller of ours meant for its own git command.
+
+    Messages come untranslated, while the character set stays the user's: clean and smudge
+    drivers run with it.
+    """
+    kept = {key: value for key, value in environ.items() if key not in _CALLERS_OWN}
+    if everything := kept.pop("LC_ALL", None):
+        kept["LANG"] = kept["LC_CTYPE"] = everything
+    kept["LC_MESSAGES"] = kept["LANGUAGE"] = "C"
+    kept["GIT_OPTIONAL_LOCKS"] = "0"
+    kept["GIT_TERMINAL_PROMPT"] = "0"
+    kept["GIT_NO_REPLACE_OBJECTS"] = "1"
+    return kept
+
+
+class Git:
+    """The git program bound to a directory, an environment and configuration overrides.
+
+    Args:
+        cwd: the directory in which it runs.
+        env: its whole environment.
+        overrides: `key=value` settings for `-c`.
+    """
+
+    def __init__(self, cwd: str, env: Mapping[str, str], overrides: Iterable[str] = ()) -> None:
+        self.cwd = cwd
+        self.env = dict(env)
+        self.overrides = tuple(overrides)
+
+    def bind(self, *, cwd: str | None = None, **env: str) -> Git:
+        """The same git with other environment variables or another directory."""
+        return Git(cwd or self.cwd, {**self.env, **env}, self.overrides)
+
+    def command(self, *arguments: str) -> list[str]:
+        """The whole argument vector of a call."""
+        options = [part for setting in self.overrides for part in ("-c", setting)]
+        return ["git", *options, *arguments]
+
+    def attempt(self, *arguments: str, stdin: bytes = b"") -> Completed:
+        """Run git and report how it went; a failure is for the caller to judge.
+
+        Raises:
+            FatalError: there is no git to run, or no directory to run it in.
+        """
+        try:
+            done = subprocess.run(
+                self.command(*arguments),
+                cwd=self.cwd,
+                env=self.env,
+                input=stdin,
+                capture_output=True,
+                check=False,
+            )
+        except FileNotFoundError as error:
+            raise _cannot_start(self.cwd) from error
+        return Completed(done.returncode, done.stdout, done.stderr)
+
+    def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        """Run git and return its raw output.
+
+        Raises:
+            GitError: it exited with another status than 0.
+        """
+        done = self.attempt(*arguments, stdin=stdin)
+        if done.status:
+            raise GitError(arguments, done.status, os.fsdecode(done.stderr))
+        return done.stdout
+
+    def line(self, *arguments: str, stdin: bytes = b"") -> str:
+        """Run git and return its output as text without the final newline."""
+        return os.fsdecode(self.run(*arguments, stdin=stdin)).removesuffix("\n")
+
+
+def _cannot_start(cwd: str) -> FatalError:
+    if not os.path.isdir(cwd):
+        return FatalError(f"the directory '{cwd}' is gone", code="no_directory")
+    return FatalError(
+        "cannot run git",
+        code="no_git",
+        hints=("git 2.34 or newer must be on the PATH",),
+    )
+
+
+def nul_records(output: bytes) -> list[str]:
+    """Split NUL-terminated output into text; bytes that are not UTF-8 become surrogates."""
+    return os.fsdecode(output).split("\0")[:-1] if output else []
+
+
+def nul_lines(paths: Iterable[str]) -> bytes:
+    """Join paths as git's `-z --stdin` options read them."""
+    return b"".join(os.fsencode(path) + b"\0" for path in paths)

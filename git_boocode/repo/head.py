@@ -1,0 +1,59 @@
+"""Where HEAD stands, and what operation is in progress."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from git_boocode.repo.git import Git
+from git_boocode.repo.repository import Repository
+
+# Files and directories in the git directory that say what is going on; the first one decides.
+_STATES = (
+    ("rebase-merge", "rebase"),
+    ("rebase-apply/applying", "am"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+    ("BISECT_LOG", "bisect"),
+)
+
+
+class Head(NamedTuple):
+    """HEAD of a worktree.
+
+    Attributes:
+        ref: the branch it is on, such as `refs/heads/main`; None if detached.
+        commit: the commit it names; None on an unborn branch.
+        tree: that commit's tree, or the empty tree.
+    """
+
+    ref: str | None
+    commit: str | None
+    tree: str
+
+
+def read_head(repository: Repository) -> Head:
+    """Ask git for HEAD."""
+    git = repository.git
+    symbolic = git.attempt("symbolic-ref", "-q", "HEAD")
+    ref = os.fsdecode(symbolic.stdout).strip() or None
+    found = git.attempt("rev-parse", "-q", "--verify", "HEAD^{commit}", "--")
+    if found.status:
+        return Head(ref, None, repository.empty_tree)
+    commit = os.fsdecode(found.stdout).split("\n")[0]
+    return Head(ref, commit, tree_of(git, commit))
+
+
+def tree_of(git: Git, commit: str) -> str:
+    """The id of a commit's tree."""
+    return git.line("rev-parse", "--verify", f"{commit}^{{tree}}")
+
+
+def operation_in_progress(git_dir: str) -> str | None:
+    """The name of an unfinished operation, such as `merge` or `rebase`, or None."""
+    for name, state in _STATES:
+        if os.path.exists(os.path.join(git_dir, name)):
+            return state
+    return None

@@ -1,0 +1,206 @@
+"""Private copies of the index, and the one safe way to replace the user's."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import NamedTuple
+
+from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.git import Completed, Git, nul_lines, nul_records
+
+
+class Entry(NamedTuple):
+    """One entry of an index, as `git ls-files -s -v` lists it.
+
+    Attributes:
+        tag: `H` cached, `S` skip-worktree, `M` unmerged; in lower case if assume-unchanged. `I`,
+            which is ours, stands for intent-to-add.
+        mode: `100644`, `100755`, `120000` or `160000`.
+        id: the object's id.
+        stage: 0, or 1 to 3 in a conflict.
+        path: from the top of the worktree.
+    """
+
+    tag: str
+    mode: str
+    id: str
+    stage: int
+    path: str
+
+    @classmethod
+    def parse(cls, record: str) -> Entry:
+        """Read one record; `str` is its inverse."""
+        fields, _, path = record.partition("\t")
+        tag, mode, identifier, stage = fields.split(" ")
+        return cls(tag, mode, identifier, int(stage), path)
+
+    def __str__(self) -> str:
+        return f"{self.tag} {self.mode} {self.id} {self.stage}\t{self.path}"
+
+
+class Index:
+    """An index file of our own, and what we do with it.
+
+    Args:
+        git: git for our own work.
+        path: the index file; it need not exist.
+    """
+
+    def __init__(self, git: Git, path: str) -> None:
+        self.path = path
+        self.git = git.bind(GIT_INDEX_FILE=path)
+
+    def dump(self) -> bytes:
+        """All entries with flags, modes and stages, NUL-terminated (`ls-files -s -v -z`)."""
+        return self.git.run("ls-files", "-s", "-v", "-z")
+
+    def write_tree(self) -> str:
+        """Store the entries as trees and return the id of the root; there must be no conflict."""
+        return self.git.line("write-tree")
+
+    def read_tree(self, *arguments: str) -> None:
+        """Run `git read-tree`; a sparse checkout neither hides entries nor removes files."""
+        self.git.run("read-tree", "--no-sparse-checkout", *arguments)
+
+    def add(self, paths: Iterable[str]) -> Completed:
+        """Record files as they are on disk, or their absence; the caller judges the result."""
+        arguments = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
+        return self.git.attempt(*arguments, stdin=nul_lines(paths))
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """Remove entries, every stage of them, whether or not the files are there."""
+        if stdin := nul_lines(paths):
+            self.git.run("update-index", "--force-remove", "-z", "--stdin", stdin=stdin)
+
+    def put(self, entries: Iterable[Entry]) -> None:
+        """Set entries, or remove those whose mode is `0`."""
+        lines = nul_lines(
+            f"{entry.mode} {entry.id} {entry.stage}\t{entry.path}" for entry in entries
+        )
+        if lines:
+            self.git.run("update-index", "-z", "--replace", "--index-info", stdin=lines)
+
+    def flag(self, option: str, paths: Iterable[str]) -> None:
+        """Run one of `update-index`'s flag options, such as `--skip-worktree`, on paths."""
+        if stdin := nul_lines(paths):
+            self.git.run("update-index", option, "-z", "--stdin", stdin=stdin)
+
+    def changed_on_disk(self) -> list[str]:
+        """The paths whose files differ from their entries."""
+        return nul_records(self.git.run("diff-files", "--name-only", "-z"))
+
+    def break_lock(self) -> None:
+        """Remove the lock that a git process left which was killed on this private index."""
+        with suppress(FileNotFoundError):
+            os.unlink(f"{self.path}.lock")
+
+
+def copy_index(source: str, target: str) -> bool:
+    """Copy an index with its time stamp, which git needs to tell racily clean entries.
+
+    Returns:
+        False if there is no such index.
+    """
+    try:
+        descriptor = os.open(source, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    except FileNotFoundError:
+        return False
+    with os.fdopen(descriptor, "rb") as reading, open(target, "wb") as writing:
+        stat = os.fstat(reading.fileno())
+        shutil.copyfileobj(reading, writing, 1 << 20)
+    os.utime(target, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    return True
+
+
+def refuse_if_locked(index_path: str) -> None:
+    """Stop before anything is touched if someone else holds the index.
+
+    Raises:
+        RefusedError: there is an `index.lock` (`locked`).
+    """
+    if os.path.lexists(f"{index_path}.lock"):
+        raise _locked(index_path)
+
+
+def install_index(new: str, index_path: str, *, expected: bytes | None, git: Git) -> None:
+    """Replace the user's index by a new one, under git's own lock.
+
+    The lock is made by linking the complete new file, so it exists for an instant only and is
+    never left half-written.
+
+    Args:
+        new: the file to put there, on the same file system; it is left in place.
+        index_path: the user's index.
+        expected: the dump that the user's index must still have; None if it has none to compare.
+        git: git for our own work.
+
+    Raises:
+        RefusedError: someone holds the lock (`locked`), or staged something meanwhile (`conflict`).
+    """
+    _match_mode(new, index_path)
+    _sync(new)
+    lock = f"{index_path}.lock"
+    try:
+        _link(new, lock)
+    except FileExistsError:
+        raise _locked(index_path) from None
+    try:
+        if not _still(expected, index_path, git):
+            raise RefusedError(
+                "the staging area was changed by another process meanwhile",
+                code="conflict",
+                hints=("nothing is lost; run the command again",),
+            )
+        os.replace(lock, index_path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(lock)
+        raise
+    _sync(os.path.dirname(index_path))
+
+
+def _still(expected: bytes | None, index_path: str, git: Git) -> bool:
+    if expected is None:
+        return True
+    done = git.bind(GIT_INDEX_FILE=index_path).attempt("ls-files", "-s", "-v", "-z")
+    return done.status == 0 and done.stdout == expected
+
+
+def _link(new: str, lock: str) -> None:
+    try:
+        os.link(new, lock)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without hard links: create exclusively, then fill.
+        descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with os.fdopen(descriptor, "wb") as writing, open(new, "rb") as reading:
+            shutil.copyfileobj(reading, writing)
+
+
+def _match_mode(new: str, index_path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.chmod(new, os.stat(index_path).st_mode & 0o7777)
+
+
+def _sync(path: str) -> None:
+    if os.name == "nt" and os.path.isdir(path):
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        raise FatalError(f"cannot sync '{path}': {error.strerror}", code="io") from error
+    finally:
+        os.close(descriptor)
+
+
+def _locked(index_path: str) -> RefusedError:
+    return RefusedError(
+        f"the index is locked: '{index_path}.lock' exists",
+        code="locked",
+        hints=("another git process is at work here, or one was killed and left the file",),
+    )

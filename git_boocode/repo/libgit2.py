@@ -1,0 +1,90 @@
+"""The store through libgit2, for a process that has pygit2 loaded already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+
+import pygit2
+
+from git_boocode.repo.errors import FatalError
+from git_boocode.repo.identity import Identity
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import Commit, PlumbingStore, Ref, parse_commit, raw_commit
+
+# What is written must be on disk before a checkpoint's id is printed, as with `core.fsync=all`.
+pygit2.option(pygit2.enums.Option.ENABLE_FSYNC_GITDIR, True)  # noqa: FBT003
+
+
+def open_libgit2(repository: Repository) -> Libgit2Store | None:
+    """The store of a repository; None where libgit2 cannot serve it.
+
+    It opens neither SHA-256 nor reftable repositories, and fetches nothing in partial clones.
+    """
+    config = repository.config
+    storage = (config.text("extensions.refstorage") or "files").lower()
+    partial = config.text("extensions.partialclone")
+    if repository.object_format != "sha1" or storage != "files" or partial:
+        return None
+    try:
+        return Libgit2Store(repository, pygit2.Repository(repository.git_dir))
+    except pygit2.GitError:
+        return None
+
+
+class Libgit2Store(PlumbingStore):
+    """Reads and writes objects in this process; ref transactions stay with git.
+
+    libgit2's own ref transactions are missing from the pygit2 that Python 3.10 can have.
+    """
+
+    def __init__(self, repository: Repository, opened: pygit2.Repository) -> None:
+        super().__init__(repository)
+        self._opened = opened
+
+    def refs(self, *prefixes: str, newest: int = 0) -> list[Ref]:
+        """See `Store.refs`."""
+        wanted = sorted(filter(_under(prefixes), self._opened.references), reverse=True)
+        refs = (self._ref(name) for name in wanted)
+        present = (ref for ref in refs if ref is not None)
+        return list(islice(present, newest or None))
+
+    def _ref(self, name: str) -> Ref | None:
+        try:
+            resolved = self._opened.references[name].resolve()
+        except (KeyError, pygit2.GitError):
+            # Deleted meanwhile, or pointing nowhere.
+            return None
+        return Ref(name, str(resolved.target))
+
+    def commits(self, ids: Iterable[str]) -> Iterator[Commit | None]:
+        """See `Store.commits`."""
+        return map(self._commit, ids)
+
+    def _commit(self, identifier: str) -> Commit | None:
+        try:
+            kind, raw = self._opened.odb.read(identifier)
+        except (KeyError, ValueError, pygit2.GitError):
+            return None
+        is_commit = kind == pygit2.enums.ObjectType.COMMIT
+        return parse_commit(identifier, raw) if is_commit else None
+
+    def write_commit(
+        self, tree: str, parents: Sequence[str], message: str, by: Identity, when: float
+    ) -> str:
+        """See `Store.write_commit`."""
+        raw = raw_commit(tree, parents, message, by, when)
+        try:
+            return str(self._opened.write(pygit2.enums.ObjectType.COMMIT, raw))
+        except (OSError, pygit2.GitError) as error:
+            raise FatalError(f"cannot write a commit: {error}", code="git") from error
+
+
+def _under(prefixes: tuple[str, ...]) -> Callable[[str], bool]:
+    def belongs(name: str) -> bool:
+        return any(
+            name == prefix or (prefix.endswith("/") and name.startswith(prefix))
+            for prefix in prefixes
+        )
+
+    return belongs

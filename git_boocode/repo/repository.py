@@ -1,0 +1,214 @@
+"""Find the repository and the worktree that a command was called for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from git_boocode.repo.config import Config
+from git_boocode.repo.errors import FatalError
+from git_boocode.repo.git import OVERRIDES, Git, clean_environment
+
+_QUESTIONS = (
+    "--is-bare-repository",
+    "--is-inside-git-dir",
+    "--show-object-format=storage",
+    "--git-dir",
+    "--git-common-dir",
+)
+
+
+class Repository:
+    """A repository with a worktree.
+
+    Attributes:
+        worktree: the top of the worktree, absolute, symlinks resolved.
+        git_dir: the worktree's own git directory, absolute.
+        common_dir: the git directory that all worktrees share, absolute.
+        prefix: where the caller stands below the top, `""` or `"sub/dir/"`.
+        object_format: `sha1` or `sha256`.
+    """
+
+    def __init__(
+        self, worktree: str, git_dir: str, common_dir: str, prefix: str, object_format: str
+    ) -> None:
+        self.worktree = worktree
+        self.git_dir = git_dir
+        self.common_dir = common_dir
+        self.prefix = prefix
+        self.object_format = object_format
+        self._config: Config | None = None
+        self._git: Git | None = None
+
+    @classmethod
+    def discover(cls, cwd: str | None = None) -> Repository:
+        """Find the repository of a directory (by default the current one), as git does.
+
+        A `GIT_DIR` that a hook exports for the very repository it runs in does not turn a
+        subdirectory into the worktree; one that names another repository is honoured.
+
+        Raises:
+            FatalError: there is no repository, or it has no worktree here.
+        """
+        here = _current_directory() if cwd is None else cwd
+        environ = dict(os.environ)
+        if "GIT_DIR" in environ and "GIT_WORK_TREE" not in environ:
+            plain = _Answers.ask(here, clean_environment(environ))
+            if plain.status == 0 and _same(plain.git_dir, os.path.join(here, environ["GIT_DIR"])):
+                return plain.repository(here)
+        return _Answers.ask(here, _discovery_environment(environ)).repository(here)
+
+    @property
+    def config(self) -> Config:
+        """All configuration that holds here."""
+        if self._config is None:
+            self._config = Config.read(Git(self.worktree, self._environment()))
+        return self._config
+
+    @property
+    def git(self) -> Git:
+        """Git for our own work: at the top of the worktree, hooks and prompts off."""
+        if self._git is None:
+            self._git = Git(self.worktree, self._environment(), self._overrides())
+        return self._git
+
+    @property
+    def users_git(self) -> Git:
+        """Git as the user has configured it, for output that is meant for the user's eyes."""
+        environ = clean_environment(os.environ)
+        for key in ("LC_MESSAGES", "LANGUAGE"):
+            environ.pop(key)
+        for key in ("LC_ALL", "LC_MESSAGES", "LANGUAGE", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS"):
+            if key in os.environ:
+                environ[key] = os.environ[key]
+        return Git(self.worktree, {**environ, **self._location()}, ("core.hooksPath=/dev/null",))
+
+    @property
+    def state_dir(self) -> str:
+        """Where this worktree's private files live, inside its git directory."""
+        return os.path.join(self.git_dir, "boocode")
+
+    @property
+    def index_path(self) -> str:
+        """The user's index of this worktree."""
+        return os.path.join(self.git_dir, "index")
+
+    @property
+    def worktree_name(self) -> str:
+        """`main`, or the name git keeps a linked worktree under; it survives a move on disk."""
+        if _same(self.git_dir, self.common_dir):
+            return "main"
+        return os.path.basename(self.git_dir)
+
+    @property
+    def empty_tree(self) -> str:
+        """The id of the tree without entries, which git knows without storing it."""
+        if self.object_format == "sha1":
+            return "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+        return "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
+
+    @property
+    def empty_blob(self) -> str:
+        """The id of the blob without bytes."""
+        if self.object_format == "sha1":
+            return "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+        return "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
+
+    @property
+    def zero_id(self) -> str:
+        """The id that stands for no object."""
+        return "0" * len(self.empty_blob)
+
+    def hook_path(self, name: str) -> str:
+        """Where the user keeps a git hook, `core.hooksPath` honoured; it need not exist."""
+        git = Git(self.worktree, self._environment())
+        return git.line("rev-parse", "--path-format=absolute", "--git-path", f"hooks/{name}")
+
+    def _location(self) -> dict[str, str]:
+        return {"GIT_DIR": self.git_dir, "GIT_WORK_TREE": self.worktree}
+
+    def _environment(self) -> dict[str, str]:
+        return {**clean_environment(os.environ), **self._location()}
+
+    def _overrides(self) -> tuple[str, ...]:
+        fsmonitor = self.config.setting("core.fsmonitor")
+        if fsmonitor is not None and fsmonitor.is_users_own:
+            return OVERRIDES
+        # A repository copied from elsewhere can bring along a program to run here.
+        return (*OVERRIDES, "core.fsmonitor=false")
+
+
+class _Answers:
+    """What `git rev-parse` says about a directory."""
+
+    def __init__(self, status: int, stderr: str, answers: list[str], top: str) -> None:
+        self.status = status
+        self.stderr = stderr
+        self._answers = answers
+        self._top = top
+
+    @classmethod
+    def ask(cls, here: str, environ: Mapping[str, str]) -> _Answers:
+        git = Git(here, environ)
+        done = git.attempt("rev-parse", "--path-format=absolute", *_QUESTIONS, "--show-toplevel")
+        answers = os.fsdecode(done.stdout).removesuffix("\n").split("\n")
+        if len(answers) > len(_QUESTIONS) + 1:
+            answers = [_ask_one(git, question) for question in (*_QUESTIONS, "--show-toplevel")]
+        top = answers.pop() if len(answers) > len(_QUESTIONS) else ""
+        return cls(done.status, os.fsdecode(done.stderr).strip(), answers, top)
+
+    @property
+    def git_dir(self) -> str:
+        return self._answers[3]
+
+    def repository(self, here: str) -> Repository:
+        if self.status == 0:
+            return self._repository(here)
+        if len(self._answers) < len(_QUESTIONS):
+            raise FatalError(
+                self.stderr.removeprefix("fatal: ") or "not a git repository",
+                code="not_a_repository",
+                hints=_not_found_hints(),
+            )
+        bare = self._answers[0] == "true"
+        raise FatalError(
+            f"'{self.git_dir}' has no worktree" if bare else f"'{here}' is outside the worktree",
+            code="no_worktree",
+            hints=("run it from inside a worktree: git worktree list shows them",),
+        )
+
+    def _repository(self, here: str) -> Repository:
+        _, _, object_format, git_dir, common_dir = self._answers
+        below = os.path.relpath(os.path.realpath(here), self._top)
+        prefix = "" if below == "." or below.startswith("..") else below.replace(os.sep, "/") + "/"
+        return Repository(self._top, git_dir, common_dir, prefix, object_format)
+
+
+def _ask_one(git: Git, question: str) -> str:
+    # A path that holds a newline spoils the combined answer; asked alone it cannot.
+    return git.line("rev-parse", "--path-format=absolute", question)
+
+
+def _discovery_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    cleaned = clean_environment(environ)
+    for key in ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"):
+        if key in environ:
+            cleaned[key] = environ[key]
+    return cleaned
+
+
+def _not_found_hints() -> tuple[str, ...]:
+    if "GIT_DIR" in os.environ:
+        return (f"GIT_DIR is set to '{os.environ['GIT_DIR']}'; unset it to look from here",)
+    return ()
+
+
+def _current_directory() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        raise FatalError("the current directory is gone", code="no_directory") from None
+
+
+def _same(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)

@@ -1,0 +1,132 @@
+"""Private files of one process, below the git directory, and the lock of a worktree."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from git_boocode.repo.errors import RefusedError
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(descriptor: int, *, shared: bool) -> bool:
+        # Windows has no shared form; taking turns is stricter than needed, and safe.
+        del shared
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int, *, shared: bool) -> bool:
+        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+_PREFIX = "tmp-"
+_MAKING = "new-"
+_GUARD = "alive"
+
+
+@contextmanager
+def scratch_directory(state_dir: str) -> Iterator[str]:
+    """A directory for this process alone, removed afterwards; what killed ones left goes too.
+
+    The directory is guarded by a file lock, which dies with its process: another process can tell
+    a leftover from one in use.
+
+    Args:
+        state_dir: where to make it; created if it is missing.
+    """
+    os.makedirs(state_dir, exist_ok=True)
+    _sweep(state_dir)
+    path = os.path.join(state_dir, f"{_PREFIX}{os.getpid()}-{os.urandom(6).hex()}")
+    # Made and locked under a name that no sweep looks for, so that none can come in between.
+    making = os.path.join(state_dir, f"{_MAKING}{os.path.basename(path)}")
+    os.mkdir(making, 0o700)
+    guard = os.open(os.path.join(making, _GUARD), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _try_lock(guard, shared=False)
+        os.rename(making, path)
+        yield path
+    finally:
+        os.close(guard)
+        shutil.rmtree(path, ignore_errors=True)
+        shutil.rmtree(making, ignore_errors=True)
+
+
+def _sweep(state_dir: str) -> None:
+    for name in os.listdir(state_dir):
+        path = os.path.join(state_dir, name)
+        if _is_leftover(name, path):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_leftover(name: str, path: str) -> bool:
+    if name.startswith(_MAKING):
+        return _older_than(path, seconds=60)
+    return name.startswith(_PREFIX) and not _in_use(path)
+
+
+def _in_use(path: str) -> bool:
+    try:
+        guard = os.open(os.path.join(path, _GUARD), os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    try:
+        return not _try_lock(guard, shared=False)
+    finally:
+        os.close(guard)
+
+
+def _older_than(path: str, *, seconds: float) -> bool:
+    with suppress(OSError):
+        return time.time() - os.stat(path).st_mtime > seconds
+    return False
+
+
+@contextmanager
+def worktree_lock(state_dir: str, *, shared: bool, patience: float) -> Iterator[None]:
+    """Hold the lock of a worktree: restores alone, captures beside each other.
+
+    Args:
+        state_dir: the worktree's private directory.
+        shared: whether others may hold it so too.
+        patience: how many seconds to wait for it.
+
+    Raises:
+        RefusedError: someone else held it for longer (`locked`).
+    """
+    os.makedirs(state_dir, exist_ok=True)
+    descriptor = os.open(os.path.join(state_dir, "lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _wait_for(descriptor, shared=shared, patience=patience)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _wait_for(descriptor: int, *, shared: bool, patience: float) -> None:
+    deadline = time.monotonic() + patience
+    while not _try_lock(descriptor, shared=shared):
+        if time.monotonic() > deadline:
+            raise RefusedError(
+                "another git boocode command is at work in this worktree",
+                code="locked",
+                hints=("wait for it to end, then try again",),
+            )
+        time.sleep(0.02)

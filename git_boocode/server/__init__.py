@@ -1,0 +1,1 @@
+"""The services over standard input and output, for hosts that keep one process running."""

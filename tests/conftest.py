@@ -1,0 +1,59 @@
+"""One sealed repository for every test: nothing of the machine's own git reaches it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.repo_kit import Repo
+
+_SEALED = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_AUTHOR_NAME": "A U Thor",
+    "GIT_AUTHOR_EMAIL": "author@example.com",
+    "GIT_COMMITTER_NAME": "C O Mitter",
+    "GIT_COMMITTER_EMAIL": "committer@example.com",
+    "GIT_AUTHOR_DATE": "2026-01-02T03:04:05Z",
+    "GIT_COMMITTER_DATE": "2026-01-02T03:04:05Z",
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+}
+
+
+@pytest.fixture(autouse=True)
+def sealed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of its own, a fixed identity, fixed dates, and no inherited GIT_ variable."""
+    for key in list(os.environ):
+        if key.startswith(("GIT_", "XDG_", "LC_", "CLAUDE", "_GIT_BOOCODE")):
+            monkeypatch.delenv(key)
+    home = tmp_path_factory.mktemp("home")
+    for key, value in {
+        **_SEALED,
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+    }.items():
+        monkeypatch.setenv(key, value)
+    # `git boocode` must find the program under test, installed beside this interpreter.
+    bin_dir = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", f"{bin_dir}{os.pathsep}{os.environ['PATH']}")
+    (home / ".gitconfig").write_text("[init]\n\tdefaultBranch = main\n[gc]\n\tauto = 0\n")
+    return home
+
+
+@pytest.fixture
+def repo(sealed: Path, git_repo: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repo]:
+    """A new, empty repository; the test runs inside it."""
+    top = Path(os.path.realpath(git_repo.workspace))
+    # pytest-git makes it with whatever the machine calls its first branch.
+    subprocess.run(["git", "symbolic-ref", "HEAD", "refs/heads/main"], cwd=top, check=True)
+    monkeypatch.chdir(top)
+    yield Repo(top)
+    # A test may have left a directory that cannot be entered; the workspace must go all the same.
+    for directory, _, _ in os.walk(top):
+        Path(directory).chmod(0o700)

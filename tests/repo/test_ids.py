@@ -1,0 +1,23 @@
+from git_boocode.repo.ids import ID, id_time, new_id, timestamp
+
+
+def test_an_id_is_a_version_7_uuid() -> None:
+    assert ID.fullmatch(new_id())
+
+
+def test_ids_sort_by_time_even_within_a_millisecond() -> None:
+    start = 1_764_000_000_000_000_000
+    made = [new_id(start + step * 500) for step in range(5000)]
+    assert made == sorted(made)
+
+
+def test_ids_of_one_instant_differ() -> None:
+    assert len({new_id(1) for _ in range(1000)}) == 1000
+
+
+def test_the_time_can_be_read_back() -> None:
+    assert id_time(new_id(1_764_000_000_123_000_000)) == 1_764_000_000.123
+
+
+def test_a_timestamp_is_utc_with_milliseconds() -> None:
+    assert timestamp(0.25) == "1970-01-01T00:00:00.250Z"

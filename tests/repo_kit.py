@@ -1,0 +1,104 @@
+"""What tests do with a repository: write files, run git and git boocode, look at the result."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class Result(NamedTuple):
+    """What a finished command left."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The one JSON object on standard output."""
+        return json.loads(self.out)
+
+
+class Repo:
+    """A real repository at `top`."""
+
+    def __init__(self, top: Path) -> None:
+        self.top = top
+
+    def git(self, *args: str, stdin: str | bytes = b"", check: bool = True) -> str:
+        """Run git at the top and return its output."""
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        done = subprocess.run(["git", *args], cwd=self.top, input=data, capture_output=True)
+        if check and done.returncode:
+            raise AssertionError(f"git {args} failed: {os.fsdecode(done.stderr)}")
+        return os.fsdecode(done.stdout)
+
+    def boocode(
+        self,
+        *args: str,
+        stdin: str | bytes = b"",
+        cwd: str | Path = "",
+        env: dict[str, str] | None = None,
+    ) -> Result:
+        """Run the installed `git boocode` as a user would."""
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        done = subprocess.run(
+            ["git", "boocode", *args],
+            cwd=self.top / cwd,
+            input=data,
+            capture_output=True,
+            env={**os.environ, **(env or {})},
+        )
+        return Result(done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
+
+    def write(self, path: str, content: str | bytes = "", mode: int | None = None) -> Path:
+        """Write a file, making its directories."""
+        target = self.top / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content.encode() if isinstance(content, str) else content)
+        if mode is not None:
+            target.chmod(mode)
+        return target
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a file."""
+        return (self.top / path).read_bytes()
+
+    def commit(self, message: str = "commit", **files: str) -> str:
+        """Write files, commit everything, and return the commit's id."""
+        for path, content in files.items():
+            self.write(path, content)
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", message)
+        return self.git("rev-parse", "HEAD").strip()
+
+    def status(self) -> str:
+        """`git status` in full: the state that a restore must bring back to the byte."""
+        return self.git("--no-optional-locks", "status", "--porcelain=v2", "-z", "--untracked-files=all", "--branch")
+
+    def files(self) -> dict[str, tuple[int, bytes]]:
+        """Every file and symlink of the worktree with its bytes and as much mode as git keeps."""
+        found: dict[str, tuple[int, bytes]] = {}
+        for directory, names, files in os.walk(self.top):
+            if ".git" in names:
+                names.remove(".git")
+            files = [name for name in files if name != ".git"]
+            for name in [*files, *(n for n in names if os.path.islink(os.path.join(directory, n)))]:
+                path = Path(directory) / name
+                found[str(path.relative_to(self.top))] = (_mode(path), _content(path))
+        return found
+
+
+def _mode(path: Path) -> int:
+    mode = path.lstat().st_mode
+    return stat.S_IFMT(mode) | (mode & stat.S_IXUSR)
+
+
+def _content(path: Path) -> bytes:
+    if path.is_symlink():
+        return os.fsencode(os.readlink(path))
+    return path.read_bytes() if path.is_file() else b""
