@@ -1,0 +1,212 @@
+"""The file's indentation for a line of the model, learnt from the lines that were matched.
+
+Each matched line is a pair of indentations, the model's and the file's. From all of them together
+a ``Scale`` is fitted: how many columns a tab takes on either side, by what factor the units differ,
+and how far the block was moved. Indentations that were seen map to what was seen; deeper and
+shallower ones follow the scale, and are written in the file's mix of tabs and spaces.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import pairwise, product
+from typing import NamedTuple
+
+from git_boocode.matching.text import split_ends
+
+Pair = tuple[str, str]
+"""The indentation of an old line and of the file's line it stands for."""
+
+_TAB_WIDTHS = (4, 8, 2, 3)
+_FACTORS = tuple(map(Fraction, ("1", "2", "1/2", "4", "1/4", "8", "1/8", "3", "1/3")))
+
+
+def indent_of(line: str) -> str:
+    """The blanks a line starts with."""
+    return line[: len(line) - len(line.lstrip())]
+
+
+def width_of(indent: str, tab: int) -> int:
+    """The columns an indentation takes when tab stops are ``tab`` columns apart."""
+    width = 0
+    for char in indent:
+        width += tab - width % tab if char == "\t" else 1
+    return width
+
+
+class Scale(NamedTuple):
+    """A linear map from the model's columns to the file's."""
+
+    old_tab: int
+    file_tab: int
+    factor: Fraction
+    shift: Fraction
+
+    def width(self, indent: str) -> int:
+        """The file's columns for an indentation of the model."""
+        return max(0, round(width_of(indent, self.old_tab) * self.factor + self.shift))
+
+    def fits(self, pair: Pair) -> bool:
+        """Whether the map sends the model's indentation of a pair to the file's."""
+        return self.width(pair[0]) == width_of(pair[1], self.file_tab)
+
+
+class Style(NamedTuple):
+    """What the model's text and the file look like as a whole.
+
+    ``old`` and ``near`` are the indentations of the model's lines (old and new) and of the file's
+    lines around the place, in order, blank lines left out.
+    """
+
+    old: Sequence[str]
+    near: Sequence[str]
+
+    @property
+    def file_has_tabs(self) -> bool:
+        """Whether the lines around the place mostly start with tabs, where they are indented."""
+        tabs = sum(indent.startswith("\t") for indent in self.near)
+        return tabs > sum(indent.startswith(" ") for indent in self.near)
+
+
+class Reindenter:
+    """Gives the file's indentation for the model's."""
+
+    def __init__(self, pairs: Sequence[Pair], style: Style) -> None:
+        self.first = pairs[0] if pairs else ("", "")
+        self.pairs, self.dropped_first = _without_dropped_first(pairs, style)
+        self.identity = _is_identity(self.pairs, style)
+        self.tabs = _file_uses_tabs(self.pairs, style)
+        self.scale = fit(self.pairs, style, self.tabs)
+        self.seen = _most_common(self.pairs)
+
+    def __call__(self, indent: str, leading: bool) -> str:
+        """The file's indentation for ``indent``; ``leading`` for the very first line of new text.
+
+        The first line is special because models often drop the indentation of that one alone.
+        """
+        if leading and self.dropped_first and indent == self.first[0]:
+            return self.first[1]
+        if self.identity:
+            return indent
+        if indent in self.seen:
+            return self.seen[indent]
+        return self._render(self.scale.width(indent))
+
+    def _render(self, width: int) -> str:
+        tab = self.scale.file_tab
+        for known in self.seen.values():
+            if width_of(known, tab) == width:
+                return known
+        return "\t" * (width // tab) + " " * (width % tab) if self.tabs else " " * width
+
+
+def _without_dropped_first(pairs: Sequence[Pair], style: Style) -> tuple[Sequence[Pair], bool]:
+    """Leave out a first line whose indentation alone was dropped: it would mislead the scale."""
+    rest = pairs[1:]
+    if not rest or len(pairs[0][0]) >= len(pairs[0][1]):
+        return pairs, False
+    if all(old == mine for old, mine in rest):
+        return rest, True
+    tabs = _file_uses_tabs(pairs, style)
+    if all(map(fit(pairs, style, tabs).fits, pairs)):
+        return pairs, False
+    scale = fit(rest, style, tabs)
+    dropped = all(map(scale.fits, rest)) and not scale.fits(pairs[0])
+    return (rest, True) if dropped else (pairs, False)
+
+
+def _is_identity(pairs: Sequence[Pair], style: Style) -> bool:
+    if any(old != mine for old, mine in pairs):
+        return False
+    # Lines at the margin do not show how the file indents; without others its surroundings do.
+    shown = any(old for old, _ in pairs)
+    return shown or not style.file_has_tabs
+
+
+def _file_uses_tabs(pairs: Sequence[Pair], style: Style) -> bool:
+    indents = [mine for _, mine in pairs if mine]
+    if indents:
+        return any("\t" in mine for mine in indents)
+    return style.file_has_tabs
+
+
+def _most_common(pairs: Sequence[Pair]) -> dict[str, str]:
+    counts: dict[str, Counter[str]] = {}
+    for old, mine in pairs:
+        counts.setdefault(old, Counter())[mine] += 1
+    return {old: count.most_common(1)[0][0] for old, count in counts.items()}
+
+
+def fit(pairs: Sequence[Pair], style: Style, tabs: bool) -> Scale:
+    """The scale that explains most pairs; among equals the one under which the units agree.
+
+    With one pair, or all at one depth, every factor explains them, and the units decide: the most
+    common step between a line and the next, here and there.
+    """
+    weights = Counter(pairs)
+    best: tuple[tuple[int, bool, bool], Scale] | None = None
+    for old_tab, file_tab, factor in _scales(pairs, style, tabs):
+        scale = _shifted(weights, old_tab, file_tab, factor)
+        explained = sum(count for pair, count in weights.items() if scale.fits(pair))
+        rank = (explained, _units_agree(scale, style, tabs), factor == 1)
+        if best is None or rank > best[0]:
+            best = rank, scale
+    return best[1] if best else Scale(4, 4, Fraction(1), Fraction(0))
+
+
+def _scales(pairs: Sequence[Pair], style: Style, tabs: bool) -> Iterable[tuple[int, int, Fraction]]:
+    old_tabs = any("\t" in indent for indent in style.old)
+    if tabs and old_tabs:
+        return [(tab, tab, factor) for tab, factor in product(_TAB_WIDTHS, _FACTORS)]
+    if tabs:
+        # The width of the file's tab is free, so a factor would say the same thing twice.
+        unit = common_step(style.old, 8)
+        widths = dict.fromkeys([unit, *_TAB_WIDTHS, 1] if unit else [*_TAB_WIDTHS, 1])
+        return [(8, width, Fraction(1)) for width in widths]
+    widths_old = _TAB_WIDTHS if old_tabs else (8,)
+    factors = dict.fromkeys([*_FACTORS, *_observed_factors(pairs)])
+    return [(width, 8, factor) for width, factor in product(widths_old, factors)]
+
+
+def _observed_factors(pairs: Sequence[Pair]) -> Iterable[Fraction]:
+    points = sorted({(width_of(old, 8), width_of(mine, 8)) for old, mine in pairs})
+    for (old, mine), (old_next, mine_next) in pairwise(points):
+        if old_next > old and mine_next > mine:
+            yield Fraction(mine_next - mine, old_next - old)
+
+
+def _shifted(weights: Counter[Pair], old_tab: int, file_tab: int, factor: Fraction) -> Scale:
+    shifts: Counter[Fraction] = Counter()
+    for (old, mine), count in weights.items():
+        shifts[width_of(mine, file_tab) - width_of(old, old_tab) * factor] += count
+    shift = shifts.most_common(1)[0][0] if shifts else Fraction(0)
+    return Scale(old_tab, file_tab, factor, shift)
+
+
+def _units_agree(scale: Scale, style: Style, tabs: bool) -> bool:
+    there = scale.file_tab if tabs else common_step(style.near, scale.file_tab)
+    here = common_step(style.old, scale.old_tab)
+    return bool(here and there and here * scale.factor == there)
+
+
+def common_step(indents: Sequence[str], tab: int) -> int:
+    """The most common difference in columns between a line and the next; 0 if all are level."""
+    widths = [width_of(indent, tab) for indent in indents]
+    steps = Counter(abs(b - a) for a, b in pairwise(widths) if a != b)
+    if not steps:
+        return 0
+    most = max(steps.values())
+    return min(step for step, count in steps.items() if count == most)
+
+
+def indents(lines: Iterable[str]) -> list[str]:
+    """The indentations of the lines that are not blank."""
+    return [indent_of(line) for line in lines if line.strip()]
+
+
+def reindented(line: str, indent: str) -> str:
+    """A line with another indentation."""
+    _, body, trail = split_ends(line)
+    return indent + body + trail

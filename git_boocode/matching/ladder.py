@@ -1,0 +1,157 @@
+"""Climb a profile's rungs from strict to loose; the first one that answers decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from git_boocode.matching.profiles import Profile, profile_named
+from git_boocode.matching.rungs import RUNGS, Found, Place, Query
+from git_boocode.matching.text import Text
+from git_boocode.matching.types import Candidate, Match, Span
+
+if TYPE_CHECKING:
+    from git_boocode.matching.windows import Window
+
+SHOWN = 10
+"""At most so many places of an ambiguous needle become candidates."""
+NEAREST = 3
+"""At most so many windows are shown for a needle that was not found."""
+SHOWN_TEXT = 4_000
+"""Characters of a candidate's text."""
+
+
+class Answer(NamedTuple):
+    """What the ladder found. ``chosen`` is an index of ``found.places``, None if there is not one.
+
+    ``rung`` is None when no rung answered.
+    """
+
+    query: Query
+    rung: str | None
+    found: Found
+    chosen: int | None
+
+
+def locate_match(
+    content: str, needle: str, profile: str = "default", *, start_line: int | None = None
+) -> Match:
+    """Say where ``needle`` stands in ``content``.
+
+    ``profile`` names the ladder to climb. ``start_line`` (1-based) is a hint, which only decides
+    between places that are equally good otherwise. A miss is an answer, not an error; the only
+    error is ValueError for an unknown profile.
+    """
+    return to_match(climb(content, needle, profile_named(profile), start_line))
+
+
+def climb(content: str, needle: str, profile: Profile, start_line: int | None = None) -> Answer:
+    """Try the rungs of ``profile`` in order."""
+    query = Query(content, needle)
+    reason = None
+    for step in profile.steps:
+        found = RUNGS[step.rung](query, step)
+        if found.places:
+            return Answer(query, step.rung, found, choose(query.text, found, start_line))
+        reason = reason or found.reason
+    return Answer(query, None, Found(reason=reason), None)
+
+
+def choose(text: Text, found: Found, start_line: int | None) -> int | None:
+    """The index of the one place meant, or None if they cannot be told apart.
+
+    Of places that are not equally good the hint may confirm the best, never another one.
+    """
+    if len(found.places) == 1:
+        return 0
+    if start_line is None:
+        return None
+    away = [abs(span.start_line - start_line) for span in _spans(text, found.places)]
+    nearest = min(away)
+    if away.count(nearest) > 1:
+        return None
+    index = away.index(nearest)
+    return index if found.equal or index == 0 else None
+
+
+def to_match(answer: Answer) -> Match:
+    """The public form of an answer."""
+    if answer.rung is None:
+        return _missed(answer)
+    if answer.chosen is None:
+        return _ambiguous(answer)
+    return found_match(answer, answer.chosen)
+
+
+def found_match(answer: Answer, chosen: int) -> Match:
+    """The match at place number ``chosen``."""
+    text, places = answer.query.text, answer.found.places
+    spans = _spans(text, places)
+    start, end = text.ends(spans[chosen])
+    return Match(
+        "exact" if answer.rung == "exact" else "fuzzy",
+        answer.rung,
+        places[chosen].similarity,
+        len(places),
+        start,
+        end,
+        spans=spans,
+        span=spans[chosen],
+    )
+
+
+def _spans(text: Text, places: Sequence[Place]) -> tuple[Span, ...]:
+    order = sorted(range(len(places)), key=lambda index: places[index].start)
+    spans = text.spans(places[index][:2] for index in order)
+    by_index = dict(zip(order, spans, strict=True))
+    return tuple(by_index[index] for index in range(len(places)))
+
+
+def _ambiguous(answer: Answer) -> Match:
+    text, places = answer.query.text, answer.found.places
+    spans = _spans(text, places)
+    equal = answer.found.equal
+    return Match(
+        "ambiguous",
+        answer.rung,
+        places[0].similarity,
+        len(places),
+        candidates=tuple(
+            Candidate(span.start_line, span.end_line, place.similarity, _shown(text, span))
+            for span, place in zip(spans[:SHOWN], places[:SHOWN], strict=True)
+        ),
+        spans=spans,
+        reason="several places are equally good" if equal else "no place is clearly the best",
+    )
+
+
+def _shown(text: Text, span: Span) -> str:
+    """The lines of a span, or, of lines too long to show, the span alone."""
+    lines = text.rows_text(span.start_line - 1, span.end_line)
+    return lines if len(lines) <= SHOWN_TEXT else text.raw[span.start : span.end][:SHOWN_TEXT]
+
+
+def _missed(answer: Answer) -> Match:
+    nearest = _nearest(answer.query)
+    return Match(
+        "not_found",
+        similarity=nearest[0].similarity if nearest else 0.0,
+        candidates=nearest,
+        reason=answer.found.reason,
+    )
+
+
+def _nearest(query: Query) -> tuple[Candidate, ...]:
+    """The windows most like the needle that do not overlap, best first."""
+    taken: list[Window] = []
+    for window in query.survey().windows:
+        if all(window.stop <= other.first or other.stop <= window.first for other in taken):
+            taken.append(window)
+        if len(taken) == NEAREST:
+            break
+    return tuple(_candidate(query.text, window) for window in taken)
+
+
+def _candidate(text: Text, window: Window) -> Candidate:
+    shown = text.rows_text(window.first, window.stop)[:SHOWN_TEXT]
+    return Candidate(window.first + 1, window.stop, window.similarity, shown)

@@ -1,0 +1,214 @@
+"""Replace what a needle was found as."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from git_boocode.matching.ladder import Answer, climb, found_match, to_match
+from git_boocode.matching.profiles import profile_named
+from git_boocode.matching.rungs import Place
+from git_boocode.matching.text import Text
+from git_boocode.matching.types import Match, MatchError, Replacement
+
+if TYPE_CHECKING:
+    from git_boocode.matching.refit import Patch
+
+_LISTED = 5
+"""So many line numbers are named in a message."""
+
+
+def replace_text(
+    content: str,
+    old: str,
+    new: str,
+    replace_all: bool = False,
+    profile: str = "default",
+    verbatim: bool = False,
+    *,
+    start_line: int | None = None,
+    expected: int | None = None,
+) -> Replacement:
+    """Replace ``old`` by ``new`` in ``content``.
+
+    Where ``old`` is there as given (line endings aside), ``new`` is pasted as given. Where it was
+    found by a tolerant rung, the difference between ``old`` and ``new`` is carried onto the file's
+    own lines, unless ``verbatim``. Line endings are always the file's. Nothing in ``new`` has a
+    special meaning.
+
+    ``replace_all`` replaces every place; ``expected`` is the number of places there must be, and
+    all of them are replaced when it is more than one. ``start_line`` (1-based) is a hint that only
+    decides between places that are equally good.
+
+    Raises MatchError, code ``not_found``, ``ambiguous`` (also for another number of places than
+    expected) or ``invalid_input`` (an empty ``old``, nothing to change, ``expected`` below 1), and
+    ValueError for an unknown profile.
+    """
+    ladder = profile_named(profile)
+    _check_input(old, new, expected)
+    answer = climb(content, old, ladder, start_line)
+    if answer.rung is None:
+        raise _not_found(to_match(answer))
+    chosen = _chosen(answer, replace_all, expected)
+    match = found_match(answer, chosen[0])
+    places = [answer.found.places[index] for index in chosen]
+    return _Pen(answer, new, verbatim).replacement(places, match)
+
+
+def _check_input(old: str, new: str, expected: int | None) -> None:
+    if not old:
+        raise MatchError("invalid_input", "the old text is empty")
+    if Text(old).lf == Text(new).lf:
+        raise MatchError("invalid_input", "old and new text are the same, nothing to change")
+    if expected is not None and expected < 1:
+        raise MatchError("invalid_input", f"cannot expect {expected} replacements")
+
+
+def _chosen(answer: Answer, replace_all: bool, expected: int | None) -> list[int]:
+    """The indexes of the places to replace, ascending and disjoint."""
+    if not answer.found.equal and answer.chosen is None:
+        raise _ambiguous(to_match(answer))
+    everywhere = replace_all or expected is not None
+    chosen = _disjoint(answer.found.places) if everywhere and answer.found.equal else [0]
+    if expected is not None and len(chosen) != expected:
+        raise _miscounted(answer, len(chosen), expected)
+    if everywhere:
+        return chosen
+    if answer.chosen is None:
+        raise _ambiguous(to_match(answer))
+    return [answer.chosen]
+
+
+def _disjoint(places: Sequence[Place]) -> list[int]:
+    chosen, end = [], 0
+    for index, place in enumerate(places):
+        if place.start >= end:
+            chosen.append(index)
+            end = place.end
+    return chosen
+
+
+def _not_found(match: Match) -> MatchError:
+    message = "old text not found"
+    if match.reason:
+        message += f": {match.reason}"
+    if match.candidates:
+        near = match.candidates[0]
+        where = _lines(near.start_line, near.end_line)
+        message += f"; nearest is {where}, {near.similarity:.0%} similar"
+    return MatchError("not_found", message, match)
+
+
+def _ambiguous(match: Match) -> MatchError:
+    verb = "stands in" if match.similarity == 1 else "is similar to"
+    message = f"old text {verb} {match.count} places, at {_listed(match)}"
+    return MatchError("ambiguous", message, match)
+
+
+def _miscounted(answer: Answer, found: int, expected: int) -> MatchError:
+    match = to_match(answer._replace(chosen=None) if found > 1 else answer)
+    places = f"{found} place{'s' if found > 1 else ''}"
+    message = f"old text stands in {places}, not {expected}, at {_listed(match)}"
+    return MatchError("ambiguous", message, match)
+
+
+def _listed(match: Match) -> str:
+    starts = [str(span.start_line) for span in match.spans]
+    if len(starts) == 1:
+        return f"line {starts[0]}"
+    more = f" and {len(starts) - _LISTED} more" if len(starts) > _LISTED else ""
+    return f"lines {', '.join(starts[:_LISTED])}{more}"
+
+
+def _lines(first: int, last: int) -> str:
+    return f"line {first}" if first == last else f"lines {first}-{last}"
+
+
+class _Edit(NamedTuple):
+    """Characters ``start`` to ``end`` (exclusive) become ``text``."""
+
+    start: int
+    end: int
+    text: str
+
+
+class _Pen:
+    """Writes one new text into places that were all found by one rung."""
+
+    def __init__(self, answer: Answer, new: str, verbatim: bool) -> None:
+        self.text, self.old, self.new = answer.query.text, answer.query.needle, Text(new)
+        self.exact = answer.rung == "exact"
+        self.verbatim = verbatim
+        self.done: Counter[str] = Counter()
+        # Places with the same text get the same patch: thousands of them may be replaced.
+        self.patches: dict[tuple[str, bool], Patch] = {}
+
+    def replacement(self, places: Sequence[Place], match: Match) -> Replacement:
+        """The content with every place replaced."""
+        rows = [span.start_line - 1 for span in self.text.spans(place[:2] for place in places)]
+        edits = [self._edit(place, row) for place, row in zip(places, rows, strict=True)]
+        spans = self.text.spans((edit.start, edit.end) for edit in edits)
+        if match.span != spans[0]:
+            match = match._replace(span=spans[0], end=self.text.ends(spans[0])[1])
+        content = _spliced(self.text.raw, edits)
+        return Replacement(content, match, self._notes(), len(edits), spans)
+
+    def _notes(self) -> tuple[str, ...]:
+        if not self.done:
+            return ()
+        from git_boocode.matching.refit import notes
+
+        return notes(self.done)
+
+    def _edit(self, place: Place, row: int) -> _Edit:
+        if place.rows is None:
+            return _Edit(place.start, place.end, self._in_part(place, row))
+        return self._in_rows(place, *place.rows)
+
+    def _in_part(self, place: Place, row: int) -> str:
+        if (self.exact or self.verbatim) and not self.text.mixed:
+            return self.new.lf.replace("\n", "\r\n") if self.text.has_crlf else self.new.lf
+        return self._patched(self.text.raw[place.start : place.end], row, None)
+
+    def _in_rows(self, place: Place, first: int, stop: int) -> _Edit:
+        start, end = place.start, self.text.start_of(stop)
+        text = self._patched(self.text.raw[start:end], first, stop)
+        # The last line ending is left alone if the old text had none, unless its line goes too.
+        if text and place.end < end:
+            return _Edit(start, place.end, text[: place.end - end])
+        return _Edit(start, end, text)
+
+    def _patched(self, mine: str, first: int, stop: int | None) -> str:
+        key = mine, stop is None
+        if key not in self.patches:
+            self.patches[key] = self._patch(mine, first, stop)
+        patch = self.patches[key]
+        self.done.update(patch.done)
+        return patch.text
+
+    def _patch(self, mine: str, first: int, stop: int | None) -> Patch:
+        from git_boocode.matching.refit import Refit
+
+        if stop is None:
+            segments = Text(mine).lf.split("\n")
+            old = segments if self.exact or self.verbatim else self.old.lf.split("\n")
+            return Refit(self.text, old, self.new.lf.split("\n")).segments(segments, first)
+        if self.verbatim:
+            rows = self.text.lines[first:stop]
+            ending = self.text.ending(stop - 1)
+            return Refit(self.text, rows, self.new.lines).segments(rows, first, ending)
+        return Refit(self.text, self.old.lines, self._new_lines()).lines(first, stop)
+
+    def _new_lines(self) -> list[str]:
+        if self.new.lines == self.old.lines and self.new.closed:
+            return [*self.new.lines, ""]
+        return self.new.lines
+
+
+def _spliced(content: str, edits: Sequence[_Edit]) -> str:
+    pieces, at = [], 0
+    for edit in edits:
+        pieces += [content[at : edit.start], edit.text]
+        at = edit.end
+    return "".join([*pieces, content[at:]])

@@ -1,0 +1,208 @@
+"""The rungs of the ladder: each compares in one way, and returns every place that passes.
+
+To add a rung: write a function from ``Query`` and ``Step`` to ``Found`` and list it in ``RUNGS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from git_boocode.matching.profiles import Step
+from git_boocode.matching.text import Text, framed
+
+if TYPE_CHECKING:
+    from git_boocode.matching.windows import Survey, Surveyor, Window
+
+
+class Place(NamedTuple):
+    """Where a needle may stand: character offsets, the end exclusive.
+
+    ``rows`` are the whole lines (first, stop) it covers; None for text on part of a line.
+    """
+
+    start: int
+    end: int
+    similarity: float = 1.0
+    rows: tuple[int, int] | None = None
+
+
+class Found(NamedTuple):
+    """The places of a rung, ascending, except that of unequal ones the best comes first.
+
+    ``equal`` is whether they are equally good. ``reason`` says why nothing was found.
+    """
+
+    places: tuple[Place, ...] = ()
+    equal: bool = True
+    reason: str | None = None
+
+
+class Query:
+    """A needle and the text it is looked for in, with what the rungs compute once for all."""
+
+    def __init__(self, content: str, needle: str) -> None:
+        self.text = Text(content)
+        self.needle = Text(needle)
+        self._surveys: dict[int, Survey] = {}
+
+    @cached_property
+    def surveyor(self) -> Surveyor:
+        """The comparer of windows."""
+        from git_boocode.matching.windows import Surveyor
+
+        return Surveyor(self.text, self.needle)
+
+    def survey(self, extra: int = 0) -> Survey:
+        """The windows like the needle, ``extra`` lines higher than it."""
+        if extra not in self._surveys:
+            self._surveys[extra] = self.surveyor.survey(extra)
+        return self._surveys[extra]
+
+    def place(self, first: int, stop: int, similarity: float = 1.0) -> Place:
+        """The place of rows ``first`` to ``stop`` (exclusive), on which the needle's core lies.
+
+        It grows over the blank lines around it as far as the needle has blank lines too, and takes
+        the last line ending in if the needle has it.
+        """
+        core, lines = self.needle.core, self.needle.lines
+        first -= self._blanks(range(first - 1, first - 1 - core.start, -1))
+        below = len(lines) - core.stop
+        more = self._blanks(range(stop, stop + below))
+        stop += more
+        closed = self.needle.closed or more < below
+        end = self.text.start_of(stop) if closed else self.text.end_of(stop - 1)
+        return Place(self.text.start_of(first), end, similarity, (first, stop))
+
+    def _blanks(self, rows: Iterable[int]) -> int:
+        count = 0
+        for row in rows:
+            if not 0 <= row < len(self.text.lines) or self.text.stripped[row]:
+                break
+            count += 1
+        return count
+
+
+def exact(query: Query, _step: Step) -> Found:
+    """The needle as it is; only line endings do not count."""
+    return _found_in(query, query.text.lf, query.needle.lf)
+
+
+def whitespace(query: Query, step: Step) -> Found:
+    """Whole lines that are equal but for blanks at their ends."""
+    if refusal := _refusal(query, step):
+        return refusal
+    core = query.needle.core
+    return _found_lines(
+        query, query.text.framed_stripped, query.needle.stripped[core.start : core.stop]
+    )
+
+
+def unicode(query: Query, step: Step) -> Found:
+    """Text on part of a line, else whole lines, equal but for characters that look alike."""
+    if query.text.raw.isascii() and query.needle.raw.isascii():
+        return Found()
+    if refusal := _refusal(query, step):
+        return refusal
+    part = _found_in(query, query.text.lf_alike, query.needle.lf_alike)
+    if part.places:
+        return part
+    core = query.needle.core
+    return _found_lines(
+        query, query.text.framed_canonical, query.needle.canonical[core.start : core.stop]
+    )
+
+
+def similarity(query: Query, step: Step) -> Found:
+    """Windows of the needle's line count that are similar enough; the best one wins."""
+    return _found_windows(query, step, 0)
+
+
+def gapped(query: Query, step: Step) -> Found:
+    """Windows with a line or more that the needle lacks."""
+    reason = None
+    for extra in range(1, step.forgotten + 1):
+        found = _found_windows(query, step, extra)
+        if found.places:
+            return found
+        reason = found.reason or reason
+    return Found(reason=reason)
+
+
+def _refusal(query: Query, step: Step) -> Found | None:
+    from git_boocode.matching.guards import too_bare
+
+    if not query.needle.core:
+        return Found(reason="blank text proves no place")
+    if too_bare(query.needle, step):
+        return Found(reason="the text is too short or bare to prove a place that is not exact")
+    return None
+
+
+def occurrences(text: str, needle: str, shared: int = 0) -> list[int]:
+    """The offsets of disjoint occurrences; a single one is followed by one that overlaps it.
+
+    ``shared`` trailing characters of an occurrence may belong to the next one.
+    """
+    found = []
+    at = text.find(needle)
+    while at >= 0:
+        found.append(at)
+        at = text.find(needle, at + len(needle) - shared)
+    if len(found) == 1:
+        found += [twin for twin in [text.find(needle, found[0] + 1)] if twin >= 0]
+    return found
+
+
+def _found_in(query: Query, text: str, needle: str) -> Found:
+    if not needle:
+        return Found()
+    raw = query.text.to_raw
+    return Found(tuple(Place(raw(at), raw(at + len(needle))) for at in occurrences(text, needle)))
+
+
+def _found_lines(query: Query, text: str, lines: list[str]) -> Found:
+    places, row, seen = [], 0, 0
+    for at in occurrences(text, framed(lines), shared=1):
+        row += text.count("\n", seen, at)
+        seen = at
+        places.append(query.place(row, row + len(lines)))
+    return Found(tuple(places))
+
+
+def _found_windows(query: Query, step: Step, extra: int) -> Found:
+    if refusal := _refusal(query, step):
+        return refusal
+    from git_boocode.matching.guards import objection, rivals
+
+    survey = query.survey(extra)
+    floor = step.threshold if not extra else 0.0
+    near = [window for window in survey.windows if window.similarity >= floor]
+    reason = survey.reason
+    for best in near[:_TRIED]:
+        objected = objection(query.surveyor, best, step)
+        if objected is None:
+            others = [other for other in near if other is not best]
+            return _settled(query, best, rivals(query.surveyor, best, others, step))
+        reason = reason or objected
+    return Found(reason=reason)
+
+
+_TRIED = 8
+"""So many of the best windows are put to the guards."""
+
+
+def _settled(query: Query, best: Window, others: list[Window]) -> Found:
+    equal = all(other.similarity == best.similarity for other in others)
+    windows = sorted([best, *others]) if equal else [best, *others]
+    return Found(tuple(query.place(w.first, w.stop, w.similarity) for w in windows), equal)
+
+
+RUNGS: dict[str, Callable[[Query, Step], Found]] = {
+    "exact": exact,
+    "whitespace": whitespace,
+    "unicode": unicode,
+    "similarity": similarity,
+    "gapped": gapped,
+}

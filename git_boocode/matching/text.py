@@ -1,0 +1,164 @@
+"""A text split into lines once, with the views of it that the rungs share.
+
+Only LF and CRLF end a line: form feeds, NEL or U+2028 are ordinary characters, which is why
+``str.splitlines`` is of no use here.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from functools import cached_property
+from itertools import accumulate
+
+from git_boocode.matching.canonical import canonical_line, look_alikes
+from git_boocode.matching.types import Position, Span
+
+
+class Text:
+    """A text and, computed on first use, its lines and their comparison forms.
+
+    Rows are 0-based line indexes; everything handed to callers of the package is 1-based.
+    """
+
+    def __init__(self, raw: str) -> None:
+        self.raw = raw
+
+    @cached_property
+    def has_crlf(self) -> bool:
+        """Whether any line ends in CRLF."""
+        return "\r" in self.raw and "\r\n" in self.raw
+
+    @cached_property
+    def lf(self) -> str:
+        """The text with every line ending written as LF."""
+        return self.raw.replace("\r\n", "\n") if self.has_crlf else self.raw
+
+    @cached_property
+    def mixed(self) -> bool:
+        """Whether the line endings differ among themselves."""
+        return self.has_crlf and self.raw.count("\r\n") != self.raw.count("\n")
+
+    @property
+    def closed(self) -> bool:
+        """Whether the last line has a line ending."""
+        return self.raw.endswith("\n")
+
+    @cached_property
+    def parts(self) -> list[str]:
+        """The pieces between line feeds, carriage returns included."""
+        return self.raw.split("\n")
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines without their endings; nothing after a final line ending counts as a line."""
+        lines = self.lf.split("\n") if self.has_crlf else self.parts
+        return lines[:-1] if not lines[-1] else lines
+
+    @cached_property
+    def stripped(self) -> list[str]:
+        """The lines without blanks at either end."""
+        return [line.strip() for line in self.lines]
+
+    @cached_property
+    def canonical(self) -> list[str]:
+        """The stripped lines in canonical spelling."""
+        if self.raw.isascii():
+            return self.stripped
+        return [line if line.isascii() else canonical_line(line) for line in self.stripped]
+
+    @cached_property
+    def lf_alike(self) -> str:
+        """``lf`` with look-alike characters mapped one to one."""
+        if self.raw.isascii():
+            return self.lf
+        lines = self.lf.split("\n") if self.has_crlf else self.parts
+        return "\n".join([line if line.isascii() else look_alikes(line) for line in lines])
+
+    @cached_property
+    def framed_stripped(self) -> str:
+        """The stripped lines as one string in which each stands between two line feeds."""
+        return framed(self.stripped)
+
+    @cached_property
+    def framed_canonical(self) -> str:
+        """The canonical lines as one string in which each stands between two line feeds."""
+        if self.canonical is self.stripped:
+            return self.framed_stripped
+        return framed(self.canonical)
+
+    @cached_property
+    def core(self) -> range:
+        """The rows left when blank lines at the top and the bottom are dropped."""
+        rows = [row for row, line in enumerate(self.stripped) if line]
+        return range(rows[0], rows[-1] + 1) if rows else range(0)
+
+    @cached_property
+    def _part_ends(self) -> list[int]:
+        return list(accumulate(map(len, self.parts)))
+
+    def start_of(self, row: int) -> int:
+        """The offset at which line ``row`` starts; of the row after the last: the text's length."""
+        if row > len(self._part_ends) - 1:
+            return len(self.raw)
+        return self._part_ends[row - 1] + row if row else 0
+
+    def end_of(self, row: int) -> int:
+        """The offset at which line ``row`` ends, its line ending not included."""
+        return self.start_of(row) + len(self.lines[row])
+
+    def ending(self, row: int) -> str:
+        """The line ending of ``row``: LF, CRLF, or nothing on an unfinished last line."""
+        if row >= len(self.parts) - 1:
+            return ""
+        return "\r\n" if self.parts[row].endswith("\r") else "\n"
+
+    def rows_text(self, first: int, stop: int) -> str:
+        """The real text of rows ``first`` to ``stop`` (exclusive), without the last ending."""
+        return self.raw[self.start_of(first) : self.end_of(stop - 1)]
+
+    @cached_property
+    def _crlf_marks(self) -> list[int]:
+        marks: list[int] = []
+        at = self.raw.find("\r\n")
+        while at >= 0:
+            marks.append(at - len(marks))
+            at = self.raw.find("\r\n", at + 2)
+        return marks
+
+    def to_raw(self, offset: int) -> int:
+        """The offset in ``raw`` of an offset in ``lf``."""
+        if not self.has_crlf:
+            return offset
+        return offset + bisect_left(self._crlf_marks, offset)
+
+    def ends(self, span: Span) -> tuple[Position, Position]:
+        """Where a span starts and, exclusive, ends."""
+        last = span.start_line + self.raw.count("\n", span.start, span.end)
+        return self._position(span.start, span.start_line), self._position(span.end, last)
+
+    def _position(self, offset: int, line: int) -> Position:
+        return Position(offset, line, offset - self.raw.rfind("\n", 0, offset))
+
+    def spans(self, places: Iterable[tuple[int, int]]) -> tuple[Span, ...]:
+        """Spans with line numbers for ascending ``(start, end)`` offsets."""
+        spans, line, seen = [], 1, 0
+        for start, end in places:
+            line += self.raw.count("\n", seen, start)
+            seen = start
+            last = line + self.raw.count("\n", start, max(start, end - 1))
+            spans.append(Span(start, end, line, last))
+        return tuple(spans)
+
+
+def framed(lines: Iterable[str]) -> str:
+    """Lines joined so that each, the first and last too, stands between two line feeds."""
+    return "\n" + "\n".join(lines) + "\n"
+
+
+def split_ends(line: str) -> tuple[str, str, str]:
+    """A line as its indentation, its body and its trailing blanks."""
+    body = line.lstrip()
+    indent = line[: len(line) - len(body)]
+    bare = body.rstrip()
+    return indent, bare, body[len(bare) :]

@@ -1,0 +1,102 @@
+"""What the matcher answers with."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Kind = Literal["exact", "fuzzy", "ambiguous", "not_found"]
+Code = Literal["not_found", "ambiguous", "invalid_input"]
+
+
+class Position(NamedTuple):
+    """A point in the text: ``offset`` in characters from 0, ``line`` and ``column`` from 1."""
+
+    offset: int
+    line: int
+    column: int
+
+
+class Span(NamedTuple):
+    """A stretch of the text.
+
+    ``start`` and ``end`` are character offsets, the end exclusive; ``start_line`` and ``end_line``
+    are the lines of its first and last character, 1-based and inclusive.
+    """
+
+    start: int
+    end: int
+    start_line: int
+    end_line: int
+
+
+class Candidate(NamedTuple):
+    """A place worth showing: its lines (1-based, inclusive), likeness, and the file's real text."""
+
+    start_line: int
+    end_line: int
+    similarity: float
+    text: str
+
+
+class Match(NamedTuple):
+    """Where a needle was found.
+
+    ``rung`` names the comparison that answered, ``similarity`` is 0.0–1.0, ``count`` the number of
+    places found. ``start`` and ``end`` (exclusive) are set for ``exact`` and ``fuzzy`` only.
+    ``spans`` holds every place; ``candidates`` a bounded number of places (``ambiguous``) or the
+    nearest real text (``not_found``). ``reason`` says why nothing was taken, in a few words.
+    """
+
+    kind: Kind
+    rung: str | None = None
+    similarity: float = 0.0
+    count: int = 0  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+    start: Position | None = None
+    end: Position | None = None
+    candidates: tuple[Candidate, ...] = ()
+    spans: tuple[Span, ...] = ()
+    span: Span | None = None
+    reason: str | None = None
+
+    @property
+    def start_line(self) -> int | None:
+        """The first line of the match, 1-based; None when there is no single match."""
+        return self.span.start_line if self.span else None
+
+    @property
+    def end_line(self) -> int | None:
+        """The last line of the match, 1-based and inclusive; None when there is none."""
+        return self.span.end_line if self.span else None
+
+
+class Replacement(NamedTuple):
+    """The outcome of a replacement.
+
+    ``content`` is the whole new text, ``match`` what the old text was matched with (the first of
+    the places when there were several), ``spans`` the places replaced, in the *original* content,
+    ``count`` their number. ``notes`` says what was done beyond pasting (see ``refit.notes``).
+    """
+
+    content: str
+    match: Match
+    notes: tuple[str, ...] = ()
+    count: int = 0  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+    spans: tuple[Span, ...] = ()
+
+
+class MatchError(Exception):
+    """A refused replacement.
+
+    ``code`` is ``not_found``, ``ambiguous`` or ``invalid_input``; ``message`` a lowercase sentence
+    without full stop; ``candidates`` the nearest text or the places; ``match`` what was found.
+    """
+
+    def __init__(self, code: Code, message: str, match: Match | None = None) -> None:
+        super().__init__(message)
+        self.code: Code = code
+        self.message = message
+        self.match = match if match is not None else Match("not_found")
+        self.candidates = self.match.candidates
+
+    def __reduce__(self) -> tuple[type[MatchError], tuple[Code, str, Match]]:
+        return type(self), (self.code, self.message, self.match)

@@ -1,0 +1,130 @@
+"""The default profile refuses what boocode would take."""
+
+from __future__ import annotations
+
+import pytest
+
+from git_boocode.matching import locate_match
+
+
+@pytest.mark.parametrize(
+    "needle",
+    ["}", "return", "else:", "return None", "pass", "});", "return 0;", "end", "} else {", "i++"],
+)
+def test_bare_needles_prove_nothing(needle: str) -> None:
+    content = f"first line\n\t{needle}\t\nlast line\n"
+    tolerant = f"    {needle}"
+    assert locate_match(content, tolerant, "boocode").kind == "fuzzy"
+    match = locate_match(content, tolerant)
+    assert match.kind == "not_found"
+    assert match.reason
+    assert "bare" in match.reason
+    assert locate_match(content, needle).kind == "exact"
+
+
+@pytest.mark.parametrize("needle", ["foo()", "return x1", "if a:\n  b", "x = 1"])
+def test_short_text_with_names_is_enough_for_equal_lines(needle: str) -> None:
+    content = "\n".join(f"\t{line.strip()}" for line in needle.split("\n")) + "\n"
+    assert locate_match(content, f"    {needle}").rung == "whitespace"
+
+
+def test_a_short_needle_with_a_typo_is_refused() -> None:
+    assert locate_match("count += 1\n", "cuont += 1\n").kind == "not_found"
+
+
+HEAD, TAIL = "def convert(document, target_format):\n", "    return document.finish()\n"
+MIDDLE = "    parser = Parser(document)\n    parser.feed(target_format)\n"
+OTHER = "    if not document:\n        raise KeyError(document)\n"
+
+
+def test_same_ends_with_another_middle_are_refused() -> None:
+    content = HEAD + OTHER + TAIL
+    for needle in (HEAD + MIDDLE + TAIL, HEAD + "    x = 1\n    y = 2\n" + TAIL):
+        match = locate_match(content, needle)
+        assert match.kind == "not_found"
+
+
+def test_one_line_of_other_code_is_refused_however_long_the_rest() -> None:
+    lines = [f"    value_{number} = compute(number, {number})\n" for number in range(20)]
+    changed = list(lines)
+    changed[9] = "    for key in sorted(registry):\n"
+    assert locate_match("".join(lines), "".join(changed), "boocode").kind == "fuzzy"
+    assert locate_match("".join(lines), "".join(changed)).reason == "a line of it is other code"
+
+
+def test_a_sibling_in_which_most_lines_differ_a_little_is_refused() -> None:
+    here = "".join(f"    field_{n} = make_text_field('label_{n}')\n" for n in "abcdef")
+    sibling = here.replace("make_text", "make_date")
+    assert locate_match(sibling, here, "boocode").kind == "fuzzy"
+    assert locate_match(sibling, here).kind == "not_found"
+
+
+def test_places_that_differ_only_where_the_needle_is_wrong_are_refused() -> None:
+    content = "setup(mode='ra', path=target_path)\nsetup(mode='rb', path=target_path)\n"
+    match = locate_match(content, "setup(mode='rc', path=target_path)")
+    assert match.kind == "ambiguous"
+
+
+@pytest.mark.parametrize("typos", [1, 2])
+def test_typos_in_a_block_are_taken(typos: int) -> None:
+    block = HEAD + MIDDLE + TAIL
+    drifted = block.replace("Parser(document)", "Parser(docment)")
+    if typos == 2:
+        drifted = drifted.replace("document.finish", "document.finsh")
+    match = locate_match("import things\n\n" + block, drifted)
+    assert (match.kind, match.rung, match.start_line, match.end_line) == (
+        "fuzzy",
+        "similarity",
+        3,
+        6,
+    )
+
+
+@pytest.mark.parametrize("lost", [1, 2])
+def test_a_forgotten_line_between_equal_lines_is_taken(lost: int) -> None:
+    lines = (HEAD + MIDDLE + TAIL).splitlines(keepends=True)
+    needle = "".join(line for number, line in enumerate(lines) if number != lost)
+    match = locate_match("".join(lines), needle)
+    assert (match.kind, match.rung, match.start_line, match.end_line) == ("fuzzy", "gapped", 1, 4)
+
+
+def test_text_of_another_file_is_refused() -> None:
+    content = "\n".join(f"{name}: {name}.length" for name in ("alpha", "beta", "gamma")) + "\n"
+    match = locate_match(content, "public void run() {\n    queue.drain();\n}\n")
+    assert match.kind == "not_found"
+
+
+def test_the_sibling_of_a_deleted_block_is_refused_however_similar() -> None:
+    block = (
+        "    try:\n        import sitecustomize\n    except ImportError as error:\n"
+        "        if error.name != 'sitecustomize':\n            raise\n"
+        "    report('finished looking for customisation of this interpreter')\n"
+    )
+    sibling = block.replace("sitecustomize", "usercustomize")
+    assert locate_match(sibling, block).reason == "a word of it is another one"
+    assert locate_match(sibling, block, "boocode").kind == "fuzzy"
+
+
+@pytest.mark.parametrize(
+    "misspelt", ["add_argmuent", "dad_ragument", "ad_argument", "add_arguments"]
+)
+def test_slips_in_a_word_are_taken(misspelt: str) -> None:
+    line = "    parser.add_argument('--encoding', help='encoding of the output')\n"
+    assert locate_match(line, line.replace("add_argument", misspelt)).kind in ("fuzzy", "exact")
+
+
+def test_a_comment_may_be_rephrased() -> None:
+    block = "def area(shape):\n    # Compute the area of a shape\n    return shape.width * 2\n"
+    match = locate_match(block, block.replace("Compute the area of a", "Computes area of the"))
+    assert match.rung == "similarity"
+
+
+def test_another_number_is_no_typo() -> None:
+    assert locate_match("start_server(port=8080)\n", "start_server(port=8081)").kind == "not_found"
+
+
+def test_a_word_the_file_uses_elsewhere_is_no_typo() -> None:
+    sibling = "output = decoder.run(values)\nreturn output\n"
+    needle = "output = encoder.run(values)\nreturn output\n"
+    assert locate_match(sibling, needle).kind == "fuzzy"
+    assert locate_match(sibling + "encoder = None\n", needle).kind == "not_found"
