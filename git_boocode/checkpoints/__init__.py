@@ -1,0 +1,1 @@
+"""Checkpoints of the worktree: capture, metadata, list, restore, undo and the host's callback."""

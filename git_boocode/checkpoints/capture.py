@@ -1,0 +1,221 @@
+"""Take a checkpoint: a snapshot, kept as a commit under a ref of ours."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
+
+from git_boocode.checkpoints.catalog import CHECKPOINTS, SAFETY, Catalog, Checkpoint
+from git_boocode.checkpoints.metadata import VERSION, Metadata
+from git_boocode.checkpoints.snapshot import Snapshot, take_snapshot
+from git_boocode.checkpoints.staging import Staging, conflict_blobs, decode_special
+from git_boocode.repo.head import operation_in_progress
+from git_boocode.repo.identity import identity
+from git_boocode.repo.ids import id_time, new_id, timestamp
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import scratch_directory, worktree_lock
+from git_boocode.repo.store import RefChange, Store, open_store
+
+# A capture waits for a restore to end: half-restored files are no state to remember.
+PATIENCE = 30.0
+# Set for a callback's own commands, which run while the restore that called it holds the lock.
+INSIDE_RESTORE = "GIT_BOOCODE_RESTORE"
+
+
+class Request(NamedTuple):
+    """What the caller says of a checkpoint; every text may be empty.
+
+    Attributes:
+        label: for people.
+        session: the agent's session.
+        chat: the conversation in it.
+        message: the message that the conversation is to be cut at on restore.
+        agent: which agent.
+        trigger: what made it take the checkpoint, such as `manual` or a hook's name.
+        meta: anything else.
+        only_if_changed: take none when nothing differs from the latest one.
+    """
+
+    label: str = ""
+    session: str = ""
+    chat: str = ""
+    message: str = ""
+    agent: str = ""
+    trigger: str = "manual"
+    meta: Mapping[str, Any] = {}
+    only_if_changed: bool = False
+
+
+class Captured(NamedTuple):
+    """A checkpoint that was taken, or the one that already holds the same.
+
+    Attributes:
+        checkpoint: it.
+        changed: whether files or staging differ from the latest checkpoint before it.
+    """
+
+    checkpoint: Checkpoint
+    changed: bool
+
+
+def capture(repository: Repository, request: Request) -> Captured:
+    """Take a checkpoint of the worktree and the staging area.
+
+    Raises:
+        RefusedError: a restore is at work (`locked`).
+        FatalError: the worktree could not be read, or the checkpoint not be written.
+    """
+    with _beside_restores(repository), scratch_directory(repository.state_dir) as scratch:
+        snapshot = take_snapshot(repository, scratch)
+        catalog = Catalog(repository)
+        latest = catalog.latest()
+        changed = latest is None or not holds(repository, latest, snapshot)
+        if latest is not None and request.only_if_changed and not changed:
+            return Captured(latest, changed=False)
+        values: dict[str, Any] = {key: getattr(request, key) or None for key in _TOLD}
+        values["anchor"] = _anchor(request)
+        values["meta"] = dict(request.meta)
+        taken = keep(repository, catalog.store, snapshot, "checkpoint", values)
+        return Captured(taken, changed)
+
+
+_TOLD = ("label", "session", "chat", "message", "agent", "trigger")
+
+
+def _anchor(request: Request) -> dict[str, str]:
+    parts = {key: getattr(request, key) for key in ("agent", "session", "chat", "message")}
+    return {key: value for key, value in parts.items() if value}
+
+
+def _beside_restores(repository: Repository) -> AbstractContextManager[None]:
+    if os.environ.get(INSIDE_RESTORE):
+        return nullcontext()
+    return worktree_lock(repository.state_dir, shared=True, patience=PATIENCE)
+
+
+def holds(repository: Repository, checkpoint: Checkpoint, snapshot: Snapshot) -> bool:
+    """Whether a checkpoint holds just what a snapshot holds: files, staging and HEAD."""
+    return (
+        checkpoint.tree == snapshot.tree
+        and checkpoint.meta.part("head", "commit") == snapshot.head.commit
+        and kept_staging(repository, checkpoint.meta) == snapshot.staging
+    )
+
+
+def kept_staging(repository: Repository, meta: Metadata) -> Staging | None:
+    """The staging area that a checkpoint holds; None if it holds none.
+
+    Raises:
+        GitError: its objects are missing.
+    """
+    tree, details = meta.part("index", "tree"), meta.part("index", "details")
+    if tree is None:
+        return None
+    if details is None:
+        return Staging(tree, ())
+    return Staging(
+        tree, decode_special(repository.git.run("cat-file", "blob", f"{details}:entries"))
+    )
+
+
+def keep(
+    repository: Repository, store: Store, snapshot: Snapshot, kind: str, values: Mapping[str, Any]
+) -> Checkpoint:
+    """Write a snapshot as a commit and give it its ref.
+
+    Args:
+        repository: the repository.
+        store: where to write.
+        snapshot: what to keep.
+        kind: `checkpoint`, or `pre-restore` for a safety checkpoint.
+        values: further metadata.
+    """
+    identifier = new_id()
+    when = id_time(identifier)
+    writer = _Writer(repository, store, when)
+    meta = Metadata(
+        {
+            "boocode": VERSION,
+            "kind": kind,
+            "id": identifier,
+            "created_at": timestamp(when),
+            **values,
+            "worktree": {"name": repository.worktree_name, "path": repository.worktree},
+            "head": {"ref": snapshot.head.ref, "commit": snapshot.head.commit},
+            "index": writer.index(snapshot),
+            "state": operation_in_progress(repository.git_dir),
+            "skipped": [skipped._asdict() for skipped in snapshot.skipped],
+        }
+    )
+    parents = [parent for parent in (snapshot.head.commit, meta.part("index", "commit")) if parent]
+    commit = writer.commit(snapshot.tree, parents, meta.message())
+    ref = f"{CHECKPOINTS if kind == 'checkpoint' else SAFETY}{identifier}"
+    store.update_refs([RefChange(ref, commit, None)])
+    stored = next(store.commits([commit]))
+    assert stored is not None, "a commit just written can be read"
+    return Checkpoint(identifier, ref, stored, meta)
+
+
+class _Writer:
+    """Writes the commits that one checkpoint consists of."""
+
+    def __init__(self, repository: Repository, store: Store, when: float) -> None:
+        self._git = repository.git
+        self._store = store
+        self._by = identity(repository.config)
+        self._when = when
+
+    def commit(self, tree: str, parents: list[str], message: str) -> str:
+        """Write one commit."""
+        return self._store.write_commit(tree, parents, message, self._by, self._when)
+
+    def index(self, snapshot: Snapshot) -> dict[str, str | None]:
+        """The metadata of the staging area; its commits are written where they are needed.
+
+        Every tree that it names is reachable: from HEAD, from the checkpoint, or from the commit
+        written here.
+        """
+        staging = snapshot.staging
+        if staging is None:
+            return {"tree": None, "commit": None, "details": None}
+        details = self._details(staging) if staging.special else None
+        reachable = staging.tree in (snapshot.head.tree, snapshot.tree)
+        if reachable and details is None:
+            return {"tree": staging.tree, "commit": None, "details": None}
+        parents = [parent for parent in (snapshot.head.commit, details) if parent]
+        commit = self.commit(staging.tree, parents, "boocode index\n")
+        return {"tree": staging.tree, "commit": commit, "details": details}
+
+    def _details(self, staging: Staging) -> str:
+        entries = self._git.line("hash-object", "-w", "--stdin", stdin=staging.encode())
+        rows = [f"100644 blob {entries}\tentries"]
+        if blobs := conflict_blobs(staging):
+            rows.append(
+                f"040000 tree {self._tree(f'100644 blob {blob}	{blob}' for blob in blobs)}\tblobs"
+            )
+        return self.commit(self._tree(rows), [], "boocode index details\n")
+
+    def _tree(self, rows: Iterable[str]) -> str:
+        stdin = "".join(f"{row}\n" for row in rows).encode()
+        return self._git.line("mktree", stdin=stdin)
+
+
+def safety_checkpoint(
+    repository: Repository, snapshot: Snapshot, target: Metadata, meta: Mapping[str, Any]
+) -> Checkpoint:
+    """Keep what is in the worktree now, before a restore touches it.
+
+    Args:
+        repository: the repository.
+        snapshot: what is there now.
+        target: the metadata of where the restore goes; an undo tells the callback of the same
+            conversation.
+        meta: what the restore is, as `git_boocode.checkpoints.history` reads it.
+    """
+    told = {
+        key: target.values.get(key) for key in ("session", "chat", "message", "agent", "anchor")
+    }
+    values = {**told, "label": "before a restore", "trigger": "restore", "meta": dict(meta)}
+    return keep(repository, open_store(repository), snapshot, "pre-restore", values)

@@ -1,0 +1,204 @@
+"""The checkpoints of a repository: list them, and find the one that a user means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from git_boocode.checkpoints.changes import count_changes
+from git_boocode.checkpoints.metadata import Metadata, MetadataError
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.ids import ID, ID_PART
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import Commit, Ref, Store, open_store
+
+CHECKPOINTS = "refs/boocode/checkpoints/"
+SAFETY = "refs/boocode/safety/"
+ARCHIVE = "refs/boocode/archive/"
+
+# `@` is nearly always among the newest few; only beside many worktrees does one look further.
+_FIRST_LOOK = 16
+_RELATIVE = re.compile(r"@(?:~([0-9]{1,9}))?")
+_SHOWN_MATCHES = 5
+
+
+class Checkpoint(NamedTuple):
+    """A checkpoint that can be used.
+
+    Attributes:
+        id: its id, the last part of its ref's name.
+        ref: the whole name of its ref.
+        commit: the commit that holds it.
+        meta: its metadata.
+    """
+
+    id: str
+    ref: str
+    commit: Commit
+    meta: Metadata
+
+    @property
+    def tree(self) -> str:
+        """The tree of the worktree at that time."""
+        return self.commit.tree
+
+    @property
+    def head(self) -> str | None:
+        """The commit that HEAD named at that time; None on an unborn branch."""
+        head = self.meta.part("head", "commit")
+        return head if head in self.commit.parents else None
+
+    @property
+    def worktree_name(self) -> str:
+        """The worktree that it was taken of: `main`, or the name of a linked one."""
+        return self.meta.part("worktree", "name") or "main"
+
+
+class Unusable(NamedTuple):
+    """A ref that looks like a checkpoint and cannot be used, and why."""
+
+    ref: str
+    why: MetadataError
+
+
+class Catalog:
+    """The checkpoints of one repository, as seen from one worktree."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._worktree = repository.worktree_name
+        self.store: Store = open_store(repository)
+
+    def entries(self, refs: list[Ref]) -> Iterator[Checkpoint | Unusable]:
+        """Read refs one after the other, the unusable ones included."""
+        commits = self.store.commits(ref.target for ref in refs)
+        for ref, commit in zip(refs, commits, strict=True):
+            yield _entry(ref, commit)
+
+    def count_files(self, checkpoints: list[Checkpoint]) -> list[int | None]:
+        """How many files each checkpoint changes against its HEAD; None if objects are missing."""
+        empty = self._repository.empty_tree
+        heads = self.store.commits(entry.head or empty for entry in checkpoints)
+        olds = [head.tree if head else empty for head in heads]
+        pairs = list(zip(olds, (entry.tree for entry in checkpoints), strict=True))
+        return count_changes(self._repository.git, pairs)
+
+    def newest_first(self, *, everywhere: bool = False) -> Iterator[Checkpoint | Unusable]:
+        """The checkpoints of this worktree, or of all; those that cannot be read come too."""
+        for entry in self.entries(self.store.refs(CHECKPOINTS)):
+            if everywhere or isinstance(entry, Unusable) or self._is_ours(entry):
+                yield entry
+
+    def latest(self) -> Checkpoint | None:
+        """The newest checkpoint of this worktree."""
+        for newest in (_FIRST_LOOK, 0):
+            refs = self.store.refs(CHECKPOINTS, newest=newest)
+            found = next(self._ours(self.entries(refs)), None)
+            if found is not None or len(refs) < newest:
+                return found
+        return None
+
+    def safety(self) -> list[Checkpoint]:
+        """The safety checkpoints of this worktree, newest first."""
+        return list(self._ours(self.entries(self.store.refs(SAFETY))))
+
+    def find(self, name: str) -> Checkpoint:
+        """The checkpoint that a user names.
+
+        Args:
+            name: a full id, a unique beginning of an id or of the commit's hash, `@`, `@~N`,
+                `message:ID` or `label:TEXT`.
+
+        Raises:
+            RefusedError: there is none (`not_found`), there are several (`ambiguous`), or it
+                cannot be used (`malformed`, `newer`).
+        """
+        if relative := _RELATIVE.fullmatch(name):
+            return self._nth(int(relative[1] or 0), name)
+        for key in ("message", "label"):
+            if name.startswith(f"{key}:"):
+                return self._by(key, name.removeprefix(f"{key}:"))
+        return _usable(self._by_id(name), self)
+
+    def _is_ours(self, entry: Checkpoint) -> bool:
+        return entry.worktree_name == self._worktree
+
+    def _ours(self, entries: Iterator[Checkpoint | Unusable]) -> Iterator[Checkpoint]:
+        usable = (entry for entry in entries if isinstance(entry, Checkpoint))
+        return filter(self._is_ours, usable)
+
+    def _nth(self, number: int, name: str) -> Checkpoint:
+        count = 0
+        for count, entry in enumerate(self._ours(self.newest_first()), 1):
+            if count > number:
+                return entry
+        if not count:
+            raise not_found(f"'{name}': this worktree has no checkpoints")
+        raise not_found(f"'{name}': this worktree has only {count} checkpoints")
+
+    def _by(self, key: str, wanted: str) -> Checkpoint:
+        for entry in self._ours(self.newest_first()):
+            if entry.meta.text(key) == wanted:
+                return entry
+        raise not_found(f"no checkpoint of this worktree has the {key} '{wanted}'")
+
+    def _by_id(self, name: str) -> Ref:
+        lowered = name.lower()
+        if ID.fullmatch(lowered):
+            whole = (f"{CHECKPOINTS}{lowered}", f"{SAFETY}{lowered}")
+            if exact := self.store.refs(*whole, newest=1):
+                return exact[0]
+        if not ID_PART.fullmatch(lowered):
+            raise not_found(f"'{name}' is no checkpoint's id, nor four or more characters of one")
+        matches = [ref for ref in self._all_refs() if _matches(ref, lowered)]
+        if not matches:
+            raise not_found(f"no checkpoint's id or commit begins with '{name}'")
+        if len(matches) > 1:
+            raise _ambiguous(name, matches)
+        return matches[0]
+
+    def _all_refs(self) -> list[Ref]:
+        return self.store.refs(CHECKPOINTS, SAFETY, ARCHIVE)
+
+
+def _entry(ref: Ref, commit: Commit | None) -> Checkpoint | Unusable:
+    if commit is None:
+        return Unusable(ref.name, MetadataError("it names no commit", code="malformed"))
+    try:
+        meta = Metadata.parse(commit.message)
+    except MetadataError as error:
+        return Unusable(ref.name, error)
+    return Checkpoint(ref.name.rpartition("/")[2], ref.name, commit, meta)
+
+
+def _matches(ref: Ref, beginning: str) -> bool:
+    return ref.name.rpartition("/")[2].startswith(beginning) or ref.target.startswith(beginning)
+
+
+def _usable(ref: Ref, catalog: Catalog) -> Checkpoint:
+    entry = next(catalog.entries([ref]))
+    if isinstance(entry, Checkpoint):
+        return entry
+    raise RefusedError(
+        f"checkpoint '{ref.name.rpartition('/')[2]}' cannot be used: {entry.why.message}",
+        code=entry.why.code,
+        hints=entry.why.hints,
+    )
+
+
+def not_found(message: str) -> RefusedError:
+    """The error of a name that leads nowhere."""
+    return RefusedError(
+        message, code="not_found", hints=("'git boocode log' lists the checkpoints",)
+    )
+
+
+def _ambiguous(name: str, matches: list[Ref]) -> RefusedError:
+    shown = [ref.name.rpartition("/")[2] for ref in matches[:_SHOWN_MATCHES]]
+    more = len(matches) - len(shown)
+    return RefusedError(
+        f"'{name}' is the beginning of {len(matches)} checkpoints",
+        code="ambiguous",
+        hints=("it could be: " + ", ".join(shown) + (f" and {more} more" if more else ""),),
+    )

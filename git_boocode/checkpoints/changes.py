@@ -1,0 +1,89 @@
+"""What differs between two trees, path by path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from git_boocode.repo.git import Git, nul_records
+
+GITLINK = "160000"
+_ACTIONS = {"A": "create", "D": "delete"}
+
+
+class Change(NamedTuple):
+    """One path that differs from tree A to tree B.
+
+    Attributes:
+        path: from the top of the worktree.
+        action: what going from A to B does to it: `create`, `delete` or `modify`.
+        old_mode: its mode in A; `000000` if it is not there.
+        mode: its mode in B; `000000` if it is not there.
+        id: its object in B.
+    """
+
+    path: str
+    action: str
+    old_mode: str
+    mode: str
+    id: str
+
+    @property
+    def touches_gitlink(self) -> bool:
+        """Whether either side is a submodule or a nested repository."""
+        return GITLINK in (self.old_mode, self.mode)
+
+    def as_json(self) -> dict[str, object]:
+        """The path and the action."""
+        return {"path": self.path, "action": self.action}
+
+
+def tree_changes(git: Git, old: str, new: str, pathspecs: Iterable[str] = ()) -> list[Change]:
+    """The paths that differ between two trees, in git's order.
+
+    Args:
+        git: git for our own work.
+        old: tree A.
+        new: tree B.
+        pathspecs: limits to these, from the top of the worktree; git's own syntax.
+    """
+    arguments = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--abbrev=64", old, new, "--")
+    records = nul_records(git.run(*arguments, *pathspecs))
+    return [_change(fields, path) for fields, path in zip(records[::2], records[1::2], strict=True)]
+
+
+def _change(fields: str, path: str) -> Change:
+    old_mode, mode, _, identifier, letter = fields.removeprefix(":").split(" ")
+    return Change(path, _ACTIONS.get(letter, "modify"), old_mode, mode, identifier)
+
+
+def count_changes(git: Git, pairs: list[tuple[str, str]]) -> list[int | None]:
+    """How many paths differ within each of some pairs of trees.
+
+    Args:
+        git: git for our own work.
+        pairs: an old and a new tree each.
+
+    Returns:
+        The counts in order; None where objects are missing.
+    """
+    if not pairs:
+        return []
+    request = "".join(f"{old} {new}\n" for old, new in pairs).encode()
+    done = git.attempt("diff-tree", "--stdin", "-r", "--raw", "--no-renames", stdin=request)
+    if done.status == 0:
+        return _count_lines(done.stdout)
+    if len(pairs) == 1:
+        return [None]
+    return [count_changes(git, [pair])[0] for pair in pairs]
+
+
+def _count_lines(output: bytes) -> list[int | None]:
+    counts: list[int] = []
+    for line in output.splitlines():
+        # Each pair is announced by a line of its own, even where nothing differs.
+        if line.startswith(b":"):
+            counts[-1] += 1
+        else:
+            counts.append(0)
+    return list(counts)

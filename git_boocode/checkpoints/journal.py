@@ -1,0 +1,46 @@
+"""A note that a restore is under way, so that one which was killed does not go unnoticed."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+
+_NAME = "restore-in-progress"
+
+
+def begin(state_dir: str, safety_id: str) -> None:
+    """Note, on disk, that a restore is about to change the worktree.
+
+    Args:
+        state_dir: the worktree's private directory.
+        safety_id: the safety checkpoint to go back to.
+    """
+    path = os.path.join(state_dir, _NAME)
+    with open(f"{path}.new", "w", encoding="ascii") as file:
+        json.dump({"safety": safety_id}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(f"{path}.new", path)
+
+
+def end(state_dir: str) -> None:
+    """Note that the worktree is in a known state again."""
+    with suppress(FileNotFoundError):
+        os.unlink(os.path.join(state_dir, _NAME))
+
+
+def interrupted(state_dir: str) -> str | None:
+    """The safety checkpoint of a restore that never ended, or None.
+
+    A restore that is still running looks the same; only the holder of the worktree's lock can
+    tell.
+    """
+    try:
+        with open(os.path.join(state_dir, _NAME), encoding="ascii") as file:
+            safety = json.load(file)["safety"]
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError, KeyError):
+        return ""
+    return str(safety)

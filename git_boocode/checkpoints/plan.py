@@ -1,0 +1,210 @@
+"""Work out what a restore would do to the files, before it does any of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from git_boocode.checkpoints.changes import GITLINK, Change, tree_changes
+from git_boocode.checkpoints.snapshot import Skipped, Snapshot
+from git_boocode.checkpoints.staging import Staging
+from git_boocode.repo.git import nul_lines, nul_records
+from git_boocode.repo.index import Entry, Index, copy_index
+from git_boocode.repo.repository import Repository
+
+_ABSENT = "0"
+
+
+class Plan(NamedTuple):
+    """What a restore does to the files.
+
+    Attributes:
+        before: the tree of what is there now, what stands in the way included.
+        target: the tree of what will be there.
+        changes: the paths that differ, and how.
+        kept: the paths that differ from the checkpoint and stay as they are, and why.
+    """
+
+    before: str
+    target: str
+    changes: list[Change]
+    kept: list[Skipped]
+
+
+def plan_restore(
+    repository: Repository, snapshot: Snapshot, tree: str, untouchable: frozenset[str]
+) -> Plan:
+    """Plan to turn the worktree into a tree.
+
+    Ignored files that stand in the way are taken into the snapshot, so that they can come back.
+
+    Args:
+        repository: the repository.
+        snapshot: what is in the worktree now; it may grow.
+        tree: the tree of the files that shall be on disk.
+        untouchable: paths that one side could not capture.
+    """
+    git = repository.git
+    wanted = tree_changes(git, snapshot.disk_tree, tree)
+    kept = dict(_keep(repository, snapshot, tree, wanted, untouchable))
+    blockers = list(_in_the_way(repository.worktree, wanted, kept))
+    if blockers:
+        snapshot.force_add(blockers)
+        wanted = tree_changes(git, snapshot.disk_tree, tree)
+    changes = [change for change in wanted if change.path not in kept]
+    target = tree if len(changes) == len(wanted) else _apply(snapshot, changes)
+    skipped = [Skipped(path, reason) for path, reason in kept.items()]
+    return Plan(snapshot.disk_tree, target, changes, skipped)
+
+
+def disk_tree(snapshot: Snapshot, tree: str, staging: Staging | None) -> str:
+    """The part of a checkpoint's tree that was on disk: all but what was sparse.
+
+    Args:
+        snapshot: whose scratch directory to use.
+        tree: the checkpoint's tree.
+        staging: what was staged at that time.
+    """
+    absent = staging.absent if staging else []
+    if not absent:
+        return tree
+    index = Index(snapshot.index.git, f"{snapshot.index.path}.disk")
+    index.read_tree(tree)
+    index.forget(entry.path for entry in absent)
+    return index.write_tree()
+
+
+def plan_return(repository: Repository, halfway: Snapshot, plan: Plan) -> Plan:
+    """Plan the way back from a restore that stopped half-way, touching none but its own paths.
+
+    Args:
+        repository: the repository.
+        halfway: what is in the worktree now.
+        plan: the plan that was being carried out.
+    """
+    planned = {change.path for change in plan.changes}
+    wanted = tree_changes(repository.git, halfway.disk_tree, plan.before)
+    changes = [change for change in wanted if change.path in planned]
+    target = _apply(halfway, changes) if changes else halfway.disk_tree
+    return Plan(halfway.disk_tree, target, changes, [])
+
+
+def _keep(
+    repository: Repository,
+    snapshot: Snapshot,
+    tree: str,
+    wanted: list[Change],
+    untouchable: frozenset[str],
+) -> Iterator[tuple[str, str]]:
+    ignored = _ignored_by(repository, snapshot, tree, wanted)
+    for change in wanted:
+        if change.touches_gitlink:
+            yield change.path, "submodule or nested repository"
+        elif any(_covers(path, change.path) for path in untouchable):
+            yield change.path, "not captured"
+        elif change.path in ignored:
+            yield change.path, "ignored in the checkpoint"
+        elif nested := _repository_in_the_way(repository.worktree, change):
+            yield change.path, f"'{nested}' is a nested repository"
+
+
+def _covers(path: str, other: str) -> bool:
+    return other == path or other.startswith(f"{path}/") or path.startswith(f"{other}/")
+
+
+def _ignored_by(
+    repository: Repository, snapshot: Snapshot, tree: str, wanted: list[Change]
+) -> frozenset[str]:
+    """The files to be deleted that the checkpoint's own rules ignore.
+
+    They were there all along and only became visible because a `.gitignore` changed.
+    """
+    if not any(os.path.basename(change.path) == ".gitignore" for change in wanted):
+        return frozenset()
+    doomed = [change.path for change in wanted if change.action == "delete"]
+    scratch = f"{snapshot.index.path}.rules"
+    os.mkdir(scratch)
+    rules = Index(repository.git, f"{snapshot.index.path}.rules-index")
+    rules.read_tree(tree)
+    listing = rules.git.run("ls-files", "-z", "--", ":(glob)**/.gitignore")
+    command = ("checkout-index", "-f", "-z", "--stdin", f"--prefix={scratch}/")
+    rules.git.run(*command, stdin=listing)
+    git = rules.git.bind(cwd=scratch, GIT_WORK_TREE=scratch)
+    done = git.attempt("check-ignore", "--no-index", "-z", "--stdin", stdin=nul_lines(doomed))
+    return frozenset(nul_records(done.stdout))
+
+
+def _repository_in_the_way(top: str, change: Change) -> str:
+    """The nested repository that a path to be created lies in or stands for."""
+    if change.action == "delete":
+        return ""
+    parts = change.path.split("/")
+    for count in range(1, len(parts) + 1):
+        step = "/".join(parts[:count])
+        full = os.path.join(top, step)
+        if os.path.islink(full) or not os.path.isdir(full):
+            return ""
+        if os.path.lexists(os.path.join(full, ".git")):
+            return step
+        if count == len(parts):
+            return _repository_below(full, step)
+    return ""
+
+
+def _repository_below(full: str, step: str) -> str:
+    for directory, names, files in os.walk(full):
+        if ".git" in names or ".git" in files:
+            return os.path.join(step, os.path.relpath(directory, full))
+    return ""
+
+
+def _in_the_way(top: str, wanted: Iterable[Change], kept: dict[str, str]) -> Iterator[str]:
+    """Files on disk where the target has something else, and which the snapshot lacks."""
+    seen = set()
+    for change in wanted:
+        if change.action != "create" or change.path in kept:
+            continue
+        for blocker in _blockers(top, change.path):
+            if blocker not in seen:
+                seen.add(blocker)
+                yield blocker
+
+
+def _blockers(top: str, path: str) -> Iterator[str]:
+    parts = path.split("/")
+    for count in range(1, len(parts)):
+        step = "/".join(parts[:count])
+        full = os.path.join(top, step)
+        if os.path.islink(full) or (os.path.lexists(full) and not os.path.isdir(full)):
+            yield step
+            return
+    full = os.path.join(top, path)
+    if os.path.islink(full) or not os.path.isdir(full):
+        if os.path.lexists(full):
+            yield path
+        return
+    for directory, names, files in os.walk(full):
+        links = [name for name in names if os.path.islink(os.path.join(directory, name))]
+        for name in (*files, *links):
+            yield os.path.relpath(os.path.join(directory, name), top).replace(os.sep, "/")
+
+
+def _apply(snapshot: Snapshot, changes: list[Change]) -> str:
+    """The tree that some changes make out of the snapshot's."""
+    path = f"{snapshot.index.path}.target"
+    copy_index(snapshot.index.path, path)
+    index = Index(snapshot.index.git, path)
+    gone = [
+        Entry("H", _ABSENT, change.id, 0, change.path) for change in changes if not _stays(change)
+    ]
+    come = [
+        Entry("H", change.mode, change.id, 0, change.path) for change in changes if _stays(change)
+    ]
+    # Deletions first: a directory must be gone before a file can take its name.
+    index.put([*gone, *come])
+    return index.write_tree()
+
+
+def _stays(change: Change) -> bool:
+    return change.action != "delete" and change.mode != GITLINK

@@ -1,0 +1,117 @@
+"""`git boocode diff`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
+
+if TYPE_CHECKING:
+    from git_boocode.checkpoints.catalog import Catalog, Checkpoint
+    from git_boocode.repo.repository import Repository
+
+
+@click.command(cls=Command, options_metavar="[<options>]")
+@click.argument("arguments", nargs=-1, metavar="[<checkpoint> [<checkpoint>]] [--] [<path>...]")
+@click.option("--stat", is_flag=True, help="A summary instead of the whole change.")
+@click.option("--name-only", is_flag=True, help="Only the names of the files.")
+@json_option
+@click.pass_context
+def diff(
+    context: click.Context, arguments: tuple[str, ...], stat: bool, name_only: bool, as_json: bool
+) -> int:
+    """Compare a checkpoint with the worktree, or two checkpoints; by default the newest.
+
+    The output is git's own, with the user's pager, colours and diff drivers.
+    """
+    from git_boocode.checkpoints.catalog import Catalog
+    from git_boocode.checkpoints.snapshot import take_snapshot
+    from git_boocode.cli.output import paged
+    from git_boocode.cli.progress import progress
+    from git_boocode.repo.repository import Repository
+    from git_boocode.repo.scratch import scratch_directory
+
+    repository = Repository.discover()
+    named, paths = _split(repository, Catalog(repository), list(arguments), _after_dashes(context))
+    old = named[0].tree
+    if len(named) == 2:
+        new = named[1].tree
+    else:
+        with progress("reading the worktree"), scratch_directory(repository.state_dir) as scratch:
+            new = take_snapshot(repository, scratch).tree
+    if as_json:
+        return _print_json(repository, old, new, paths)
+    options = ["--stat"] * stat + ["--name-only"] * name_only
+    with paged(repository.users_git) as stream:
+        return print_diff(repository, stream, [*options, old, new, "--", *paths])
+
+
+def print_diff(repository: Repository, stream: IO[bytes], arguments: list[str]) -> int:
+    """Let git write a diff in the user's colours and with the user's drivers.
+
+    Args:
+        repository: the repository.
+        stream: where to; git's pager, or standard output.
+        arguments: what to compare, for `git diff`.
+    """
+    from git_boocode.cli.output import colour_wanted
+    from git_boocode.repo.git import GitError
+
+    colour = "always" if colour_wanted(repository.config) else "never"
+    git = repository.users_git
+    git = git.bind(cwd=os.path.join(repository.worktree, repository.prefix) or None)
+    command = git.command("--no-pager", "diff", f"--color={colour}", *arguments)
+    done = subprocess.run(
+        command, cwd=git.cwd, env=git.env, stdout=stream, stderr=subprocess.PIPE, check=False
+    )
+    if done.returncode > 1:
+        raise GitError(("diff",), done.returncode, os.fsdecode(done.stderr))
+    return 0
+
+
+def _print_json(repository: Repository, old: str, new: str, paths: list[str]) -> int:
+    from git_boocode.checkpoints.changes import tree_changes
+    from git_boocode.cli.output import print_json
+
+    git = repository.git.bind(cwd=os.path.join(repository.worktree, repository.prefix))
+    changes = tree_changes(git, old, new, paths)
+    text = git.run("diff", "--no-color", "--no-ext-diff", old, new, "--", *paths)
+    files = [change.as_json() for change in changes]
+    print_json({"ok": True, "files": files, "diff": text.decode("utf-8", "surrogateescape")})
+    return 0
+
+
+def _after_dashes(context: click.Context) -> int | None:
+    """How many arguments stood behind `--`; None if there was none."""
+    rest: int | None = context.meta.get(AFTER_DASHES)
+    return rest
+
+
+def _split(
+    repository: Repository, catalog: Catalog, arguments: list[str], behind: int | None
+) -> tuple[list[Checkpoint], list[str]]:
+    """Tell checkpoints from paths, as `git diff` tells revisions from paths."""
+    from git_boocode.repo.errors import RefusedError
+
+    front = arguments if behind is None else arguments[: len(arguments) - behind]
+    named: list[Checkpoint] = []
+    while front and len(named) < 2:
+        try:
+            named.append(catalog.find(front[0]))
+        except RefusedError:
+            if behind is not None or not _exists(repository, front[0]):
+                raise
+            break
+        front = front[1:]
+    if behind is not None and front:
+        raise click.UsageError(f"only two checkpoints can be compared, not also '{front[0]}'")
+    paths = front if behind is None else arguments[len(arguments) - behind :]
+    return named or [catalog.find("@")], paths
+
+
+def _exists(repository: Repository, path: str) -> bool:
+    return os.path.lexists(os.path.join(repository.worktree, repository.prefix, path))

@@ -1,0 +1,90 @@
+"""`git boocode log`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from git_boocode.cli.framework import Command, json_option
+
+if TYPE_CHECKING:
+    from git_boocode.checkpoints.catalog import Catalog, Checkpoint, Unusable
+    from git_boocode.cli.output import Style
+
+# A screenful first, then larger pages: each page costs two git processes.
+_FIRST_PAGE = 32
+_NEXT_PAGES = 512
+
+
+@click.command(cls=Command)
+@click.option(
+    "-n", "--max-count", type=click.IntRange(min=0), metavar="N", help="At the most this many."
+)
+@click.option("--all", "everywhere", is_flag=True, help="Those of every worktree.")
+@json_option
+def log(max_count: int | None, everywhere: bool, as_json: bool) -> int:
+    """List the checkpoints of this worktree, newest first."""
+    from git_boocode.checkpoints.catalog import Catalog
+    from git_boocode.cli.outcome import warn_of_interruption
+    from git_boocode.cli.output import Style, colour_wanted, encode_text, paged, print_json
+    from git_boocode.repo.repository import Repository
+
+    repository = Repository.discover()
+    warn_of_interruption(repository)
+    catalog = Catalog(repository)
+    rows = _rows(catalog, catalog.newest_first(everywhere=everywhere), max_count)
+    if as_json:
+        print_json({"ok": True, "checkpoints": [row for _, row in rows]})
+        return 0
+    style = Style(enabled=colour_wanted(repository.config))
+    with paged(repository.users_git) as stream:
+        for number, (_, row) in enumerate(rows):
+            stream.write(encode_text(_line(number, row, style)))
+    return 0
+
+
+def _rows(
+    catalog: Catalog, entries: Iterator[Checkpoint | Unusable], max_count: int | None
+) -> Iterator[tuple[Checkpoint, dict[str, Any]]]:
+    from git_boocode.checkpoints.catalog import Unusable
+
+    usable = (entry for entry in entries if not isinstance(entry, Unusable))
+    wanted = islice(usable, max_count)
+    size = _FIRST_PAGE
+    while page := list(islice(wanted, size)):
+        for entry, files in zip(page, catalog.count_files(page), strict=True):
+            yield entry, _row(entry, files)
+        size = _NEXT_PAGES
+
+
+def _row(entry: Checkpoint, files: int | None) -> dict[str, Any]:
+    told = ("created_at", "label", "session", "chat", "message", "agent", "trigger")
+    ref = entry.meta.part("head", "ref")
+    return {
+        "id": entry.id,
+        "commit": entry.commit.id,
+        **{key: entry.meta.text(key) or None for key in told},
+        "branch": ref.removeprefix("refs/heads/") if ref else None,
+        "worktree": entry.worktree_name,
+        "files": files,
+    }
+
+
+def _line(number: int, row: dict[str, Any], style: Style) -> str:
+    from git_boocode.cli.output import printable
+
+    when = printable(row["created_at"] or "").replace("T", " ")[:19]
+    who = " ".join(printable(row[key]) for key in ("agent", "chat", "session") if row[key])
+    parts = [
+        style(row["commit"][:10], "yellow"),
+        f"@~{number}".ljust(4),
+        when,
+        style(printable(row["branch"] or "(no branch)"), "green"),
+        "?" if row["files"] is None else f"{row['files']} changed",
+        printable(row["label"] or ""),
+        style(f"[{who}]", "cyan") if who else "",
+    ]
+    return "  ".join(part for part in parts if part) + "\n"

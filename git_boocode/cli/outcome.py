@@ -1,0 +1,98 @@
+"""How `restore` and `undo` say what they did."""
+
+from __future__ import annotations
+
+from git_boocode.checkpoints.restore import Outcome
+from git_boocode.cli.output import (
+    Style,
+    colour_wanted,
+    print_hints,
+    print_json,
+    print_text,
+    printable,
+    quote_path,
+    warn,
+)
+from git_boocode.repo.repository import Repository
+
+LETTERS = {"create": ("A", "green"), "delete": ("D", "red"), "modify": ("M", "yellow")}
+
+
+def show_outcome(repository: Repository, outcome: Outcome, *, dry_run: bool, as_json: bool) -> int:
+    """Print the answer of a restore, and return the exit code."""
+    if as_json:
+        print_json(_as_json(outcome))
+        return 0
+    style = Style(enabled=colour_wanted(repository.config))
+    for change in outcome.changes:
+        letter, colour = LETTERS[change.action]
+        print_text(f" {style(letter, colour)} {quote_path(change.path)}")
+    for kept in outcome.kept:
+        warn(f"left alone: {quote_path(kept.path)}: {kept.reason}")
+    print_text(_summary(outcome, dry_run=dry_run))
+    if outcome.head_differs:
+        print_hints(("HEAD is not where it was at the checkpoint; it was left where it is",))
+    if outcome.undo is not None:
+        back = "undo" if outcome.kind == "restore" else f"restore {outcome.undo}"
+        print_hints((f"'git boocode {back}' brings back what was here before",))
+    return 0
+
+
+def _as_json(outcome: Outcome) -> dict[str, object]:
+    answer = outcome.answer
+    return {
+        "ok": True,
+        "checkpoint_id": outcome.checkpoint.id,
+        "commit": outcome.checkpoint.commit.id,
+        "undo": outcome.undo,
+        "worktree_reset": bool(outcome.changes),
+        "index_reset": outcome.index_reset,
+        "head_moved": False,
+        "head_differs": outcome.head_differs,
+        "messages_deleted": answer.messages_deleted if answer else 0,
+        "backend_reset": answer.backend_reset if answer else False,
+        "archived": outcome.archived,
+        "changed": [change.as_json() for change in outcome.changes],
+        "kept": [kept._asdict() for kept in outcome.kept],
+    }
+
+
+def _summary(outcome: Outcome, *, dry_run: bool) -> str:
+    parts = []
+    if outcome.changes:
+        parts.append(_count(len(outcome.changes), "file"))
+    if outcome.index_reset:
+        parts.append("the staging area")
+    if outcome.answer is not None:
+        parts.append(f"the conversation ({_count(outcome.answer.messages_deleted, 'message')} cut)")
+    name = outcome.checkpoint.meta.text("label")
+    where = outcome.checkpoint.id + (f" ({printable(name)})" if name else "")
+    if not parts:
+        return f"nothing to do: the worktree is as at {where}"
+    return f"{'would restore' if dry_run else 'restored'} {', '.join(parts)} to {where}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def warn_of_interruption(repository: Repository) -> None:
+    """Say so if an earlier restore was killed half-way."""
+    from git_boocode.checkpoints.journal import interrupted
+    from git_boocode.repo.errors import RefusedError
+    from git_boocode.repo.scratch import worktree_lock
+
+    safety = interrupted(repository.state_dir)
+    if safety is None:
+        return
+    try:
+        with worktree_lock(repository.state_dir, shared=True, patience=0):
+            safety = interrupted(repository.state_dir)
+    except RefusedError:
+        # It is still running.
+        return
+    if safety is not None:
+        warn(
+            f"a restore was interrupted half-way; the state before it is kept as {safety}",
+            ("'git boocode undo' goes back to it",),
+        )

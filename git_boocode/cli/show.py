@@ -1,0 +1,64 @@
+"""`git boocode show`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from git_boocode.cli.framework import Command, json_option
+
+if TYPE_CHECKING:
+    from git_boocode.checkpoints.catalog import Checkpoint
+    from git_boocode.cli.output import Style
+
+_LINES = ("created_at", "label", "agent", "session", "chat", "message", "trigger", "state")
+
+
+@click.command(cls=Command)
+@click.argument("checkpoint", metavar="<checkpoint>", default="@")
+@click.option("--stat", is_flag=True, help="A summary instead of the whole change.")
+@json_option
+def show(checkpoint: str, stat: bool, as_json: bool) -> int:
+    """Show a checkpoint's metadata and what it changes against its HEAD; by default the newest."""
+    from git_boocode.checkpoints.catalog import Catalog
+    from git_boocode.checkpoints.changes import tree_changes
+    from git_boocode.cli.diff import print_diff
+    from git_boocode.cli.output import Style, colour_wanted, encode_text, paged, print_json
+    from git_boocode.repo.head import tree_of
+    from git_boocode.repo.repository import Repository
+
+    repository = Repository.discover()
+    found = Catalog(repository).find(checkpoint)
+    old = tree_of(repository.git, found.head) if found.head else repository.empty_tree
+    if as_json:
+        changes = tree_changes(repository.git, old, found.tree)
+        print_json(
+            {"ok": True, "checkpoint": _as_json(found), "files": [c.as_json() for c in changes]}
+        )
+        return 0
+    style = Style(enabled=colour_wanted(repository.config))
+    with paged(repository.users_git) as stream:
+        stream.write(encode_text(_text(found, style)))
+        stream.flush()
+        options = ["--stat"] if stat else []
+        return print_diff(repository, stream, [*options, old, found.tree, "--"])
+
+
+def _as_json(found: Checkpoint) -> dict[str, Any]:
+    return {**found.meta.values, "id": found.id, "commit": found.commit.id, "tree": found.tree}
+
+
+def _text(found: Checkpoint, style: Style) -> str:
+    from git_boocode.cli.output import printable, quote_path
+
+    lines = [style(f"checkpoint {found.id}", "yellow"), f"commit      {found.commit.id}"]
+    told = ((key, found.meta.text(key)) for key in _LINES)
+    lines += [f"{key:<11} {printable(value)}" for key, value in told if value]
+    ref, commit = found.meta.part("head", "ref"), found.head
+    lines.append(f"head        {printable(ref or 'detached')} {commit or '(unborn)'}")
+    if meta := found.meta.table("meta"):
+        lines.append(f"meta        {printable(json.dumps(meta))}")
+    lines += [f"not kept    {quote_path(path)}" for path in sorted(found.meta.skipped_paths)]
+    return "\n".join(lines) + "\n\n"

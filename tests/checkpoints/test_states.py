@@ -1,0 +1,63 @@
+"""Capture, an agent's mess, restore, undo: in every state that a repository can be in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from git_boocode.checkpoints.capture import Request, capture
+from git_boocode.checkpoints.restore import Options, restore, undo
+from git_boocode.repo.repository import Repository
+from tests.checkpoints.states import STATES, mutate
+from tests.repo_kit import Repo
+
+
+def staged(repo: Repo) -> str:
+    """The staging area in full: flags, modes, objects and stages."""
+    return repo.git("ls-files", "-s", "-v", "-z")
+
+
+@pytest.fixture(params=STATES)
+def in_state(request: pytest.FixtureRequest, repo: Repo) -> Repo:
+    STATES[request.param](repo)
+    return repo
+
+
+def test_a_capture_changes_nothing(in_state: Repo) -> None:
+    def seen() -> tuple[object, ...]:
+        index = Path(in_state.git("rev-parse", "--path-format=absolute", "--git-dir").strip(), "index")
+        refs = in_state.git("for-each-ref", "refs/heads", "refs/tags", "refs/remotes")
+        head = in_state.git("symbolic-ref", "HEAD", check=False)
+        content = index.read_bytes() if index.exists() else None
+        return content, refs, head, in_state.files(), in_state.status()
+
+    before = seen()
+    ran = in_state.top / ".git/hooks-that-ran"
+    ran.unlink(missing_ok=True) if ran.parent.is_dir() else None
+    capture(Repository.discover(), Request())
+    assert not ran.exists()
+    assert seen() == before
+
+
+def test_a_restore_brings_everything_back(in_state: Repo) -> None:
+    repository = Repository.discover()
+    before = in_state.files(), in_state.status(), staged(in_state)
+    taken = capture(repository, Request()).checkpoint
+    mutate(in_state)
+    mess = in_state.files(), in_state.status(), staged(in_state)
+    assert mess != before
+    outcome = restore(repository, taken.id, Options())
+    assert (in_state.files(), in_state.status(), staged(in_state)) == before
+    assert outcome.undo is not None
+    undo(repository, Options())
+    assert (in_state.files(), in_state.status(), staged(in_state)) == mess
+    assert in_state.git("fsck", "--connectivity-only", "--no-dangling") == ""
+
+
+def test_the_same_again_is_no_change(in_state: Repo) -> None:
+    repository = Repository.discover()
+    assert capture(repository, Request()).changed
+    again = capture(repository, Request(only_if_changed=True))
+    assert not again.changed
+    assert restore(repository, "@", Options()).undo is None
