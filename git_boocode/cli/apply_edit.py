@@ -1,0 +1,264 @@
+"""`git boocode apply-edit`: apply a model's edits, all or none."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+import click
+
+from git_boocode.cli.framework import Command, json_option, stdin_bytes
+from git_boocode.cli.output import print_json, print_text, printable, quote_path
+from git_boocode.cli.progress import progress
+from git_boocode.repo.errors import RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from git_boocode.editing.edits import Failure, Landing
+    from git_boocode.editing.inputs import Source
+    from git_boocode.editing.place import Place
+    from git_boocode.editing.plan import PlannedFile
+    from git_boocode.editing.result import Answer, EditsRefusedError
+
+_LETTERS = {"modify": "M", "create": "A", "delete": "D", "rename": "R"}
+_CANDIDATE_LINES = 8
+_CANDIDATES = 3
+
+
+class OneLiner(NamedTuple):
+    """The edit that `--path`, `--old` and `--new` describe."""
+
+    path: str | None
+    old: str | None
+    new: str | None
+    replace_all: bool
+
+
+@click.command("apply-edit", cls=Command)
+@click.argument("files", nargs=-1, metavar="[FILE... | -]")
+@click.option(
+    "--format", "format_", metavar="NAME", help="Accept this format only: string, multi or write."
+)
+@click.option("-n", "--dry-run", is_flag=True, help="Say what would be done; write nothing.")
+@click.option("--diff", "show_diff", is_flag=True, help="Show the resulting diff.")
+@click.option("--profile", metavar="NAME", default="default", help="How tolerantly to match.")
+@click.option("--verbatim", is_flag=True, help="Paste new text as given, without refitting it.")
+@click.option("--path", metavar="PATH", help="Edit this file, with --old and --new.")
+@click.option("--old", metavar="TEXT", help="The text to replace.")
+@click.option("--new", metavar="TEXT", help="The text to put there.")
+@click.option("--replace-all", is_flag=True, help="Replace --old in every place.")
+@click.option("--no-record", is_flag=True, help="Keep no copy of the old files in git.")
+@click.option(
+    "--retry-context", metavar="FILE", help="Write what the model should know on refusal."
+)
+@click.option("--no-index", is_flag=True, help="Work in the current directory, without git.")
+@json_option
+def apply_edit(
+    files: tuple[str, ...],
+    format_: str | None,
+    dry_run: bool,
+    show_diff: bool,
+    profile: str,
+    verbatim: bool,
+    path: str | None,
+    old: str | None,
+    new: str | None,
+    replace_all: bool,
+    no_record: bool,
+    retry_context: str | None,
+    no_index: bool,
+    as_json: bool,
+) -> int:
+    """Apply a model's edits to files although its text has drifted, all of them or none.
+
+    Edits are read from each FILE, or from standard input. Paths in them count from the top of the
+    worktree, a --path from the current directory.
+    """
+    from git_boocode.editing.edits import How
+    from git_boocode.editing.place import Place
+    from git_boocode.editing.result import EditsRefusedError
+    from git_boocode.editing.service import Options, apply_edits
+
+    _check_names(profile, format_)
+    one_liner = OneLiner(path, old, new, replace_all)
+    sources = _sources(files, one_liner)
+    place = Place.find(index=not no_index, from_here=path is not None)
+    options = Options(How(profile, verbatim), format_, dry_run, not no_record)
+    _keep_retry_context(retry_context, "")
+    try:
+        with progress("applying edits"):
+            answer = apply_edits(sources, place, options)
+    except EditsRefusedError as error:
+        _keep_retry_context(retry_context, error.retry_context)
+        if as_json:
+            raise
+        _refuse(error)
+    if as_json:
+        print_json(answer.as_json())
+    else:
+        _print_answer(answer, place, show_diff=show_diff)
+    return 0
+
+
+def check_profile(profile: str) -> None:
+    """Refuse the name of a profile that does not exist.
+
+    Raises:
+        UsageError: it does not exist.
+    """
+    from git_boocode.matching import PROFILES
+
+    if profile not in PROFILES:
+        known = ", ".join(PROFILES)
+        raise UsageError(f"unknown profile '{profile}'", hints=(f"the profiles are: {known}",))
+
+
+def _check_names(profile: str, format_: str | None) -> None:
+    from git_boocode.editing.formats import FORMATS
+
+    check_profile(profile)
+    if format_ is not None and format_ not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise UsageError(f"unknown format '{format_}'", hints=(f"the formats are: {known}",))
+
+
+def _sources(files: tuple[str, ...], one_liner: OneLiner) -> list[Source]:
+    if any(value is not None for value in one_liner[:3]) or one_liner.replace_all:
+        return [_from_options(files, one_liner)]
+    return [_from_file(name) for name in files or ("-",)]
+
+
+def _from_options(files: tuple[str, ...], one_liner: OneLiner) -> Source:
+    from git_boocode.cli.output import encode_json
+    from git_boocode.editing.inputs import Source
+
+    if files:
+        raise UsageError("--path, --old and --new cannot be combined with FILE")
+    if one_liner.path is None or one_liner.old is None or one_liner.new is None:
+        raise UsageError("--path, --old and --new belong together")
+    edit: dict[str, object] = {
+        "path": one_liner.path,
+        "old_string": one_liner.old,
+        "new_string": one_liner.new,
+    }
+    if one_liner.replace_all:
+        edit["replace_all"] = True
+    return Source("the command line", encode_json(edit))
+
+
+def _from_file(name: str) -> Source:
+    from git_boocode.editing.inputs import Source
+
+    if name != "-":
+        with open(name, "rb") as stream:
+            return Source(name, stream.read())
+    require_input("the edits", "git boocode apply-edit EDITS.json")
+    return Source("standard input", stdin_bytes())
+
+
+def require_input(what: str, example: str) -> None:
+    """Refuse to wait for someone to type on a terminal.
+
+    Args:
+        what: what is read from standard input.
+        example: a command line that gives it.
+
+    Raises:
+        UsageError: standard input is a terminal, or closed.
+    """
+    if sys.stdin is None or sys.stdin.isatty():
+        hint = f"pipe it in, or name a file, as in: {example}"
+        raise UsageError(f"{what} are read from standard input, which is a terminal", hints=(hint,))
+
+
+def _keep_retry_context(name: str | None, text: str) -> None:
+    # Emptied before anything else happens: one from an earlier call must not reach a model.
+    if name is not None:
+        with open(name, "wb") as stream:
+            stream.write(text.encode("utf-8", "backslashreplace"))
+
+
+def _refuse(error: EditsRefusedError) -> NoReturn:
+    blocks = ["\n".join(_failure_lines(error, failure)) for failure in error.failures]
+    raise RefusedError("\nerror: ".join(blocks), code=error.code, hints=error.hints) from None
+
+
+def _failure_lines(error: EditsRefusedError, failure: Failure) -> list[str]:
+    from git_boocode.editing.result import describe
+
+    lines = [describe(failure, many=error.edits > 1)]
+    for candidate in failure.candidates[:_CANDIDATES]:
+        lines += candidate_lines(candidate, _CANDIDATE_LINES)
+    return lines
+
+
+def candidate_lines(candidate: object, most: int) -> list[str]:
+    """A candidate as people read it: where it is, and its numbered lines."""
+    from git_boocode.editing.retry import numbered
+    from git_boocode.matching import Candidate
+
+    assert isinstance(candidate, Candidate)
+    where = lines_of(candidate.start_line, candidate.end_line)
+    head = f"  {where} (similarity {candidate.similarity:.2f}):"
+    return [head, *(f"  {line.expandtabs(4)}" for line in numbered(candidate, most))]
+
+
+def lines_of(start: int, end: int) -> str:
+    """A range of lines in words."""
+    if end < start:
+        return f"after line {end}" if end else "at the top"
+    return f"line {start}" if start == end else f"lines {start}-{end}"
+
+
+def _print_answer(answer: Answer, place: Place, *, show_diff: bool) -> None:
+    for file in answer.files:
+        for _, landing in file.landings:
+            print_text(_summary(file, landing))
+    if show_diff:
+        _print_diffs(answer, place)
+    if answer.id:
+        print_text(f"recorded as {answer.id}")
+
+
+def _summary(file: PlannedFile, landing: Landing) -> str:
+    letter = _LETTERS[file.action] if file.changes else "="
+    parts = [_where(landing)] if file.before else ["new file"]
+    if landing.kind == "fuzzy":
+        parts.append(f"fuzzy ({landing.rung} {landing.similarity:.2f})")
+    parts += landing.notes
+    return f" {letter} {quote_path(file.target.path)}: {printable(', '.join(parts))}"
+
+
+def _where(landing: Landing) -> str:
+    if landing.rung == "write":
+        return "rewritten"
+    if landing.places > 1:
+        return f"{landing.places} places, first {lines_of(landing.start_line, landing.end_line)}"
+    return lines_of(landing.start_line, landing.end_line)
+
+
+def _print_diffs(answer: Answer, place: Place) -> None:
+    from git_boocode.editing.diff import without_common_indentation
+    from git_boocode.editing.result import diff_of
+
+    paint = _painter(place)
+    for file in answer.files:
+        diff = without_common_indentation(diff_of(file))
+        for line in diff.split("\n")[:-1]:
+            print_text(paint(line))
+
+
+def _painter(place: Place) -> Callable[[str], str]:
+    from git_boocode.cli.output import Style, colour_wanted
+    from git_boocode.repo.config import Config
+
+    config = Config({}) if place.repository is None else place.repository.config
+    style = Style(enabled=colour_wanted(config))
+
+    def paint(line: str) -> str:
+        if line.startswith(("--- ", "+++ ")):
+            return style(line, "bold")
+        colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+        return style(line, colour) if colour else line
+
+    return paint

@@ -1,0 +1,66 @@
+"""`git boocode locate`: find where drifted text stands in a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from git_boocode.cli.apply_edit import candidate_lines, check_profile, lines_of, require_input
+from git_boocode.cli.framework import Command, json_option, stdin_bytes
+from git_boocode.cli.output import print_json, print_text, quote_path
+from git_boocode.repo.errors import RefusedError
+
+if TYPE_CHECKING:
+    from git_boocode.editing.locate import Located
+
+_CANDIDATE_LINES = 12
+
+
+@click.command(cls=Command)
+@click.argument("path", metavar="PATH")
+@click.option("--profile", metavar="NAME", default="default", help="How tolerantly to match.")
+@click.option(
+    "--start-line",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Where it should be: decides between places that are equally good.",
+)
+@click.option("--no-index", is_flag=True, help="Work in the current directory, without git.")
+@json_option
+def locate(path: str, profile: str, start_line: int | None, no_index: bool, as_json: bool) -> int:
+    """Find the text on standard input in the file PATH, although it has drifted."""
+    from git_boocode.editing.locate import locate as find
+    from git_boocode.editing.place import Place
+
+    check_profile(profile)
+    require_input("the text to find", "git boocode locate PATH <needle.txt")
+    place = Place.find(index=not no_index, from_here=True)
+    needle = stdin_bytes().decode("utf-8", "surrogateescape")
+    found = find(place, path, needle, profile, start_line)
+    if not found.found:
+        raise _refusal(found, as_json=as_json)
+    if as_json:
+        print_json(found.as_json())
+    else:
+        print_text(_summary(found))
+    return 0
+
+
+def _summary(found: Located) -> str:
+    match = found.match
+    where = lines_of(match.start_line or 1, match.end_line or 0)
+    how = f"fuzzy ({match.rung} {match.similarity:.2f})" if match.kind == "fuzzy" else "exact"
+    return f"{quote_path(found.path)}: {where}, {how}"
+
+
+def _refusal(found: Located, *, as_json: bool) -> RefusedError:
+    match = found.match
+    ambiguous = match.kind == "ambiguous"
+    what = f"the text stands in {match.count} places" if ambiguous else "the text was not found"
+    lines = [f"{quote_path(found.path)}: {what}"]
+    for candidate in () if as_json else match.candidates:
+        lines += candidate_lines(candidate, _CANDIDATE_LINES)
+    hint = "add lines above or below until it stands in one place only, or give --start-line"
+    hints = (hint,) if ambiguous else ()
+    return RefusedError("\n".join(lines), code=match.kind, hints=hints, details=found.as_json())

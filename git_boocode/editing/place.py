@@ -1,0 +1,213 @@
+"""Where the paths of an input lead: the worktree, or without a repository the current directory."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from git_boocode.editing.edits import MissError
+from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.paths import inside_worktree
+from git_boocode.repo.repository import Repository
+
+LOCK_PATIENCE = 10.0
+"""Seconds to wait for another command that writes to the same worktree."""
+_SHOWN = 3
+
+
+class Target(NamedTuple):
+    """A file that an edit is for.
+
+    Attributes:
+        path: from the top, parts joined by `/`, symlinks as given.
+        link: its absolute path, symlinks as given.
+        real: its absolute path, symlinks resolved.
+    """
+
+    path: str
+    link: str
+    real: str
+
+
+class Place:
+    """A directory that bounds all edits, and how paths in it are read.
+
+    Args:
+        top: the directory, absolute, symlinks resolved.
+        prefix: where the caller stands below it, `""` or `"sub/dir/"`.
+        repository: the repository whose worktree it is, or None.
+        from_here: read paths from where the caller stands, as git reads those of its command line;
+            otherwise from the top, and from there only where nothing is found at the top.
+    """
+
+    def __init__(
+        self, top: str, prefix: str, repository: Repository | None, *, from_here: bool = False
+    ) -> None:
+        self.top = top
+        self.prefix = prefix
+        self.repository = repository
+        self.from_here = from_here
+
+    @classmethod
+    def find(cls, *, index: bool, from_here: bool = False) -> Place:
+        """The place for the current directory.
+
+        Args:
+            index: use the repository; without it, the current directory alone bounds the edits.
+            from_here: see the class.
+
+        Raises:
+            FatalError: there is no repository, and one is wanted.
+        """
+        if not index:
+            return cls(_here(), "", None, from_here=from_here)
+        try:
+            found = Repository.discover()
+        except FatalError as error:
+            if error.code == "not_a_repository":
+                error.hints += ("--no-index edits files outside a repository",)
+            raise
+        return cls(found.worktree, found.prefix, found, from_here=from_here)
+
+    def target(self, path: str) -> Target:
+        """The file that a path names.
+
+        Raises:
+            MissError: it is no path, or it leads out (`outside_worktree`, `invalid_input`).
+        """
+        _check_encoding(path)
+        if self.from_here:
+            return self._resolve(self._from_prefix(path))
+        return self._from_top_or_prefix(path)
+
+    def _from_top_or_prefix(self, path: str) -> Target:
+        try:
+            target = self._resolve(path)
+        except MissError:
+            below = self._existing_below(path)
+            if below is None:
+                raise
+            return below
+        if os.path.lexists(target.link):
+            return target
+        return self._existing_below(path) or target
+
+    def _existing_below(self, path: str) -> Target | None:
+        if not self.prefix or not path or os.path.isabs(path):
+            return None
+        try:
+            target = self._resolve(self._from_prefix(path))
+        except MissError:
+            return None
+        return target if os.path.lexists(target.link) else None
+
+    def _from_prefix(self, path: str) -> str:
+        return os.path.join(self.prefix, path) if path else path
+
+    def _resolve(self, path: str) -> Target:
+        try:
+            below = inside_worktree(self.top, path)
+        except RefusedError as error:
+            hint = "\n".join(error.hints) or None
+            raise MissError(error.code, error.message, hint=hint) from None
+        link = os.path.join(self.top, *below.split("/"))
+        return Target(below, link, os.path.realpath(link))
+
+    def clean_blob_id(self, path: str, data: bytes) -> str | None:
+        """The id that git would store a file under, after its clean filters and line endings."""
+        if self.repository is None:
+            return None
+        done = self.repository.git.attempt("hash-object", f"--path={path}", "--stdin", stdin=data)
+        return done.stdout.decode("ascii").strip() if done.status == 0 else None
+
+    def similar(self, path: str) -> list[str]:
+        """The existing paths that come nearest to one that does not exist, best first."""
+        known = self._known(path)
+        name = os.path.basename(path).casefold()
+        same_name = [other for other in known if os.path.basename(other).casefold() == name]
+        return _nearest(path, same_name, 0) or _nearest(path, known, 70)
+
+    def _known(self, path: str) -> list[str]:
+        if self.repository is not None:
+            from git_boocode.repo.git import nul_records
+
+            listing = (
+                "ls-files",
+                "-z",
+                "--cached",
+                "--others",
+                "--exclude-standard",
+                "--deduplicate",
+            )
+            return nul_records(self.repository.git.attempt(*listing).stdout)
+        parent = os.path.dirname(path)
+        try:
+            return [
+                os.path.join(parent, name) for name in os.listdir(os.path.join(self.top, parent))
+            ]
+        except OSError:
+            return []
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold off every other command that writes to this worktree.
+
+        Raises:
+            RefusedError: one is at work and does not end (`locked`).
+        """
+        if self.repository is None:
+            yield
+            return
+        from git_boocode.repo.scratch import worktree_lock
+
+        with worktree_lock(self.repository.state_dir, shared=False, patience=LOCK_PATIENCE):
+            yield
+
+
+def missing_file(place: Place, path: str) -> MissError:
+    """The refusal of a path that leads nowhere, with the paths that come nearest."""
+    near = place.similar(path)
+    hint = f"the most similar paths are: {', '.join(near)}" if near else None
+    return MissError("missing_file", "there is no such file", hint=hint)
+
+
+def one_file(real: str, device_inode: tuple[int, int] | None) -> tuple[object, ...]:
+    """What two paths have in common that name one file, whatever the file system calls equal.
+
+    Args:
+        real: a path with its symlinks resolved.
+        device_inode: what it leads to, or None where there is nothing.
+    """
+    if device_inode is None:
+        return (real,)
+    # Hard links share the inode, yet are files of their own; names that differ in case or in
+    # their Unicode form share it where the file system does not tell them apart.
+    return (*device_inode, unicodedata.normalize("NFC", real).casefold())
+
+
+def _nearest(path: str, others: list[str], cutoff: float) -> list[str]:
+    if not others:
+        return []
+    from rapidfuzz import fuzz, process
+
+    found = process.extract(path, others, scorer=fuzz.ratio, limit=_SHOWN, score_cutoff=cutoff)
+    return [other for other, _, _ in found]
+
+
+def _check_encoding(path: str) -> None:
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise MissError(
+            "invalid_input", "the path holds characters that no file name can have"
+        ) from None
+
+
+def _here() -> str:
+    try:
+        return os.path.realpath(os.getcwd())
+    except FileNotFoundError:
+        raise FatalError("the current directory is gone", code="no_directory") from None

@@ -1,0 +1,127 @@
+"""What a call answers: the files, or why it was refused; both as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from git_boocode.editing.edits import Edit, Failure, Landing
+from git_boocode.editing.plan import PlannedFile
+from git_boocode.editing.retry import advice, retry_context
+from git_boocode.repo.errors import RefusedError
+
+
+class EditsRefusedError(RefusedError):
+    """One or more edits cannot be applied; nothing was changed.
+
+    Args:
+        failures: why, at least one.
+        edits: how many edits the call had.
+    """
+
+    def __init__(self, failures: Sequence[Failure], edits: int) -> None:
+        self.failures = tuple(failures)
+        self.edits = edits
+        self.retry_context = retry_context(failures, edits)
+        first, more = failures[0], len(failures) - 1
+        super().__init__(
+            describe(first, many=edits > 1) + (f" (and {more} more)" if more else ""),
+            code=first.code,
+            hints=_hints(failures),
+            details={
+                "applied": False,
+                "failures": [_failure_json(failure) for failure in failures],
+                "retry_context": self.retry_context,
+            },
+        )
+
+
+class Answer(NamedTuple):
+    """What a call did, or on a dry run would do.
+
+    Attributes:
+        applied: whether the files were written.
+        id: the id of the record, None if there is none.
+        files: the files.
+    """
+
+    applied: bool
+    id: str | None
+    files: tuple[PlannedFile, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """The JSON answer."""
+        return {
+            "ok": True,
+            "applied": self.applied,
+            "id": self.id,
+            "files": [_file_json(file) for file in self.files],
+        }
+
+
+def describe(failure: Failure, *, many: bool) -> str:
+    """A failure in one sentence, with the file that it is about.
+
+    Args:
+        failure: the failure.
+        many: whether the call had several edits, so that the sentence must say which one.
+    """
+    from git_boocode.editing.diff import quoted
+
+    where = [f"edit {failure.number}"] if many and failure.number is not None else []
+    where += [] if failure.path is None else [quoted(failure.path)]
+    return ": ".join((", ".join(where), failure.message)) if where else failure.message
+
+
+def _hints(failures: Sequence[Failure]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(hint for failure in failures if (hint := advice(failure))))
+
+
+def _failure_json(failure: Failure) -> dict[str, object]:
+    return {
+        "path": failure.path,
+        "index": failure.number,
+        "code": failure.code,
+        "message": failure.message,
+        "lines": list(failure.lines),
+        "candidates": [
+            {
+                "start_line": candidate.start_line,
+                "end_line": candidate.end_line,
+                "similarity": candidate.similarity,
+                "text": candidate.text,
+            }
+            for candidate in failure.candidates
+        ],
+        "edit": failure.given,
+    }
+
+
+def _file_json(file: PlannedFile) -> dict[str, object]:
+    return {
+        "path": file.target.path,
+        "action": file.action,
+        "edits": [landing_json(edit, landing) for edit, landing in file.landings],
+        "diff": diff_of(file),
+    }
+
+
+def diff_of(file: PlannedFile) -> str:
+    """The unified diff of a planned file."""
+    from git_boocode.editing.diff import unified_diff
+
+    return unified_diff(file.target.path, file.old, file.text)
+
+
+def landing_json(edit: Edit, landing: Landing) -> dict[str, object]:
+    """Where an edit landed, as JSON."""
+    return {
+        "index": edit.number,
+        "kind": landing.kind,
+        "rung": landing.rung,
+        "similarity": landing.similarity,
+        "count": landing.places,
+        "start_line": landing.start_line,
+        "end_line": landing.end_line,
+        "notes": list(landing.notes),
+    }

@@ -1,0 +1,108 @@
+"""What a host sends back to the model when its edits were refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from git_boocode.editing.edits import Failure
+
+if TYPE_CHECKING:
+    from git_boocode.matching import Candidate
+
+BEGIN = "@retry_context"
+END = "@end retry_context"
+
+MAX_FAILURES = 10
+MAX_CANDIDATES = 3
+MAX_LINES = 24
+MAX_WIDTH = 240
+MAX_MESSAGE = 600
+MAX_EDIT = 2_000
+
+ADVICE = {
+    "not_found": "read the file again and send the old text exactly as it stands there",
+    "ambiguous": "add lines above or below until the old text stands in one place only",
+    "missing_file": "check the path, which counts from the top of the worktree",
+    "outside_worktree": "name the file by its path from the top of the worktree",
+    "binary": "the file is no text; leave it alone",
+    "invalid_input": "correct what the message names, then send the edit again",
+}
+
+
+def retry_context(failures: Sequence[Failure], edits: int) -> str:
+    """Say what was refused and what the files really hold, in a bounded length.
+
+    No line between the first and the last can pass for one of them: text of files stands behind
+    line numbers, and the edits stand on one line each, as JSON.
+
+    Args:
+        failures: why edits were refused.
+        edits: how many edits the call had.
+    """
+    count = len({failure.number for failure in failures})
+    head = f"{count} of {edits} edits could not be applied, so nothing was changed. "
+    head += "Correct what is wrong and send all of them again."
+    if edits <= 1:
+        head = (
+            "The edit could not be applied, so nothing was changed. Correct it and send it again."
+        )
+    shown = [line for failure in failures[:MAX_FAILURES] for line in _lines(failure)]
+    if len(failures) > MAX_FAILURES:
+        shown += ["", f"and {len(failures) - MAX_FAILURES} more"]
+    return "\n".join((BEGIN, head, *shown, END)) + "\n"
+
+
+def advice(failure: Failure) -> str | None:
+    """What to do about a failure."""
+    return failure.hint or ADVICE.get(failure.code)
+
+
+def _lines(failure: Failure) -> Iterator[str]:
+    where = "the input" if failure.number is None else f"edit {failure.number}"
+    path = "" if failure.path is None else f" of {_one_line(failure.path)}"
+    yield ""
+    yield f"{where}{path}: {failure.code}: {_cut(_one_line(failure.message), MAX_MESSAGE)}"
+    if todo := advice(failure):
+        yield f"what to do: {_cut(_one_line(todo), MAX_MESSAGE)}"
+    for candidate in failure.candidates[:MAX_CANDIDATES]:
+        yield from _candidate(failure, candidate)
+    if failure.given is not None:
+        yield "the edit as it was:"
+        yield _cut(json.dumps(failure.given, ensure_ascii=False), MAX_EDIT)
+
+
+def _candidate(failure: Failure, candidate: Candidate) -> Iterator[str]:
+    what = "one of the places" if failure.code == "ambiguous" else "the nearest text of the file"
+    yield (
+        f"{what}, lines {candidate.start_line}-{candidate.end_line} "
+        f"(similarity {candidate.similarity:.2f}):"
+    )
+    yield from numbered(candidate, MAX_LINES)
+
+
+def numbered(candidate: Candidate, most: int) -> Iterator[str]:
+    """The lines of a candidate behind their numbers.
+
+    Args:
+        candidate: a stretch of a file.
+        most: how many lines to show.
+    """
+    lines = candidate.text.removesuffix("\n").split("\n")
+    width = len(str(candidate.start_line + len(lines)))
+    for number, line in enumerate(lines[:most], candidate.start_line):
+        yield f"{number:>{width}}| {_cut(line.removesuffix(chr(13)), MAX_WIDTH)}"
+    if len(lines) > most:
+        yield f"{'…':>{width}}| ({len(lines) - most} more lines)"
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\r", " ").replace("\n", " ")
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]} …({len(text) - 2 * half} characters left out)… {text[-half:]}"

@@ -1,0 +1,274 @@
+import json
+import os
+import pty
+import subprocess
+import sys
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from git_boocode.cli.main import run
+from git_boocode.editing.formats import FORMATS
+from tests.repo_kit import Repo
+
+DRIFTED = {
+    "path": "src/a.py",
+    "old_string": 'def hello():\n\tprint("hi")\n\treturn "x"',
+    "new_string": 'def hello():\n\tprint("hi")\n\treturn "y"',
+}
+REAL = "class A:\n    def hello():\n        print(“hi”)\n        return “x”\n"
+
+
+def test_curly_quotes_and_wrong_indentation_land(repo: Repo) -> None:
+    repo.commit(**{"src/a.py": REAL})
+    done = repo.boocode("apply-edit", "--diff", stdin=json.dumps(DRIFTED))
+    assert (done.code, done.err) == (0, "")
+    summary, *diff, recorded = done.out.rstrip("\n").split("\n")
+    assert summary.startswith(" M src/a.py: lines 2-4, fuzzy (")
+    assert diff[:3] == ["--- a/src/a.py", "+++ b/src/a.py", "@@ -1,4 +1,4 @@"]
+    assert recorded.startswith("recorded as 0")
+    now = repo.read("src/a.py").decode()
+    assert now.startswith("class A:\n    def hello():\n        print(“hi”)\n        return ")
+    assert repo.git("diff", "--stat").count("|") == 1
+    assert repo.git("diff", "--numstat").split()[:2] == ["1", "1"]
+
+
+def test_the_json_answer(repo: Repo) -> None:
+    repo.write("a", "one\ntwo\n")
+    edits = [{"path": "a", "old": "two", "new": "2"}, {"path": "b", "content": "x\n"}]
+    done = repo.boocode("apply-edit", "--json", stdin=json.dumps(edits))
+    answer = done.json
+    assert answer.pop("id")
+    assert answer == {
+        "ok": True,
+        "applied": True,
+        "files": [
+            {
+                "path": "a",
+                "action": "modify",
+                "edits": [
+                    {"index": 0, "kind": "exact", "rung": "exact", "similarity": 1.0, "count": 1,
+                     "start_line": 2, "end_line": 2, "notes": []}
+                ],
+                "diff": "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n",
+            },
+            {
+                "path": "b",
+                "action": "create",
+                "edits": [
+                    {"index": 1, "kind": "exact", "rung": "write", "similarity": 1.0, "count": 1,
+                     "start_line": 1, "end_line": 0, "notes": []}
+                ],
+                "diff": "--- /dev/null\n+++ b/b\n@@ -0,0 +1 @@\n+x\n",
+            },
+        ],
+    }  # fmt: skip
+
+
+def test_a_dry_run_writes_nothing(repo: Repo) -> None:
+    repo.write("a", "one\n")
+    before = repo.files()
+    done = repo.boocode("apply-edit", "-n", "--json", stdin='{"path":"a","old":"one","new":"1"}')
+    assert (done.code, done.json["applied"], done.json["id"]) == (0, False, None)
+    assert repo.files() == before
+
+
+def test_a_refusal_as_json(repo: Repo) -> None:
+    repo.write("a", "same\nx\nsame\n")
+    edit = {"path": "a", "old": "same", "new": "other"}
+    done = repo.boocode("apply-edit", "--json", stdin=json.dumps(edit))
+    answer = done.json
+    assert done.code == 1
+    assert list(answer) == ["ok", "applied", "failures", "retry_context", "error"]
+    assert (answer["ok"], answer["applied"], answer["error"]["code"]) == (False, False, "ambiguous")
+    (failure,) = answer["failures"]
+    assert list(failure) == ["path", "index", "code", "message", "lines", "candidates", "edit"]
+    assert (failure["path"], failure["index"], failure["code"]) == ("a", 0, "ambiguous")
+    assert failure["lines"] == [1, 3]
+    assert [place["start_line"] for place in failure["candidates"]] == [1, 3]
+    assert failure["edit"] == edit
+    assert answer["retry_context"].startswith("@retry_context\n")
+
+
+def test_a_refusal_for_people(repo: Repo) -> None:
+    repo.write("a", "same\nx\nsame\n")
+    edits = [{"path": "a", "old": "same", "new": "other"}, {"path": "b", "old": "x", "new": "y"}]
+    done = repo.boocode("apply-edit", stdin=json.dumps(edits))
+    assert (done.code, done.out) == (1, "")
+    lines = done.err.split("\n")
+    assert lines[0].startswith("error: edit 0, a: ")
+    assert lines[1:5] == [
+        "  line 1 (similarity 1.00):", "  1| same", "  line 3 (similarity 1.00):", "  3| same"
+    ]  # fmt: skip
+    assert lines[5] == "error: edit 1, b: there is no such file"
+    assert lines[6].startswith("hint: ")
+
+
+def test_a_retry_context_is_written_on_refusal_and_emptied_before(repo: Repo) -> None:
+    repo.write("a", "x\n")
+    block = repo.write("block", "stale")
+    call = ("apply-edit", "--retry-context", "block")
+    assert repo.boocode(*call, stdin='{"path":"a","old":"x","new":"y"}').code == 0
+    assert block.read_text() == ""
+    assert repo.boocode(*call, stdin='{"path":"gone","old":"x","new":"y"}').code == 1
+    assert block.read_text().startswith("@retry_context\nThe edit could not")
+
+
+def test_several_files_are_one_call(repo: Repo) -> None:
+    repo.write("a", "one\n")
+    repo.write("1.json", '{"path":"a","old":"one","new":"two"}')
+    repo.write("2.json", '{"path":"a","old":"two","new":"three"}')
+    done = repo.boocode("apply-edit", "1.json", "-", stdin='{"path":"a","old":"two","new":"3"}')
+    assert done.code == 0, done.err
+    assert repo.read("a") == b"3\n"
+    assert repo.boocode("apply-edit", "missing.json").code == 128
+
+
+def test_a_one_liner_is_relative_to_the_current_directory(repo: Repo) -> None:
+    repo.write("a", "x\n")
+    repo.write("sub/a", "x x\n")
+    call = ("apply-edit", "--path", "a", "--old", "x", "--new", "y")
+    assert repo.boocode(*call, cwd="sub").code == 1
+    done = repo.boocode(*call, "--replace-all", cwd="sub")
+    assert done.out.startswith(" M sub/a: 2 places, first line 1\n")
+    assert (repo.read("a"), repo.read("sub/a")) == (b"x\n", b"y y\n")
+    assert (
+        repo.boocode("apply-edit", "--path", "../a", "--old", "x", "--new", "z", cwd="sub").code
+        == 0
+    )
+    assert repo.read("a") == b"z\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--path", "a"), "belong together"),
+        (("--replace-all",), "belong together"),
+        (("--path", "a", "--old", "x", "--new", "y", "file"), "cannot be combined"),
+        (("--profile", "none"), "unknown profile 'none'"),
+        (("--format", "none"), "unknown format 'none'"),
+    ],
+)
+def test_usage_errors(repo: Repo, arguments: tuple[str, ...], said: str) -> None:
+    done = repo.boocode("apply-edit", *arguments)
+    assert done.code == 129
+    assert said in done.err
+
+
+def test_the_help_names_every_format(repo: Repo) -> None:
+    line = next(
+        line for line in repo.boocode("apply-edit", "-h").out.split("\n") if "--format" in line
+    )
+    assert all(name in line for name in FORMATS)
+
+
+def test_a_terminal_is_not_read(repo: Repo) -> None:
+    master, slave = pty.openpty()
+    for command in (["apply-edit"], ["locate", "a"]):
+        done = subprocess.run(
+            ["git", "boocode", *command], stdin=slave, capture_output=True, timeout=20
+        )
+        assert done.returncode == 129
+        assert b"which is a terminal\nhint: pipe it in" in done.stderr
+    os.close(master)
+    os.close(slave)
+
+
+def test_outside_a_repository(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x\n")
+    place = Repo(tmp_path)
+    edit = '{"path":"a","old":"x","new":"y"}'
+    done = place.boocode("apply-edit", stdin=edit)
+    assert done.code == 128
+    assert done.err.startswith("fatal: not a git repository")
+    assert "--no-index" in done.err
+    assert place.boocode("apply-edit", "--no-index", "--diff", stdin=edit).code == 0
+    assert (tmp_path / "a").read_text() == "y\n"
+
+
+def test_edits_at_the_same_time_all_land(repo: Repo) -> None:
+    repo.write("a", "".join(f"value_{number} = old\n" for number in range(6)))
+    running = [
+        subprocess.Popen(
+            ["git", "boocode", "apply-edit", "--path", "a", "--old", f"value_{number} = old",
+             "--new", f"value_{number} = new"],
+            stdout=subprocess.DEVNULL,
+        )
+        for number in range(6)
+    ]  # fmt: skip
+    assert [process.wait() for process in running] == [0] * 6
+    assert repo.read("a") == b"".join(b"value_%d = new\n" % number for number in range(6))
+
+
+def test_an_unchanged_file_is_shown_as_such(repo: Repo) -> None:
+    repo.write("a", "x\n")
+    done = repo.boocode("apply-edit", stdin='{"path":"a","content":"x\\n"}')
+    assert done.out == " = a: rewritten, nothing to change\n"
+
+
+def call_with(data: bytes, *arguments: str) -> tuple[int, bytes]:
+    """Run a command in this process with bytes on its standard input."""
+    stdin, output = TextIOWrapper(BytesIO(data)), BytesIO()
+    stdout = TextIOWrapper(output)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", stdin)
+        patch.setattr(sys, "stdout", stdout)
+        code = run([*arguments, "--json"])
+        stdout.flush()
+        return code, output.getvalue()
+
+
+PATHS = st.sampled_from(["a", "b/c", "../x", ".git/config", "a/b", "", "dir", "new", "b/../a"])
+TEXTS = st.sampled_from(["one", "two\n", "one\ntwo", "", "  one", "“q”", '"q"', "\udcff", "\0"])
+EDITS = st.fixed_dictionaries(
+    {"path": PATHS},
+    optional={
+        "old": TEXTS,
+        "new": TEXTS,
+        "content": TEXTS,
+        "command": st.sampled_from(["insert", "create", "str_replace", "view"]),
+        "insert_line": st.integers(-1, 4),
+        "file_text": TEXTS,
+        "base": st.sampled_from(["", "1234567", "0" * 40]),
+        "replace_all": st.booleans() | TEXTS,
+    },
+)
+INPUTS = (
+    st.binary(max_size=40)
+    | EDITS.map(lambda edit: json.dumps(edit).encode())
+    | st.lists(EDITS, max_size=4).map(lambda edits: json.dumps(edits).encode())
+)
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=INPUTS)
+def test_whatever_is_sent_is_applied_or_refused(
+    data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        "a": b"one\r\ntwo\r\n\xe2\x80\x9cq\xe2\x80\x9d",
+        "b/c": b"\xef\xbb\xbfone\n",
+        "d": b"\0\xff",
+    }
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "new").unlink(missing_ok=True)
+    monkeypatch.chdir(tmp_path)
+    code, output = call_with(data, "apply-edit", "--no-index")
+    answer = json.loads(output)
+    assert code in (0, 1), answer
+    assert answer["ok"] is answer["applied"] is (code == 0)
+    if code:
+        assert {failure["code"] for failure in answer["failures"]} <= {
+            "not_found", "ambiguous", "stale", "missing_file", "exists", "outside_worktree",
+            "binary", "mixed_write", "invalid_input",
+        }  # fmt: skip
+        assert {name: (tmp_path / name).read_bytes() for name in files} == files
+        assert not (tmp_path / "new").exists()
+    assert not [name for name in os.listdir(tmp_path) if name.endswith(".tmp")]

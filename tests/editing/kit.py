@@ -1,0 +1,69 @@
+"""What the tests of editing share."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from git_boocode.editing.inputs import Source
+from git_boocode.editing.place import Place
+from git_boocode.editing.result import Answer, EditsRefusedError
+from git_boocode.editing.service import Options, apply_edits
+from tests.repo_kit import Repo
+
+
+def apply(
+    edits: object, *, index: bool = True, from_here: bool = False, options: Options | None = None
+) -> Answer:
+    """Apply edits in the current directory, in this process."""
+    data = edits if isinstance(edits, bytes) else json.dumps(edits).encode()
+    place = Place.find(index=index, from_here=from_here)
+    return apply_edits([Source("input", data)], place, options or Options())
+
+
+def refused(edits: object, **how: object) -> EditsRefusedError:
+    """The refusal of edits, which must not have changed a file."""
+    before = snapshot(Path())
+    try:
+        apply(edits, **how)  # type: ignore[arg-type]
+    except EditsRefusedError as error:
+        assert snapshot(Path()) == before
+        return error
+    raise AssertionError("the edits were applied")
+
+
+def codes(edits: object, **how: object) -> list[tuple[int | None, str]]:
+    """Number and code of each failure."""
+    return [(failure.number, failure.code) for failure in refused(edits, **how).failures]
+
+
+def replace(path: str, old: str, new: str, **more: object) -> dict[str, object]:
+    """A string edit."""
+    return {"path": path, "old_string": old, "new_string": new, **more}
+
+
+def snapshot(top: Path) -> dict[str, object]:
+    """Mode, inode and bytes of all files below a directory, temporary ones included."""
+    found: dict[str, object] = {}
+    for directory, names, files in os.walk(top):
+        if ".git" in names:
+            names.remove(".git")
+        for name in files:
+            path = Path(directory, name)
+            status = path.lstat()
+            regular = path.is_file() and not path.is_symlink()
+            found[str(path)] = (status.st_mode, path.read_bytes() if regular else None)
+        found.update({str(Path(directory, name)): None for name in names})
+    return found
+
+
+def records(repo: Repo) -> list[str]:
+    """The refs of all records."""
+    return repo.git("for-each-ref", "--format=%(refname)", "refs/boocode/edits/").split()
+
+
+def leftovers(top: Path) -> Sequence[str]:
+    """Temporary files that were left behind."""
+    return [str(path) for path in top.rglob("*.tmp") if ".git" not in path.parts]

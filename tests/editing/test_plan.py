@@ -1,0 +1,411 @@
+import hashlib
+import os
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from git_boocode.editing import snapshot as snapshot_module
+from git_boocode.editing.edits import How
+from git_boocode.editing.service import Options
+from git_boocode.repo.errors import FatalError
+from tests.editing.kit import apply, codes, refused, replace
+from tests.repo_kit import Repo
+
+
+def blob(data: bytes, algorithm: str = "sha1") -> str:
+    return hashlib.new(algorithm, f"blob {len(data)}\0".encode() + data).hexdigest()
+
+
+def test_later_edits_see_earlier_ones(repo: Repo) -> None:
+    repo.write("a", "one\ntwo\nthree\n")
+    answer = apply([replace("a", "one", "uno\nadded"), replace("a", "added\ntwo", "dos"),
+                    replace("a", "three", "tres")])  # fmt: skip
+    assert repo.read("a") == b"uno\ndos\ntres\n"
+    places = [(landing.start_line, landing.end_line) for _, landing in answer.files[0].landings]
+    assert places == [(1, 1), (1, 2), (3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("hint", "expected"),
+    [(2, b"new\nx = 1\nb\nsame()\n"), (6, b"new\nsame()\nb\nx = 1\n"), (4, None)],
+)
+def test_a_line_hint_counts_only_if_it_can_be_read_in_one_way(
+    repo: Repo, hint: int, expected: bytes | None
+) -> None:
+    # The places stand in lines 4 and 6 of the file as it was, in 2 and 4 after the first edit.
+    repo.write("a", "old\nold\nold\nsame()\nb\nsame()\n")
+    edits = [
+        replace("a", "old\nold\nold\n", "new\n"),
+        replace("a", "same()", "x = 1", start_line=hint),
+    ]
+    if expected is None:
+        assert codes(edits) == [(1, "ambiguous")]
+    else:
+        apply(edits)
+        assert repo.read("a") == expected
+
+
+def test_all_failures_are_collected_and_nothing_is_changed(repo: Repo) -> None:
+    repo.write("a", "x\nx\ny\n")
+    repo.write("b", "fine\n")
+    assert codes(
+        [
+            replace("b", "fine", "changed"),
+            replace("a", "x", "z"),
+            replace("missing", "x", "z"),
+            {"path": "a"},
+            replace("../out", "x", "z"),
+            replace("a", "this is not in the file at all", "z"),
+        ]
+    ) == [
+        (1, "ambiguous"),
+        (2, "missing_file"),
+        (3, "invalid_input"),
+        (4, "outside_worktree"),
+        (5, "not_found"),
+    ]
+
+
+def test_what_only_follows_from_a_failure_is_not_reported(repo: Repo) -> None:
+    repo.write("a", "one\n")
+    first = replace("a", "nowhere to be found in this file", "def helper():\n    return 1")
+    assert codes([first, replace("a", "    return 1", "    return 2")]) == [(0, "not_found")]
+    part = replace("a", "def helper()", "def other()")
+    assert codes([first, part]) == [(0, "not_found")]
+    assert codes([first, replace("a", "an independent error is here", "z")]) == [
+        (0, "not_found"),
+        (1, "not_found"),
+    ]
+
+
+def test_an_unreadable_edit_hides_no_missing_file(repo: Repo) -> None:
+    assert codes([{"x": 1}, replace("gone", "a", "b")]) == [
+        (0, "invalid_input"),
+        (1, "missing_file"),
+    ]
+
+
+def test_an_edit_of_a_file_whose_creation_failed_is_not_reported(repo: Repo) -> None:
+    creation = {"path": "new", "content": 1}
+    assert codes([creation, replace("new", "a", "b")]) == [(0, "invalid_input")]
+
+
+@pytest.mark.parametrize("spelling", ["a", "./a", "sub/../a", "link"])
+def test_a_whole_file_is_never_mixed_with_other_edits(repo: Repo, spelling: str) -> None:
+    repo.write("a", "x\n")
+    repo.write("sub/b", "")
+    (repo.top / "link").symlink_to("a")
+    whole = {"path": "a", "content": "z\n"}
+    assert codes([whole, replace(spelling, "x", "y")]) == [(1, "mixed_write")]
+    assert codes([replace(spelling, "x", "y"), whole]) == [(1, "mixed_write")]
+    assert codes([whole, {**whole, "path": spelling}]) == [(1, "mixed_write")]
+
+
+def test_hard_links_are_files_of_their_own(repo: Repo) -> None:
+    repo.write("a", "x\n")
+    os.link("a", "b")
+    answer = apply([{"path": "a", "content": "y\n"}, {"path": "b", "content": "z\n"}])
+    assert (repo.read("a"), repo.read("b")) == (b"y\n", b"z\n")
+    assert answer.files[0].landings[0][1].notes == ("hard link split",)
+
+
+def test_an_empty_old_string_creates_and_fills(repo: Repo) -> None:
+    repo.write("empty")
+    repo.write("bom", b"\xef\xbb\xbf")
+    repo.write("full", "x")
+    apply([replace(path, "", "text\n") for path in ("new/file", "empty", "bom")])
+    assert repo.read("new/file") == repo.read("empty") == b"text\n"
+    assert repo.read("bom") == b"\xef\xbb\xbftext\n"
+    assert codes(replace("full", "", "y")) == [(0, "exists")]
+
+
+def test_a_created_file_can_be_edited_by_the_same_call(repo: Repo) -> None:
+    apply([replace("new", "", "one\ntwo\n"), replace("new", "two", "three")])
+    assert repo.read("new") == b"one\nthree\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "text", "expected"),
+    [
+        ("a\nb\n", 0, "x", "x\na\nb\n"),
+        ("a\nb\n", 1, "x\n", "a\nx\nb\n"),
+        ("a\nb\n", 2, "x\ny\n", "a\nb\nx\ny\n"),
+        ("a\nb", 2, "x\n", "a\nb\nx"),
+        ("a\nb", 1, "x", "a\nx\nb"),
+        ("a\r\nb\r\n", 1, "x\ny", "a\r\nx\r\ny\r\nb\r\n"),
+        ("a\r\nb", 2, "x", "a\r\nb\r\nx"),
+        ("", 0, "x", "x\n"),
+        ("a\n", 1, "x\n\n", "a\nx\n\n"),
+    ],
+)
+def test_insert(repo: Repo, content: str, line: int, text: str, expected: str) -> None:
+    repo.write("a", content)
+    edit = {"path": "a", "command": "insert", "insert_line": line, "insert_text": text}
+    answer = apply(edit)
+    assert repo.read("a").decode() == expected
+    landing = answer.files[0].landings[0][1]
+    assert (landing.start_line, landing.end_line) == (line + 1, line)
+
+
+def test_insert_past_the_end(repo: Repo) -> None:
+    repo.write("a", "x\n")
+    edit = {"path": "a", "command": "insert", "insert_line": 2, "insert_text": "y"}
+    assert "the file has 1 lines" in refused(edit).message
+
+
+@pytest.mark.parametrize(
+    ("old", "content", "expected"),
+    [
+        (b"a\r\nb\r\n", "x\ny\n", b"x\r\ny\r\n"),
+        (b"a\r\nb\n", "x\n", b"x\n"),
+        (b"a\r\n", "x\r\ny\n", b"x\r\ny\n"),
+        (b"\xef\xbb\xbfa\n", "x\n", b"\xef\xbb\xbfx\n"),
+        (b"\xef\xbb\xbfa\n", "\ufeffx\n", b"\xef\xbb\xbfx\n"),
+        (b"\xff\xfea\0", "x", b"\xff\xfex\0"),
+        (b"\0\xff", "x", b"x"),
+        (b"a\n", "x", b"x"),
+    ],
+)
+def test_write_keeps_encoding_and_line_endings(
+    repo: Repo, old: bytes, content: str, expected: bytes
+) -> None:
+    repo.write("a", old, 0o755)
+    apply({"path": "a", "content": content})
+    assert repo.read("a") == expected
+    assert stat.S_IMODE((repo.top / "a").stat().st_mode) == 0o755
+
+
+def test_a_write_that_changes_nothing_says_so(repo: Repo) -> None:
+    path = repo.write("a", "x\n")
+    before = path.stat()
+    answer = apply({"path": "a", "content": "x\n"})
+    assert answer.files[0].landings[0][1].notes == ("nothing to change",)
+    assert answer.id is None
+    assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+@pytest.mark.parametrize(
+    ("data", "old", "new", "expected"),
+    [
+        (b"a\r\nb\r\nc", "b\n", "x\ny\n", b"a\r\nx\r\ny\r\nc"),
+        (b"\xef\xbb\xbfab\n", "ab", "x", b"\xef\xbb\xbfx\n"),
+        ("\ufeffa\r\nö\r\n".encode("utf-16-le"), "ö", "ü", "\ufeffa\r\nü\r\n".encode("utf-16-le")),
+        ("\ufeffa\nö".encode("utf-16-be"), "ö", "ü", "\ufeffa\nü".encode("utf-16-be")),
+        (b"caf\xe9 one\n", "one", "two", b"caf\xe9 two\n"),
+        (b"caf\xe9 one\n", "caf\udce9", "th\udce9", b"th\xe9 one\n"),
+        (b"\0one\r\n\xff", "one", "two", b"\0two\r\n\xff"),
+    ],
+)
+def test_bytes_that_are_not_meant_stay(
+    repo: Repo, data: bytes, old: str, new: str, expected: bytes
+) -> None:
+    repo.write("a", data)
+    apply(replace("a", old, new))
+    assert repo.read("a") == expected
+
+
+def test_what_is_no_text_is_matched_exactly_only(repo: Repo) -> None:
+    repo.write("a", b"caf\xe9\n    return value\n")
+    assert codes(replace("a", "  return   value\n", "x")) == [(0, "binary")]
+    repo.write("b", b"\0x\n")
+    edit = {"path": "b", "command": "insert", "insert_line": 0, "insert_text": "y"}
+    assert codes(edit) == [(0, "binary")]
+
+
+def test_no_utf8_gets_into_a_file_of_another_encoding(repo: Repo) -> None:
+    repo.write("latin", b"caf\xe9 one\n")
+    assert codes(replace("latin", "one", "thé")) == [(0, "binary")]
+    repo.write("stray", "thé \x00 one".encode() + b"\xe9\n")
+    apply(replace("stray", "one", "café"))
+    assert repo.read("stray") == "thé \x00 café".encode() + b"\xe9\n"
+
+
+CODECS = {
+    "utf-8": (b"", "utf-8"),
+    "bom": (b"\xef\xbb\xbf", "utf-8"),
+    "le": (b"\xff\xfe", "utf-16-le"),
+    "be": (b"\xfe\xff", "utf-16-be"),
+}
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    lines=st.lists(
+        st.tuples(st.sampled_from(["ä", "  x = 1", "\t“q”", ""]), st.sampled_from(["\n", "\r\n"])),
+        max_size=8,
+    ),
+    row=st.integers(0, 8),
+    ending=st.sampled_from(["", "\n", "\r\n"]),
+    codec=st.sampled_from(sorted(CODECS)),
+    mode=st.sampled_from([0o600, 0o644, 0o755, 0o4750]),
+)
+def test_only_what_is_meant_changes(
+    lines: list[tuple[str, str]],
+    row: int,
+    ending: str,
+    codec: str,
+    mode: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    mark, encoding = CODECS[codec]
+    before = "".join(line + end for line, end in lines[:row])
+    after = "".join(line + end for line, end in lines[row:])
+    ending = ending if not after else ending or "\n"
+    path = tmp_path / "a"
+    path.unlink(missing_ok=True)
+    path.write_bytes(mark + f"{before}target_line(){ending}{after}".encode(encoding))
+    path.chmod(mode)
+    apply(replace("a", "target_line()", "changed"), index=False)
+    assert path.read_bytes() == mark + f"{before}changed{ending}{after}".encode(encoding)
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+def test_a_character_that_the_file_cannot_hold_is_refused(repo: Repo) -> None:
+    repo.write("a", "x\n")
+    assert "U+D800" in refused(replace("a", "x", "\ud800")).message
+    assert codes({"path": "new", "content": "\udcff"}) == [(0, "invalid_input")]
+
+
+def test_base_is_the_raw_or_the_clean_blob(repo: Repo) -> None:
+    repo.write(".gitattributes", "*.txt text eol=crlf\n")
+    data = b"a\r\nb\r\n"
+    for number, base in enumerate(
+        [blob(data), blob(data)[:7], blob(data, "sha256"), blob(b"a\nb\n"), blob(b"a\nb\n")[:10]]
+    ):
+        repo.write(f"{number}.txt", data)
+        apply(replace(f"{number}.txt", "a", "c", base=base.upper()))
+    repo.write("z.txt", data)
+    assert codes(replace("z.txt", "a", "c", base=blob(b"other"))) == [(0, "stale")]
+    assert codes({"path": "gone", "content": "x", "base": blob(b"other")}) == [(0, "stale")]
+    assert codes({"path": "z.txt", "content": "x", "base": "0" * 40}) == [(0, "stale")]
+    apply({"path": "new", "content": "x", "base": "0" * 40})
+
+
+def test_expected_replacements(repo: Repo) -> None:
+    repo.write("a", "x = 1\nx = 1\n")
+    assert refused(replace("a", "x = 1", "y", expected_replacements=3)).failures
+    apply(replace("a", "x = 1", "y = 1", expected_replacements=2))
+    assert repo.read("a") == b"y = 1\ny = 1\n"
+
+
+def test_paths_count_from_the_top_and_then_from_here(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in ("both", "sub/both", "sub/only", "other"):
+        repo.write(path, "x\n")
+    monkeypatch.chdir(repo.top / "sub")
+    answer = apply(
+        [{"path": name, "content": "y\n"} for name in ("both", "only", "../other", "new")]
+    )
+    assert [file.target.path for file in answer.files] == ["both", "sub/only", "other", "new"]
+    assert repo.read("sub/both") == b"x\n"
+    answer = apply({"path": "both", "content": "z\n"}, from_here=True)
+    assert answer.files[0].target.path == "sub/both"
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("../x", "outside_worktree"),
+        ("/etc/passwd", "outside_worktree"),
+        (".git/config", "outside_worktree"),
+        ("sub/.GIT/x", "outside_worktree"),
+        ("out/x", "outside_worktree"),
+        ("dir", "invalid_input"),
+        ("dir/", "invalid_input"),
+        ("", "invalid_input"),
+        ("a\0", "invalid_input"),
+        ("\ud800", "invalid_input"),
+        ("file/below", "invalid_input"),
+        ("n" * 300, "invalid_input"),
+        ("loop", "invalid_input"),
+        ("pipe", "invalid_input"),
+        ("socket", "invalid_input"),
+    ],
+)
+def test_paths_that_cannot_be_edited(repo: Repo, tmp_path: Path, path: str, code: str) -> None:
+    repo.write("dir/x")
+    repo.write("file", "x\n")
+    (repo.top / "out").symlink_to(tmp_path)
+    (repo.top / "loop").symlink_to("loop")
+    os.mkfifo("pipe")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("socket")
+        assert codes({"path": path, "content": "y"}) == [(0, code)]
+
+
+def test_a_file_made_by_the_same_call_is_no_directory(repo: Repo) -> None:
+    edits = [{"path": "a", "content": "x"}, {"path": "a/b", "content": "x"}]
+    assert codes(edits) == [(1, "invalid_input")]
+
+
+def test_a_missing_file_hints_at_similar_paths(repo: Repo) -> None:
+    repo.write("src/package/module.py", "x\n")
+    repo.write("src/other.py", "x\n")
+    for path in ("src/module.py", "src/pakage/modul.py"):
+        assert "src/package/module.py" in refused(replace(path, "x", "y")).hints[0]
+    assert "src/other.py" in refused(replace("src/othr.py", "x", "y"), index=False).hints[0]
+
+
+def test_a_symlink_inside_is_written_through(repo: Repo) -> None:
+    repo.write("dir/real", "x\n")
+    (repo.top / "link").symlink_to("dir/real")
+    answer = apply(replace("link", "x", "y"))
+    assert (repo.top / "link").is_symlink()
+    assert repo.read("dir/real") == b"y\n"
+    assert answer.files[0].target.path == "link"
+
+
+def test_huge_files_are_refused(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.write("a", "x" * 11)
+    monkeypatch.setattr(snapshot_module, "MAX_BYTES", 10)
+    assert "11 bytes" in refused(replace("a", "x", "y")).message
+
+
+def test_an_unreadable_file_is_fatal(repo: Repo) -> None:
+    repo.write("a", "x\n")
+
+    def denied(*_: object, **__: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "open", denied)
+        with pytest.raises(FatalError, match="cannot read"):
+            apply(replace("a", "x", "y"), index=False)
+
+
+def test_a_nested_repository_can_be_edited(repo: Repo) -> None:
+    repo.write("nested/a", "x\n")
+    repo.git("init", "-q", "nested")
+    apply(replace("nested/a", "x", "y"))
+    assert repo.read("nested/a") == b"y\n"
+    assert codes({"path": "nested/.git/config", "content": "x"}) == [(0, "outside_worktree")]
+
+
+def test_without_a_repository_the_current_directory_bounds_the_edits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here/a").write_text("x\n")
+    monkeypatch.chdir(tmp_path / "here")
+    answer = apply(replace("a", "x", "y"), index=False)
+    assert answer.id is None
+    assert Path("a").read_text() == "y\n"
+    assert codes({"path": "../b", "content": ""}, index=False) == [(0, "outside_worktree")]
+    with pytest.raises(FatalError) as caught:
+        apply(replace("a", "y", "z"))
+    assert "--no-index edits files outside a repository" in caught.value.hints
+
+
+def test_profile_and_verbatim_reach_the_matcher(repo: Repo) -> None:
+    repo.write("a", "def f():\n    x = 1\n    return x\n")
+    drifted = replace("a", "  x = 1\n  return x", "  x = 1\n  return y")
+    assert codes(drifted, options=Options(How("exact"))) == [(0, "not_found")]
+    apply(drifted, options=Options(How(verbatim=True)))
+    assert repo.read("a") == b"def f():\n  x = 1\n  return y\n"

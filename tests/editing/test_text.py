@@ -1,0 +1,184 @@
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from git_boocode.editing import lines as line_module
+from git_boocode.editing.diff import unified_diff, without_common_indentation
+from git_boocode.editing.lines import LineMap, changed_ranges
+from git_boocode.editing.textfile import Text, decode, line_count, split_lines
+
+
+@pytest.mark.parametrize(
+    ("data", "codec", "text"),
+    [
+        (b"a\r\n", "utf-8", "a\r\n"),
+        (b"\xef\xbb\xbfa", "utf-8-bom", "a"),
+        ("\ufeffä".encode("utf-16-le"), "utf-16-le", "ä"),
+        ("\ufeffä".encode("utf-16-be"), "utf-16-be", "ä"),
+        (b"\xff\xfea", "raw", "\udcff\udcfea"),
+        (b"a\xe4", "raw", "a\udce4"),
+        (b"a\0", "raw", "a\0"),
+        ("\ufeffa".encode("utf-32-le"), "raw", None),
+        (b"", "utf-8", ""),
+    ],
+)
+def test_encodings(data: bytes, codec: str, text: str | None) -> None:
+    found = decode(data)
+    assert found.codec == codec
+    assert text is None or found.text == text
+    assert found.encode() == data
+
+
+@given(st.binary() | st.binary().map(lambda data: b"\xff\xfe" + data) | st.text().map(str.encode))
+def test_no_byte_is_lost(data: bytes) -> None:
+    assert decode(data).encode() == data
+
+
+@given(st.text("a\n\r\x0b\u2028"))
+def test_lines_join_to_the_text(text: str) -> None:
+    lines = split_lines(text)
+    assert "".join(lines) == text
+    assert len(lines) == line_count(text)
+    assert all(line.endswith("\n") for line in lines[:-1])
+
+
+LINES = st.lists(st.sampled_from("abcdefgh"), max_size=12)
+
+
+@given(LINES, LINES, st.booleans())
+def test_changed_ranges_turn_one_text_into_the_other(
+    old: list[str], new: list[str], coarse: bool
+) -> None:
+    small = line_module.SMALL
+    line_module.SMALL = 0 if coarse else small
+    try:
+        ranges = changed_ranges(old, new)
+    finally:
+        line_module.SMALL = small
+    built, position = [], 0
+    for area in ranges:
+        built += old[position : area.start] + new[area.new_start : area.new_end]
+        position = area.end
+    assert built + old[position:] == new
+    assert (not ranges) == (old == new)
+
+
+def test_large_texts_are_compared_in_no_time() -> None:
+    old = [f"{number}\n" for number in range(60_000)]
+    new = ["first\n", *old[:30_000], "middle\n", *old[30_001:], "last\n"]
+    assert len(changed_ranges(old, new)) == 3
+    same = ["x\n"] * 30_000
+    assert len(changed_ranges(["a\n", *same, "b\n"], ["c\n", *same[:-1], "d\n"])) == 1
+
+
+TEXT = st.lists(st.sampled_from(["a\n", "b\n", "  c\n", "\n", "d\r\n"]), max_size=14).map("".join)
+
+
+def sides(diff: str) -> list[tuple[int, str, int, str]]:
+    """Of each hunk, where it starts in either text and what it shows of it."""
+    hunks = []
+    for hunk in re.split(r"(?m)^(?=@@)", diff)[1:]:
+        header, body = hunk.split("\n", 1)
+        numbers = re.findall(r"[-+](\d+)(?:,(\d+))?", header)
+        (start, count), (new_start, new_count) = ((int(a), int(b or 1)) for a, b in numbers)
+        lines = split_lines(body)
+        old = "".join(line[1:] for line in lines if line[0] in " -")
+        new = "".join(line[1:] for line in lines if line[0] in " +")
+        hunks.append((start, old, new_start, new))
+        assert line_count(old) == count
+        assert line_count(new) == new_count
+    return hunks
+
+
+@given(TEXT, TEXT)
+def test_a_diff_shows_both_texts(old: str, new: str) -> None:
+    diff = unified_diff("f", Text(old), Text(new))
+    assert (diff == "") == (old == new)
+    patched = split_lines(old)
+    for start, before, _, after in reversed(sides(diff)):
+        first = start - 1 if before else start
+        assert "".join(patched[first : first + line_count(before)]) == before
+        patched[first : first + line_count(before)] = split_lines(after)
+    assert "".join(patched) == new
+
+
+def git_apply(old: str | None, diff: str, top: Path) -> str:
+    subprocess.run(["git", "init", "-q", top], check=True)
+    if old is not None:
+        (top / "f").write_bytes(old.encode())
+    subprocess.run(
+        ["git", "apply", "--whitespace=nowarn", "-"], cwd=top, input=diff.encode(), check=True
+    )
+    return (top / "f").read_bytes().decode()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("a\nb\nc\n", "a\nB\nc\n"),
+        ("a\nb", "a\nb\n"),
+        ("a\nb\n", "a\nc"),
+        ("a\r\nb\r\n", "a\r\nc\r\n"),
+        ("", "a\n"),
+        (None, "a\n"),
+        (None, "a"),
+        ("\n".join("abcdefghijklmnopqrstuvwxyz"), "\n".join("AbcdefghiJklmnopqrstuvwxyZ")),
+        ("a\x0cb\u2028\n", "a\x0cc\u2028\n"),
+    ],
+)
+def test_git_itself_applies_the_diff(old: str | None, new: str, tmp_path: Path) -> None:
+    diff = unified_diff("f", None if old is None else Text(old), Text(new))
+    assert git_apply(old, diff, tmp_path) == new
+
+
+@pytest.mark.parametrize("gap", range(9))
+def test_hunks_are_cut_where_git_cuts_them(gap: int, tmp_path: Path) -> None:
+    old = [f"{number}\n" for number in range(20)]
+    new = [*old[:4], "x\n", *old[5 : 5 + gap], "y\n", *old[6 + gap :]]
+    for name, lines in (("old", old), ("new", new)):
+        (tmp_path / name).write_text("".join(lines))
+    done = subprocess.run(
+        ["git", "diff", "--no-index", "old", "new"], cwd=tmp_path, capture_output=True, text=True
+    )
+    ours = unified_diff("f", Text("".join(old)), Text("".join(new)))
+    theirs = re.sub(r"(?m)^(@@ .* @@).*", r"\1", done.stdout).split("\n", 4)[4]
+    assert ours.split("\n", 2)[2] == theirs
+
+
+def test_names_in_diffs_are_quoted_as_git_does() -> None:
+    assert unified_diff("a b", Text(""), Text("x\n")).startswith("--- a/a b\t\n+++ b/a b\t\n")
+    diff = unified_diff('q"\n\udcff', None, Text("x\n"))
+    assert diff.startswith('--- /dev/null\n+++ "b/q\\"\\n\\377"\n')
+    assert unified_diff("a", Text("\0", "raw"), Text("x")) == "Binary files a/a and b/a differ\n"
+
+
+def test_a_shown_diff_loses_the_common_indentation_of_each_hunk() -> None:
+    old = "    a\n\n      b\n" + "x\n" * 20 + "\tc\n"
+    new = old.replace("b", "B").replace("c", "C").replace("x\n" * 20, "x\n" * 20)
+    shown = without_common_indentation(
+        unified_diff("f", Text("    a\n\n      b\n"), Text("    a\n\n      B\n"))
+    )
+    assert shown == "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n \n-  b\n+  B\n"
+    assert "-\tc\n" in without_common_indentation(unified_diff("f", Text(old), Text(new)))
+
+
+def test_a_line_map_follows_edits() -> None:
+    lines = LineMap()
+    lines.follow("a\nb\nc\nd\n", "a\nx\ny\nz\nb\nc\nd\n")
+    assert [lines.original(line) for line in range(1, 8)] == [1, 1, 1, 1, 2, 3, 4]
+    lines.follow("a\nx\ny\nz\nb\nc\nd\n", "x\ny\nz\nb\nd\n")
+    assert lines.original_range(4, 5) == (2, 4)
+    assert lines.original_range(6, 5) == (5, 4)
+
+
+@given(TEXT, TEXT, TEXT)
+def test_a_line_map_never_leaves_the_original(one: str, two: str, three: str) -> None:
+    lines = LineMap()
+    lines.follow(one, two)
+    lines.follow(two, three)
+    for line in range(1, line_count(three) + 1):
+        assert 1 <= lines.original(line) <= max(line_count(one), 1)

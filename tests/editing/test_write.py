@@ -1,0 +1,318 @@
+import errno
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from git_boocode.editing.result import EditsRefusedError
+from git_boocode.editing.service import Options
+from git_boocode.repo.errors import FatalError
+from tests.editing.kit import apply, leftovers, records, replace, snapshot
+from tests.repo_kit import Repo
+
+EDITS = [
+    replace("a", "old", "new"),
+    replace("b", "old", "new"),
+    {"path": "deep/er/c", "content": "new\n"},
+    {"path": "d", "content": "new\n"},
+]
+
+
+class Fault:
+    """Lets a system call fail at the nth use."""
+
+    def __init__(self, real: Callable[..., object], number: int, error: BaseException) -> None:
+        self.real = real
+        self.number = number
+        self.error = error
+        self.calls = 0
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        self.calls += 1
+        if self.calls == self.number:
+            raise self.error
+        return self.real(*args, **kwargs)
+
+
+def prepare(repo: Repo) -> dict[str, object]:
+    repo.write("a", "old\n", 0o640)
+    repo.write("b", b"\xef\xbb\xbfold\r\nno newline", 0o4755)
+    return snapshot(repo.top)
+
+
+def attempt() -> BaseException | None:
+    try:
+        apply(EDITS, options=Options(record=False))
+    except (KeyboardInterrupt, FatalError, OSError) as raised:
+        return raised
+    return None
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "replace", "link", "fchmod", "mkdir", "open"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        KeyboardInterrupt(),
+        OSError(errno.EIO, "I/O"),
+    ],
+)
+def test_a_failure_at_any_step_leaves_everything_as_it_was(
+    repo: Repo, call: str, error: BaseException
+) -> None:
+    before = prepare(repo)
+    real = getattr(os, call)
+    for number in range(1, 60):
+        with pytest.MonkeyPatch.context() as patch:
+            fault = Fault(real, number, error)
+            patch.setattr(os, call, fault)
+            raised = attempt()
+        if raised is None:
+            # What failed had to be said.
+            assert fault.calls < number
+            break
+        # An OSError as it is comes from the lock, before anything was begun.
+        assert isinstance(raised, FatalError) or raised is error
+        assert snapshot(repo.top) == before
+    else:
+        raise AssertionError("it never got through")
+    assert number > 1
+    assert not leftovers(repo.top)
+    assert repo.read("a") == repo.read("d") == repo.read("deep/er/c") == b"new\n"
+    assert repo.read("b") == b"\xef\xbb\xbfnew\r\nno newline"
+    assert stat.S_IMODE((repo.top / "a").stat().st_mode) == 0o640
+    assert stat.S_IMODE((repo.top / "b").stat().st_mode) == 0o4755
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_full_disk_is_fatal_and_leaves_no_record(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    before = prepare(repo)
+    full = OSError(errno.EDQUOT, "Disk quota exceeded")
+    monkeypatch.setattr(os, "replace", Fault(os.replace, number, full))
+    with pytest.raises(FatalError) as caught:
+        apply(EDITS)
+    assert caught.value.code == "disk_full"
+    assert caught.value.message.endswith("disk quota exceeded; nothing was changed")
+    assert caught.value.details == {"applied": False}
+    assert snapshot(repo.top) == before
+    assert records(repo) == []
+
+
+def test_what_cannot_be_put_back_is_said_and_kept(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(repo)
+    real, calls = os.replace, []
+
+    def broken(source: str, target: str) -> None:
+        calls.append(target)
+        if len(calls) > 1:
+            raise OSError(errno.EIO, "Input/output error")
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", broken)
+    with pytest.raises(FatalError, match="could not put back 'a'") as caught:
+        apply(EDITS)
+    assert caught.value.code == "half_written"
+    (kept,) = leftovers(repo.top)
+    assert Path(kept).read_bytes() == b"old\n"
+    assert kept in caught.value.hints[0]
+    # The record is what a person can get the old content from, too.
+    assert len(records(repo)) == 1
+
+
+@pytest.mark.parametrize("supported", [True, False])
+def test_file_systems_without_hard_links(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, supported: bool
+) -> None:
+    before = prepare(repo)
+
+    def unsupported(*_: object, **__: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    if not supported:
+        monkeypatch.setattr(os, "link", unsupported)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "replace", Fault(os.replace, 2, OSError(errno.EIO, "I/O error")))
+        with pytest.raises(FatalError):
+            apply(EDITS)
+        assert snapshot(repo.top) == before
+    apply(EDITS)
+    assert repo.read("d") == b"new\n"
+    assert not leftovers(repo.top)
+
+
+def test_new_files_follow_the_umask(repo: Repo) -> None:
+    old = os.umask(0o027)
+    try:
+        apply({"path": "x/new", "content": ""})
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((repo.top / "x/new").stat().st_mode) == 0o640
+
+
+def at_publish(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Do something between the last look at the plan and the writing."""
+    from git_boocode.editing.record import Record
+
+    real = Record.publish
+
+    def publish(self: Record) -> None:
+        real(self)
+        act()
+
+    monkeypatch.setattr(Record, "publish", publish)
+
+
+def at_prepare(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    from git_boocode.editing.record import Record
+
+    real = Record.prepare
+
+    def prepare_record(self: Record) -> None:
+        real(self)
+        act()
+
+    monkeypatch.setattr(Record, "prepare", prepare_record)
+
+
+def vacated(path: Path) -> Path:
+    path.unlink()
+    return path
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "content": lambda top: (top / "b").write_text("theirs\n"),
+    "mode": lambda top: (top / "b").chmod(0o600),
+    "gone": lambda top: (top / "b").unlink(),
+    "created": lambda top: (top / "d").write_text("theirs\n"),
+    "symlink": lambda top: os.symlink("a", vacated(top / "b")),
+    "directory": lambda top: vacated(top / "b").mkdir(),
+}
+
+
+@pytest.mark.parametrize("when", [at_prepare, at_publish])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_file_that_changed_meanwhile_refuses_the_whole_call(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, when: Callable[..., None], change: str
+) -> None:
+    prepare(repo)
+    theirs: list[object] = []
+
+    def act() -> None:
+        CHANGES[change](repo.top)
+        theirs.append(
+            {path: seen for path, seen in snapshot(repo.top).items() if ".tmp" not in path}
+        )
+
+    when(monkeypatch, act)
+    with pytest.raises(EditsRefusedError) as caught:
+        apply(EDITS)
+    assert caught.value.code == "conflict"
+    assert [failure.code for failure in caught.value.failures] == ["conflict"]
+    now = snapshot(repo.top)
+    # Directories made for new files are gone again too, which the other program's view still had.
+    assert now == {path: seen for path, seen in theirs[0].items() if "deep" not in path}  # type: ignore[attr-defined]
+    assert records(repo) == []
+
+
+def test_a_file_created_at_the_last_moment_is_not_overwritten(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.link
+
+    def link(source: str, target: str, **how: object) -> None:
+        Path(target).write_text("theirs\n")
+        real(source, target)
+
+    monkeypatch.setattr(os, "link", link)
+    with pytest.raises(EditsRefusedError, match="another program"):
+        apply({"path": "new", "content": "ours\n"})
+    assert repo.read("new") == b"theirs\n"
+    assert not leftovers(repo.top)
+
+
+def test_a_read_only_file_is_fatal(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = prepare(repo)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(FatalError, match="cannot write 'a': the file is read-only"):
+        apply(EDITS)
+    assert snapshot(repo.top) == before
+
+
+KILLED = """
+import os, signal, sys
+sys.path.insert(0, {root!r})
+from tests.editing.kit import apply
+real, calls = getattr(os, {call!r}), []
+def killing(*args, **how):
+    calls.append(args)
+    if len(calls) == {number}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(*args, **how)
+os.{call} = killing
+apply({edits!r})
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "number"),
+    [("replace", 1), ("replace", 2), ("fsync", 1), ("fsync", 3), ("link", 3), ("unlink", 1)],
+)
+def test_a_kill_leaves_each_file_old_or_new(repo: Repo, call: str, number: int) -> None:
+    old, new = b"old\n" * 5_000, b"new\n" + b"old\n" * 4_999
+    for name in ("a", "b"):
+        repo.write(name, old)
+    edits = [{"path": name, "content": new.decode()} for name in ("a", "b", "c")]
+    root = str(Path(__file__).parents[2])
+    script = KILLED.format(root=root, call=call, number=number, edits=edits)
+    done = subprocess.run([sys.executable, "-c", script], cwd=repo.top, capture_output=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    for name in ("a", "b"):
+        assert repo.read(name) in (old, new)
+    assert not (repo.top / "c").exists() or repo.read("c") == new
+    # Before anything was replaced, the old content was safe in git.
+    if any(repo.read(name) == new for name in ("a", "b")):
+        (ref,) = records(repo)
+        assert repo.git("show", f"{ref}:before/a").encode() == old
+
+
+def test_a_signal_waits_until_the_files_are_whole(repo: Repo) -> None:
+    prepare(repo)
+    root = str(Path(__file__).parents[2])
+    script = KILLED.format(root=root, call="replace", number=1, edits=EDITS)
+    script = script.replace("SIGKILL", "SIGINT")
+    done = subprocess.run([sys.executable, "-c", script], cwd=repo.top, capture_output=True)
+    assert b"KeyboardInterrupt" in done.stderr
+    assert repo.read("a") == repo.read("d") == b"new\n"
+    assert not leftovers(repo.top)
+
+
+def test_extended_attributes_and_hard_links(repo: Repo) -> None:
+    prepare(repo)
+    os.link("a", "twin")
+    try:
+        os.setxattr("a", "user.note", b"kept")
+    except (OSError, AttributeError):
+        pytest.skip("no extended attributes here")
+    apply(EDITS)
+    assert os.getxattr("a", "user.note") == b"kept"
+    assert repo.read("twin") == b"old\n"
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root can give files away")
+def test_the_owner_and_setuid_are_kept(repo: Repo) -> None:
+    prepare(repo)
+    os.chown("b", 12345, 54321)
+    (repo.top / "b").chmod(0o6755)
+    apply(EDITS)
+    found = (repo.top / "b").stat()
+    assert (found.st_uid, found.st_gid) == (12345, 54321)
+    assert stat.S_IMODE(found.st_mode) == 0o6755
