@@ -78,7 +78,14 @@ class Repo:
 
     def status(self) -> str:
         """`git status` in full: the state that a restore must bring back to the byte."""
-        return self.git("--no-optional-locks", "status", "--porcelain=v2", "-z", "--untracked-files=all", "--branch")
+        return self.git(
+            "--no-optional-locks",
+            "status",
+            "--porcelain=v2",
+            "-z",
+            "--untracked-files=all",
+            "--branch",
+        )
 
     def files(self) -> dict[str, tuple[int, bytes]]:
         """Every file and symlink of the worktree with its bytes and as much mode as git keeps."""
@@ -86,9 +93,8 @@ class Repo:
         for directory, names, files in os.walk(self.top):
             if ".git" in names:
                 names.remove(".git")
-            files = [name for name in files if name != ".git"]
-            for name in [*files, *(n for n in names if os.path.islink(os.path.join(directory, n)))]:
-                path = Path(directory) / name
+            links = [name for name in names if os.path.islink(os.path.join(directory, name))]
+            for path in (Path(directory, name) for name in (*files, *links) if name != ".git"):
                 found[str(path.relative_to(self.top))] = (_mode(path), _content(path))
         return found
 

@@ -9,9 +9,9 @@ import subprocess
 from collections.abc import Mapping
 from typing import Any
 
-from git_boocode.checkpoints.capture import INSIDE_RESTORE
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import INSIDE_RESTORE
 
 HOOK = "boocode-restore"
 TIMEOUT = 60

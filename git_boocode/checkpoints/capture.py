@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.catalog import CHECKPOINTS, SAFETY, Catalog, Checkpoint
@@ -20,8 +18,6 @@ from git_boocode.repo.store import RefChange, Store, open_store
 
 # A capture waits for a restore to end: half-restored files are no state to remember.
 PATIENCE = 30.0
-# Set for a callback's own commands, which run while the restore that called it holds the lock.
-INSIDE_RESTORE = "GIT_BOOCODE_RESTORE"
 
 
 class Request(NamedTuple):
@@ -67,7 +63,11 @@ def capture(repository: Repository, request: Request) -> Captured:
         RefusedError: a restore is at work (`locked`).
         FatalError: the worktree could not be read, or the checkpoint not be written.
     """
-    with _beside_restores(repository), scratch_directory(repository.state_dir) as scratch:
+    state = repository.state_dir
+    with (
+        worktree_lock(state, shared=True, patience=PATIENCE),
+        scratch_directory(state) as scratch,
+    ):
         snapshot = take_snapshot(repository, scratch)
         catalog = Catalog(repository)
         latest = catalog.latest()
@@ -81,18 +81,13 @@ def capture(repository: Repository, request: Request) -> Captured:
         return Captured(taken, changed)
 
 
+_CONVERSATION = ("session", "chat", "message", "agent", "anchor", "meta")
 _TOLD = ("label", "session", "chat", "message", "agent", "trigger")
 
 
 def _anchor(request: Request) -> dict[str, str]:
     parts = {key: getattr(request, key) for key in ("agent", "session", "chat", "message")}
     return {key: value for key, value in parts.items() if value}
-
-
-def _beside_restores(repository: Repository) -> AbstractContextManager[None]:
-    if os.environ.get(INSIDE_RESTORE):
-        return nullcontext()
-    return worktree_lock(repository.state_dir, shared=True, patience=PATIENCE)
 
 
 def holds(repository: Repository, checkpoint: Checkpoint, snapshot: Snapshot) -> bool:
@@ -203,7 +198,7 @@ class _Writer:
 
 
 def safety_checkpoint(
-    repository: Repository, snapshot: Snapshot, target: Metadata, meta: Mapping[str, Any]
+    repository: Repository, snapshot: Snapshot, target: Metadata, operation: Mapping[str, Any]
 ) -> Checkpoint:
     """Keep what is in the worktree now, before a restore touches it.
 
@@ -212,10 +207,8 @@ def safety_checkpoint(
         snapshot: what is there now.
         target: the metadata of where the restore goes; an undo tells the callback of the same
             conversation.
-        meta: what the restore is, as `git_boocode.checkpoints.history` reads it.
+        operation: what the restore is, as `git_boocode.checkpoints.history` reads it.
     """
-    told = {
-        key: target.values.get(key) for key in ("session", "chat", "message", "agent", "anchor")
-    }
-    values = {**told, "label": "before a restore", "trigger": "restore", "meta": dict(meta)}
+    told = {key: target.values.get(key) for key in _CONVERSATION}
+    values = {**told, "label": "before a restore", "trigger": "restore", "restore": dict(operation)}
     return keep(repository, open_store(repository), snapshot, "pre-restore", values)

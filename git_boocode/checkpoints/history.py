@@ -41,8 +41,8 @@ def describe(kind: str, target: Checkpoint) -> dict[str, Any]:
 
 def operation_of(safety: Checkpoint) -> Operation | None:
     """The operation that a safety checkpoint was taken for; None if it does not say."""
-    kind = safety.meta.part("meta", "operation")
-    target = safety.meta.part("meta", "target")
+    kind = safety.meta.part("restore", "operation")
+    target = safety.meta.part("restore", "target")
     if kind not in (RESTORE, UNDO) or target is None:
         return None
     return Operation(kind, safety, target)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from git_boocode.checkpoints import history, journal
 from git_boocode.checkpoints.callback import Answer, Callback, find_callback
-from git_boocode.checkpoints.capture import INSIDE_RESTORE, kept_staging, safety_checkpoint
+from git_boocode.checkpoints.capture import kept_staging, safety_checkpoint
 from git_boocode.checkpoints.catalog import ARCHIVE, CHECKPOINTS, Catalog, Checkpoint, Unusable
 from git_boocode.checkpoints.changes import Change
 from git_boocode.checkpoints.plan import Plan, disk_tree, plan_restore
@@ -20,7 +20,7 @@ from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.index import refuse_if_locked
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import scratch_directory, worktree_lock
+from git_boocode.repo.scratch import INSIDE_RESTORE, scratch_directory, worktree_lock
 from git_boocode.repo.store import RefChange
 
 PATIENCE = 10.0

@@ -47,12 +47,15 @@ def checkpoint(
     `git log` stay as they are.
     """
     from git_boocode.checkpoints.capture import Request, capture
+    from git_boocode.cli.interruption import warn_of_interruption
     from git_boocode.cli.progress import progress
     from git_boocode.repo.repository import Repository
 
     request = Request(label, session, chat, message, agent, trigger, meta, if_changed)
+    repository = Repository.discover()
+    warn_of_interruption(repository)
     with progress("recording the worktree"):
-        taken, changed = capture(Repository.discover(), request)
+        taken, changed = capture(repository, request)
     skipped = taken.meta.values["skipped"]
     if as_json:
         print_json(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -112,6 +111,8 @@ class LazyGroup(click.Group):
         """Find the command that the arguments name, or say which comes nearest."""
         name = args[0]
         if name not in self.entries and not name.startswith("-"):
+            from difflib import get_close_matches
+
             near = get_close_matches(name, self.entries, n=1)
             error = click.UsageError(f"'{name}' is not a git boocode command", ctx)
             error.hints = tuple(f"the most similar command is: {found}" for found in near)  # type: ignore[attr-defined]

@@ -28,7 +28,7 @@ _NEXT_PAGES = 512
 def log(max_count: int | None, everywhere: bool, as_json: bool) -> int:
     """List the checkpoints of this worktree, newest first."""
     from git_boocode.checkpoints.catalog import Catalog
-    from git_boocode.cli.outcome import warn_of_interruption
+    from git_boocode.cli.interruption import warn_of_interruption
     from git_boocode.cli.output import Style, colour_wanted, encode_text, paged, print_json
     from git_boocode.repo.repository import Repository
 

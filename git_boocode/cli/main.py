@@ -76,12 +76,12 @@ def run(argv: list[str]) -> int:
 
 
 def _dispatch(argv: list[str]) -> int:
+    # Not click's own `main`: it would answer a closed pipe and other errors of the system itself.
     try:
-        result = boocode.main(argv, prog_name="git boocode", standalone_mode=False)
+        with boocode.make_context("git boocode", list(argv)) as context:
+            result = boocode.invoke(context)
     except click.exceptions.Exit as done:
         return done.exit_code
-    except click.exceptions.Abort:
-        raise KeyboardInterrupt from None
     except click.UsageError as error:
         raise _usage_error(error) from None
     except click.ClickException as error:

@@ -64,35 +64,19 @@ def _summary(outcome: Outcome, *, dry_run: bool) -> str:
     if outcome.index_reset:
         parts.append("the staging area")
     if outcome.answer is not None:
-        parts.append(f"the conversation ({_count(outcome.answer.messages_deleted, 'message')} cut)")
+        cut = outcome.answer.messages_deleted
+        parts.append("the conversation" + (f" ({_count(cut, 'message')} cut)" if cut else ""))
     name = outcome.checkpoint.meta.text("label")
     where = outcome.checkpoint.id + (f" ({printable(name)})" if name else "")
     if not parts:
         return f"nothing to do: the worktree is as at {where}"
-    return f"{'would restore' if dry_run else 'restored'} {', '.join(parts)} to {where}"
+    return f"{'would restore' if dry_run else 'restored'} {_listed(parts)} to {where}"
+
+
+def _listed(parts: list[str]) -> str:
+    *first, last = parts
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
-
-
-def warn_of_interruption(repository: Repository) -> None:
-    """Say so if an earlier restore was killed half-way."""
-    from git_boocode.checkpoints.journal import interrupted
-    from git_boocode.repo.errors import RefusedError
-    from git_boocode.repo.scratch import worktree_lock
-
-    safety = interrupted(repository.state_dir)
-    if safety is None:
-        return
-    try:
-        with worktree_lock(repository.state_dir, shared=True, patience=0):
-            safety = interrupted(repository.state_dir)
-    except RefusedError:
-        # It is still running.
-        return
-    if safety is not None:
-        warn(
-            f"a restore was interrupted half-way; the state before it is kept as {safety}",
-            ("'git boocode undo' goes back to it",),
-        )

@@ -66,7 +66,8 @@ def restore(
     back.
     """
     from git_boocode.checkpoints.restore import restore as run
-    from git_boocode.cli.outcome import show_outcome, warn_of_interruption
+    from git_boocode.cli.interruption import warn_of_interruption
+    from git_boocode.cli.outcome import show_outcome
     from git_boocode.cli.progress import progress
     from git_boocode.repo.repository import Repository
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import NamedTuple
 
 from git_boocode.repo.errors import FatalError
@@ -10,7 +11,8 @@ from git_boocode.repo.git import Git, nul_records
 
 _TRUE = frozenset(("true", "yes", "on", "1"))
 _FALSE = frozenset(("false", "no", "off", "0", ""))
-_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_INTEGER = re.compile(r"\s*([+-]?)(0x[0-9a-f]+|[0-9]+)([kmg]?)", re.ASCII | re.IGNORECASE)
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 class Setting(NamedTuple):
@@ -70,6 +72,9 @@ class Config:
         word = "true" if found.value is None else found.value.lower()
         if word in _TRUE or word in _FALSE:
             return word in _TRUE
+        number = _integer(word)
+        if number is not None:
+            return number != 0
         raise _bad_value(key, found, "a boolean such as 'true' or 'false'")
 
     def integer(self, key: str, *, default: int) -> int:
@@ -81,12 +86,10 @@ class Config:
         found = self.setting(key)
         if found is None:
             return default
-        word = (found.value or "").strip().lower()
-        unit = _UNITS.get(word[-1:], 1)
-        try:
-            return int(word[:-1] if unit > 1 else word) * unit
-        except ValueError:
-            raise _bad_value(key, found, "a whole number such as '60' or '50m'") from None
+        number = _integer(found.value or "")
+        if number is None:
+            raise _bad_value(key, found, "a whole number such as '60' or '50m'")
+        return number
 
     def path(self, key: str) -> str | None:
         """A value as git reads paths: a leading `~/` is the home directory."""
@@ -94,9 +97,23 @@ class Config:
         return os.path.expanduser(value) if value else None
 
 
+def _integer(word: str) -> int | None:
+    """A number as C spells them, hexadecimal with `0x` and octal with `0`; None if it is none."""
+    found = _INTEGER.fullmatch(word)
+    if found is None:
+        return None
+    sign, digits, unit = found.groups()
+    base = 16 if digits[:2] in ("0x", "0X") else 8 if digits[0] == "0" else 10
+    try:
+        return int(f"{sign}{digits}", base) * _UNITS[unit.lower()]
+    except ValueError:
+        return None
+
+
 def _bad_value(key: str, found: Setting, wanted: str) -> FatalError:
+    what = "missing value" if found.value is None else f"bad value '{found.value}'"
     return FatalError(
-        f"bad value '{found.value}' for '{key}' in {found.origin.removeprefix('file:')}",
+        f"{what} for '{key}' in {found.origin.removeprefix('file:')}",
         code="bad_config",
         hints=(f"set it to {wanted}: git config {key} VALUE",),
     )

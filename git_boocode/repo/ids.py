@@ -15,7 +15,7 @@ def new_id(now_ns: int | None = None) -> str:
     """A new UUIDv7: 48 bits of milliseconds, 12 bits of their fraction, 62 random bits.
 
     The fraction (method 3 of RFC 9562 §6.2) keeps ids of one millisecond in order. Python's own
-    `uuid.uuid7` came with 3.14, and importing `uuid` costs more than a git process.
+    `uuid.uuid7` came with 3.14 only.
 
     Args:
         now_ns: the time in nanoseconds since 1970; by default now.

@@ -153,7 +153,8 @@ class _Answers:
         done = git.attempt("rev-parse", "--path-format=absolute", *_QUESTIONS, "--show-toplevel")
         answers = os.fsdecode(done.stdout).removesuffix("\n").split("\n")
         if len(answers) > len(_QUESTIONS) + 1:
-            answers = [_ask_one(git, question) for question in (*_QUESTIONS, "--show-toplevel")]
+            asked = _QUESTIONS if done.status else (*_QUESTIONS, "--show-toplevel")
+            answers = [_ask_one(git, question) for question in asked]
         top = answers.pop() if len(answers) > len(_QUESTIONS) else ""
         return cls(done.status, os.fsdecode(done.stderr).strip(), answers, top)
 
@@ -180,7 +181,8 @@ class _Answers:
     def _repository(self, here: str) -> Repository:
         _, _, object_format, git_dir, common_dir = self._answers
         below = os.path.relpath(os.path.realpath(here), self._top)
-        prefix = "" if below == "." or below.startswith("..") else below.replace(os.sep, "/") + "/"
+        outside = below == ".." or below.startswith(f"..{os.sep}")
+        prefix = "" if below == "." or outside else below.replace(os.sep, "/") + "/"
         return Repository(self._top, git_dir, common_dir, prefix, object_format)
 
 

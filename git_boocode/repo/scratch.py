@@ -35,6 +35,9 @@ else:
         return True
 
 
+# Set for the commands of a restore's callback: the id of that restore.
+INSIDE_RESTORE = "GIT_BOOCODE_RESTORE"
+
 _PREFIX = "tmp-"
 _MAKING = "new-"
 _GUARD = "alive"
@@ -103,6 +106,8 @@ def _older_than(path: str, *, seconds: float) -> bool:
 def worktree_lock(state_dir: str, *, shared: bool, patience: float) -> Iterator[None]:
     """Hold the lock of a worktree: restores alone, captures beside each other.
 
+    What a restore's callback runs is covered by the lock of that restore, and takes none.
+
     Args:
         state_dir: the worktree's private directory.
         shared: whether others may hold it so too.
@@ -111,6 +116,9 @@ def worktree_lock(state_dir: str, *, shared: bool, patience: float) -> Iterator[
     Raises:
         RefusedError: someone else held it for longer (`locked`).
     """
+    if os.environ.get(INSIDE_RESTORE):
+        yield
+        return
     os.makedirs(state_dir, exist_ok=True)
     descriptor = os.open(os.path.join(state_dir, "lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:

@@ -122,8 +122,9 @@ class PlumbingStore:
             "--format=%(objectname) %(refname)",
             *prefixes,
         )
-        # Git allows neither a space nor a newline in the name of a ref.
-        records = (line.partition(" ") for line in listing.splitlines())
+        # Git allows neither a space nor a newline in the name of a ref, but what else Python
+        # takes for the end of a line.
+        records = (line.partition(" ") for line in listing.split("\n") if line)
         return [Ref(name, target) for target, _, name in records]
 
     def commits(self, ids: Iterable[str]) -> Iterator[Commit | None]:

@@ -23,7 +23,13 @@ def base(repo: Repo) -> None:
     """A commit with a few files, and some changes that are not committed."""
     repo.commit(
         "base",
-        **{"a.txt": "a\n", "b.txt": "b\n", "dir/c.txt": "c\n", "dir/d.txt": "d\n", "run.sh": "#!\n"},
+        **{
+            "a.txt": "a\n",
+            "b.txt": "b\n",
+            "dir/c.txt": "c\n",
+            "dir/d.txt": "d\n",
+            "run.sh": "#!\n",
+        },
     )
     repo.write("a.txt", "a changed\n")
     repo.write("new.txt", "untracked\n")
@@ -103,7 +109,9 @@ def file_directory_and_symlink_swapped(repo: Repo) -> None:
 
 @state
 def merge_conflict(repo: Repo) -> None:
-    repo.commit("base", **{"f.txt": "1\n2\n3\n", "gone.txt": "x\n", "both.txt": "", "ok.txt": "o\n"})
+    repo.commit(
+        "base", **{"f.txt": "1\n2\n3\n", "gone.txt": "x\n", "both.txt": "", "ok.txt": "o\n"}
+    )
     repo.git("checkout", "-q", "-b", "other")
     repo.commit("other", **{"f.txt": "1\nother\n3\n", "gone.txt": "y\n", "fresh.txt": "o\n"})
     repo.git("checkout", "-q", "main")
@@ -218,7 +226,18 @@ def submodule(repo: Repo) -> None:
 @state
 def odd_names(repo: Repo) -> None:
     base(repo)
-    names = ["-n", "--", "a b", "new\nline", 'quo"te', "tab\t", ":(glob)*", "*", "é", "\udcff\udcfe"]
+    names = [
+        "-n",
+        "--",
+        "a b",
+        "new\nline",
+        'quo"te',
+        "tab\t",
+        ":(glob)*",
+        "*",
+        "é",
+        "\udcff\udcfe",
+    ]
     for name in [*names, "dir \\/[x]", "#c", "~", "@", "ümlaut/ü"]:
         repo.write(name, f"{name!r}\n")
     repo.git("add", "--", "./-n", ":(literal)*")
@@ -229,7 +248,11 @@ def filters(repo: Repo) -> None:
     repo.git("config", "filter.up.clean", "tr a-z A-Z")
     repo.git("config", "filter.up.smudge", "tr A-Z a-z")
     repo.git("config", "filter.up.required", "true")
-    repo.write(".gitattributes", "*.up filter=up\n*.crlf text eol=crlf\n*.16 text working-tree-encoding=UTF-16LE eol=lf\n")
+    repo.write(
+        ".gitattributes",
+        "*.up filter=up\n*.crlf text eol=crlf\n"
+        "*.16 text working-tree-encoding=UTF-16LE eol=lf\n",
+    )
     repo.commit("base", **{"x.up": "lower\n", "y.crlf": "1\n", "z.txt": "z\n"})
     repo.write("x.up", "changed\n")
     repo.write("new.up", "new\n")
@@ -263,7 +286,9 @@ def index_version_4_and_untracked_cache(repo: Repo) -> None:
 
 @state
 def sparse_checkout(repo: Repo) -> None:
-    repo.commit("base", **{"top.txt": "t\n", "in/a.txt": "a\n", "out/b.txt": "b\n", "out/sub/c": "c\n"})
+    repo.commit(
+        "base", **{"top.txt": "t\n", "in/a.txt": "a\n", "out/b.txt": "b\n", "out/sub/c": "c\n"}
+    )
     repo.git("sparse-checkout", "set", "--cone", "in")
     repo.write("in/a.txt", "changed\n")
     repo.write("in/new.txt", "new\n")
@@ -271,7 +296,9 @@ def sparse_checkout(repo: Repo) -> None:
 
 @state
 def sparse_index(repo: Repo) -> None:
-    repo.commit("base", **{"top.txt": "t\n", "in/a.txt": "a\n", "out/b.txt": "b\n", "out/sub/c": "c\n"})
+    repo.commit(
+        "base", **{"top.txt": "t\n", "in/a.txt": "a\n", "out/b.txt": "b\n", "out/sub/c": "c\n"}
+    )
     repo.git("sparse-checkout", "set", "--cone", "--sparse-index", "in")
     repo.write("in/a.txt", "changed\n")
     repo.git("add", "in/a.txt")

@@ -26,7 +26,9 @@ def in_state(request: pytest.FixtureRequest, repo: Repo) -> Repo:
 
 def test_a_capture_changes_nothing(in_state: Repo) -> None:
     def seen() -> tuple[object, ...]:
-        index = Path(in_state.git("rev-parse", "--path-format=absolute", "--git-dir").strip(), "index")
+        index = Path(
+            in_state.git("rev-parse", "--path-format=absolute", "--git-dir").strip(), "index"
+        )
         refs = in_state.git("for-each-ref", "refs/heads", "refs/tags", "refs/remotes")
         head = in_state.git("symbolic-ref", "HEAD", check=False)
         content = index.read_bytes() if index.exists() else None

@@ -99,7 +99,7 @@ def test_more_than_one_place_is_ambiguous(
 ) -> None:
     match = locate_match(content, needle, profile)
     assert (match.kind, match.rung, match.count) == ("ambiguous", rung, count)
-    assert match.start is match.end is match.start_line is None
+    assert (match.start, match.end, match.start_line) == (None, None, None)
     assert len(match.candidates) == len(match.spans) == count
 
 

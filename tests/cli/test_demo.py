@@ -1,0 +1,46 @@
+"""The demo runs the real commands and checks what it says; here it only has to come through."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from git_boocode.agents.shipped import shipped_hook
+from tests.repo_kit import Repo
+
+
+def test_the_demo_comes_through(repo: Repo) -> None:
+    before = repo.files()
+    result = repo.boocode("demo")
+    assert result.err == ""
+    assert result.code == 0
+    assert result.out.count("✓") == 7
+    assert "✓ git status is byte for byte as at the checkpoint" in result.out
+    assert repo.files() == before
+    assert repo.git("for-each-ref") == ""
+
+
+def test_the_demo_in_json(repo: Repo) -> None:
+    answer = repo.boocode("demo", "--json").json
+    assert answer["ok"] is True
+    assert answer["path"] is None
+    commands = [row["command"] for step in answer["steps"] for row in step["commands"]]
+    assert ["git", "boocode", "apply-edit", "--diff"] in commands
+
+
+def test_the_scratch_repository_can_be_kept(repo: Repo) -> None:
+    top = Path(repo.boocode("demo", "--keep", "--json").json["path"])
+    assert (top / "report.py").exists()
+    shutil.rmtree(top.parent)
+
+
+def test_it_runs_whatever_the_user_has_configured(repo: Repo, sealed: Path) -> None:
+    (sealed / ".gitconfig").write_text(
+        "[user]\n\tuseConfigOnly = true\n[commit]\n\tgpgSign = true\n[core]\n\tautocrlf = true\n"
+        "[color]\n\tui = always\n[status]\n\tshort = false\n"
+    )
+    assert repo.boocode("demo").code == 0
+
+
+def test_shipped_hooks_are_executable() -> None:
+    assert Path(shipped_hook("callbacks/trim-jsonl")).stat().st_mode & 0o111
