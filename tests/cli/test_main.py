@@ -1,0 +1,152 @@
+"""What every command shares: exit codes, messages, hints, JSON errors."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from git_boocode import __version__
+from git_boocode.cli import main
+from git_boocode.cli.main import COMMANDS
+from tests.repo_kit import Repo
+
+
+def test_version(repo: Repo) -> None:
+    assert repo.boocode("--version") == (0, f"git-boocode version {__version__}\n", "")
+
+
+def test_version_among_other_arguments(repo: Repo) -> None:
+    assert repo.boocode("--version", "log").out == f"git-boocode version {__version__}\n"
+
+
+def test_without_a_command_it_prints_the_usage(repo: Repo) -> None:
+    result = repo.boocode()
+    assert result.code == 129
+    assert result.err.startswith("error: no command given\nusage: git boocode")
+    assert result.out == ""
+
+
+def test_an_unknown_command_names_the_nearest(repo: Repo) -> None:
+    result = repo.boocode("chekpoint")
+    assert result.code == 129
+    assert result.err == (
+        "error: 'chekpoint' is not a git boocode command\n"
+        "usage: git boocode [<options>] <command> [<args>]\n"
+        "hint: the most similar command is: checkpoint\n"
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_unknown_option_is_a_usage_error(command: str, repo: Repo) -> None:
+    result = repo.boocode(command, "--no-such-option")
+    assert result.code == 129
+    assert result.err.startswith("error: unknown option '--no-such-option'\nusage: git boocode ")
+    assert result.out == ""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_unknown_option_in_json(command: str, repo: Repo) -> None:
+    result = repo.boocode(command, "--json", "--no-such-option")
+    assert result.code == 129
+    assert result.json["ok"] is False
+    assert result.json["error"]["code"] == "usage"
+    assert result.err == ""
+
+
+REPOSITORY_COMMANDS = {
+    "apply-edit": ["--path", "a", "--old", "b", "--new", "c"],
+    "locate": ["a"],
+    "checkpoint": [],
+    "log": [],
+    "show": [],
+    "diff": [],
+    "restore": ["@"],
+    "undo": [],
+}
+
+
+@pytest.mark.parametrize("command", REPOSITORY_COMMANDS)
+def test_outside_a_repository(
+    command: str, sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    arguments = REPOSITORY_COMMANDS[command]
+    plain = Repo(tmp_path).boocode(command, *arguments)
+    assert plain.code == 128
+    assert plain.err.startswith("fatal: not a git repository")
+    answer = Repo(tmp_path).boocode(command, "--json", *arguments)
+    assert answer.code == 128
+    assert answer.json["error"]["code"] == "not_a_repository"
+    assert answer.err == ""
+
+
+@pytest.mark.parametrize("command", [name for name in REPOSITORY_COMMANDS if name != "locate"])
+def test_a_bare_repository_is_refused(command: str, repo: Repo) -> None:
+    repo.git("init", "-q", "--bare", "bare.git")
+    result = repo.boocode(command, *REPOSITORY_COMMANDS[command], cwd="bare.git")
+    assert result.code == 128
+    assert "has no worktree" in result.err
+
+
+def test_hints_can_be_silenced(repo: Repo) -> None:
+    assert "hint: " in repo.boocode("restore", "nowhere").err
+    repo.git("config", "advice.boocode", "false")
+    assert "hint: " not in repo.boocode("restore", "nowhere").err
+
+
+def test_an_unexpected_error_is_no_traceback(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_: object) -> int:
+        raise ZeroDivisionError("by design")
+
+    monkeypatch.setattr(main, "_dispatch", broken)
+    assert main.run(["log"]) == 128
+    shown = capsys.readouterr().err
+    assert shown.startswith("fatal: unexpected ZeroDivisionError: by design\n")
+    assert "please report" in shown
+    assert "Traceback" not in shown
+    monkeypatch.setenv("GIT_BOOCODE_DEBUG", "1")
+    main.run(["log"])
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_error_of_the_system_names_file_and_reason(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(_: object) -> int:
+        raise OSError(28, "No space left on device", "/somewhere/file")
+
+    monkeypatch.setattr(main, "_dispatch", full)
+    assert main.run(["checkpoint"]) == 128
+    shown = capsys.readouterr().err
+    assert shown == "fatal: cannot use '/somewhere/file': no space left on device\n"
+
+
+def test_a_reader_that_left_is_no_error(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    for _ in range(3):
+        repo.boocode("checkpoint", "-m", "x" * 70)
+    script = f"{sys.executable} -m git_boocode log 2>err | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+    assert done.stdout.strip() in ("0", "141")
+    assert (repo.top / "err").read_text() == ""
+
+
+def test_python_m_is_the_same_program(repo: Repo) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "git_boocode", "log", "--json"], capture_output=True, text=True
+    )
+    assert done.stdout == repo.boocode("log", "--json").out == '{"ok": true, "checkpoints": []}\n'
+
+
+def test_output_is_utf8_in_any_locale(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    environ = {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    assert repo.boocode("checkpoint", "-m", "– “é”", env=environ).code == 0
+    assert "– “é”" in repo.boocode("log", env=environ).out
+    assert os.environ["LANG"] == "C.UTF-8"

@@ -1,0 +1,75 @@
+"""Imports go down only: each layer names the ones below it that it may use."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "git_boocode"
+SERVICES = {"proposals", "checkpoints", "editing"}
+MAY_IMPORT: dict[str, set[str]] = {
+    "cli": {"server", "agents", "matching", "repo"} | SERVICES,
+    "server": {"repo"} | SERVICES,
+    "agents": {"repo"} | SERVICES,
+    "proposals": {"checkpoints", "editing", "repo"},
+    "checkpoints": {"repo"},
+    "editing": {"matching", "repo"},
+    "repo": set(),
+    "matching": set(),
+}
+MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.glob("*/**/*.py"))
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The names of the layers that a module imports, wherever in the module it does so."""
+    for node in ast.walk(ast.parse((PACKAGE / path).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} uses a relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "git_boocode" and len(parts) > 1:
+                yield parts[1]
+
+
+def test_every_layer_is_a_package() -> None:
+    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_imports_go_down_only(module: Path) -> None:
+    layer = module.parts[0]
+    wrong = set(imported(module)) - MAY_IMPORT[layer] - {layer, "__version__"}
+    assert not wrong, f"{module} imports from {sorted(wrong)}"
+
+
+def test_only_repo_runs_git_or_uses_libgit2() -> None:
+    """Two commands let git write to the user's own terminal; nobody else starts git."""
+    exempt = {Path("cli/diff.py"), Path("cli/demo.py"), Path("cli/output.py")}
+    exempt.add(Path("checkpoints/callback.py"))
+    for module in MODULES:
+        if module.parts[0] == "repo" or module in exempt:
+            continue
+        source = (PACKAGE / module).read_text(encoding="utf-8")
+        assert "subprocess" not in source, module
+        assert "pygit2" not in source, module
+
+
+@pytest.mark.parametrize("layer", ["matching", "editing", "checkpoints", "repo"])
+def test_services_know_nothing_of_the_command_line(layer: str) -> None:
+    for module in (path for path in MODULES if path.parts[0] == layer):
+        tree = ast.parse((PACKAGE / module).read_text(encoding="utf-8"))
+        names = {
+            alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Import)
+            for alias in node.names
+        }
+        assert "click" not in names, module

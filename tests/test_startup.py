@@ -1,0 +1,78 @@
+"""What an import or a command loads: start-up is a feature."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.repo_kit import Repo
+
+_REPORT = "import json, sys; json.dump(sorted(sys.modules), sys.stderr)"
+_RUN = """
+import json, sys
+sys.argv = ["git-boocode", *{arguments!r}]
+from git_boocode.__main__ import main
+main()
+sys.stderr.write("\\n" + json.dumps(sorted(sys.modules)))
+"""
+
+
+def modules_after(code: str) -> set[str]:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stderr.strip().splitlines()[-1]))
+
+
+def modules_of_command(*arguments: str) -> set[str]:
+    return modules_after(_RUN.format(arguments=list(arguments)))
+
+
+def test_the_version_costs_not_even_click() -> None:
+    loaded = modules_of_command("--version")
+    assert "click" not in loaded
+    assert {name for name in loaded if name.startswith("git_boocode.")} == {"git_boocode.__main__"}
+
+
+def test_importing_the_package_loads_nothing() -> None:
+    loaded = modules_after(f"import git_boocode; {_REPORT}")
+    assert not {name for name in loaded if name.startswith("git_boocode.")}
+
+
+def test_the_matcher_loads_neither_click_nor_git() -> None:
+    code = "from git_boocode import locate_match; locate_match('a\\nb\\n', 'b')"
+    loaded = modules_after(f"{code}; {_REPORT}")
+    assert not loaded & {"click", "pygit2", "rapidfuzz", "subprocess", "dataclasses", "difflib"}
+    assert not {name for name in loaded if name.startswith("git_boocode.repo")}
+
+
+def test_help_imports_no_command() -> None:
+    loaded = modules_of_command("--help")
+    assert "click" in loaded
+    assert not {
+        name for name in loaded if name.startswith(("git_boocode.check", "git_boocode.edit"))
+    }
+
+
+@pytest.mark.parametrize(
+    "command", [("checkpoint",), ("log",), ("undo", "-n"), ("restore", "-n", "@")]
+)
+def test_checkpoint_commands_load_no_editing(repo: Repo, command: tuple[str, ...]) -> None:
+    repo.write("a", "a\n")
+    repo.boocode("checkpoint")
+    loaded = modules_of_command(*command)
+    heavy = {"pygit2", "rapidfuzz", "importlib.metadata"}
+    assert not loaded & heavy
+    unused = ("git_boocode.editing", "git_boocode.matching", "git_boocode.agents")
+    assert not {name for name in loaded if name.startswith(unused)}
+
+
+def test_an_exact_edit_loads_no_checkpoints(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    loaded = modules_of_command(
+        "apply-edit", "--path", "a", "--old", "a", "--new", "b", "--no-record"
+    )
+    assert repo.read("a") == b"b\n"
+    assert not loaded & {"pygit2", "rapidfuzz", "importlib.metadata"}
+    assert not {name for name in loaded if name.startswith("git_boocode.checkpoints")}
