@@ -1,0 +1,27 @@
+"""`python -m tests.benchmarks NAME [ARGUMENT…]`: run one benchmark; without a name, list them."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+BENCHMARKS = {
+    "startup": "what git-boocode's own start costs, against the bare interpreter and click",
+    "checkpoints": "checkpoint and restore, against git status and the plain shell recipe",
+    "matching": "one drifted edit in a large file, against one pass of str.strip over its lines",
+}
+
+
+def main() -> int:
+    """Run the benchmark that the command line names."""
+    name, *arguments = sys.argv[1:] or [""]
+    if name not in BENCHMARKS:
+        for known, about in BENCHMARKS.items():
+            print(f"{known:<12} {about}")
+        return 0 if not name else 2
+    import_module(f"tests.benchmarks.{name}").run(arguments)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
