@@ -6,15 +6,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.catalog import CHECKPOINTS, SAFETY, Catalog, Checkpoint
-from git_boocode.checkpoints.metadata import VERSION, Metadata
+from git_boocode.checkpoints.metadata import VERSION, Metadata, MetadataError
 from git_boocode.checkpoints.snapshot import Snapshot, take_snapshot
 from git_boocode.checkpoints.staging import Staging, conflict_blobs, decode_special
+from git_boocode.repo.git import GitError
 from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.identity import identity
-from git_boocode.repo.ids import id_time, new_id, timestamp
+from git_boocode.repo.ids import OBJECT_ID, id_time, new_id, timestamp
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import scratch_directory, worktree_lock
-from git_boocode.repo.store import RefChange, Store, open_store
+from git_boocode.repo.store import Commit, RefChange, Store, open_store
 
 # A capture waits for a restore to end: half-restored files are no state to remember.
 PATIENCE = 30.0
@@ -92,11 +93,14 @@ def _anchor(request: Request) -> dict[str, str]:
 
 def holds(repository: Repository, checkpoint: Checkpoint, snapshot: Snapshot) -> bool:
     """Whether a checkpoint holds just what a snapshot holds: files, staging and HEAD."""
-    return (
-        checkpoint.tree == snapshot.tree
-        and checkpoint.meta.part("head", "commit") == snapshot.head.commit
-        and kept_staging(repository, checkpoint.meta) == snapshot.staging
-    )
+    if checkpoint.tree != snapshot.tree:
+        return False
+    if checkpoint.meta.part("head", "commit") != snapshot.head.commit:
+        return False
+    try:
+        return kept_staging(repository, checkpoint.meta) == snapshot.staging
+    except (GitError, MetadataError):
+        return False
 
 
 def kept_staging(repository: Repository, meta: Metadata) -> Staging | None:
@@ -104,15 +108,24 @@ def kept_staging(repository: Repository, meta: Metadata) -> Staging | None:
 
     Raises:
         GitError: its objects are missing.
+        MetadataError: what it says of the staging area cannot be (`malformed`).
     """
     tree, details = meta.part("index", "tree"), meta.part("index", "details")
     if tree is None:
         return None
+    if not all(OBJECT_ID.fullmatch(part) for part in (tree, details) if part is not None):
+        raise _malformed_staging()
     if details is None:
         return Staging(tree, ())
-    return Staging(
-        tree, decode_special(repository.git.run("cat-file", "blob", f"{details}:entries"))
-    )
+    entries = repository.git.run("cat-file", "blob", f"{details}:entries")
+    try:
+        return Staging(tree, decode_special(entries))
+    except ValueError:
+        raise _malformed_staging() from None
+
+
+def _malformed_staging() -> MetadataError:
+    return MetadataError("what it holds of the staging area is malformed", code="malformed")
 
 
 def keep(
@@ -145,12 +158,11 @@ def keep(
         }
     )
     parents = [parent for parent in (snapshot.head.commit, meta.part("index", "commit")) if parent]
-    commit = writer.commit(snapshot.tree, parents, meta.message())
+    message = meta.message()
+    commit = writer.commit(snapshot.tree, parents, message)
     ref = f"{CHECKPOINTS if kind == 'checkpoint' else SAFETY}{identifier}"
     store.update_refs([RefChange(ref, commit, None)])
-    stored = next(store.commits([commit]))
-    assert stored is not None, "a commit just written can be read"
-    return Checkpoint(identifier, ref, stored, meta)
+    return Checkpoint(identifier, ref, Commit(commit, snapshot.tree, tuple(parents), message), meta)
 
 
 class _Writer:

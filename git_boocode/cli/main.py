@@ -12,6 +12,9 @@ from git_boocode.cli.framework import Entry, LazyGroup, wants_json
 from git_boocode.cli.output import report
 from git_boocode.repo.errors import BoocodeError, FatalError, UsageError
 
+# Set by the completion script, as click expects it.
+COMPLETION = "_GIT_BOOCODE_COMPLETE"
+
 COMMANDS = {
     "apply-edit": Entry(
         "git_boocode.cli.apply_edit", "apply_edit", "Apply a model's edit although it has drifted."
@@ -58,6 +61,10 @@ def run(argv: list[str]) -> int:
     Args:
         argv: the arguments after `git boocode`.
     """
+    if wanted := os.environ.get(COMPLETION):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(boocode, {}, "git-boocode", COMPLETION, wanted)
     as_json = wants_json(argv)
     try:
         code = _dispatch(argv)

@@ -39,11 +39,11 @@ def read_head(repository: Repository) -> Head:
     git = repository.git
     symbolic = git.attempt("symbolic-ref", "-q", "HEAD")
     ref = os.fsdecode(symbolic.stdout).strip() or None
-    found = git.attempt("rev-parse", "-q", "--verify", "HEAD^{commit}", "--")
+    found = git.attempt("rev-parse", "HEAD^{commit}", "HEAD^{tree}", "--")
     if found.status:
         return Head(ref, None, repository.empty_tree)
-    commit = os.fsdecode(found.stdout).split("\n")[0]
-    return Head(ref, commit, tree_of(git, commit))
+    commit, tree = os.fsdecode(found.stdout).split("\n")[:2]
+    return Head(ref, commit, tree)
 
 
 def tree_of(git: Git, commit: str) -> str:
