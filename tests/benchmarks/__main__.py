@@ -8,6 +8,7 @@ from importlib import import_module
 BENCHMARKS = {
     "startup": "what git-boocode's own start costs, against the bare interpreter and click",
     "checkpoints": "checkpoint and restore, against git status and the plain shell recipe",
+    "accuracy": "drifted edits: how many land byte for byte, kind by kind",
     "matching": "one drifted edit in a large file, against one pass of str.strip over its lines",
 }
 

@@ -1,0 +1,90 @@
+"""How many drifted edits land byte for byte, kind by kind and profile by profile.
+
+`python -m tests.benchmarks accuracy [--repo GITDIR] [--count N] [--seed N] [--profile NAME]…`
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from git_boocode import MatchError, replace_text
+from git_boocode.matching.profiles import PROFILES
+from tests.benchmarks.drifts import RECOVER, REFUSE, Case, another_file
+from tests.benchmarks.hunks import Hunk, from_history, made
+
+VERDICTS = ("perfect", "pasted", "wrong", "refused")
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Draw hunks, drift them, print a table per profile."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks accuracy")
+    parser.add_argument("--repo", help="a git directory to draw hunks from")
+    parser.add_argument("--count", type=int, default=60, help="hunks to draw")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--profile", action="append", choices=sorted(PROFILES))
+    parser.add_argument("--show", help="print the cases of this verdict")
+    options = parser.parse_args(arguments)
+    rng = random.Random(options.seed)
+    hunks = (
+        from_history(options.repo, options.count, rng) if options.repo else made(options.count, rng)
+    )
+    cases = list(_cases(hunks, rng))
+    for profile in options.profile or ["default", "boocode"]:
+        _print_table(profile, cases, options.show)
+
+
+def _cases(hunks: list[Hunk], rng: random.Random) -> Iterator[tuple[str, Case]]:
+    for name, drift in {**RECOVER, **REFUSE}.items():
+        for hunk in hunks:
+            case = drift(hunk, rng)
+            # A case whose answer is not determined proves nothing.
+            if case is not None and case.old != case.new and case.content != case.expected:
+                yield name, case
+    for hunk, other in zip(hunks, [*hunks[1:], hunks[0]], strict=True):
+        if hunk.path != other.path:
+            yield "another file's", another_file(hunk, other)
+
+
+def judge(case: Case, profile: str) -> str:
+    """What became of a case: one of `VERDICTS`; for a case to refuse, `perfect` is a refusal."""
+    try:
+        content = replace_text(case.content, case.old, case.new, profile=profile).content
+    except MatchError:
+        return "perfect" if case.expected is None else "refused"
+    if case.expected is None:
+        return "wrong"
+    if content == case.expected:
+        return "perfect"
+    return "pasted" if _bare(content) == _bare(case.expected) else "wrong"
+
+
+def _bare(text: str) -> str:
+    """Letters and digits alone: what is left when drift is taken away."""
+    return "".join(filter(str.isalnum, text))
+
+
+def _print_table(profile: str, cases: list[tuple[str, Case]], show: str | None) -> None:
+    counts: dict[str, Counter[str]] = {}
+    for name, case in cases:
+        verdict = judge(case, profile)
+        counts.setdefault(name, Counter())[verdict] += 1
+        if verdict == show:
+            print(f"--- {name}\n--- old\n{case.old}--- new\n{case.new}---")
+    print(f"\nprofile {profile}")
+    print(f"{'':<40}{'cases':>7}" + "".join(f"{verdict:>9}" for verdict in VERDICTS))
+    for name, row in counts.items():
+        _print_row(name, row)
+    for title, names in (("to recover", RECOVER), ("to refuse", [*REFUSE, "another file's"])):
+        total: Counter[str] = Counter()
+        for name in names:
+            total.update(counts.get(name, {}))
+        _print_row(f"all {title}", total)
+
+
+def _print_row(name: str, row: Counter[str]) -> None:
+    cases = sum(row.values())
+    shares = (f"{100 * row[verdict] / cases:>8.1f}%" if cases else "" for verdict in VERDICTS)
+    print(f"{name:<40}{cases:>7}" + "".join(shares))

@@ -1,0 +1,423 @@
+"""The ways in which a model's text drifts from the file, and the edits that must be refused.
+
+A drift takes a hunk and gives a case: the file, the texts that the model sends, and the file as it
+must be afterwards, byte for byte. Where a hunk has nothing that could drift so, there is no case.
+"""
+
+from __future__ import annotations
+
+import html
+import random
+import re
+import unicodedata
+from collections.abc import Callable
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from tests.benchmarks.hunks import Hunk, lines_of
+
+
+class Case(NamedTuple):
+    """One edit to try.
+
+    Attributes:
+        content: the file.
+        old: the text that the model wants replaced.
+        new: what it wants there.
+        expected: the file as it must be; None if the edit must be refused.
+    """
+
+    content: str
+    old: str
+    new: str
+    expected: str | None
+
+
+Drift = Callable[[Hunk, random.Random], Case | None]
+RECOVER: dict[str, Drift] = {}
+REFUSE: dict[str, Drift] = {}
+
+
+def _recover(name: str) -> Callable[[Drift], Drift]:
+    def register(drift: Drift) -> Drift:
+        RECOVER[name] = drift
+        return drift
+
+    return register
+
+
+def _refuse(name: str) -> Callable[[Drift], Drift]:
+    def register(drift: Drift) -> Drift:
+        REFUSE[name] = drift
+        return drift
+
+    return register
+
+
+def _of_model(hunk: Hunk, drifted: Callable[[str], str]) -> Case | None:
+    """A drift of the model's two texts alike."""
+    old, new = drifted(hunk.old), drifted(hunk.new)
+    if old == hunk.old or old == new:
+        return None
+    return Case(hunk.before, old, new, hunk.after)
+
+
+def _each_line(change: Callable[[str], str]) -> Callable[[str], str]:
+    return lambda text: "".join(change(line) for line in lines_of(text))
+
+
+def _context(hunk: Hunk) -> list[tuple[int, int]]:
+    """The lines that the edit leaves alone: their numbers in old and in new."""
+    old, new = lines_of(hunk.old), lines_of(hunk.new)
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    return [(block.a + step, block.b + step) for block in blocks for step in range(block.size)]
+
+
+def _on_context(
+    hunk: Hunk, rng: random.Random, change: Callable[[str], str | None], count: int = 1
+) -> tuple[str, str] | None:
+    """Both texts with some context lines changed alike; None if no line can be."""
+    old, new = lines_of(hunk.old), lines_of(hunk.new)
+    places = [
+        place for place in _context(hunk) if change(old[place[0]]) not in (None, old[place[0]])
+    ]
+    if len(places) < count:
+        return None
+    for at_old, at_new in rng.sample(places, count):
+        changed = change(old[at_old])
+        old[at_old] = new[at_new] = changed or ""
+    return "".join(old), "".join(new)
+
+
+def _model_context(
+    hunk: Hunk, rng: random.Random, change: Callable[[str], str | None], count: int = 1
+) -> Case | None:
+    texts = _on_context(hunk, rng, change, count)
+    return Case(hunk.before, *texts, hunk.after) if texts and texts[0] != texts[1] else None
+
+
+def _file_context(
+    hunk: Hunk, rng: random.Random, change: Callable[[str], str | None]
+) -> Case | None:
+    """A drift of the file: its context lines hold what the model does not see."""
+    texts = _on_context(hunk, rng, change)
+    if texts is None:
+        return None
+    content = hunk.before.replace(hunk.old, texts[0], 1)
+    return Case(content, hunk.old, hunk.new, content.replace(texts[0], texts[1], 1))
+
+
+@_recover("none")
+def _none(hunk: Hunk, rng: random.Random) -> Case | None:
+    return Case(hunk.before, hunk.old, hunk.new, hunk.after)
+
+
+@_recover("trailing blanks in the file")
+def _blanks_in_file(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _file_context(hunk, rng, lambda line: line.rstrip("\n") + "  \n")
+
+
+@_recover("trailing blanks in the text")
+def _blanks_in_text(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _model_context(hunk, rng, lambda line: line.rstrip("\n") + " \n")
+
+
+@_recover("common indentation dropped")
+def _dedented(hunk: Hunk, rng: random.Random) -> Case | None:
+    lines = [line for line in (hunk.old + hunk.new).split("\n") if line.strip()]
+    width = min(len(line) - len(line.lstrip(" ")) for line in lines)
+    return _of_model(hunk, _each_line(lambda line: line[width:] if line.strip() else line))
+
+
+@_recover("first line's indentation dropped")
+def _first_dedented(hunk: Hunk, rng: random.Random) -> Case | None:
+    if not _context(hunk) or _context(hunk)[0] != (0, 0):
+        return None
+    return _of_model(hunk, lambda text: text.lstrip(" \t"))
+
+
+def _tabbed(hunk: Hunk) -> Hunk:
+    def tabs(text: str) -> str:
+        return re.sub(r"(?m)^(?: {4})+", lambda found: "\t" * (len(found[0]) // 4), text)
+
+    return Hunk(hunk.path, tabs(hunk.before), tabs(hunk.old), tabs(hunk.new))
+
+
+def _tabs_as(width: int) -> Drift:
+    def drift(hunk: Hunk, rng: random.Random) -> Case | None:
+        tabbed = _tabbed(hunk)
+        if re.search(r"(?m)^\t* ", tabbed.old + tabbed.new):
+            return None
+        return _of_model(tabbed, lambda text: text.expandtabs(width))
+
+    return drift
+
+
+for _width in (2, 4, 8):
+    RECOVER[f"tabs as {_width} spaces"] = _tabs_as(_width)
+
+
+@_recover("half the file's indentation")
+def _half(hunk: Hunk, rng: random.Random) -> Case | None:
+    if re.search(r"(?m)^(?:    )* {1,3}\S", hunk.old + hunk.new):
+        return None
+    halve = re.compile(r"(?m)^ +")
+    return _of_model(hunk, lambda text: halve.sub(lambda found: found[0][::2], text))
+
+
+@_recover("curly quotes in the file")
+def _curly(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _file_context(hunk, rng, lambda line: re.sub(r'"([^"\n]*)"', "“\\1”", line))
+
+
+@_recover("dashes in the file")
+def _dashes(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _file_context(hunk, rng, lambda line: line.replace("-", "–"))
+
+
+@_recover("nbsp in the file")
+def _nbsp(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _file_context(hunk, rng, lambda line: re.sub(r"(?<=\w) (?=\w)", "\xa0", line))
+
+
+@_recover("zero-width characters in the file")
+def _zero_width(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _file_context(
+        hunk, rng, lambda line: re.sub(r"(?<=\w) (?=\w)", " \u200b", line, count=1)
+    )
+
+
+@_recover("NFD in the file")
+def _decomposed(hunk: Hunk, rng: random.Random) -> Case | None:
+    def accented(text: str) -> str:
+        return text.replace("e", "é")
+
+    told = Hunk(hunk.path, hunk.before.replace(hunk.old, accented(hunk.old), 1),
+                accented(hunk.old), accented(hunk.new))  # fmt: skip
+    return _file_context(told, rng, lambda line: unicodedata.normalize("NFD", line))
+
+
+@_recover('quotes escaped as \\"')
+def _escaped_quotes(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _of_model(hunk, lambda text: text.replace('"', '\\"'))
+
+
+@_recover("\\n and \\t as two characters")
+def _escaped_text(hunk: Hunk, rng: random.Random) -> Case | None:
+    if "\\" in hunk.old + hunk.new:
+        return None
+    return _of_model(hunk, lambda text: text.replace("\n", "\\n").replace("\t", "\\t"))
+
+
+@_recover("HTML entities")
+def _entities(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _of_model(hunk, html.escape) if "&" not in hunk.old + hunk.new else None
+
+
+@_recover("blank lines dropped")
+def _blank_dropped(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _model_context(hunk, rng, lambda line: None if line.strip() else "")
+
+
+@_recover("a blank line added")
+def _blank_added(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _model_context(hunk, rng, lambda line: line + "\n")
+
+
+def _numbered(style: str) -> Drift:
+    def drift(hunk: Hunk, rng: random.Random) -> Case | None:
+        first = hunk.before[: hunk.before.index(hunk.old)].count("\n") + 1
+
+        def number(text: str) -> str:
+            lines = lines_of(text)
+            return "".join(style.format(first + at) + line for at, line in enumerate(lines))
+
+        return _of_model(hunk, number)
+
+    return drift
+
+
+for _style in ("{:>6}\t", "{} | ", "{}→"):
+    RECOVER[f"line numbers like {_style.format(12)!r}"] = _numbered(_style)
+
+
+@_recover("CRLF file")
+def _crlf(hunk: Hunk, rng: random.Random) -> Case | None:
+    before, after = (text.replace("\n", "\r\n") for text in (hunk.before, hunk.after))
+    return Case(before, hunk.old, hunk.new, after)
+
+
+@_recover("CRLF text")
+def _crlf_text(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _of_model(hunk, lambda text: text.replace("\n", "\r\n"))
+
+
+@_recover("no newline at the end of old and new")
+def _no_newline(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _of_model(hunk, lambda text: text.removesuffix("\n"))
+
+
+def _typo(rng: random.Random) -> Callable[[str], str | None]:
+    def change(line: str) -> str | None:
+        words = list(re.finditer(r"[A-Za-z]{5,}", line))
+        if not words:
+            return None
+        word = words[len(words) // 2]
+        at = word.start() + 1 + len(word[0]) // 2
+        return line[:at] + line[at + 1 :]
+
+    return change
+
+
+@_recover("a typo in a context line")
+def _typo_context(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _model_context(hunk, rng, _typo(rng))
+
+
+@_recover("two typos in context lines")
+def _two_typos(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _model_context(hunk, rng, _typo(rng), 2)
+
+
+@_recover("a typo in a removed line")
+def _typo_removed(hunk: Hunk, rng: random.Random) -> Case | None:
+    old = lines_of(hunk.old)
+    kept = {at for at, _ in _context(hunk)}
+    removed = [at for at in range(len(old)) if at not in kept and _typo(rng)(old[at])]
+    if not removed:
+        return None
+    at = rng.choice(removed)
+    old[at] = _typo(rng)(old[at]) or ""
+    return Case(hunk.before, "".join(old), hunk.new, hunk.after)
+
+
+@_recover("a forgotten context line")
+def _forgotten(hunk: Hunk, rng: random.Random) -> Case | None:
+    context = set(_context(hunk))
+    last = hunk.old.count("\n") - 1
+    lines = lines_of(hunk.old)
+    # Between two context lines, so that the place of the change stays clear.
+    inner = {
+        lines[at]
+        for at, to in context
+        if {(at - 1, to - 1), (at + 1, to + 1)} <= context and 0 < at < last and lines[at].strip()
+    }
+    return _model_context(hunk, rng, lambda line: "" if line in inner else None)
+
+
+@_recover("a comment paraphrased")
+def _comment(hunk: Hunk, rng: random.Random) -> Case | None:
+    def paraphrase(line: str) -> str | None:
+        found = re.match(r"(\s*(?:#|//) )(\w+ \w+ .*)\n", line)
+        return f"{found[1]}{' '.join(reversed(found[2].split()))}\n" if found else None
+
+    return _model_context(hunk, rng, paraphrase)
+
+
+@_recover("spacing inside lines")
+def _spacing(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _model_context(hunk, rng, lambda line: re.sub(r"(?<=\S) ?([=+,]) ?(?=\S)", r"\1", line))
+
+
+@_recover("context elided by ...")
+def _elided(hunk: Hunk, rng: random.Random) -> Case | None:
+    context = _context(hunk)
+    runs = [
+        at
+        for at in range(1, len(context) - 4)
+        if all(
+            (context[at][0] + step, context[at][1] + step) == context[at + step]
+            for step in range(-1, 5)
+            if 0 <= at + step < len(context)
+        )
+    ]
+    if not runs:
+        return None
+    at_old, at_new = context[rng.choice(runs)]
+    old, new = lines_of(hunk.old), lines_of(hunk.new)
+    indent = old[at_old][: len(old[at_old]) - len(old[at_old].lstrip())]
+    old[at_old : at_old + 3] = new[at_new : at_new + 3] = [f"{indent.rstrip(chr(10))}...\n"]
+    return Case(hunk.before, "".join(old), "".join(new), hunk.after)
+
+
+@_recover("the last line cut short")
+def _cut_short(hunk: Hunk, rng: random.Random) -> Case | None:
+    old, new = lines_of(hunk.old), lines_of(hunk.new)
+    if old[-1] != new[-1] or len(old[-1].strip()) < 12:
+        return None
+    cut = len(old[-1]) - len(old[-1].strip()) // 3
+    return _of_model(hunk, lambda text: text[: len(text) - (len(old[-1]) - cut)])
+
+
+@_recover("a near-duplicate elsewhere")
+def _near_duplicate(hunk: Hunk, rng: random.Random) -> Case | None:
+    lines = lines_of(hunk.old)
+    at = max(range(len(lines)), key=lambda number: len(lines[number].strip()))
+    twin = [*lines[:at], re.sub(r"\w{3,}", "something_else", lines[at]), *lines[at + 1 :]]
+    if twin == lines:
+        return None
+    drifted = _typo_context(hunk, rng)
+    if drifted is None:
+        return None
+    addition = "\n" + "".join(twin)
+    return Case(hunk.before + addition, drifted.old, drifted.new, hunk.after + addition)
+
+
+@_recover("indentation and a typo")
+def _indentation_and_typo(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _then(hunk, rng, _typo_context, _dedented)
+
+
+@_recover("entities and trailing blanks")
+def _entities_and_blanks(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _then(hunk, rng, _blanks_in_text, _entities)
+
+
+def _then(hunk: Hunk, rng: random.Random, first: Drift, second: Drift) -> Case | None:
+    one = first(hunk, rng)
+    if one is None:
+        return None
+    two = second(Hunk(hunk.path, one.old, one.old, one.new), rng)
+    return Case(one.content, two.old, two.new, one.expected) if two else None
+
+
+@_refuse("twice in the file")
+def _twice(hunk: Hunk, rng: random.Random) -> Case | None:
+    return Case(hunk.before + "\n" + hunk.old, hunk.old, hunk.new, None)
+
+
+@_refuse("twice, at two indentations")
+def _twice_indented(hunk: Hunk, rng: random.Random) -> Case | None:
+    again = "".join(f"  {line}" for line in lines_of(hunk.old))
+    drifted = "".join(f"   {line}" for line in lines_of(hunk.old))
+    new = "".join(f"   {line}" for line in lines_of(hunk.new))
+    return Case(f"{hunk.before}\n{again}", drifted, new, None)
+
+
+@_refuse("another middle")
+def _other_middle(hunk: Hunk, rng: random.Random) -> Case | None:
+    lines = lines_of(hunk.old)
+    if len(lines) < 5:
+        return None
+    middle = [re.sub(r"\w+", lambda word: word[0][::-1] + "x", line) for line in lines[1:-1]]
+    content = hunk.before.replace(hunk.old, "".join([lines[0], *middle, lines[-1]]), 1)
+    return Case(content, hunk.old, hunk.new, None)
+
+
+@_refuse("deleted since")
+def _deleted(hunk: Hunk, rng: random.Random) -> Case | None:
+    return Case(hunk.before.replace(hunk.old, "", 1), hunk.old, hunk.new, None)
+
+
+@_refuse("too short or bare")
+def _bare(hunk: Hunk, rng: random.Random) -> Case | None:
+    needle = rng.choice((" }", "   return", "\t)", " else:", "  pass "))
+    known = any(line.strip() == needle.strip() for line in hunk.before.split("\n"))
+    return (
+        Case(hunk.before, needle, "changed", None) if known and needle not in hunk.before else None
+    )
+
+
+def another_file(hunk: Hunk, other: Hunk) -> Case:
+    """The text of one file, sent for another."""
+    return Case(other.before, hunk.old, hunk.new, None)

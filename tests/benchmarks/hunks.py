@@ -1,0 +1,157 @@
+"""Edits to measure with: hunks of a history, or made ones on sources that every machine has."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+import sysconfig
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+_MAX_BYTES = 120_000
+_MAX_HUNK = 40
+_TEXT = (
+    ".py",
+    ".js",
+    ".ts",
+    ".c",
+    ".h",
+    ".go",
+    ".rs",
+    ".java",
+    ".rb",
+    ".sh",
+    ".md",
+    ".toml",
+    ".yml",
+)
+
+
+class Hunk(NamedTuple):
+    """One edit of one file.
+
+    Attributes:
+        path: where it is from, for people.
+        before: the file before it.
+        old: whole lines of it, the ones around the change included.
+        new: what shall stand there instead.
+    """
+
+    path: str
+    before: str
+    old: str
+    new: str
+
+    @property
+    def after(self) -> str:
+        """The file after it."""
+        return self.before.replace(self.old, self.new, 1)
+
+
+def from_history(git_dir: str, count: int, rng: random.Random) -> list[Hunk]:
+    """Hunks out of a history, one a changed file, each with a text that stands in one place."""
+    found: list[Hunk] = []
+    commits = _git(git_dir, "rev-list", "--no-merges", "--max-count=4000", "HEAD").decode().split()
+    rng.shuffle(commits)
+    for commit in commits:
+        if len(found) >= count:
+            break
+        found += _of_commit(git_dir, commit, rng)[:3]
+    return found[:count]
+
+
+def _of_commit(git_dir: str, commit: str, rng: random.Random) -> list[Hunk]:
+    listing = _git(git_dir, "diff-tree", "-r", "-z", "--diff-filter=M", "--no-commit-id", commit)
+    fields = listing.decode("utf-8", "replace").split("\0")
+    found = []
+    for head, path in zip(fields[::2], fields[1::2], strict=False):
+        if path.endswith(_TEXT):
+            _, _, old, new, _ = head.split(" ")
+            texts = [
+                _text(_git(git_dir, "cat-file", "blob", identifier)) for identifier in (old, new)
+            ]
+            if all(texts):
+                found += _one_hunk(path, texts[0], texts[1], rng)
+    return found
+
+
+def _text(data: bytes) -> str:
+    if len(data) > _MAX_BYTES or b"\0" in data or b"\r" in data:
+        return ""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return ""
+
+
+def _one_hunk(path: str, before: str, after: str, rng: random.Random) -> list[Hunk]:
+    old_lines, new_lines = lines_of(before), lines_of(after)
+    groups = list(
+        SequenceMatcher(None, old_lines, new_lines, autojunk=False).get_grouped_opcodes(3)
+    )
+    if not groups:
+        return []
+    group = rng.choice(groups)
+    (_, first, _, start, _), (_, _, last, _, stop) = group[0], group[-1]
+    old, new = "".join(old_lines[first:last]), "".join(new_lines[start:stop])
+    fits = 2 < last - first < _MAX_HUNK and before.count(old) == 1 and old.endswith("\n")
+    return [Hunk(path, before, old, new)] if fits and new.endswith("\n") else []
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text with their newlines; a form feed does not end one."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+
+def made(count: int, rng: random.Random) -> list[Hunk]:
+    """Edits made up on Python's own library: lines changed, added, deleted, moved."""
+    top = sysconfig.get_path("stdlib")
+    names = [name for name in sorted(os.listdir(top)) if name.endswith(".py")]
+    found: list[Hunk] = []
+    while len(found) < count:
+        name = rng.choice(names)
+        with open(os.path.join(top, name), "rb") as file:
+            text = _text(file.read())
+        found += [hunk for hunk in _make(name, text, rng) if text]
+    return found
+
+
+def _make(path: str, text: str, rng: random.Random) -> Iterator[Hunk]:
+    lines = lines_of(text)
+    size = rng.randint(4, 14)
+    if len(lines) < size + 1:
+        return
+    at = rng.randrange(len(lines) - size)
+    old = lines[at : at + size]
+    new = _edited(old, rng)
+    text_old = "".join(old)
+    if sum(map(str.isalnum, text_old)) > 40 and text.count(text_old) == 1 and new != old:
+        yield Hunk(path, text, text_old, "".join(new))
+
+
+def _edited(old: list[str], rng: random.Random) -> list[str]:
+    new = list(old)
+    at = rng.randrange(1, len(old) - 1)
+    kind = rng.choice(("change", "insert", "delete", "move"))
+    indent = old[at][: len(old[at]) - len(old[at].lstrip())]
+    if kind == "change":
+        words = old[at].split()
+        new[at] = f"{indent}{' '.join(words[:-1])} updated_value\n" if words else f"{indent}pass\n"
+    elif kind == "insert":
+        new[at:at] = [
+            f"{indent}first_step = prepare(value)\n",
+            f"{indent}second_step(first_step)\n",
+        ]
+    elif kind == "delete":
+        del new[at]
+    else:
+        new.insert(rng.randrange(1, len(new) - 1), new.pop(at))
+    return new
+
+
+def _git(git_dir: str, *arguments: str) -> bytes:
+    command = ["git", f"--git-dir={git_dir}", *arguments]
+    return subprocess.run(command, capture_output=True, check=True).stdout
