@@ -16,6 +16,7 @@ from git_boocode.repo.scratch import INSIDE_RESTORE
 HOOK = "boocode-restore"
 TIMEOUT = 60
 _SHOWN_STDERR = 2000
+_SHOWN_STDOUT = 80
 
 
 class Answer:
@@ -61,6 +62,8 @@ class Callback:
             FatalError: it could not be run, ran out of time or answered no JSON (`callback`).
         """
         status, stdout, stderr = self._run("prepare", {})
+        if status < 0:
+            raise self._failed(_ended(status, "prepare"), stderr)
         if status:
             raise self._vetoed(stderr)
         values = self._object(stdout, stderr) if stdout.strip() else {}
@@ -78,7 +81,7 @@ class Callback:
         """
         status, stdout, stderr = self._run(event, {})
         if status:
-            raise self._failed(f"failed with exit code {status} in '{event}'", stderr)
+            raise self._failed(_ended(status, event), stderr)
         values = self._object(stdout, stderr)
         if "edits" in values:
             raise self._failed(f"answered '{event}' with 'edits', which are not supported", stderr)
@@ -95,7 +98,7 @@ class Callback:
         """
         status, _, stderr = self._run("rollback", {"reason": reason})
         if status:
-            raise self._failed(f"failed with exit code {status} in 'rollback'", stderr)
+            raise self._failed(_ended(status, "rollback"), stderr)
 
     def _run(self, event: str, extra: Mapping[str, Any]) -> tuple[int, bytes, str]:
         request = {"boocode": 1, "event": event, **self._common, **extra}
@@ -140,13 +143,14 @@ class Callback:
         except (ValueError, RecursionError):
             values = None
         if not isinstance(values, dict):
-            shown = stdout[:200].decode("utf-8", "replace").strip()
-            raise self._failed(f"did not answer one JSON object but '{shown}'", stderr)
+            shown = json.dumps(stdout[:_SHOWN_STDOUT].decode("utf-8", "replace"))
+            answered = shown if stdout.strip() else "nothing"
+            raise self._failed(f"did not answer one JSON object but {answered}", stderr)
         return values
 
     def _failed(self, what: str, stderr: str, hint: str = "") -> FatalError:
         said = f"\n{stderr.strip()[-_SHOWN_STDERR:]}" if stderr.strip() else ""
-        hints = (hint,) if hint else ()
+        hints = (hint or "mend the callback, or do without it: --files-only",)
         return FatalError(
             f"the callback '{self.program}' {what}{said}", code="callback", hints=hints
         )
@@ -172,8 +176,12 @@ def find_callback(repository: Repository, given: str | None) -> Callback | None:
         return None
     path = os.path.join(os.getcwd() if given else repository.worktree, program)
     if not os.path.isfile(path):
-        raise RefusedError(f"there is no callback '{program}'", code="missing_file")
-    timeout = repository.config.integer("boocode.callbackTimeout", default=TIMEOUT)
+        raise RefusedError(
+            f"there is no callback '{program}'",
+            code="missing_file",
+            hints=("--callback FILE or boocode.callback names it; --files-only does without it",),
+        )
+    timeout = repository.config.integer("boocode.callbackTimeout", default=TIMEOUT, least=1)
     return Callback(os.path.abspath(path), repository.worktree, timeout)
 
 
@@ -196,7 +204,14 @@ def _in_worktree(repository: Repository, path: str) -> bool:
     own = (repository.git_dir, repository.common_dir)
     if any(_below(real, os.path.realpath(directory)) for directory in own):
         return False
-    return _below(real, repository.worktree)
+    return any(_below(real, top) for top in _worktrees(repository))
+
+
+def _worktrees(repository: Repository) -> list[str]:
+    # They share the configuration, so that a file of any of them may have been included.
+    listing = repository.git.line("worktree", "list", "--porcelain").split("\n")
+    tops = [line.removeprefix("worktree ") for line in listing if line.startswith("worktree ")]
+    return [repository.worktree, *map(os.path.realpath, tops)]
 
 
 def _below(path: str, directory: str) -> bool:
@@ -216,6 +231,11 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         process.kill()
+
+
+def _ended(status: int, event: str) -> str:
+    how = f"was killed by signal {-status}" if status < 0 else f"failed with exit code {status}"
+    return f"{how} in '{event}'"
 
 
 def _last_words(process: subprocess.Popen[bytes]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.catalog import CHECKPOINTS, SAFETY, Catalog, Checkpoint
+from git_boocode.checkpoints.catalog import CHECKPOINTS, SAFETY, SAFETY_KIND, Catalog, Checkpoint
 from git_boocode.checkpoints.metadata import VERSION, Metadata, MetadataError
 from git_boocode.checkpoints.snapshot import Snapshot, take_snapshot
 from git_boocode.checkpoints.staging import Staging, conflict_blobs, decode_special
@@ -129,7 +129,12 @@ def _malformed_staging() -> MetadataError:
 
 
 def keep(
-    repository: Repository, store: Store, snapshot: Snapshot, kind: str, values: Mapping[str, Any]
+    repository: Repository,
+    store: Store,
+    snapshot: Snapshot,
+    kind: str,
+    values: Mapping[str, Any],
+    identifier: str | None = None,
 ) -> Checkpoint:
     """Write a snapshot as a commit and give it its ref.
 
@@ -139,8 +144,9 @@ def keep(
         snapshot: what to keep.
         kind: `checkpoint`, or `pre-restore` for a safety checkpoint.
         values: further metadata.
+        identifier: its id; by default a new one.
     """
-    identifier = new_id()
+    identifier = identifier or new_id()
     when = id_time(identifier)
     writer = _Writer(repository, store, when)
     meta = Metadata(
@@ -210,7 +216,11 @@ class _Writer:
 
 
 def safety_checkpoint(
-    repository: Repository, snapshot: Snapshot, target: Metadata, operation: Mapping[str, Any]
+    repository: Repository,
+    snapshot: Snapshot,
+    target: Metadata,
+    operation: Mapping[str, Any],
+    identifier: str | None = None,
 ) -> Checkpoint:
     """Keep what is in the worktree now, before a restore touches it.
 
@@ -220,7 +230,8 @@ def safety_checkpoint(
         target: the metadata of where the restore goes; an undo tells the callback of the same
             conversation.
         operation: what the restore is, as `git_boocode.checkpoints.history` reads it.
+        identifier: its id; by default a new one.
     """
     told = {key: target.values.get(key) for key in _CONVERSATION}
     values = {**told, "label": "before a restore", "trigger": "restore", "restore": dict(operation)}
-    return keep(repository, open_store(repository), snapshot, "pre-restore", values)
+    return keep(repository, open_store(repository), snapshot, SAFETY_KIND, values, identifier)

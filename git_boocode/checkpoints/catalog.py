@@ -16,10 +16,11 @@ from git_boocode.repo.store import Commit, Ref, Store, open_store
 CHECKPOINTS = "refs/boocode/checkpoints/"
 SAFETY = "refs/boocode/safety/"
 ARCHIVE = "refs/boocode/archive/"
+SAFETY_KIND = "pre-restore"
 
 # `@` is nearly always among the newest few; only beside many worktrees does one look further.
 _FIRST_LOOK = 16
-_RELATIVE = re.compile(r"@(?:~([0-9]{1,9}))?")
+_RELATIVE = re.compile(r"@(~([0-9]{0,9}))?")
 _SHOWN_MATCHES = 5
 
 
@@ -48,6 +49,11 @@ class Checkpoint(NamedTuple):
         """The commit that HEAD named at that time; None on an unborn branch."""
         head = self.meta.part("head", "commit")
         return head if head in self.commit.parents else None
+
+    @property
+    def is_safety(self) -> bool:
+        """Whether it is the state of before a restore."""
+        return self.meta.text("kind") == SAFETY_KIND
 
     @property
     def worktree_name(self) -> str:
@@ -115,7 +121,7 @@ class Catalog:
                 cannot be used (`malformed`, `newer`).
         """
         if relative := _RELATIVE.fullmatch(name):
-            return self._nth(int(relative[1] or 0), name)
+            return self._nth(int(relative[2] or 1) if relative[1] else 0, name)
         for key in ("message", "label"):
             if name.startswith(f"{key}:"):
                 return self._by(key, name.removeprefix(f"{key}:"))
@@ -134,10 +140,17 @@ class Catalog:
             if count > number:
                 return entry
         if not count:
-            raise not_found(f"'{name}': this worktree has no checkpoints")
-        raise not_found(f"'{name}': this worktree has only {count} checkpoints")
+            raise RefusedError(
+                f"'{name}': this worktree has no checkpoints",
+                code="not_found",
+                hints=("'git boocode checkpoint' takes one",),
+            )
+        noun = "checkpoint" if count == 1 else "checkpoints"
+        raise not_found(f"'{name}': this worktree has only {count} {noun}")
 
     def _by(self, key: str, wanted: str) -> Checkpoint:
+        if not wanted:
+            raise not_found(f"'{key}:' names no {key}")
         for entry in self._ours(self.newest_first()):
             if entry.meta.text(key) == wanted:
                 return entry
@@ -180,10 +193,13 @@ def _usable(ref: Ref, catalog: Catalog) -> Checkpoint:
     entry = next(catalog.entries([ref]))
     if isinstance(entry, Checkpoint):
         return entry
-    raise RefusedError(
-        f"checkpoint '{ref.name.rpartition('/')[2]}' cannot be used: {entry.why.message}",
-        code=entry.why.code,
-        hints=entry.why.hints,
+    raise unusable(ref.name.rpartition("/")[2], entry.why)
+
+
+def unusable(name: str, why: MetadataError) -> RefusedError:
+    """The error of a checkpoint that cannot be read."""
+    return RefusedError(
+        f"checkpoint '{name}' cannot be used: {why.message}", code=why.code, hints=why.hints
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -48,8 +49,13 @@ def tree_changes(git: Git, old: str, new: str, pathspecs: Iterable[str] = ()) ->
         pathspecs: limits to these, from the top of the worktree; git's own syntax.
     """
     arguments = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--abbrev=64", old, new, "--")
-    records = nul_records(git.run(*arguments, *pathspecs))
+    records = nul_records(_without_index(git).run(*arguments, *pathspecs))
     return [_change(fields, path) for fields, path in zip(records[::2], records[1::2], strict=True)]
+
+
+def _without_index(git: Git) -> Git:
+    # Comparing trees needs no index, but git reads it first, and fails where it is damaged.
+    return git.bind(GIT_INDEX_FILE=os.path.join(git.env["GIT_DIR"], "boocode", "no-index"))
 
 
 def _change(fields: str, path: str) -> Change:
@@ -70,9 +76,13 @@ def count_changes(git: Git, pairs: list[tuple[str, str]]) -> list[int | None]:
     if not pairs:
         return []
     request = "".join(f"{old} {new}\n" for old, new in pairs).encode()
-    done = git.attempt("diff-tree", "--stdin", "-r", "--raw", "--no-renames", stdin=request)
-    if done.status == 0:
-        return _count_lines(done.stdout)
+    done = _without_index(git).attempt(
+        "diff-tree", "--stdin", "-r", "--raw", "--no-renames", stdin=request
+    )
+    counts = _count_lines(done.stdout)
+    # A pair whose trees are missing is passed over, or ends it all.
+    if done.status == 0 and len(counts) == len(pairs):
+        return counts
     if len(pairs) == 1:
         return [None]
     return [count_changes(git, [pair])[0] for pair in pairs]

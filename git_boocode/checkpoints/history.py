@@ -55,10 +55,14 @@ def undoable(newest_first: list[Checkpoint]) -> list[Operation]:
         newest_first: the safety checkpoints of a worktree.
     """
     stack: list[Operation] = []
+    undone: dict[str, Operation] = {}
     for operation in filter(None, map(operation_of, reversed(newest_first))):
         if operation.kind == RESTORE:
             stack.append(operation)
+        elif operation.target in undone:
+            # An undo that was interrupted has been undone itself.
+            stack.append(undone.pop(operation.target))
         elif stack and stack[-1].safety.id == operation.target:
             # An undo goes to the safety checkpoint of what it undoes, and so names it.
-            stack.pop()
+            undone[operation.safety.id] = stack.pop()
     return stack

@@ -30,11 +30,19 @@ def end(state_dir: str) -> None:
         os.unlink(os.path.join(state_dir, _NAME))
 
 
+def revert(state_dir: str, earlier: str | None) -> None:
+    """Note what was noted before: that nothing, or another restore, was under way."""
+    if earlier is None:
+        end(state_dir)
+    else:
+        begin(state_dir, earlier)
+
+
 def interrupted(state_dir: str) -> str | None:
-    """The safety checkpoint of a restore that never ended, or None.
+    """The id of the safety checkpoint of a restore that never ended, or None.
 
     A restore that is still running looks the same; only the holder of the worktree's lock can
-    tell.
+    tell. There is no such checkpoint if the restore ended before it had taken one.
     """
     try:
         with open(os.path.join(state_dir, _NAME), encoding="ascii") as file:
@@ -42,5 +50,5 @@ def interrupted(state_dir: str) -> str | None:
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, KeyError):
-        return ""
+        return None
     return str(safety)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from git_boocode.repo.errors import RefusedError
 
 VERSION = 1
 _SUBJECT_LENGTH = 72
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
 class MetadataError(RefusedError):
@@ -49,9 +51,8 @@ class Metadata:
 
     def message(self) -> str:
         """The commit message: a subject, a blank line, one JSON object."""
-        subject = f"boocode {self.text('kind')}"
-        if label := " ".join(self.text("label").split()):
-            subject += f": {label}"
+        kind, label = (" ".join(self.text(key).split()) for key in ("kind", "label"))
+        subject = _CONTROL.sub("?", f"boocode {kind}: {label}" if label else f"boocode {kind}")
         if len(subject) > _SUBJECT_LENGTH:
             subject = subject[: _SUBJECT_LENGTH - 1] + "…"
         body = json.dumps(self.values, ensure_ascii=True, indent=1)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from git_boocode.checkpoints.changes import GITLINK, Change, tree_changes
 from git_boocode.checkpoints.snapshot import Skipped, Snapshot
 from git_boocode.checkpoints.staging import Staging
-from git_boocode.repo.git import nul_lines, nul_records
+from git_boocode.repo.git import GitError, nul_lines, nul_records
 from git_boocode.repo.index import Entry, Index, copy_index
 from git_boocode.repo.repository import Repository
 
@@ -52,6 +52,7 @@ def plan_restore(
     if blockers:
         snapshot.force_add(blockers)
         wanted = tree_changes(git, snapshot.disk_tree, tree)
+        kept |= dict(_keep_what_blocks(snapshot, blockers, wanted))
     changes = [change for change in wanted if change.path not in kept]
     target = tree if len(changes) == len(wanted) else _apply(snapshot, changes)
     skipped = [Skipped(path, reason) for path, reason in kept.items()]
@@ -109,6 +110,15 @@ def _keep(
             yield change.path, f"'{nested}' is a nested repository"
 
 
+def _keep_what_blocks(
+    snapshot: Snapshot, blockers: list[str], wanted: list[Change]
+) -> Iterator[tuple[str, str]]:
+    lost = {path for path, _ in snapshot.skipped}.intersection(blockers)
+    for change in wanted:
+        if any(_covers(path, change.path) for path in lost):
+            yield change.path, "what is in the way cannot be recorded"
+
+
 def _covers(path: str, other: str) -> bool:
     return other == path or other.startswith(f"{path}/") or path.startswith(f"{other}/")
 
@@ -131,7 +141,11 @@ def _ignored_by(
     command = ("checkout-index", "-f", "-z", "--stdin", f"--prefix={scratch}/")
     rules.git.run(*command, stdin=listing)
     git = rules.git.bind(cwd=scratch, GIT_WORK_TREE=scratch)
-    done = git.attempt("check-ignore", "--no-index", "-z", "--stdin", stdin=nul_lines(doomed))
+    question = ("check-ignore", "--no-index", "-z", "--stdin")
+    done = git.attempt(*question, stdin=nul_lines(doomed))
+    # 1 means that none is ignored.
+    if done.status not in (0, 1):
+        raise GitError(question, done.status, os.fsdecode(done.stderr))
     return frozenset(nul_records(done.stdout))
 
 

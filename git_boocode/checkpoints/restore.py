@@ -10,17 +10,27 @@ from typing import Any, NamedTuple
 from git_boocode.checkpoints import history, journal
 from git_boocode.checkpoints.callback import Answer, Callback, find_callback
 from git_boocode.checkpoints.capture import kept_staging, safety_checkpoint
-from git_boocode.checkpoints.catalog import ARCHIVE, CHECKPOINTS, Catalog, Checkpoint, Unusable
+from git_boocode.checkpoints.catalog import (
+    ARCHIVE,
+    CHECKPOINTS,
+    Catalog,
+    Checkpoint,
+    Unusable,
+    unusable,
+)
 from git_boocode.checkpoints.changes import Change
+from git_boocode.checkpoints.metadata import MetadataError
 from git_boocode.checkpoints.plan import Plan, disk_tree, plan_restore
 from git_boocode.checkpoints.snapshot import Skipped, Snapshot, take_snapshot
 from git_boocode.checkpoints.staging import Staging
 from git_boocode.checkpoints.work import Work
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.git import GitError
+from git_boocode.repo.ids import new_id
 from git_boocode.repo.index import refuse_if_locked
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import INSIDE_RESTORE, scratch_directory, worktree_lock
+from git_boocode.repo.scratch import inside_restore, scratch_directory, worktree_lock
+from git_boocode.repo.signals import ended_by_signals
 from git_boocode.repo.store import RefChange
 
 PATIENCE = 10.0
@@ -55,6 +65,8 @@ class Outcome(NamedTuple):
         answer: what the callback answered; None if there was none to ask.
         archived: the ids of the checkpoints that went to, or came back from, the archive.
         head_differs: whether HEAD names another commit than at the checkpoint.
+        dry_run: whether it was only asked what would change.
+        callback: whether there is a callback to tell.
     """
 
     kind: str
@@ -66,6 +78,8 @@ class Outcome(NamedTuple):
     answer: Answer | None
     archived: list[str]
     head_differs: bool
+    dry_run: bool
+    callback: bool
 
 
 def restore(repository: Repository, name: str, options: Options) -> Outcome:
@@ -87,21 +101,25 @@ def restore(repository: Repository, name: str, options: Options) -> Outcome:
 
 
 def undo(repository: Repository, options: Options) -> Outcome:
-    """Undo the latest restore that has not been undone yet; see `restore`.
+    """Undo what was interrupted, else the latest restore not undone yet; see `restore`.
 
     Raises:
         RefusedError: there is none.
     """
     with _alone(repository):
-        stack = history.undoable(Catalog(repository).safety())
-        if not stack:
+        safety = Catalog(repository).safety()
+        interrupted = journal.interrupted(repository.state_dir)
+        # One that never ended comes first; it may itself have been an undo.
+        targets = [entry for entry in safety if entry.id == interrupted]
+        targets += [operation.safety for operation in reversed(history.undoable(safety))]
+        if not targets:
             raise RefusedError("there is no restore to undo in this worktree", code="not_found")
-        return _Restore(repository, history.UNDO, stack[-1].safety, options).run()
+        return _Restore(repository, history.UNDO, targets[0], options).run()
 
 
 @contextmanager
 def _alone(repository: Repository) -> Iterator[None]:
-    if os.environ.get(INSIDE_RESTORE):
+    if inside_restore(repository.state_dir):
         raise RefusedError(
             "a callback cannot restore: it runs inside a restore",
             code="locked",
@@ -122,21 +140,32 @@ class _Restore:
         self._target = target
         self._options = options
         self._told = False
+        self._callback: Callback | None = None
 
     def run(self) -> Outcome:
         """Do it."""
         repository, target = self._repository, self._target
         _check_worktree(repository, target)
-        callback = self._find_callback()
+        self._callback = callback = self._find_callback()
         with scratch_directory(repository.state_dir) as scratch:
             snapshot = take_snapshot(repository, scratch)
             plan, staging = self._plan(snapshot)
-            nothing = not plan.changes and staging is None and callback is None
-            if self._options.dry_run or nothing:
+            if self._options.dry_run:
+                return self._outcome(None, plan, snapshot, staging, None, [])
+            if self._is_done(plan, staging, callback):
+                journal.end(repository.state_dir)
                 return self._outcome(None, plan, snapshot, staging, None, [])
             if staging is not None:
                 refuse_if_locked(repository.index_path)
-            return self._carry_out(snapshot, plan, staging, callback)
+            if callback is not None:
+                _check_callback_stays(repository, callback, plan)
+            with ended_by_signals():
+                return self._carry_out(snapshot, plan, staging, callback)
+
+    def _is_done(self, plan: Plan, staging: Staging | None, callback: Callback | None) -> bool:
+        # An undo is noted even so: the next one goes on from there.
+        restoring = self._kind == history.RESTORE
+        return restoring and not plan.changes and staging is None and callback is None
 
     def _find_callback(self) -> Callback | None:
         if not self._options.conversation:
@@ -157,30 +186,50 @@ class _Restore:
         target = self._target
         skipped = frozenset(path for path, _ in snapshot.skipped) | target.meta.skipped_paths
         try:
-            staging = kept_staging(self._repository, target.meta)
+            staging = self._kept_staging(snapshot)
             tree = disk_tree(snapshot, target.tree, staging)
             plan = plan_restore(self._repository, snapshot, tree, skipped)
         except GitError as error:
             raise _missing_objects(target, error) from error
+        except MetadataError as error:
+            raise unusable(target.id, error) from error
         return plan, None if staging == snapshot.staging else staging
+
+    def _kept_staging(self, snapshot: Snapshot) -> Staging | None:
+        staging = kept_staging(self._repository, self._target.meta)
+        if staging is not None and staging != snapshot.staging:
+            # Before anything is touched: the tree may have been lost, or be no tree.
+            self._repository.git.run("rev-parse", "--verify", f"{staging.tree}^{{tree}}")
+        return staging
 
     def _carry_out(
         self, snapshot: Snapshot, plan: Plan, staging: Staging | None, callback: Callback | None
     ) -> Outcome:
         repository = self._repository
         meta = history.describe(self._kind, self._target)
-        safety = safety_checkpoint(repository, snapshot, self._target.meta, meta)
+        identifier = new_id()
+        # Noted before the checkpoint is taken: from then on, history tells of this operation.
+        earlier = journal.interrupted(repository.state_dir)
+        journal.begin(repository.state_dir, identifier)
+        try:
+            safety = safety_checkpoint(repository, snapshot, self._target.meta, meta, identifier)
+        except BaseException:
+            journal.revert(repository.state_dir, earlier)
+            raise
         work = Work(repository, snapshot, plan, staging)
         if callback is not None:
             callback = callback.about(_event(repository, self._kind, self._target, safety, plan))
         try:
             self._prepare(callback)
-            journal.begin(repository.state_dir, safety.id)
             work.do()
-            answer = callback.commit(_COMMIT_EVENTS[self._kind]) if callback else None
+            answer = callback.commit(_commit_event(self._target)) if callback else None
             archived = self._archive(safety)
         except BaseException as error:
             self._roll_back(work, safety, callback, error)
+            if self._forget(safety):
+                journal.revert(repository.state_dir, earlier)
+            if isinstance(error, FatalError):
+                error.hints += ("files and staging are as they were before",)
             raise
         journal.end(repository.state_dir)
         return self._outcome(safety.id, plan, snapshot, staging, answer, archived)
@@ -205,14 +254,24 @@ class _Restore:
         finally:
             if callback is not None and self._told:
                 _tell_rollback(callback, reason, error)
-        journal.end(self._repository.state_dir)
-        # All is as it was, so there is nothing to undo.
+
+    def _forget(self, safety: Checkpoint) -> bool:
+        """Drop a safety checkpoint after a rollback: all is as it was, there is nothing to undo.
+
+        Returns:
+            Whether it is gone. If not, the restore counts as interrupted, and undoing it does no
+            harm.
+        """
         store = Catalog(self._repository).store
-        store.update_refs([RefChange(safety.ref, None, safety.commit.id)])
+        try:
+            store.update_refs([RefChange(safety.ref, None, safety.commit.id)])
+        except BoocodeError:
+            return False
+        return True
 
     def _archive(self, safety: Checkpoint) -> list[str]:
         catalog = Catalog(self._repository)
-        if self._kind == history.UNDO:
+        if self._target.is_safety:
             return _bring_back(catalog, self._target.id)
         return _put_away(catalog, self._target, safety.id) if self._options.conversation else []
 
@@ -235,10 +294,14 @@ class _Restore:
             answer=answer,
             archived=archived,
             head_differs=self._target.meta.part("head", "commit") != snapshot.head.commit,
+            dry_run=self._options.dry_run,
+            callback=self._callback is not None,
         )
 
 
-_COMMIT_EVENTS = {history.RESTORE: "trim", history.UNDO: "undo"}
+def _commit_event(target: Checkpoint) -> str:
+    """What the callback is to do: cut the conversation, or bring back one of before a restore."""
+    return "undo" if target.is_safety else "trim"
 
 
 def _missing_objects(target: Checkpoint, error: GitError) -> FatalError:
@@ -253,11 +316,23 @@ def _check_worktree(repository: Repository, target: Checkpoint) -> None:
     if target.worktree_name == repository.worktree_name:
         return
     where = target.meta.part("worktree", "path") or target.worktree_name
+    there = f"run it there: git -C '{where}' boocode restore {target.id}"
+    gone = f"that worktree is gone; git worktree add DIRECTORY {target.commit.id} shows its files"
     raise RefusedError(
         f"checkpoint '{target.id}' is of another worktree: '{where}'",
         code="other_worktree",
-        hints=(f"run it there: git -C '{where}' boocode restore {target.id}",),
+        hints=(there if os.path.isdir(where) else gone,),
     )
+
+
+def _check_callback_stays(repository: Repository, callback: Callback, plan: Plan) -> None:
+    own = os.path.relpath(os.path.realpath(callback.program), repository.worktree)
+    if any(change.path == own.replace(os.sep, "/") for change in plan.changes):
+        raise RefusedError(
+            f"the callback '{callback.program}' is itself among the files to restore",
+            code="conflict",
+            hints=("keep it outside the worktree, or ignored; --files-only does without it",),
+        )
 
 
 def _event(
@@ -267,6 +342,7 @@ def _event(
     about = ("label", "session", "chat", "message", "agent", "created_at", "anchor", "meta")
     return {
         "operation": kind,
+        "commits": _commit_event(target),
         "restore_id": safety.id,
         "checkpoint_id": target.id,
         "commit": target.commit.id,
@@ -281,8 +357,9 @@ def _tell_rollback(callback: Callback, reason: str, error: BaseException) -> Non
     try:
         callback.rollback(reason)
     except FatalError as second:
+        # No hint, which can be silenced: the conversation may be at another point than the files.
         if isinstance(error, BoocodeError):
-            error.hints = (*error.hints, second.message)
+            error.message += f"\nand the conversation may be in doubt: {second.message}"
 
 
 def _put_away(catalog: Catalog, target: Checkpoint, restore_id: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -17,6 +18,9 @@ from git_boocode.repo.repository import Repository
 MAX_FILE_SIZE = 50 << 20
 # git memory-maps what it hashes and dies by SIGBUS if a writer truncates the file meanwhile.
 _ATTEMPTS = 3
+# git lists what it can, and only warns of a directory that it cannot look into.
+_UNREADABLE = re.compile(r"^warning: could not open directory '(.*)/': (.*)$", re.MULTILINE)
+_DISK_FULL = "No space left on device"
 
 
 class Skipped(NamedTuple):
@@ -84,6 +88,9 @@ class Snapshot:
             self.dump = dump = self.index.dump()
             self.staging = read_staging(self._repository, self.index, dump)
         except GitError as error:
+            if error.status < 0 or _DISK_FULL in error.stderr:
+                # The index is sound, and what is staged must not be taken for lost.
+                raise
             self._do_without_index(error)
         else:
             match_disk(self.index, self.staging)
@@ -103,10 +110,19 @@ class Snapshot:
                 break
             self.index.break_lock()
         if done.status:
-            self._add_one_by_one(self.index.changed_on_disk())
+            self._add_each_way(self._perhaps_changed())
+
+    def _perhaps_changed(self) -> list[str]:
+        try:
+            return self.index.changed_on_disk()
+        except GitError:
+            # What cannot be recorded cannot be compared either, and while its entry is racily
+            # clean, git compares it whenever it writes the index.
+            self.index.forget_times()
+            return self.index.paths()
 
     def _add_untracked(self) -> None:
-        listing = self.index.git.run("ls-files", "--others", "--exclude-standard", "-z")
+        listing = self._list_untracked()
         limit = self._repository.config.integer("boocode.maxFileSize", default=MAX_FILE_SIZE)
         wanted = []
         for path in nul_records(listing):
@@ -115,6 +131,15 @@ class Snapshot:
             else:
                 wanted.append(path)
         self._add_each_way(wanted)
+
+    def _list_untracked(self) -> bytes:
+        arguments = ("ls-files", "--others", "--exclude-standard", "-z")
+        done = self.index.git.attempt(*arguments)
+        if done.status:
+            raise GitError(arguments, done.status, os.fsdecode(done.stderr))
+        for path, reason in _UNREADABLE.findall(os.fsdecode(done.stderr)):
+            self.skipped.append(Skipped(path, reason.lower()))
+        return done.stdout
 
     def _why_not(self, path: str, limit: int) -> str:
         if path.endswith("/"):
@@ -142,21 +167,26 @@ class Snapshot:
         return os.path.islink(full) or os.path.isfile(full)
 
     def _add_each_way(self, paths: list[str]) -> None:
+        """Record paths at once, or else by halves down to the ones that cannot be recorded."""
         if not paths:
             return
-        if self.index.add(paths).status:
-            self.index.break_lock()
-            self._add_one_by_one(paths)
+        done = self.index.add(paths)
+        if not done.status:
+            return
+        self.index.break_lock()
+        if len(paths) > 1:
+            middle = len(paths) // 2
+            self._add_each_way(paths[:middle])
+            self._add_each_way(paths[middle:])
+        else:
+            self._add_alone(paths[0], done)
 
-    def _add_one_by_one(self, paths: Iterable[str]) -> None:
-        for path in paths:
-            done = self.index.add([path])
-            if done.status < 0:
-                self.index.break_lock()
-                done = self._add_bytes(path)
-            if done.status:
-                self.index.break_lock()
-                self._skip(path, last_line(os.fsdecode(done.stderr)))
+    def _add_alone(self, path: str, done: Completed) -> None:
+        if done.status < 0:
+            done = self._add_bytes(path)
+        if done.status:
+            self.index.break_lock()
+            self._skip(path, last_line(os.fsdecode(done.stderr)))
 
     def _add_bytes(self, path: str) -> Completed:
         full = self._on_disk(path)
@@ -176,7 +206,7 @@ class Snapshot:
         return done
 
     def _skip(self, path: str, reason: str) -> None:
-        if "No space left on device" in reason:
+        if _DISK_FULL in reason:
             raise FatalError(f"cannot capture '{path}': no space left on device", code="disk_full")
         self.skipped.append(Skipped(path, reason))
 

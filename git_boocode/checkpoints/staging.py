@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from git_boocode.repo.git import nul_records
 from git_boocode.repo.index import Entry, Index, copy_index
+from git_boocode.repo.paths import is_dot_git
 from git_boocode.repo.repository import Repository
 
 # Any record that is not an ordinary entry: another tag than H, or another stage than 0.
@@ -45,8 +46,20 @@ class Staging(NamedTuple):
 
 
 def decode_special(data: bytes) -> tuple[Entry, ...]:
-    """Read what `Staging.encode` wrote."""
-    return tuple(map(Entry.parse, nul_records(data)))
+    """Read what `Staging.encode` wrote.
+
+    Raises:
+        ValueError: it is no such thing, or names a path that no index may hold; a checkpoint may
+            come from elsewhere.
+    """
+    special = tuple(map(Entry.parse, nul_records(data)))
+    if not all(map(_may_be_staged, (entry.path for entry in special))):
+        raise ValueError("a path leads out of the worktree")
+    return special
+
+
+def _may_be_staged(path: str) -> bool:
+    return not any(part in ("", ".", "..") or is_dot_git(part) for part in path.split("/"))
 
 
 def read_staging(repository: Repository, index: Index, dump: bytes) -> Staging:

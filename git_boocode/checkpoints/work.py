@@ -10,12 +10,15 @@ from git_boocode.checkpoints.plan import Plan, plan_return
 from git_boocode.checkpoints.snapshot import Snapshot, take_snapshot
 from git_boocode.checkpoints.staging import Staging, build_index
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
+from git_boocode.repo.git import nul_lines, nul_records
 from git_boocode.repo.index import Index, copy_index, install_index
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import scratch_directory
 
 # What read-tree says when it has looked at everything, touched nothing and refuses.
 _CHANGED_MEANWHILE = ("not uptodate", "would be overwritten", "would lose", "would be removed")
+# What `check-attr` answers for a file without a filter driver.
+_NO_DRIVER = ("unspecified", "unset", "set")
 
 
 class ChangedMeanwhileError(RefusedError):
@@ -41,6 +44,8 @@ class Work:
         self._staging = staging
         self._files_touched = False
         self._installed: Index | None = None
+        # Made in advance: where the disk is full, it could not be made any more.
+        self._before = f"{snapshot.index.path}.before"
 
     def do(self) -> None:
         """Bring files and staging to the target.
@@ -51,6 +56,8 @@ class Work:
             FatalError: git could not write a file.
         """
         if self._plan.changes:
+            self._try_filters()
+            copy_index(self._snapshot.index.path, self._before)
             self._files_touched = True
             self._merge_forward()
         if self._staging is not None:
@@ -60,13 +67,30 @@ class Work:
             self._installed = made
 
     def take_back(self) -> None:
-        """Bring files and staging back to where they were; nothing happens if `do` did nothing."""
-        if self._installed is not None:
-            self._install_original(self._installed.dump())
-            self._installed = None
-        if self._files_touched:
-            self._merge_back()
-            self._files_touched = False
+        """Bring files and staging back to where they were; nothing happens if `do` did nothing.
+
+        Raises:
+            BoocodeError: one of them could not be brought back; the other one was.
+        """
+        try:
+            if self._installed is not None:
+                self._unstage(self._installed)
+                self._installed = None
+        finally:
+            if self._files_touched:
+                self._merge_back()
+                self._files_touched = False
+
+    def _unstage(self, installed: Index) -> None:
+        try:
+            self._install_original(installed.dump())
+        except RefusedError as error:
+            if error.code != "conflict":
+                raise
+            # Someone staged something since, perhaps the callback: it is kept, and goes.
+            with scratch_directory(self._repository.state_dir) as scratch:
+                self._keep(take_snapshot(self._repository, scratch))
+            self._install_original(None)
 
     def _merge_forward(self) -> None:
         try:
@@ -76,6 +100,13 @@ class Work:
             raise
 
     def _merge_back(self) -> None:
+        try:
+            self._merge_back_with_care()
+        except (FatalError, OSError):
+            # Most likely the disk is full, and looking at the files takes space.
+            self._put_back()
+
+    def _merge_back_with_care(self) -> None:
         self._snapshot.index.break_lock()
         # git writes the index last: where it names the target, every file is there.
         if self._snapshot.index.write_tree() == self._plan.target:
@@ -92,12 +123,61 @@ class Work:
             halfway = take_snapshot(self._repository, scratch)
             plan = plan_return(self._repository, halfway, self._plan)
             if plan.changes:
-                safety_checkpoint(self._repository, halfway, Metadata({}), {"halfway": True})
+                self._keep(halfway)
                 Work(self._repository, halfway, plan, None).do()
 
+    def _keep(self, halfway: Snapshot) -> None:
+        safety_checkpoint(self._repository, halfway, Metadata({}), {"halfway": True})
+
+    def _put_back(self) -> None:
+        """Write every file of the plan as it was, whatever is there now."""
+        for change in self._plan.changes:
+            if change.action == "create":
+                _remove(self._repository.worktree, change.path)
+        old = [change.path for change in self._plan.changes if change.action != "create"]
+        git = self._snapshot.index.git.bind(GIT_INDEX_FILE=self._before)
+        done = git.attempt("checkout-index", "-f", "-z", "--stdin", stdin=nul_lines(old))
+        if done.status:
+            raise _merge_error(os.fsdecode(done.stderr).strip())
+
     def _merge(self, before: str, after: str) -> None:
-        done = self._snapshot.index.git.attempt(
-            "read-tree", "--no-sparse-checkout", "-m", "-u", before, after
+        # From where the caller stands: git keeps the directory that it was started in.
+        here = os.path.join(self._repository.worktree, self._repository.prefix)
+        git = self._snapshot.index.git.bind(cwd=here if os.path.isdir(here) else None)
+        done = git.attempt("read-tree", "--no-sparse-checkout", "-m", "-u", before, after)
+        if done.status:
+            raise _merge_error(os.fsdecode(done.stderr).strip())
+
+    def _try_filters(self) -> None:
+        """Let the user's required filters write every file once, both ways, to a scratch directory.
+
+        One that fails does so after git has deleted the file it was to write, and it would be
+        needed to bring that file back.
+
+        Raises:
+            FatalError: one failed; nothing was touched.
+        """
+        if not self._repository.config.has("filter.", ".required"):
+            return
+        changes = self._plan.changes
+        new = [change.path for change in changes if change.action != "delete"]
+        old = [change.path for change in changes if change.action != "create"]
+        self._try_to_write("after", self._plan.target, new)
+        self._try_to_write("before", self._plan.before, old)
+
+    def _try_to_write(self, name: str, tree: str, paths: list[str]) -> None:
+        index = Index(self._snapshot.index.git, f"{self._snapshot.index.path}.try-{name}")
+        index.read_tree(tree)
+        question = ("check-attr", "--cached", "-z", "--stdin", "filter")
+        answers = nul_records(index.git.run(*question, stdin=nul_lines(paths)))
+        drivers = zip(answers[::3], answers[2::3], strict=True)
+        filtered = [path for path, driver in drivers if driver not in _NO_DRIVER]
+        done = index.git.attempt(
+            "checkout-index",
+            "-z",
+            "--stdin",
+            f"--prefix={index.path}.files/",
+            stdin=nul_lines(filtered),
         )
         if done.status:
             raise _merge_error(os.fsdecode(done.stderr).strip())
@@ -106,7 +186,7 @@ class Work:
         repository = self._repository
         install_index(path, repository.index_path, expected=expected, git=repository.git)
 
-    def _install_original(self, expected: bytes) -> None:
+    def _install_original(self, expected: bytes | None) -> None:
         original = self._snapshot.original
         if original is None:
             os.unlink(self._repository.index_path)
@@ -117,6 +197,17 @@ class Work:
         self._install(copy, expected)
 
 
+def _remove(top: str, path: str) -> None:
+    """Remove a file, and the directories that are empty then."""
+    try:
+        os.unlink(os.path.join(top, path))
+        while path := os.path.dirname(path):
+            os.rmdir(os.path.join(top, path))
+    except OSError:
+        # It is not there, or something else is, which stays.
+        return
+
+
 def _merge_error(said: str) -> BoocodeError:
     if any(phrase in said for phrase in _CHANGED_MEANWHILE):
         return ChangedMeanwhileError(
@@ -124,6 +215,18 @@ def _merge_error(said: str) -> BoocodeError:
             code="conflict",
             hints=("nothing was changed; run the command again",),
         )
+    if "current working directory" in said:
+        return RefusedError(
+            "the restore would replace the current directory by a file",
+            code="conflict",
+            hints=("nothing was changed; run it from the top of the worktree",),
+        )
     if "No space left on device" in said:
         return FatalError("cannot restore the files: no space left on device", code="disk_full")
-    return FatalError(f"git could not put the files in place: {said}", code="git")
+    complaints = [line for line in said.splitlines() if line.startswith(("error: ", "fatal: "))]
+    reasons = dict.fromkeys(line.partition(": ")[2] for line in complaints)
+    return FatalError(
+        f"git could not put the files in place: {'; '.join(reasons) or said}",
+        code="git",
+        hints=("see to what it names, then run the command again",),
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -125,13 +126,15 @@ def demo(keep: bool, as_json: bool) -> int:
     A drifted edit is applied, a checkpoint taken, an agent makes a mess, files, staging and
     conversation are restored, and the restore is undone.
     """
+    if shutil.which("git") is None:
+        raise FatalError("cannot run git", code="no_git", hints=("git must be on the PATH",))
     scratch = Path(tempfile.mkdtemp(prefix="git-boocode-demo-")).resolve()
     try:
         story = _Demo(scratch, quiet=as_json)
         _tell(story)
     finally:
         if not keep:
-            _remove(scratch)
+            shutil.rmtree(scratch, ignore_errors=True)
     if as_json:
         print_json({"ok": True, "path": str(story.top) if keep else None, "steps": story.steps})
     elif keep:
@@ -262,9 +265,3 @@ def _environment(scratch: Path) -> dict[str, str]:
 def _shown(command: tuple[str, ...]) -> str:
     shown = shlex.join(command)
     return shown.replace(os.path.dirname(_callback()), "…") if "callback" in shown else shown
-
-
-def _remove(scratch: Path) -> None:
-    import shutil
-
-    shutil.rmtree(scratch, ignore_errors=True)

@@ -79,7 +79,8 @@ def _print_json(repository: Repository, old: str, new: str, paths: list[str]) ->
 
     git = repository.git.bind(cwd=os.path.join(repository.worktree, repository.prefix))
     changes = tree_changes(git, old, new, paths)
-    text = git.run("diff", "--no-color", "--no-ext-diff", old, new, "--", *paths)
+    # Plumbing: its output does not depend on how the user likes diffs to look.
+    text = git.run("diff-tree", "-r", "-p", old, new, "--", *paths)
     files = [change.as_json() for change in changes]
     print_json({"ok": True, "files": files, "diff": text.decode("utf-8", "surrogateescape")})
     return 0
@@ -109,8 +110,22 @@ def _split(
         front = front[1:]
     if behind is not None and front:
         raise click.UsageError(f"only two checkpoints can be compared, not also '{front[0]}'")
+    if behind is None:
+        _check_paths(repository, front)
     paths = front if behind is None else arguments[len(arguments) - behind :]
     return named or [catalog.find("@")], paths
+
+
+def _check_paths(repository: Repository, paths: list[str]) -> None:
+    from git_boocode.repo.errors import RefusedError
+
+    for path in paths:
+        if not _exists(repository, path):
+            raise RefusedError(
+                f"'{path}' is neither one of two checkpoints nor an existing path",
+                code="not_found",
+                hints=("put paths that exist no longer behind '--'",),
+            )
 
 
 def _exists(repository: Repository, path: str) -> bool:

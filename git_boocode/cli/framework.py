@@ -7,7 +7,9 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import click
+from click.core import augment_usage_errors
 
+from git_boocode.cli.output import print_text
 from git_boocode.repo.errors import EXIT_USAGE
 
 SETTINGS: dict[str, Any] = {"help_option_names": ["--help"], "max_content_width": 100}
@@ -36,7 +38,7 @@ class GitContext(click.Context):
 def _short_help(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     """Answer `-h` as every git command does: help on standard output and exit code 129."""
     if wanted:
-        click.echo(context.get_help(), color=context.color)
+        print_text(context.get_help())
         context.exit(EXIT_USAGE)
 
 
@@ -67,7 +69,9 @@ class Command(click.Command):
         """Parse, and note how many arguments stood behind `--`, which click forgets."""
         if "--" in args:
             ctx.meta[AFTER_DASHES] = len(args) - args.index("--") - 1
-        return super().parse_args(ctx, args)
+        # Or click does not know whose usage line belongs to an option without its value.
+        with augment_usage_errors(ctx):
+            return super().parse_args(ctx, args)
 
 
 class Entry(NamedTuple):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
+
 from git_boocode.checkpoints.journal import interrupted
 from git_boocode.cli.output import warn
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import worktree_lock
+from git_boocode.repo.scratch import INSIDE_RESTORE, worktree_lock
 
 
 def warn_of_interruption(repository: Repository) -> None:
     """Say so if an earlier restore was killed half-way."""
     safety = interrupted(repository.state_dir)
-    if safety is None:
+    if safety is None or os.environ.get(INSIDE_RESTORE):
         return
     try:
         with worktree_lock(repository.state_dir, shared=True, patience=0):
@@ -20,8 +22,16 @@ def warn_of_interruption(repository: Repository) -> None:
     except RefusedError:
         # It is still running.
         return
-    if safety is not None:
+    if safety is not None and _is_kept(repository, safety):
         warn(
             f"a restore was interrupted half-way; the state before it is kept as {safety}",
             ("'git boocode undo' goes back to it",),
         )
+
+
+def _is_kept(repository: Repository, safety: str) -> bool:
+    # Without its safety checkpoint a restore has not begun to change anything.
+    from git_boocode.checkpoints.catalog import SAFETY
+    from git_boocode.repo.store import open_store
+
+    return bool(open_store(repository).refs(f"{SAFETY}{safety}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,11 @@ _NEXT_PAGES = 512
 
 @click.command(cls=Command)
 @click.option(
-    "-n", "--max-count", type=click.IntRange(min=0), metavar="N", help="At the most this many."
+    "-n",
+    "--max-count",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="At the most this many.",
 )
 @click.option("--all", "everywhere", is_flag=True, help="Those of every worktree.")
 @json_option
@@ -35,14 +40,20 @@ def log(max_count: int | None, everywhere: bool, as_json: bool) -> int:
     repository = Repository.discover()
     warn_of_interruption(repository)
     catalog = Catalog(repository)
-    rows = _rows(catalog, catalog.newest_first(everywhere=everywhere), max_count)
+    limit = None if max_count is None else min(max_count, sys.maxsize)
+    rows = _rows(catalog, catalog.newest_first(everywhere=everywhere), limit)
     if as_json:
         print_json({"ok": True, "checkpoints": [row for _, row in rows]})
         return 0
     style = Style(enabled=colour_wanted(repository.config))
     with paged(repository.users_git) as stream:
-        for number, (_, row) in enumerate(rows):
-            stream.write(encode_text(_line(number, row, style)))
+        number = 0
+        for entry, row in rows:
+            # `@~N` counts the checkpoints of this worktree alone.
+            ours = entry.worktree_name == repository.worktree_name
+            where = f"@~{number}" if ours else f"({entry.worktree_name})"
+            stream.write(encode_text(_line(where, row, style)))
+            number += ours
     return 0
 
 
@@ -73,14 +84,14 @@ def _row(entry: Checkpoint, files: int | None) -> dict[str, Any]:
     }
 
 
-def _line(number: int, row: dict[str, Any], style: Style) -> str:
+def _line(where: str, row: dict[str, Any], style: Style) -> str:
     from git_boocode.cli.output import printable
 
     when = printable(row["created_at"] or "").replace("T", " ")[:19]
     who = " ".join(printable(row[key]) for key in ("agent", "chat", "session") if row[key])
     parts = [
         style(row["commit"][:10], "yellow"),
-        f"@~{number}".ljust(4),
+        printable(where).ljust(4),
         when,
         style(printable(row["branch"] or "(no branch)"), "green"),
         "?" if row["files"] is None else f"{row['files']} changed",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 
 import click
 
 from git_boocode import __version__
 from git_boocode.cli.framework import Entry, LazyGroup, wants_json
-from git_boocode.cli.output import report
+from git_boocode.cli.output import discard_output, print_text, report
 from git_boocode.repo.errors import BoocodeError, FatalError, UsageError
 
 # Set by the completion script, as click expects it.
@@ -38,7 +37,7 @@ COMMANDS = {
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
-        click.echo(f"git-boocode version {__version__}")
+        print_text(f"git-boocode version {__version__}")
         context.exit(0)
 
 
@@ -67,8 +66,7 @@ def run(argv: list[str]) -> int:
         return shell_complete(boocode, {}, "git-boocode", COMPLETION, wanted)
     as_json = wants_json(argv)
     try:
-        code = _dispatch(argv)
-        sys.stdout.flush()
+        return _dispatch(argv)
     except BoocodeError as error:
         return report(error, as_json=as_json)
     except KeyboardInterrupt:
@@ -79,7 +77,6 @@ def run(argv: list[str]) -> int:
         return report(_from_os(error), as_json=as_json)
     except Exception as error:  # noqa: BLE001 - the one net under everything: no user sees a traceback
         return report(_unexpected(error), as_json=as_json)
-    return code
 
 
 def _dispatch(argv: list[str]) -> int:
@@ -132,6 +129,6 @@ def _unexpected(error: Exception) -> FatalError:
 
 
 def _reader_is_gone() -> int:
-    # What is still buffered has nowhere to go; 141 is what a shell shows for SIGPIPE.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    discard_output()
+    # What a shell shows for SIGPIPE.
     return 141

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from git_boocode.checkpoints.restore import Outcome
 from git_boocode.cli.output import (
     Style,
@@ -13,12 +15,13 @@ from git_boocode.cli.output import (
     quote_path,
     warn,
 )
+from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.repository import Repository
 
 LETTERS = {"create": ("A", "green"), "delete": ("D", "red"), "modify": ("M", "yellow")}
 
 
-def show_outcome(repository: Repository, outcome: Outcome, *, dry_run: bool, as_json: bool) -> int:
+def show_outcome(repository: Repository, outcome: Outcome, *, as_json: bool) -> int:
     """Print the answer of a restore, and return the exit code."""
     if as_json:
         print_json(_as_json(outcome))
@@ -29,13 +32,24 @@ def show_outcome(repository: Repository, outcome: Outcome, *, dry_run: bool, as_
         print_text(f" {style(letter, colour)} {quote_path(change.path)}")
     for kept in outcome.kept:
         warn(f"left alone: {quote_path(kept.path)}: {kept.reason}")
-    print_text(_summary(outcome, dry_run=dry_run))
-    if outcome.head_differs:
-        print_hints(("HEAD is not where it was at the checkpoint; it was left where it is",))
+    print_text(_summary(outcome))
+    print_hints(tuple(_left_alone(repository, outcome)))
     if outcome.undo is not None:
         back = "undo" if outcome.kind == "restore" else f"restore {outcome.undo}"
         print_hints((f"'git boocode {back}' brings back what was here before",))
     return 0
+
+
+def _left_alone(repository: Repository, outcome: Outcome) -> Iterator[str]:
+    """What is not as it was at the checkpoint, because a restore does not touch it."""
+    if outcome.head_differs:
+        yield "HEAD is not where it was at the checkpoint; it was left where it is"
+    then = outcome.checkpoint.meta.text("state") or None
+    now = operation_in_progress(repository.git_dir)
+    if then and then != now:
+        yield f"the checkpoint was taken in the middle of a {then}, which is no longer under way"
+    elif now and then != now:
+        yield f"a {now} is under way, which was not so at the checkpoint"
 
 
 def _as_json(outcome: Outcome) -> dict[str, object]:
@@ -45,6 +59,7 @@ def _as_json(outcome: Outcome) -> dict[str, object]:
         "checkpoint_id": outcome.checkpoint.id,
         "commit": outcome.checkpoint.commit.id,
         "undo": outcome.undo,
+        "dry_run": outcome.dry_run,
         "worktree_reset": bool(outcome.changes),
         "index_reset": outcome.index_reset,
         "head_moved": False,
@@ -57,20 +72,22 @@ def _as_json(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def _summary(outcome: Outcome, *, dry_run: bool) -> str:
+def _summary(outcome: Outcome) -> str:
     parts = []
     if outcome.changes:
         parts.append(_count(len(outcome.changes), "file"))
     if outcome.index_reset:
         parts.append("the staging area")
-    if outcome.answer is not None:
+    if outcome.dry_run and outcome.callback:
+        parts.append("the conversation")
+    elif outcome.answer is not None:
         cut = outcome.answer.messages_deleted
         parts.append("the conversation" + (f" ({_count(cut, 'message')} cut)" if cut else ""))
     name = outcome.checkpoint.meta.text("label")
     where = outcome.checkpoint.id + (f" ({printable(name)})" if name else "")
     if not parts:
         return f"nothing to do: the worktree is as at {where}"
-    return f"{'would restore' if dry_run else 'restored'} {_listed(parts)} to {where}"
+    return f"{'would restore' if outcome.dry_run else 'restored'} {_listed(parts)} to {where}"
 
 
 def _listed(parts: list[str]) -> str:

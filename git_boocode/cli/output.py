@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import IO
 
 from git_boocode.repo.config import Config
-from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.git import Git, clean_environment
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -30,17 +30,45 @@ def encode_json(payload: Mapping[str, object]) -> bytes:
 
 def print_json(payload: Mapping[str, object]) -> None:
     """Write the one JSON object of a command to standard output."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(encode_json(payload))
-    sys.stdout.buffer.flush()
+    _write(encode_json(payload))
 
 
 def print_text(text: str, *, to_stderr: bool = False) -> None:
     """Write a line of text as UTF-8, whatever the locale; undecodable bytes pass unchanged."""
-    stream = sys.stderr if to_stderr else sys.stdout
-    stream.flush()
-    stream.buffer.write(encode_text(text) + b"\n")
-    stream.buffer.flush()
+    data = encode_text(text) + b"\n"
+    if not to_stderr:
+        _write(data)
+        return
+    sys.stderr.flush()
+    sys.stderr.buffer.write(data)
+    sys.stderr.buffer.flush()
+
+
+def _write(data: bytes) -> None:
+    with _written_out():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+
+@contextmanager
+def _written_out() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        discard_output()
+        raise FatalError(
+            f"cannot write standard output: {(error.strerror or str(error)).lower()}",
+            code="output",
+            hints=("what the command was asked to do has been done; only its answer is lost",),
+        ) from error
+
+
+def discard_output() -> None:
+    """Send standard output nowhere: what is still buffered could not be written at exit either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def encode_text(text: str) -> bytes:
@@ -74,7 +102,7 @@ def _quote_character(character: str) -> str:
 
 def report(error: BoocodeError, *, as_json: bool) -> int:
     """Show an error where the caller looks for it, and return its exit code."""
-    if as_json:
+    if as_json and error.code != "output":
         print_json(error.as_json())
         return error.exit_code
     severity = "fatal" if error.exit_code == BoocodeError.exit_code else "error"
@@ -120,6 +148,14 @@ def colour_wanted(config: Config) -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
+def _exists(pager: str) -> bool:
+    import shlex
+    import shutil
+
+    words = shlex.split(pager)
+    return bool(words) and shutil.which(words[0]) is not None
+
+
 class Style:
     """Paints text, or leaves it as it is where colour is not wanted."""
 
@@ -138,11 +174,11 @@ def paged(git: Git) -> Iterator[IO[bytes]]:
     Args:
         git: the user's git, which knows the pager's name.
     """
-    sys.stdout.flush()
     pager = git.line("var", "GIT_PAGER") if sys.stdout.isatty() else "cat"
-    if pager in ("", "cat"):
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+    if pager in ("", "cat") or not _exists(pager):
+        with _written_out():
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
         return
     environ = {"LESS": "FRX", "LV": "-c", **os.environ}
     # The pager is the user's own command line, which git too hands to the shell.

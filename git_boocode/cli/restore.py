@@ -81,4 +81,4 @@ def restore(
     warn_of_interruption(repository)
     with progress("restoring"):
         outcome = run(repository, checkpoint, options)
-    return show_outcome(repository, outcome, dry_run=dry_run, as_json=as_json)
+    return show_outcome(repository, outcome, as_json=as_json)

@@ -17,7 +17,7 @@ _LINES = ("created_at", "label", "agent", "session", "chat", "message", "trigger
 
 
 @click.command(cls=Command)
-@click.argument("checkpoint", metavar="<checkpoint>", default="@")
+@click.argument("checkpoint", metavar="[<checkpoint>]", default="@")
 @click.option("--stat", is_flag=True, help="A summary instead of the whole change.")
 @json_option
 def show(checkpoint: str, stat: bool, as_json: bool) -> int:

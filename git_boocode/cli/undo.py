@@ -42,4 +42,4 @@ def undo(
     repository = Repository.discover()
     with progress("restoring"):
         outcome = run(repository, options)
-    return show_outcome(repository, outcome, dry_run=dry_run, as_json=as_json)
+    return show_outcome(repository, outcome, as_json=as_json)

@@ -55,6 +55,10 @@ class Config:
         section, _, name = key.rpartition(".")
         return self._settings.get(f"{section.lower()}.{name.lower()}")
 
+    def has(self, beginning: str, end: str) -> bool:
+        """Whether any key begins and ends so, whatever its subsection."""
+        return any(key.startswith(beginning) and key.endswith(end) for key in self._settings)
+
     def text(self, key: str, default: str | None = None) -> str | None:
         """A value as text."""
         found = self.setting(key)
@@ -77,18 +81,18 @@ class Config:
             return number != 0
         raise _bad_value(key, found, "a boolean such as 'true' or 'false'")
 
-    def integer(self, key: str, *, default: int) -> int:
+    def integer(self, key: str, *, default: int, least: int = 0) -> int:
         """A value as git reads integers, with the suffixes k, m and g.
 
         Raises:
-            FatalError: the value is no integer.
+            FatalError: the value is no integer, or below `least`.
         """
         found = self.setting(key)
         if found is None:
             return default
         number = _integer(found.value or "")
-        if number is None:
-            raise _bad_value(key, found, "a whole number such as '60' or '50m'")
+        if number is None or number < least:
+            raise _bad_value(key, found, f"a whole number of at least {least}, such as '60'")
         return number
 
     def path(self, key: str) -> str | None:

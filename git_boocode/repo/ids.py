@@ -8,7 +8,9 @@ import time
 from datetime import datetime, timezone
 
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
-ID_PART = re.compile(r"[0-9a-f][0-9a-f-]{3,35}")
+OBJECT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+# The beginning of an id, or of the hash of a commit, up to the whole of a SHA-256 one.
+ID_PART = re.compile(r"[0-9a-f][0-9a-f-]{3,63}")
 
 
 def new_id(now_ns: int | None = None) -> str:

@@ -88,6 +88,16 @@ class Index:
         if stdin := nul_lines(paths):
             self.git.run("update-index", option, "-z", "--stdin", stdin=stdin)
 
+    def paths(self) -> list[str]:
+        """The paths of all entries, each once."""
+        return list(dict.fromkeys(nul_records(self.git.run("ls-files", "-z"))))
+
+    def forget_times(self) -> None:
+        """Make the index anew without stat data and flags, so that every file counts as changed."""
+        entries = self.git.run("ls-files", "-s", "-z")
+        os.unlink(self.path)
+        self.git.run("update-index", "-z", "--index-info", stdin=entries)
+
     def changed_on_disk(self) -> list[str]:
         """The paths whose files differ from their entries."""
         return nul_records(self.git.run("diff-files", "--name-only", "-z"))
@@ -177,8 +187,12 @@ def _link(new: str, lock: str) -> None:
     except OSError:
         # A file system without hard links: create exclusively, then fill.
         descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        with os.fdopen(descriptor, "wb") as writing, open(new, "rb") as reading:
-            shutil.copyfileobj(reading, writing)
+        try:
+            with os.fdopen(descriptor, "wb") as writing, open(new, "rb") as reading:
+                shutil.copyfileobj(reading, writing)
+        except BaseException:
+            os.unlink(lock)
+            raise
 
 
 def _match_mode(new: str, index_path: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 import pygit2
@@ -10,7 +10,7 @@ import pygit2
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.identity import Identity
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Commit, PlumbingStore, Ref, parse_commit, raw_commit
+from git_boocode.repo.store import PlumbingStore, Ref, raw_commit
 
 # What is written must be on disk before a checkpoint's id is printed, as with `core.fsync=all`.
 pygit2.option(pygit2.enums.Option.ENABLE_FSYNC_GITDIR, True)  # noqa: FBT003
@@ -33,9 +33,10 @@ def open_libgit2(repository: Repository) -> Libgit2Store | None:
 
 
 class Libgit2Store(PlumbingStore):
-    """Reads and writes objects in this process; ref transactions stay with git.
+    """Lists refs and writes commits in this process; the rest stays with git.
 
-    libgit2's own ref transactions are missing from the pygit2 that Python 3.10 can have.
+    libgit2 reads a truncated loose object, as a crash can leave it, in an endless loop. Its own
+    ref transactions are missing from the pygit2 that Python 3.10 can have.
     """
 
     def __init__(self, repository: Repository, opened: pygit2.Repository) -> None:
@@ -56,18 +57,6 @@ class Libgit2Store(PlumbingStore):
             # Deleted meanwhile, or pointing nowhere.
             return None
         return Ref(name, str(resolved.target))
-
-    def commits(self, ids: Iterable[str]) -> Iterator[Commit | None]:
-        """See `Store.commits`."""
-        return map(self._commit, ids)
-
-    def _commit(self, identifier: str) -> Commit | None:
-        try:
-            kind, raw = self._opened.odb.read(identifier)
-        except (KeyError, ValueError, pygit2.GitError):
-            return None
-        is_commit = kind == pygit2.enums.ObjectType.COMMIT
-        return parse_commit(identifier, raw) if is_commit else None
 
     def write_commit(
         self, tree: str, parents: Sequence[str], message: str, by: Identity, when: float

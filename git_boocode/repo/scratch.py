@@ -74,7 +74,17 @@ def _sweep(state_dir: str) -> None:
     for name in os.listdir(state_dir):
         path = os.path.join(state_dir, name)
         if _is_leftover(name, path):
+            _break_index_lock(os.path.dirname(state_dir), path)
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _break_index_lock(git_dir: str, leftover: str) -> None:
+    """Remove the index's lock if it is a hard link to a file of a killed process."""
+    lock = os.path.join(git_dir, "index.lock")
+    with suppress(OSError):
+        mine = (os.path.join(leftover, name) for name in os.listdir(leftover))
+        if any(os.path.samefile(path, lock) for path in mine):
+            os.unlink(lock)
 
 
 def _is_leftover(name: str, path: str) -> bool:
@@ -102,6 +112,29 @@ def _older_than(path: str, *, seconds: float) -> bool:
     return False
 
 
+def inside_restore(state_dir: str) -> bool:
+    """Whether a callback runs this, and the restore that called it is still at work here.
+
+    What a callback starts may outlive the restore, such as an agent's server, or turn to another
+    repository, and the variable goes with it.
+
+    Args:
+        state_dir: the worktree's private directory.
+    """
+    if not os.environ.get(INSIDE_RESTORE):
+        return False
+    descriptor = _open_lock(state_dir)
+    try:
+        return not _try_lock(descriptor, shared=True)
+    finally:
+        os.close(descriptor)
+
+
+def _open_lock(state_dir: str) -> int:
+    os.makedirs(state_dir, exist_ok=True)
+    return os.open(os.path.join(state_dir, "lock"), os.O_RDWR | os.O_CREAT, 0o600)
+
+
 @contextmanager
 def worktree_lock(state_dir: str, *, shared: bool, patience: float) -> Iterator[None]:
     """Hold the lock of a worktree: restores alone, captures beside each other.
@@ -116,11 +149,10 @@ def worktree_lock(state_dir: str, *, shared: bool, patience: float) -> Iterator[
     Raises:
         RefusedError: someone else held it for longer (`locked`).
     """
-    if os.environ.get(INSIDE_RESTORE):
+    if inside_restore(state_dir):
         yield
         return
-    os.makedirs(state_dir, exist_ok=True)
-    descriptor = os.open(os.path.join(state_dir, "lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = _open_lock(state_dir)
     try:
         _wait_for(descriptor, shared=shared, patience=patience)
         yield

@@ -115,6 +115,8 @@ class PlumbingStore:
 
     def refs(self, *prefixes: str, newest: int = 0) -> list[Ref]:
         """See `Store.refs`."""
+        if not prefixes:
+            return []
         listing = self._git.line(
             "for-each-ref",
             f"--count={newest}",
@@ -137,7 +139,11 @@ class PlumbingStore:
 
     def _read(self, ids: list[str]) -> Iterator[Commit | None]:
         request = "".join(f"{identifier}\n" for identifier in ids).encode()
-        output = self._git.run("cat-file", "--batch", stdin=request)
+        done = self._git.attempt("cat-file", "--batch", stdin=request)
+        if done.status:
+            yield from self._read_around_damage(ids)
+            return
+        output = done.stdout
         position = 0
         for identifier in ids:
             end = output.index(b"\n", position)
@@ -151,6 +157,15 @@ class PlumbingStore:
             position += size + 1
             yield parse_commit(identifier, body) if header[1] == b"commit" else None
 
+    def _read_around_damage(self, ids: list[str]) -> Iterator[Commit | None]:
+        # Git ends at a damaged object, and what stands behind it in the request stays unread.
+        if len(ids) == 1:
+            yield None
+            return
+        middle = len(ids) // 2
+        yield from self._read(ids[:middle])
+        yield from self._read(ids[middle:])
+
     def write_commit(
         self, tree: str, parents: Sequence[str], message: str, by: Identity, when: float
     ) -> str:
@@ -163,7 +178,9 @@ class PlumbingStore:
         if not changes:
             return
         script = "".join(map(self._instruction, changes))
-        done = self._git.attempt("update-ref", "--no-deref", "-z", "--stdin", stdin=script.encode())
+        done = self._git.attempt(
+            "update-ref", "--no-deref", "-z", "--stdin", stdin=os.fsencode(script)
+        )
         if done.status:
             raise _ref_error(os.fsdecode(done.stderr))
 

@@ -26,14 +26,19 @@ def run(arguments: Sequence[str]) -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--profile", action="append", choices=sorted(PROFILES))
     parser.add_argument("--show", help="print the cases of this verdict")
+    parser.add_argument("--svg", help="draw the totals of what is to recover into this file")
     options = parser.parse_args(arguments)
     rng = random.Random(options.seed)
     hunks = (
         from_history(options.repo, options.count, rng) if options.repo else made(options.count, rng)
     )
     cases = list(_cases(hunks, rng))
-    for profile in options.profile or ["default", "boocode"]:
-        _print_table(profile, cases, options.show)
+    totals = {
+        profile: _print_table(profile, cases, options.show)
+        for profile in options.profile or ["default", "boocode"]
+    }
+    if options.svg:
+        _draw(options.svg, totals)
 
 
 def _cases(hunks: list[Hunk], rng: random.Random) -> Iterator[tuple[str, Case]]:
@@ -66,7 +71,8 @@ def _bare(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
-def _print_table(profile: str, cases: list[tuple[str, Case]], show: str | None) -> None:
+def _print_table(profile: str, cases: list[tuple[str, Case]], show: str | None) -> Counter[str]:
+    """Print one profile's table; returns the totals of what is to recover."""
     counts: dict[str, Counter[str]] = {}
     for name, case in cases:
         verdict = judge(case, profile)
@@ -77,11 +83,27 @@ def _print_table(profile: str, cases: list[tuple[str, Case]], show: str | None) 
     print(f"{'':<40}{'cases':>7}" + "".join(f"{verdict:>9}" for verdict in VERDICTS))
     for name, row in counts.items():
         _print_row(name, row)
-    for title, names in (("to recover", RECOVER), ("to refuse", [*REFUSE, "another file's"])):
-        total: Counter[str] = Counter()
-        for name in names:
-            total.update(counts.get(name, {}))
-        _print_row(f"all {title}", total)
+    recover = _total(counts, list(RECOVER))
+    _print_row("all to recover", recover)
+    _print_row("all to refuse", _total(counts, [*REFUSE, "another file's"]))
+    return recover
+
+
+def _total(counts: dict[str, Counter[str]], names: list[str]) -> Counter[str]:
+    return sum((counts.get(name, Counter()) for name in names), Counter())
+
+
+def _draw(path: str, totals: dict[str, Counter[str]]) -> None:
+    from tests.benchmarks.chart import stacked_bars
+
+    rows = {
+        profile: [row[verdict] / sum(row.values()) for verdict in VERDICTS]
+        for profile, row in totals.items()
+    }
+    count = sum(next(iter(totals.values())).values())
+    note = f"{count:,} drifted edits that ought to land; refused ones were not changed"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(stacked_bars("What becomes of a drifted edit", VERDICTS, rows, note))
 
 
 def _print_row(name: str, row: Counter[str]) -> None:

@@ -250,8 +250,7 @@ def filters(repo: Repo) -> None:
     repo.git("config", "filter.up.required", "true")
     repo.write(
         ".gitattributes",
-        "*.up filter=up\n*.crlf text eol=crlf\n"
-        "*.16 text working-tree-encoding=UTF-16LE eol=lf\n",
+        "*.up filter=up\n*.crlf text eol=crlf\n*.16 text working-tree-encoding=UTF-16LE eol=lf\n",
     )
     repo.commit("base", **{"x.up": "lower\n", "y.crlf": "1\n", "z.txt": "z\n"})
     repo.write("x.up", "changed\n")

@@ -1,0 +1,89 @@
+"""What tests of checkpoints do: take one, go back, look at everything, play the host."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from git_boocode.checkpoints.capture import Request, capture
+from git_boocode.checkpoints.catalog import Checkpoint
+from git_boocode.checkpoints.restore import Options, Outcome, restore, undo
+from git_boocode.repo.repository import Repository
+from tests.repo_kit import Repo
+
+
+class Seen(NamedTuple):
+    """All that a restore could change."""
+
+    files: dict[str, tuple[int, bytes]]
+    status: str
+    staged: str
+
+
+def seen(repo: Repo) -> Seen:
+    """Look at files, status and staging area."""
+    return Seen(repo.files(), repo.status(), repo.git("ls-files", "-s", "-v", "-z"))
+
+
+def refs(repo: Repo, *below: str) -> list[str]:
+    """All refs and where they point, or those below some beginnings of `refs/boocode/`."""
+    wanted = [f"refs/boocode/{name}/" for name in below]
+    return repo.git("for-each-ref", "--format=%(refname) %(objectname)", *wanted).splitlines()
+
+
+def take(**told: Any) -> Checkpoint:
+    """Take a checkpoint of the current directory's worktree."""
+    return capture(Repository.discover(), Request(**told)).checkpoint
+
+
+def back(name: str = "@", **options: Any) -> Outcome:
+    """Restore the current directory's worktree."""
+    return restore(Repository.discover(), name, Options(**options))
+
+
+def undone(**options: Any) -> Outcome:
+    """Undo the latest restore of the current directory's worktree."""
+    return undo(Repository.discover(), Options(**options))
+
+
+def sound(repo: Repo) -> None:
+    """Nothing is damaged, and nothing private was left."""
+    assert repo.git("fsck", "--connectivity-only", "--no-dangling") == ""
+    git_dir = Path(repo.git("rev-parse", "--path-format=absolute", "--git-dir").strip())
+    assert not (git_dir / "index.lock").exists()
+    assert list((git_dir / "boocode").glob("tmp-*")) == []
+    assert not (git_dir / "boocode/restore-in-progress").exists()
+
+
+class Host:
+    """A callback that writes down what it is told.
+
+    Args:
+        repo: the repository; the callback is kept in its git directory.
+        script: shell commands by event; an event without any answers `{}`.
+    """
+
+    def __init__(self, repo: Repo, **script: str) -> None:
+        self._log = repo.top / ".git/told"
+        self._log.write_text("")
+        cases = "".join(
+            f"""*'"event": "{event}"'*)\n{commands}\n;;\n""" for event, commands in script.items()
+        )
+        path = repo.write(
+            ".git/host",
+            '#!/bin/sh\nIFS= read -r request\nprintf "%s\\n" "$request" >> .git/told\n'
+            f'case "$request" in\n{cases}*) echo "{{}}" ;;\nesac\n',
+            0o755,
+        )
+        self.path = str(path)
+
+    @property
+    def told(self) -> list[dict[str, Any]]:
+        """The events, in order."""
+        return [json.loads(line) for line in self._log.read_text().splitlines()]
+
+    @property
+    def events(self) -> list[str]:
+        """The names of the events, in order."""
+        return [event["event"] for event in self.told]

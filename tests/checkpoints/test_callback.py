@@ -1,0 +1,441 @@
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from git_boocode.checkpoints.callback import find_callback
+from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
+from git_boocode.repo.repository import Repository
+from tests.checkpoints.kit import Host, back, refs, seen, sound, take, undone
+from tests.repo_kit import Repo
+
+
+@pytest.fixture
+def mess(repo: Repo) -> Repo:
+    """A repository that has a checkpoint to go back to, and good reason to."""
+    repo.commit(a="a\n", b="b\n")
+    repo.write("b", "staged\n")
+    repo.git("add", "b")
+    take(label="l", session="s", chat="c", message="m", agent="g", meta={"k": "v"})
+    repo.write("a", "mess\n")
+    repo.write("new", "mess\n")
+    repo.git("add", "a")
+    (repo.top / "b").unlink()
+    return repo
+
+
+def fails(
+    run: Callable[[], object], *, code: str = "callback", exit_code: int = 128
+) -> BoocodeError:
+    """The error of something that must fail."""
+    with pytest.raises(BoocodeError) as caught:
+        run()
+    assert (caught.value.code, caught.value.exit_code) == (code, exit_code)
+    return caught.value
+
+
+def test_what_the_callback_is_told(mess: Repo) -> None:
+    target = refs(mess, "checkpoints")[0].split()
+    host = Host(mess, trim='echo \'{"messages_deleted": 2, "backend_reset": true, "x": 1}\'')
+    outcome = back(callback=host.path)
+    prepare, trim = host.told
+    assert (prepare.pop("event"), trim.pop("event")) == ("prepare", "trim")
+    assert prepare == trim
+    assert trim.pop("created_at").endswith("Z")
+    assert trim == {
+        "boocode": 1,
+        "operation": "restore",
+        "commits": "trim",
+        "restore_id": outcome.undo,
+        "checkpoint_id": target[0].rpartition("/")[2],
+        "commit": target[1],
+        "label": "l", "session": "s", "chat": "c", "message": "m", "agent": "g",
+        "anchor": {"agent": "g", "session": "s", "chat": "c", "message": "m"},
+        "meta": {"k": "v"},
+        "worktree": str(mess.top),
+        "git_dir": str(mess.top / ".git"),
+        "changed": [
+            {"path": "a", "action": "modify"},
+            {"path": "b", "action": "create"},
+            {"path": "new", "action": "delete"},
+        ],
+    }  # fmt: skip
+    assert outcome.answer is not None
+    assert (outcome.answer.messages_deleted, outcome.answer.backend_reset) == (2, True)
+
+
+def test_an_undo_tells_of_the_same_conversation(mess: Repo) -> None:
+    host = Host(mess)
+    restored = back(callback=host.path)
+    undone(callback=host.path)
+    assert host.events == ["prepare", "trim", "prepare", "undo"]
+    undo = host.told[-1]
+    assert (undo["operation"], undo["checkpoint_id"]) == ("undo", restored.undo)
+    told = {key: undo[key] for key in ("session", "chat", "message", "agent", "anchor")}
+    assert told == {key: host.told[1][key] for key in told}
+
+
+def test_when_the_callback_is_told(mess: Repo) -> None:
+    look = 'cat a >> .git/looked; echo "{}"'
+    host = Host(mess, prepare=look, trim=look)
+    back(callback=host.path)
+    assert mess.read(".git/looked") == b"mess\na\n"
+
+
+def test_a_path_that_is_not_utf_8(mess: Repo) -> None:
+    mess.write("caf\udce9\n", "x")
+    host = Host(mess)
+    back(callback=host.path)
+    assert {"path": "caf\udce9\n", "action": "delete"} in host.told[0]["changed"]
+    assert b"caf\\udce9\\n" in mess.read(".git/told")
+
+
+@pytest.mark.parametrize(
+    ("prepare", "reason"),
+    [
+        ("echo no, thanks >&2; exit 1", "no, thanks"),
+        ("exit 3", "it gave no reason"),
+        ('echo \'{"veto": true, "message": "busy"}\'', "busy"),
+        ("echo '{\"veto\": true}'; echo later >&2", "later"),
+    ],
+)
+def test_a_veto_changes_nothing(mess: Repo, prepare: str, reason: str) -> None:
+    before, known = seen(mess), refs(mess)
+    host = Host(mess, prepare=prepare)
+    error = fails(lambda: back(callback=host.path), code="vetoed", exit_code=1)
+    assert error.message.endswith(f"does not allow it: {reason}")
+    assert (seen(mess), refs(mess), host.events) == (before, known, ["prepare"])
+    sound(mess)
+
+
+@pytest.mark.parametrize("prepare", ["true", "echo", "echo '{}'", "echo '{\"veto\": false}'"])
+def test_no_veto(mess: Repo, prepare: str) -> None:
+    host = Host(mess, prepare=prepare)
+    back(callback=host.path)
+    assert host.events == ["prepare", "trim"]
+
+
+@pytest.mark.parametrize("prepare", ["echo garbage", "echo '[]'", "echo '{} {}'"])
+def test_a_wrong_answer_to_prepare_changes_nothing(mess: Repo, prepare: str) -> None:
+    before, known = seen(mess), refs(mess)
+    host = Host(mess, prepare=prepare)
+    fails(lambda: back(callback=host.path))
+    assert (seen(mess), refs(mess), host.events) == (before, known, ["prepare"])
+
+
+FAILURES = {
+    "exit code": ("echo my words >&2; exit 7", "exit code 7 in 'trim'\nmy words"),
+    "exit code after an answer": ("echo '{}'; exit 1", "exit code 1"),
+    "killed": ("kill -9 $$", "killed by signal 9"),
+    "garbage": ("echo done", "done"),
+    "nothing": ("true", "one JSON object"),
+    "an array": ("echo '[]'", "one JSON object"),
+    "two objects": ("echo '{}'; echo '{}'", "one JSON object"),
+    "not UTF-8": ("printf '\\377'", "one JSON object"),
+    "deeply nested": ("printf '%099999d' 0 | tr 0 '['", "one JSON object"),
+    "a number in words": ('echo \'{"messages_deleted": "2"}\'', "must be a whole number"),
+    "a fraction": ('echo \'{"messages_deleted": 1.5}\'', "must be a whole number"),
+    "a negative number": ('echo \'{"messages_deleted": -1}\'', "must be a whole number"),
+    "true for a number": ('echo \'{"messages_deleted": true}\'', "must be a whole number"),
+    "a number for a flag": ('echo \'{"backend_reset": 1}\'', "must be true or false"),
+    "worktree edited": (
+        "echo theirs > a; echo theirs > c; rm -f b; exit 1", "exit code 1"
+    ),
+    "index changed": ("echo x > staged; git add staged; rm staged; exit 1", "exit code 1"),
+    "both": ("echo theirs > a; git add a; exit 1", "exit code 1"),
+    "all committed": ("git stash -q; git stash drop -q; exit 1", "exit code 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", FAILURES)
+def test_when_trim_fails_all_is_as_before(mess: Repo, how: str) -> None:
+    script, said = FAILURES[how]
+    before, known = seen(mess), refs(mess)
+    host = Host(mess, trim=script)
+    error = fails(lambda: back(callback=host.path))
+    assert said in error.message
+    assert host.events == ["prepare", "trim", "rollback"]
+    assert host.told[-1]["reason"] == error.message
+    now = seen(mess)
+    if how == "worktree edited":
+        # What is no part of the restore is not ours to remove.
+        assert now.files.pop("c")[1] == b"theirs\n"
+        now = now._replace(status=now.status.replace("? c\0", ""))
+    assert now == before
+    halfway = [ref for ref in refs(mess) if ref not in known]
+    if how in ("worktree edited", "index changed", "both", "all committed"):
+        assert len(halfway) >= 1
+        assert all(ref.startswith("refs/boocode/safety/") for ref in halfway)
+    else:
+        assert halfway == []
+    with pytest.raises(RefusedError, match="there is no restore to undo"):
+        undone()
+    sound(mess)
+
+
+def test_a_callback_that_hangs_is_ended_with_all_it_started(mess: Repo) -> None:
+    mess.git("config", "boocode.callbackTimeout", "1")
+    before, known = seen(mess), refs(mess)
+    pid = mess.top / ".git/pid"
+    host = Host(mess, trim="sleep 600 & echo $! > .git/pid; echo waiting >&2; wait")
+    error = fails(lambda: back(callback=host.path))
+    assert "did not answer 'trim' within 1 seconds" in error.message
+    assert error.message.endswith("\nwaiting")
+    assert "boocode.callbackTimeout" in error.hints[0]
+    assert (seen(mess), refs(mess)) == (before, known)
+    assert ended(int(pid.read_text()))
+
+
+def ended(pid: int) -> bool:
+    """Whether a process is gone, or nearly; it may still have to be reaped."""
+    for _ in range(500):
+        status = Path(f"/proc/{pid}/stat")
+        try:
+            if not Path("/proc").is_dir():
+                os.kill(pid, 0)
+            elif status.read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_something_that_left_the_group_is_not_waited_for(mess: Repo) -> None:
+    mess.git("config", "boocode.callbackTimeout", "1")
+    before = seen(mess)
+    host = Host(mess, trim="setsid sh -c 'echo $$ > .git/pid; exec sleep 30' & wait")
+    fails(lambda: back(callback=host.path))
+    assert seen(mess) == before
+    os.kill(int(mess.read(".git/pid")), 9)
+
+
+def test_the_rollback_fails_too(mess: Repo) -> None:
+    before = seen(mess)
+    host = Host(mess, trim="exit 1", rollback="echo not again >&2; exit 2")
+    error = fails(lambda: back(callback=host.path))
+    assert "conversation may be in doubt" in error.message
+    assert "exit code 2 in 'rollback'\nnot again" in error.message
+    assert seen(mess) == before
+
+
+def test_a_failing_undo_leaves_the_restore_undoable(mess: Repo) -> None:
+    before = seen(mess)
+    back()
+    restored = seen(mess)
+    host = Host(mess, undo="exit 1")
+    fails(lambda: undone(callback=host.path))
+    assert seen(mess) == restored
+    assert host.events == ["prepare", "undo", "rollback"]
+    undone()
+    assert seen(mess) == before
+
+
+@pytest.mark.parametrize("how", ["not executable", "no interpreter", "a bad interpreter"])
+def test_a_callback_that_cannot_be_run(mess: Repo, how: str) -> None:
+    before, known = seen(mess), refs(mess)
+    first, mode = {
+        "not executable": ("#!/bin/sh\n", 0o644),
+        "no interpreter": ("", 0o755),
+        "a bad interpreter": ("#!/no/such/thing\n", 0o755),
+    }[how]
+    path = mess.write(".git/host", f"{first}echo '{{}}'\n", mode)
+    error = fails(lambda: back(callback=str(path)))
+    assert "cannot be run" in error.message
+    assert error.hints
+    assert (seen(mess), refs(mess)) == (before, known)
+
+
+def test_there_is_no_such_callback(mess: Repo) -> None:
+    before, known = seen(mess), refs(mess)
+    fails(lambda: back(callback="/no/such/file"), code="missing_file", exit_code=1)
+    mess.git("config", "boocode.callback", "gone")
+    fails(back, code="missing_file", exit_code=1)
+    assert (seen(mess), refs(mess)) == (before, known)
+    back(conversation=False)
+
+
+def test_a_bad_timeout(mess: Repo) -> None:
+    mess.git("config", "boocode.callbackTimeout", "soon")
+    before = seen(mess)
+    fails(lambda: back(callback=Host(mess).path), code="bad_config")
+    assert seen(mess) == before
+
+
+def test_a_callback_that_reads_nothing(mess: Repo) -> None:
+    for number in range(3000):
+        mess.write(f"many/a rather long name to fill the pipe {number}", "")
+    path = mess.write(".git/deaf", "#!/bin/sh\nexec <&-\necho '{}'\n", 0o755)
+    back(callback=str(path))
+    assert not (mess.top / "many").exists()
+
+
+def test_a_callback_that_answers_at_length(mess: Repo) -> None:
+    long = "head -c 300000 /dev/zero | tr '\\0' x"
+    host = Host(mess, trim=f"{long} >&2; printf '{{\"x\": \"'; {long}; echo '\"}}'")
+    assert back(callback=host.path).answer is not None
+    undone()
+    host = Host(mess, trim=f"{long} >&2; exit 1")
+    assert len(fails(lambda: back(callback=host.path)).message) < 5000
+
+
+# Which one it is.
+
+
+def used(repo: Repo, given: str | None = None) -> str | None:
+    """The callback that would be used."""
+    found = find_callback(Repository.discover(), given)
+    return found.program if found else None
+
+
+def test_the_order_in_which_callbacks_are_looked_for(repo: Repo) -> None:
+    assert used(repo) is None
+    hook = repo.write(".git/hooks/boocode-restore", "#!/bin/sh\n")
+    hook.chmod(0o644)
+    assert used(repo) is None
+    hook.chmod(0o755)
+    assert used(repo) == str(hook)
+    other = repo.write("my hooks/boocode-restore", "#!/bin/sh\n", 0o755)
+    repo.git("config", "core.hooksPath", "my hooks")
+    assert used(repo) == str(other)
+    configured = repo.write(".git/configured", "", 0o755)
+    repo.git("config", "boocode.callback", ".git/configured")
+    assert used(repo) == str(configured)
+    given = repo.write("given", "", 0o755)
+    assert used(repo, "given") == used(repo, str(given)) == str(given)
+
+
+def test_a_hook_of_a_linked_worktree(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.commit()
+    hook = repo.write(".git/hooks/boocode-restore", "#!/bin/sh\n", 0o755)
+    repo.git("worktree", "add", "-q", "linked")
+    monkeypatch.chdir(repo.top / "linked")
+    assert used(repo) == str(hook)
+
+
+def test_the_given_one_is_found_from_here_and_the_configured_one_from_the_top(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = repo.write("sub/host", "", 0o755)
+    top = repo.write("host", "", 0o755)
+    monkeypatch.chdir(repo.top / "sub")
+    assert used(repo, "host") == str(here)
+    repo.git("config", "boocode.callback", "host")
+    assert used(repo) == str(top)
+
+
+def test_the_home_directory(repo: Repo, sealed: Path) -> None:
+    (sealed / "host").touch(mode=0o755)
+    repo.git("config", "--global", "boocode.callback", "~/host")
+    assert used(repo) == str(sealed / "host")
+
+
+def include(repo: Repo, path: Path) -> None:
+    """Let the repository's configuration include a file that sets the callback."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("[boocode]\n\tcallback = host\n")
+    repo.git("config", "include.path", os.path.relpath(path, repo.top / ".git"))
+
+
+@pytest.mark.parametrize("name", [".gitconfig", "deep/er/config", "link"])
+def test_a_callback_named_by_a_file_in_the_worktree_is_refused(mess: Repo, name: str) -> None:
+    mess.write("host", "#!/bin/sh\necho '{}'\n", 0o755)
+    include(mess, mess.top / "real" if name == "link" else mess.top / name)
+    if name == "link":
+        (mess.top / ".git/link").symlink_to("../real")
+        mess.git("config", "include.path", "link")
+    before, known = seen(mess), refs(mess)
+    error = fails(back, code="untrusted", exit_code=1)
+    assert "a file in the worktree" in error.message
+    assert (seen(mess), refs(mess)) == (before, known)
+
+
+def test_a_callback_named_by_a_file_of_another_worktree_is_refused(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit()
+    repo.git("worktree", "add", "-q", str(repo.top.parent / f"{repo.top.name}-linked"))
+    repo.write("host", "", 0o755)
+    include(repo, repo.top / "tracked")
+    monkeypatch.chdir(repo.top.parent / f"{repo.top.name}-linked")
+    fails(lambda: used(repo), code="untrusted", exit_code=1)
+
+
+def test_a_callback_named_by_a_file_elsewhere_is_fine(repo: Repo, tmp_path: Path) -> None:
+    repo.write("host", "", 0o755)
+    include(repo, tmp_path / "config")
+    assert used(repo) == str(repo.top / "host")
+    include(repo, repo.top / ".git/included")
+    assert used(repo) == str(repo.top / "host")
+
+
+# What it may do itself.
+
+
+def test_a_callback_may_take_a_checkpoint_but_not_restore(mess: Repo) -> None:
+    script = (
+        "git boocode checkpoint --label inside > .git/made || exit 1\n"
+        "git boocode restore @ --json > .git/refused; echo $? >> .git/refused\n"
+        "git boocode undo --json >> .git/refused; echo $? >> .git/refused\n"
+        "echo '{}'"
+    )
+    back(callback=Host(mess, trim=script).path)
+    made = mess.read(".git/made").decode().strip()
+    assert mess.git("show", f"refs/boocode/checkpoints/{made}:a") == "a\n"
+    first, one, second, two = mess.read(".git/refused").decode().splitlines()
+    assert (one, two) == ("1", "1")
+    assert {json.loads(text)["error"]["code"] for text in (first, second)} == {"locked"}
+
+
+def test_what_a_callback_leaves_running_is_not_inside_for_ever(
+    mess: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = seen(mess)
+    host = Host(mess, trim="env | grep ^GIT_BOOCODE_RESTORE= > .git/inherited; echo '{}'")
+    outcome = back(callback=host.path)
+    key, _, value = mess.read(".git/inherited").decode().strip().partition("=")
+    assert value == outcome.undo
+    monkeypatch.setenv(key, value)
+    undone()
+    assert seen(mess) == before
+    take()
+
+
+def test_a_callback_may_restore_another_repository(mess: Repo, tmp_path: Path) -> None:
+    other = Repo(tmp_path)
+    other.git("init", "-q")
+    other.write("x", "x\n")
+    assert other.boocode("checkpoint").code == 0
+    other.write("x", "mess\n")
+    script = f"git -C '{tmp_path}' boocode restore @ >&2 || exit 1\necho '{{}}'"
+    back(callback=Host(mess, trim=script).path)
+    assert other.read("x") == b"x\n"
+
+
+def test_edits_are_not_supported_yet(mess: Repo) -> None:
+    before = seen(mess)
+    host = Host(mess, trim="echo '{\"edits\": []}'")
+    assert "not supported" in fails(lambda: back(callback=host.path)).message
+    assert seen(mess) == before
+
+
+def test_an_error_of_our_own_after_trim_is_told(
+    mess: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from git_boocode.checkpoints import restore
+
+    def full(*_: object) -> None:
+        raise FatalError("the disk is full", code="refs")
+
+    before, known = seen(mess), refs(mess)
+    host = Host(mess)
+    monkeypatch.setattr(restore, "_put_away", full)
+    fails(lambda: back(callback=host.path), code="refs")
+    assert (seen(mess), refs(mess)) == (before, known)
+    assert host.events == ["prepare", "trim", "rollback"]
+    assert host.told[-1]["reason"] == "the disk is full"

@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from git_boocode.checkpoints.catalog import CHECKPOINTS, Catalog, Checkpoint, Unusable
+from git_boocode.checkpoints.metadata import Metadata
+from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.repository import Repository
+from tests.checkpoints.kit import back, take
+from tests.repo_kit import Repo
+
+
+def find(name: str) -> str:
+    """The id of the checkpoint that a name means."""
+    return Catalog(Repository.discover()).find(name).id
+
+
+def refusal(name: str) -> RefusedError:
+    """The error of a name that must be refused."""
+    with pytest.raises(RefusedError) as caught:
+        find(name)
+    return caught.value
+
+
+def forge(repo: Repo, name: str, message: str, *, tree: str = "") -> str:
+    """A commit of someone else's making under a ref of ours."""
+    tree = tree or repo.git("mktree").strip()
+    commit = repo.git("commit-tree", tree, stdin=message).strip()
+    repo.git("update-ref", f"{CHECKPOINTS}{name}", commit)
+    return commit
+
+
+@pytest.fixture
+def three(repo: Repo) -> list[Checkpoint]:
+    repo.commit(a="a\n")
+    return [take(label=f"label {n}", message=f"m{n % 2}") for n in range(3)]
+
+
+def test_the_newest_and_those_before_it(three: list[Checkpoint]) -> None:
+    ids = [entry.id for entry in three]
+    assert [find(name) for name in ("@", "@~0", "@~", "@~1", "@~2")] == [
+        ids[2], ids[2], ids[1], ids[1], ids[0]
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["@~3", "@~999999999"])
+def test_there_are_not_so_many(three: list[Checkpoint], name: str) -> None:
+    error = refusal(name)
+    assert (error.code, error.exit_code) == ("not_found", 1)
+    assert error.message == f"'{name}': this worktree has only 3 checkpoints"
+
+
+def test_there_is_only_one(repo: Repo) -> None:
+    repo.write("a")
+    take()
+    assert refusal("@~1").message == "'@~1': this worktree has only 1 checkpoint"
+
+
+def test_there_is_none(repo: Repo) -> None:
+    assert refusal("@").message == "'@': this worktree has no checkpoints"
+    assert Catalog(Repository.discover()).latest() is None
+
+
+def test_the_newest_with_a_message_or_a_label(three: list[Checkpoint]) -> None:
+    assert find("message:m0") == three[2].id
+    assert find("message:m1") == three[1].id
+    assert find("label:label 0") == three[0].id
+    assert refusal("label:label").code == "not_found"
+    assert refusal("message:").code == "not_found"
+
+
+def test_by_id_and_by_commit(three: list[Checkpoint]) -> None:
+    for entry in three:
+        commit = entry.commit.id
+        for name in (entry.id, entry.id.upper(), entry.id[:-1], commit, commit[:12], commit[:39]):
+            assert find(name) == entry.id
+
+
+def test_by_a_commit_of_sha256(tmp_path_factory: pytest.TempPathFactory, repo: Repo) -> None:
+    top = tmp_path_factory.mktemp("sha256")
+    repo.git("init", "-q", "--object-format=sha256", str(top))
+    Repo(top).write("a")
+    repository = Repository.discover(str(top))
+    from git_boocode.checkpoints.capture import Request, capture
+
+    taken = capture(repository, Request()).checkpoint
+    assert len(taken.commit.id) == 64
+    assert Catalog(repository).find(taken.commit.id).id == taken.id
+
+
+def test_safety_and_archived_ones_are_found_by_id(repo: Repo, three: list[Checkpoint]) -> None:
+    repo.write("a", "changed\n")
+    safety = back().undo
+    assert safety is not None
+    assert find(safety) == safety
+    repo.git("update-ref", f"refs/boocode/archive/x/{three[0].id}", three[0].commit.id)
+    repo.git("update-ref", "-d", three[0].ref)
+    assert find(three[0].id) == three[0].id
+    assert find("@~1") == three[1].id
+
+
+def test_an_ambiguous_beginning(three: list[Checkpoint]) -> None:
+    shared = next(
+        three[0].id[:n] for n in range(35, 3, -1) if three[1].id.startswith(three[0].id[:n])
+    )
+    error = refusal(shared)
+    assert (error.code, error.exit_code) == ("ambiguous", 1)
+    assert three[0].id in error.hints[0]
+    assert three[1].id in error.hints[0]
+
+
+def test_a_long_list_of_possibilities_is_cut(repo: Repo) -> None:
+    repo.commit()
+    for number in range(7):
+        forge(repo, f"abcd{number}", "x")
+    assert refusal("abcd").hints[0].endswith(" and 2 more")
+
+
+@pytest.mark.parametrize(
+    "name", ["", "x", "abc", "ffff", "main", "@~~", "@~-1", "message:", "label:",
+             "@~1000000000", "@@", "HEAD", "a" * 65, "../../heads/main", "*", "\n", "\udcff",
+             "@\n"],
+)  # fmt: skip
+def test_a_name_that_leads_nowhere(three: list[Checkpoint], name: str) -> None:
+    error = refusal(name)
+    assert (error.code, error.exit_code) == ("not_found", 1)
+    assert "git boocode log" in error.hints[0]
+
+
+def test_other_worktrees_are_not_counted(
+    repo: Repo, three: list[Checkpoint], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.git("worktree", "add", "-q", "linked")
+    monkeypatch.chdir(repo.top / "linked")
+    assert refusal("@").code == refusal("label:label 1").code == "not_found"
+    theirs = take(label="label 1")
+    assert find("@") == find("label:label 1") == theirs.id
+    assert find(three[0].id) == three[0].id
+    monkeypatch.chdir(repo.top)
+    assert find("@") == three[2].id
+    assert find("label:label 1") == three[1].id
+    listed = Catalog(Repository.discover()).newest_first(everywhere=True)
+    assert [entry.ref for entry in listed] == [theirs.ref, *(entry.ref for entry in three[::-1])]
+
+
+def test_the_newest_is_found_behind_many_of_another_worktree(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit(a="a\n")
+    ours = take()
+    body = json.dumps({"boocode": 1, "worktree": {"name": "other"}})
+    for number in range(20):
+        forge(repo, f"ffffffff-{number:02}", f"x\n\n{body}\n")
+    latest = Catalog(Repository.discover()).latest()
+    assert latest is not None
+    assert latest.id == find("@") == ours.id
+
+
+FOREIGN: dict[str, Callable[[Repo], object]] = {
+    "a commit of someone else's": lambda repo: forge(repo, "ffff-x", "hello\n\nworld\n"),
+    "an empty message": lambda repo: forge(repo, "ffff-x", ""),
+    "no object but an array": lambda repo: forge(repo, "ffff-x", "s\n\n[1]\n"),
+    "a newer format": lambda repo: forge(repo, "ffff-x", 's\n\n{"boocode": 99}\n'),
+    "a blob": lambda repo: repo.git(
+        "update-ref", f"{CHECKPOINTS}ffff-x", repo.git("hash-object", "-w", "--stdin").strip()
+    ),
+    "an annotated tag": lambda repo: (
+        repo.git("tag", "-a", "-m", "x", "t"),
+        repo.git("update-ref", f"{CHECKPOINTS}ffff-x", repo.git("rev-parse", "t").strip()),
+    ),
+    "a missing object": lambda repo: repo.write(f".git/{CHECKPOINTS}ffff-x", f"{'12' * 20}\n"),
+    "an empty ref": lambda repo: repo.write(f".git/{CHECKPOINTS}ffff-x", ""),
+    "a dangling symbolic ref": lambda repo: repo.git(
+        "symbolic-ref", f"{CHECKPOINTS}ffff-x", "refs/heads/nowhere"
+    ),
+    "an odd name": lambda repo: forge(repo, "ffff\u2028x", "x"),
+    "a name that is not UTF-8": lambda repo: forge(repo, "ffff\udcff", "x"),
+    "a ref in a directory": lambda repo: forge(repo, "ffff/x", "x"),
+    "wrong shapes": lambda repo: forge(
+        repo,
+        "ffff-x",
+        's\n\n{"boocode": 1, "id": 7, "head": [], "index": "x", "skipped": {}, "meta": 1, '
+        '"worktree": {"name": "elsewhere"}, "label": {}, "created_at": false}\n',
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_what_is_no_checkpoint_hinders_none(repo: Repo, kind: str) -> None:
+    repo.commit(a="a\n")
+    ours = take(label="ours")
+    FOREIGN[kind](repo)
+    repo.write("a", "changed\n")
+    assert find("@") == ours.id
+    listed = Catalog(Repository.discover()).newest_first(everywhere=True)
+    assert ours.ref in [entry.ref for entry in listed]
+    log = repo.boocode("log", "--json")
+    assert (log.code, [row["id"] for row in log.json["checkpoints"]]) == (0, [ours.id])
+    outcome = back()
+    assert outcome.checkpoint.id == ours.id
+    assert repo.read("a") == b"a\n"
+    assert take().id > ours.id
+
+
+@pytest.mark.parametrize("damage", ["half", "empty"])
+def test_a_checkpoint_whose_commit_is_damaged_hinders_none(repo: Repo, damage: str) -> None:
+    repo.commit(a="a\n")
+    ours = take(label="ours")
+    repo.write("a", "b\n")
+    broken = take(label="x" * 999, meta={"long": [str(n) for n in range(999)]})
+    path = repo.top / ".git/objects" / broken.commit.id[:2] / broken.commit.id[2:]
+    whole = path.read_bytes()
+    path.chmod(0o600)
+    path.write_bytes(whole[: len(whole) // 2] if damage == "half" else b"")
+    assert find("@") == ours.id
+    assert refusal(broken.id).code == "malformed"
+    back()
+    assert repo.read("a") == b"a\n"
+
+
+def test_naming_what_is_no_checkpoint_says_why(repo: Repo) -> None:
+    repo.commit()
+    forge(repo, "abcdef01", "hello\n\nworld\n")
+    forge(repo, "abcdef02", 's\n\n{"boocode": 99}\n')
+    assert refusal("abcdef01").code == "malformed"
+    newer = refusal("abcdef02")
+    assert newer.code == "newer"
+    assert newer.message.startswith("checkpoint 'abcdef02' cannot be used: ")
+    assert newer.hints == ("update git-boocode",)
+
+
+def rewrite(repo: Repo, taken: Checkpoint, **values: object) -> None:
+    """Change a checkpoint's metadata behind its back."""
+    message = Metadata({**taken.meta.values, **values}).message()
+    parents = [part for parent in taken.commit.parents for part in ("-p", parent)]
+    commit = repo.git("commit-tree", *parents, taken.tree, stdin=message).strip()
+    repo.git("update-ref", taken.ref, commit)
+
+
+@pytest.mark.parametrize(
+    "details",
+    [None, "12" * 20, "HEAD", "--help", "blob"],
+)
+@pytest.mark.parametrize("tree", ["same", "12" * 20, "nonsense", "HEAD", "--help", ""])
+def test_a_staging_area_that_is_not_there(repo: Repo, tree: str, details: str | None) -> None:
+    repo.commit(a="a\n")
+    repo.write("a", "staged\n")
+    repo.git("add", "a")
+    taken = take()
+    if details == "blob":
+        blob = repo.git("hash-object", "-w", "--stdin", stdin="no record\0").strip()
+        details = repo.git("mktree", stdin=f"100644 blob {blob}\tentries\n").strip()
+    staged = taken.meta.values["index"]
+    if tree == "same":
+        tree = staged["tree"]
+    rewrite(repo, taken, index={**staged, "tree": tree, "details": details})
+    fresh = take(only_if_changed=True)
+    repo.write("a", "changed\n")
+    repo.write("b", "new\n")
+    before = repo.files(), repo.status()
+    if details is None and tree == staged["tree"]:
+        back(taken.id)
+    else:
+        assert fresh.id != taken.id
+        with pytest.raises(BoocodeError) as caught:
+            back(taken.id)
+        assert caught.value.code in ("malformed", "missing_objects")
+        assert (repo.files(), repo.status()) == before
+    take()
+
+
+def test_unusable_ones_are_listed_as_such(repo: Repo) -> None:
+    repo.commit()
+    forge(repo, "x", "no metadata")
+    (entry,) = Catalog(Repository.discover()).newest_first()
+    assert isinstance(entry, Unusable)
+    assert entry.why.code == "malformed"

@@ -1,0 +1,293 @@
+"""A process killed, or a git call failing, at every step of a capture and of a restore."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_boocode.repo.errors import BoocodeError
+from tests.checkpoints.kit import Host, Seen, back, refs, seen, sound, take, undone
+from tests.repo_kit import Repo
+
+# Runs a service and dies before one step: a call of git or of the file system, or its own end.
+CHILD = """
+import os, signal, subprocess, sys
+from git_boocode.checkpoints.capture import Request, capture
+from git_boocode.checkpoints.restore import Options, restore, undo
+from git_boocode.repo.repository import Repository
+
+what, step = sys.argv[1], int(sys.argv[2])
+count = 0
+
+def watch(module, name):
+    real = getattr(module, name)
+    def call(*args, **kwargs):
+        global count
+        count += 1
+        if count == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*args, **kwargs)
+    setattr(module, name, call)
+
+repository = Repository.discover()
+watch(subprocess, "run")
+for name in ("replace", "link", "rename", "fsync", "unlink"):
+    watch(os, name)
+if what == "capture":
+    capture(repository, Request())
+elif what == "restore":
+    restore(repository, "@", Options())
+else:
+    undo(repository, Options())
+print(count)
+watch(sys, "exit")
+sys.exit()
+"""
+
+
+def scene(repo: Repo) -> tuple[Seen, Seen]:
+    """A checkpoint and a mess after it; what both look like."""
+    repo.commit(**{"a": "a\n", "b": "b\n", "dir/c": "c\n", ".gitignore": "*.log\n"})
+    repo.write("a", "changed\n")
+    repo.write("b", "staged\n")
+    repo.git("add", "b")
+    repo.write("new", "untracked\n")
+    there = seen(repo)
+    take(chat="x")
+    repo.write("a", "mess\n")
+    repo.git("rm", "-rqf", "dir")
+    repo.write("dir", "mess\n")
+    (repo.top / "new").unlink()
+    repo.write("new/in the way.log", "precious\n")
+    repo.write("agents", "mess\n")
+    repo.git("add", "agents", "a")
+    take(chat="y")
+    return there, seen(repo)
+
+
+def copies(repo: Repo, count: int) -> list[Repo]:
+    """The same repository several times."""
+    made = []
+    for number in range(count):
+        top = repo.top.parent / f"{repo.top.name}-{number}"
+        subprocess.run(["cp", "-a", repo.top, top], check=True)
+        made.append(Repo(top))
+    return made
+
+
+def child(place: Repo, what: str, step: int) -> tuple[int, str]:
+    """Run the child; its exit status and output."""
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, what, str(step)],
+        cwd=place.top, capture_output=True, text=True,
+    )  # fmt: skip
+    return done.returncode, done.stdout
+
+
+def at_every_step(repo: Repo, what: str, check: Callable[[Repo], None]) -> None:
+    """Kill before every step in turn, each time in a fresh copy, and check what is left."""
+    (trial,) = copies(repo, 1)
+    status, printed = child(trial, what, 0)
+    assert status == 0
+    steps = range(1, int(printed) + 2)
+    assert len(steps) > 15
+
+    def once(step: int) -> Repo:
+        top = repo.top.parent / f"{repo.top.name}-step-{step}"
+        subprocess.run(["cp", "-a", repo.top, top], check=True)
+        place = Repo(top)
+        assert child(place, what, step)[0] == -9, step
+        return place
+
+    with ThreadPoolExecutor(2) as pool:
+        for place in pool.map(once, steps):
+            os.chdir(place.top)
+            check(place)
+            os.chdir(repo.top)
+            subprocess.run(["rm", "-rf", place.top], check=True)
+
+
+def blocks_nothing(place: Repo) -> None:
+    """After a kill, the next checkpoint works, and nothing is left lying about."""
+    take()
+    sound_but_for_the_note(place)
+    place.git("add", "-u")
+    place.git("reset", "-q", "--mixed")
+
+
+def sound_but_for_the_note(place: Repo) -> None:
+    """Nothing is damaged; a restore that was interrupted may still be noted."""
+    (place.top / ".git/boocode/restore-in-progress").unlink(missing_ok=True)
+    sound(place)
+
+
+def test_a_capture_killed_at_every_step(repo: Repo) -> None:
+    _, before = scene(repo)
+
+    def check(place: Repo) -> None:
+        assert seen(place) == before
+        blocks_nothing(place)
+
+    at_every_step(repo, "capture", check)
+
+
+def goes_back(place: Repo, before: Seen, count: int) -> None:
+    """After a kill, undo leads back to before; without a safety checkpoint nothing happened."""
+    if len(refs(place, "safety")) > count:
+        undone()
+    # A checkpoint sweeps away what was left, and is itself no part of what is looked at.
+    take(chat="after")
+    assert seen(place) == before
+    blocks_nothing(place)
+
+
+def test_a_restore_killed_at_every_step(repo: Repo) -> None:
+    _, before = scene(repo)
+    first = refs(repo, "checkpoints")[-1].split()
+    repo.git("update-ref", "-d", first[0])
+    at_every_step(repo, "restore", lambda place: goes_back(place, before, 0))
+
+
+def test_an_undo_killed_at_every_step(repo: Repo) -> None:
+    _, before = scene(repo)
+    last = refs(repo, "checkpoints")[-1].split()
+    repo.git("update-ref", "-d", last[0])
+    back()
+    restored = seen(repo)
+    known = len(refs(repo, "safety"))
+
+    def check(place: Repo) -> None:
+        note = place.top / ".git/boocode/restore-in-progress"
+        if len(refs(place, "safety")) > known and not note.exists():
+            # It was killed at its very end.
+            assert seen(place) == before
+            blocks_nothing(place)
+        else:
+            goes_back(place, restored, known)
+
+    at_every_step(repo, "undo", check)
+
+
+class Failing:
+    """Lets one call of git fail: before it ran, or after it has done its work.
+
+    Args:
+        step: which call, from 1.
+        after: whether it does its work first.
+        stderr: what it then says.
+    """
+
+    def __init__(self, step: int, *, after: bool, stderr: bytes) -> None:
+        self._step = step
+        self._after = after
+        self._stderr = stderr
+        self._real = subprocess.run
+        self.count = 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.count += 1
+        if self.count != self._step:
+            return self._real(*args, **kwargs)
+        if self._after:
+            self._real(*args, **kwargs)
+        return subprocess.CompletedProcess(args[0], 128, b"", self._stderr)
+
+
+ENOSPC = b"fatal: unable to write file: No space left on device\n"
+
+
+def exit_code(run: Callable[[], object]) -> int:
+    """How the command that does this would end."""
+    try:
+        run()
+    except BoocodeError as error:
+        return error.exit_code
+    return 0
+
+
+@pytest.mark.parametrize(
+    ("after", "callback"), [(False, False), (True, True)], ids=["before its work", "after it"]
+)
+def test_every_call_of_git_fails_once_in_a_restore(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, after: bool, callback: bool
+) -> None:
+
+    target, before = scene(repo)
+    last = refs(repo, "checkpoints")[-1].split()
+    repo.git("update-ref", "-d", last[0])
+    host = Host(repo) if callback else None
+    known = refs(repo)
+    step = refused = 0
+    while True:
+        step += 1
+        failing = Failing(step, after=after, stderr=ENOSPC)
+        with monkeypatch.context() as patch:
+            patch.setattr(subprocess, "run", failing)
+            code = exit_code(lambda: back(callback=host and host.path))
+        assert code in (0, 1, 128), step
+        failed = code != 0
+        if failing.count < step:
+            break
+        if not failed:
+            assert seen(repo) == target, step
+            undone()
+        assert seen(repo) == before, step
+        new = [ref for ref in refs(repo) if ref not in known]
+        if failed:
+            refused += 1
+            assert len(new) <= 1, (step, new)
+            # What was there half-way may be kept. Only where the last step of going back is what
+            # failed, something is left to undo.
+            if new and '"halfway"' not in repo.git("show", "-s", new[0].split()[0]):
+                undone()
+                assert seen(repo) == before, step
+                new = [ref for ref in refs(repo) if ref not in known]
+        sound(repo)
+        for ref in new:
+            repo.git("update-ref", "-d", ref.split()[0])
+    assert step > 20
+    assert refused > 10
+
+
+def test_every_call_of_git_fails_once_in_a_capture(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+
+    _, before = scene(repo)
+    step = 0
+    while True:
+        step += 1
+        known = refs(repo)
+        failing = Failing(step, after=False, stderr=ENOSPC)
+        with monkeypatch.context() as patch:
+            patch.setattr(subprocess, "run", failing)
+            code = exit_code(take)
+        assert code in (0, 128), step
+        if code:
+            assert refs(repo) == known, step
+        else:
+            newest = refs(repo, "checkpoints")[-1].split()[0]
+            names = repo.git("ls-tree", "-r", "--name-only", newest).split("\n")
+            assert {"a", "b", "dir", "agents"} <= set(names), step
+            assert repo.git("show", f"{newest}:a") == "mess\n"
+        if failing.count < step:
+            break
+        assert seen(repo) == before
+        sound(repo)
+    assert step > 8
+
+
+def test_the_child_is_killed_where_it_ought_to_be(repo: Repo) -> None:
+    scene(repo)
+    assert child(repo, "capture", 1)[0] == -9
+    status, printed = child(repo, "capture", 0)
+    assert status == 0
+    assert int(printed) > 5
+    assert Path(repo.top / ".git/boocode/lock").exists()

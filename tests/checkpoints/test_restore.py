@@ -1,0 +1,772 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_boocode.checkpoints import restore as restore_module
+from git_boocode.checkpoints import work
+from git_boocode.checkpoints.plan import Plan, plan_restore
+from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.git import Completed, Git
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import worktree_lock
+from tests.checkpoints.kit import Host, back, refs, seen, sound, take, undone
+from tests.repo_kit import Repo
+
+
+@pytest.fixture
+def base(repo: Repo) -> Repo:
+    """A repository with a little of everything, and a checkpoint of it."""
+    repo.commit(**{"a": "a\n", "b": "b\n", "dir/c": "c\n", "run": "#!\n", ".gitignore": "*.log\n"})
+    repo.write("a", "changed\n")
+    repo.write("b", "staged\n")
+    repo.git("add", "b")
+    repo.write("new", "untracked\n")
+    take(chat="chat", label="base")
+    return repo
+
+
+def link(path: Path, target: str) -> Path:
+    """Make a symlink."""
+    path.symlink_to(target)
+    return path
+
+
+MESSES: dict[str, Callable[[Repo], object]] = {
+    "modified": lambda repo: repo.write("a", "mess\n"),
+    "deleted": lambda repo: (repo.top / "b").unlink(),
+    "directory deleted": lambda repo: repo.git("rm", "-rqf", "dir"),
+    "untracked": lambda repo: repo.write("mess/deep", "mess\n"),
+    "untracked one deleted": lambda repo: (repo.top / "new").unlink(),
+    "staged": lambda repo: repo.git("add", "-A"),
+    "unstaged": lambda repo: repo.git("reset", "-q"),
+    "renamed": lambda repo: repo.git("mv", "b", "renamed"),
+    "mode": lambda repo: (repo.top / "run").chmod(0o755),
+    "symlink": lambda repo: (repo.git("rm", "-qf", "a"), link(repo.top / "a", "b")),
+    "swapped": lambda repo: (repo.git("rm", "-qf", "a"), repo.write("a/x", "mess\n")),
+    "file for a directory": lambda repo: (repo.git("rm", "-rqf", "dir"), repo.write("dir", "x")),
+    "removed from the index": lambda repo: repo.git("rm", "-q", "--cached", "a"),
+    "intent to add": lambda repo: repo.git("add", "-N", "new"),
+    "no index": lambda repo: (repo.top / ".git/index").unlink(),
+    "all at once": lambda repo: [
+        MESSES[name](repo)
+        for name in ("modified", "directory deleted", "renamed", "mode", "staged")
+    ],
+}
+
+
+@pytest.mark.parametrize("mess", MESSES)
+def test_a_mess_is_taken_back_and_brought_back(base: Repo, mess: str) -> None:
+    before = seen(base)
+    MESSES[mess](base)
+    messed = seen(base)
+    assert messed != before
+    outcome = back()
+    assert seen(base) == before
+    assert outcome.kept == []
+    undone()
+    assert seen(base) == messed
+    sound(base)
+
+
+def test_nothing_to_do(base: Repo) -> None:
+    before, known = seen(base), refs(base)
+    outcome = back()
+    assert (outcome.undo, outcome.changes, outcome.index_reset) == (None, [], False)
+    assert (seen(base), refs(base)) == (before, known)
+
+
+def test_a_dry_run_changes_nothing(base: Repo) -> None:
+    base.write("a", "mess\n")
+    base.write("mess", "mess\n")
+    (base.top / "b").unlink()
+    base.git("add", "mess")
+    before, known = seen(base), refs(base)
+    host = Host(base)
+    outcome = back(dry_run=True, callback=host.path)
+    seen_changes = [(change.path, change.action) for change in outcome.changes]
+    assert seen_changes == [("a", "modify"), ("b", "create"), ("mess", "delete")]
+    assert (outcome.undo, outcome.index_reset) == (None, True)
+    assert (seen(base), refs(base), host.events) == (before, known, [])
+
+
+def test_the_conversation_alone(base: Repo) -> None:
+    base.write("a", "mess\n")
+    before = seen(base)
+    host = Host(base, trim="echo '{\"messages_deleted\": 3}'")
+    outcome = back(files=False, callback=host.path)
+    assert seen(base) == before
+    assert (outcome.changes, outcome.index_reset, host.events) == ([], False, ["prepare", "trim"])
+    assert outcome.answer is not None
+    assert outcome.answer.messages_deleted == 3
+    undone(callback=host.path)
+    assert seen(base) == before
+    assert host.events[2:] == ["prepare", "undo"]
+
+
+def test_the_conversation_alone_without_a_callback(base: Repo) -> None:
+    with pytest.raises(RefusedError) as caught:
+        back(files=False)
+    assert caught.value.code == "no_callback"
+
+
+def test_the_files_alone(base: Repo) -> None:
+    host = Host(base)
+    base.git("config", "boocode.callback", host.path)
+    base.write("a", "mess\n")
+    assert back(conversation=False).answer is None
+    assert host.events == []
+
+
+# What is ignored.
+
+
+def test_an_ignored_file_in_the_way_is_kept_and_comes_back(base: Repo) -> None:
+    base.write("x.log", "precious\n")
+    base.write(".gitignore", "*.log\nnew\nother\n")
+    base.write("new", "precious too\n")
+    base.write("other", "not in the way\n")
+    messed = seen(base)
+    outcome = back()
+    assert base.read("new") == b"untracked\n"
+    assert base.read("x.log") == b"precious\n"
+    assert base.read("other") == b"not in the way\n"
+    assert ("new", "modify") in [(change.path, change.action) for change in outcome.changes]
+    undone()
+    assert seen(base) == messed
+
+
+def test_a_directory_of_ignored_files_in_the_way_of_a_file(base: Repo) -> None:
+    (base.top / "new").unlink()
+    base.write("new/one.log", "1\n")
+    base.write("new/deep/two.log", "2\n", 0o755)
+    (base.top / "new/link.log").symlink_to("deep")
+    before = seen(base)
+    back()
+    assert base.read("new") == b"untracked\n"
+    undone()
+    assert seen(base) == before
+
+
+def test_an_ignored_file_in_the_way_of_a_directory(base: Repo) -> None:
+    base.git("rm", "-rqf", "dir")
+    base.write(".git/info/exclude", "dir\n")
+    base.write("dir", "precious\n")
+    messed = seen(base)
+    back()
+    assert base.read("dir/c") == b"c\n"
+    undone()
+    assert seen(base) == messed
+
+
+@pytest.mark.parametrize("how", ["deleted", "emptied", "moved"])
+def test_ignored_files_are_not_deleted_when_the_rule_was_lost(base: Repo, how: str) -> None:
+    for path in ("x.log", "deep/er/y.log"):
+        base.write(path, "precious\n")
+    ignore = base.top / ".gitignore"
+    if how == "deleted":
+        ignore.unlink()
+    elif how == "emptied":
+        ignore.write_text("")
+    else:
+        ignore.rename(base.top / "elsewhere")
+    outcome = back()
+    assert base.read("x.log") == base.read("deep/er/y.log") == b"precious\n"
+    assert {kept.path: kept.reason for kept in outcome.kept} == {
+        "deep/er/y.log": "ignored in the checkpoint", "x.log": "ignored in the checkpoint"
+    }  # fmt: skip
+    assert base.read(".gitignore") == b"*.log\n"
+
+
+def test_the_rules_of_a_subdirectory_count_too(base: Repo) -> None:
+    base.write("sub/.gitignore", "out/\n!out/keep\n")
+    base.write("sub/out/x", "precious\n")
+    take()
+    (base.top / "sub/.gitignore").unlink()
+    base.write("out/x", "an agent's\n")
+    back()
+    assert base.read("sub/out/x") == b"precious\n"
+    assert not (base.top / "out").exists()
+
+
+def test_what_is_in_the_way_and_cannot_be_kept_stays(base: Repo) -> None:
+    base.git("config", "filter.broken.clean", "exit 1")
+    base.git("config", "filter.broken.smudge", "cat")
+    base.git("config", "filter.broken.required", "true")
+    base.write(".git/info/attributes", "new filter=broken\n")
+    base.write(".git/info/exclude", "new\n")
+    base.write("new", "precious\n")
+    outcome = back()
+    assert base.read("new") == b"precious\n"
+    assert "new" in [kept.path for kept in outcome.kept]
+
+
+# What is not ours.
+
+
+@pytest.mark.parametrize("where", ["new", "dir/c", "a", "fresh"])
+def test_a_nested_repository_in_the_way_is_left_alone(base: Repo, where: str) -> None:
+    if (base.top / where).exists():
+        (base.top / where).unlink()
+    nested = base.top / where / "deep"
+    nested.mkdir(parents=True)
+    Repo(nested).git("init", "-q")
+    Repo(nested).commit(x="x\n")
+    base.write("run", "mess\n")
+    outcome = back()
+    assert (nested / "x").read_text() == "x\n"
+    assert (nested / ".git").is_dir()
+    assert base.read("run") == b"#!\n"
+    if where != "fresh":
+        assert where in [kept.path for kept in outcome.kept]
+
+
+def test_an_agents_own_worktree_is_left_alone(base: Repo) -> None:
+    base.git("worktree", "add", "-q", "-b", "agent", "agents/wt")
+    base.write("agents/wt/work", "uncommitted\n")
+    base.write("run", "mess\n")
+    back()
+    assert base.read("agents/wt/work") == b"uncommitted\n"
+    assert base.read("run") == b"#!\n"
+
+
+def test_what_could_not_be_recorded_is_left_alone(repo: Repo) -> None:
+    repo.commit(**{"t.bad": "old\n", "a": "a\n"})
+    repo.git("config", "boocode.maxFileSize", "100")
+    repo.write("large", "x" * 200)
+    repo.write("large.dir/x", "x" * 200)
+    take()
+    repo.write("large", "x" * 300)
+    repo.write("large.dir/x", "small by now")
+    repo.write("a", "mess\n")
+    repo.write("larger", "x" * 400)
+    back()
+    assert repo.read("a") == b"a\n"
+    assert repo.read("large") == b"x" * 300
+    assert repo.read("larger") == b"x" * 400
+    assert repo.read("large.dir/x") == b"small by now"
+
+
+def test_an_unreadable_tracked_file_is_left_alone(repo: Repo) -> None:
+    repo.commit(**{"t.bad": "old\n", "a": "a\n"})
+    taken = take()
+    repo.git("config", "filter.broken.clean", "exit 1")
+    repo.git("config", "filter.broken.required", "true")
+    repo.write(".git/info/attributes", "*.bad filter=broken\n")
+    repo.write("t.bad", "new\n")
+    repo.write("a", "mess\n")
+    outcome = back(taken.id)
+    assert (repo.read("a"), repo.read("t.bad")) == (b"a\n", b"new\n")
+    undone()
+    assert (repo.read("a"), repo.read("t.bad")) == (b"mess\n", b"new\n")
+    assert outcome.undo is not None
+
+
+def test_pipes_and_empty_directories_do_not_hinder(base: Repo) -> None:
+    os.mkfifo(base.top / "pipe")
+    (base.top / "empty/deep").mkdir(parents=True)
+    base.write("a", "mess\n")
+    back()
+    assert base.read("a") == b"changed\n"
+    assert (base.top / "pipe").is_fifo()
+
+
+def test_a_pipe_in_the_way_stays(base: Repo) -> None:
+    (base.top / "new").unlink()
+    os.mkfifo(base.top / "new")
+    base.write("a", "mess\n")
+    outcome = back()
+    assert (base.top / "new").is_fifo()
+    assert base.read("a") == b"changed\n"
+    assert "new" in [kept.path for kept in outcome.kept]
+
+
+# Who else is there.
+
+
+def test_head_has_moved_since(base: Repo) -> None:
+    taken = take()
+    later = base.commit("later", a="later\n", fresh="f\n")
+    outcome = back(taken.id)
+    assert outcome.head_differs
+    assert base.git("rev-parse", "HEAD").strip() == later
+    assert base.git("symbolic-ref", "HEAD") == "refs/heads/main\n"
+    assert base.read("a") == b"changed\n"
+    assert base.git("show", ":b") == "staged\n"
+    assert not (base.top / "fresh").exists()
+
+
+def test_another_branch_is_checked_out(base: Repo) -> None:
+    taken = take()
+    base.git("stash", "-q", "-u")
+    base.git("checkout", "-q", "--orphan", "other")
+    base.git("rm", "-rqf", ".")
+    base.write("x", "x\n")
+    before = seen(base)
+    back(taken.id)
+    assert base.git("symbolic-ref", "HEAD") == "refs/heads/other\n"
+    assert (base.read("a"), base.git("show", ":b")) == (b"changed\n", "staged\n")
+    undone()
+    assert seen(base) == before
+
+
+def test_a_checkpoint_of_another_worktree_is_refused(
+    base: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = take()
+    base.git("worktree", "add", "-q", "linked")
+    monkeypatch.chdir(base.top / "linked")
+    before = Repo(base.top / "linked").files()
+    with pytest.raises(RefusedError) as caught:
+        back(taken.id)
+    assert (caught.value.code, caught.value.exit_code) == ("other_worktree", 1)
+    assert f"git -C '{base.top}' boocode restore {taken.id}" in caught.value.hints[0]
+    assert Repo(base.top / "linked").files() == before
+
+
+def test_the_index_is_locked(base: Repo) -> None:
+    base.write("a", "mess\n")
+    base.git("add", "a")
+    lock = base.write(".git/index.lock", "someone's")
+    before, known = seen(base), refs(base)
+    host = Host(base)
+    with pytest.raises(RefusedError) as caught:
+        back(callback=host.path)
+    assert (caught.value.code, caught.value.exit_code) == ("locked", 1)
+    assert (seen(base), refs(base), host.events) == (before, known, [])
+    assert lock.read_bytes() == b"someone's"
+
+
+def test_another_restore_is_at_work(base: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    base.write("a", "mess\n")
+    monkeypatch.setattr(restore_module, "PATIENCE", 0.0)
+    program = (
+        "import sys\nfrom git_boocode.repo.scratch import worktree_lock\n"
+        "with worktree_lock(sys.argv[1], shared=False, patience=0):\n"
+        "    print('here', flush=True)\n    sys.stdin.read()\n"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", program, Repository.discover().state_dir],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert other.stdout is not None
+    other.stdout.readline()
+    for act in (back, undone):
+        with pytest.raises(RefusedError) as caught:
+            act()
+        assert (caught.value.code, caught.value.exit_code) == ("locked", 1)
+    other.communicate()
+    assert base.read("a") == b"mess\n"
+    back()
+
+
+def interfere(monkeypatch: pytest.MonkeyPatch, deed: Callable[[], object]) -> None:
+    """Let someone do something between the snapshot and the merge."""
+    real = plan_restore
+
+    def plan(*args: Any) -> Plan:
+        made: Plan = real(*args)
+        deed()
+        return made
+
+    monkeypatch.setattr(restore_module, "plan_restore", plan)
+
+
+@pytest.mark.parametrize("deed", ["edit", "delete", "create"])
+def test_a_file_that_is_edited_meanwhile(
+    base: Repo, monkeypatch: pytest.MonkeyPatch, deed: str
+) -> None:
+    base.write("a", "mess\n")
+    base.write("dir/c", "mess\n")
+    (base.top / "new").unlink()
+    deeds: dict[str, Callable[[], object]] = {
+        "edit": lambda: base.write("a", "someone typed this\n"),
+        "delete": lambda: (base.top / "dir/c").write_bytes(b"typed too"),
+        "create": lambda: base.write("new", "someone made this\n"),
+    }
+    interfere(monkeypatch, deeds[deed])
+    known = refs(base)
+    host = Host(base)
+    with pytest.raises(RefusedError) as caught:
+        back(callback=host.path)
+    assert (caught.value.code, caught.value.exit_code) == ("conflict", 1)
+    assert host.events == ["prepare", "rollback"]
+    now = base.files()
+    expected = {"a": b"mess\n", "dir/c": b"mess\n", "new": None, "b": b"staged\n"}
+    expected |= {
+        "edit": {"a": b"someone typed this\n"},
+        "delete": {"dir/c": b"typed too"},
+        "create": {"new": b"someone made this\n"},
+    }[deed]
+    assert {path: now[path][1] if path in now else None for path in expected} == expected
+    assert refs(base) == known
+    sound(base)
+
+
+def test_something_is_staged_meanwhile(base: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    base.write("a", "mess\n")
+    base.git("add", "a")
+    base.write("theirs", "staged by someone\n")
+    interfere(monkeypatch, lambda: base.git("add", "theirs"))
+    files, known = base.files(), refs(base)
+    with pytest.raises(RefusedError) as caught:
+        back()
+    assert caught.value.code == "conflict"
+    assert (base.files(), refs(base)) == (files, known)
+    assert base.git("show", ":theirs") == "staged by someone\n"
+    assert base.git("show", ":a") == "mess\n"
+    sound(base)
+
+
+# Archive and history.
+
+
+def test_later_checkpoints_of_the_same_chat_are_archived_and_come_back(repo: Repo) -> None:
+    repo.commit(a="0\n")
+    made = {}
+    for name, chat in (("before", "x"), ("target", "x"), ("later", "x"), ("other", "y"),
+                       ("last", "x"), ("none", "")):  # fmt: skip
+        repo.write("a", f"{name}\n")
+        made[name] = take(chat=chat, session="s", label=name)
+    known = refs(repo, "checkpoints")
+    outcome = back(made["target"].id)
+    assert sorted(outcome.archived) == sorted(made[name].id for name in ("later", "last"))
+    assert [row.split()[0].split("/")[3:] for row in refs(repo, "archive")] == [
+        [outcome.undo, made["later"].id], [outcome.undo, made["last"].id]
+    ]  # fmt: skip
+    assert len(refs(repo, "checkpoints")) == 4
+    again = undone()
+    assert sorted(again.archived) == sorted(outcome.archived)
+    assert refs(repo, "checkpoints") == known
+    assert refs(repo, "archive") == []
+
+
+def test_without_a_chat_the_session_decides(repo: Repo) -> None:
+    repo.commit(a="0\n")
+    target = take(session="s")
+    repo.write("a", "1\n")
+    later, other, nobodys = take(session="s"), take(session="t"), take()
+    assert back(target.id).archived == [later.id]
+    assert {row.split("/")[-1].split()[0] for row in refs(repo, "checkpoints")} == {
+        target.id, other.id, nobodys.id
+    }  # fmt: skip
+
+
+def test_with_neither_nothing_is_archived(repo: Repo) -> None:
+    repo.commit(a="0\n")
+    target = take()
+    repo.write("a", "1\n")
+    take()
+    assert back(target.id).archived == []
+
+
+def test_files_alone_archive_nothing(repo: Repo) -> None:
+    repo.commit(a="0\n")
+    target = take(chat="x")
+    repo.write("a", "1\n")
+    take(chat="x")
+    assert back(target.id, conversation=False).archived == []
+
+
+def test_what_was_archived_comes_back_also_when_the_files_are_there_already(repo: Repo) -> None:
+    repo.commit(a="0\n")
+    target = take(chat="x")
+    repo.write("a", "1\n")
+    later = take(chat="x")
+    assert back(target.id).archived == [later.id]
+    repo.write("a", "1\n")
+    assert undone().archived == [later.id]
+    assert refs(repo, "archive") == []
+
+
+def test_undo_through_several_restores_and_checkpoints_between(repo: Repo) -> None:
+    states = []
+    repo.commit(a="0\n")
+    first = take()
+    for number in range(1, 4):
+        repo.write("a", f"{number}\n")
+        repo.write(f"f{number}", "x")
+        repo.git("add", f"f{number}")
+        states.append(seen(repo))
+        back(first.id)
+        take(label=f"between {number}")
+    for before in reversed(states):
+        undone()
+        assert seen(repo) == before
+        take()
+    with pytest.raises(RefusedError) as caught:
+        undone()
+    assert (caught.value.code, caught.value.exit_code) == ("not_found", 1)
+    sound(repo)
+
+
+def test_undo_and_restore_taking_turns(repo: Repo) -> None:
+    repo.commit(a="0\n")
+    first = take()
+    repo.write("a", "1\n")
+    back(first.id)
+    undone()
+    repo.write("a", "2\n")
+    back(first.id)
+    assert repo.read("a") == b"0\n"
+    undone()
+    assert repo.read("a") == b"2\n"
+    with pytest.raises(RefusedError):
+        undone()
+
+
+def test_undo_is_never_stuck_where_there_is_nothing_to_do(repo: Repo) -> None:
+    repo.commit(a="0\n")
+    first = take()
+    for number in (1, 2):
+        repo.write("a", f"{number}\n")
+        back(first.id)
+    repo.write("a", "2\n")
+    undone()
+    assert repo.read("a") == b"2\n"
+    undone()
+    assert repo.read("a") == b"1\n"
+
+
+def test_there_is_nothing_to_undo(base: Repo) -> None:
+    with pytest.raises(RefusedError, match="there is no restore to undo"):
+        undone()
+
+
+def test_a_restore_of_a_safety_checkpoint(base: Repo) -> None:
+    base.write("a", "mess\n")
+    base.git("add", "a")
+    messed = seen(base)
+    safety = back().undo
+    assert safety is not None
+    there = seen(base)
+    outcome = back(safety)
+    assert seen(base) == messed
+    assert outcome.kind == "restore"
+    undone()
+    assert seen(base) == there
+
+
+def test_undo_knows_only_its_own_worktree(base: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    base.git("worktree", "add", "-q", "linked")
+    base.write("a", "mess\n")
+    back()
+    monkeypatch.chdir(base.top / "linked")
+    with pytest.raises(RefusedError, match="there is no restore to undo"):
+        undone()
+
+
+# Rolling back.
+
+
+def test_the_staging_area_cannot_be_made(base: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    base.write("a", "mess\n")
+    base.write("mess", "mess\n")
+    (base.top / "b").unlink()
+    base.git("add", "-A")
+    before, known = seen(base), refs(base)
+
+    def fail(*_: object) -> None:
+        assert base.read("a") == b"changed\n"
+        raise FatalError("the disk is on fire", code="git")
+
+    monkeypatch.setattr(work, "build_index", fail)
+    with pytest.raises(FatalError, match="the disk is on fire"):
+        back()
+    assert (seen(base), refs(base)) == (before, known)
+    sound(base)
+
+
+@pytest.mark.parametrize("done", [0, 1, 2])
+def test_git_puts_only_some_files_in_place(
+    base: Repo, monkeypatch: pytest.MonkeyPatch, done: int
+) -> None:
+    for path in ("a", "dir/c", "run"):
+        base.write(path, "mess\n")
+    base.git("add", "-A")
+    before = seen(base)
+    real = Git.attempt
+
+    def attempt(self: Git, *arguments: str, stdin: bytes = b"") -> object:
+        if arguments[0] == "read-tree" and "-u" in arguments and not calls:
+            calls.append(arguments)
+            for path, content in list({"a": "changed\n", "dir/c": "c\n"}.items())[:done]:
+                base.write(path, content)
+            return failed
+        return real(self, *arguments, stdin=stdin)
+
+    calls: list[tuple[str, ...]] = []
+    failed = Completed(128, b"", b"error: unable to create file run: No space left on device")
+    monkeypatch.setattr(Git, "attempt", attempt)
+    with pytest.raises(FatalError) as caught:
+        back()
+    assert (caught.value.code, caught.value.exit_code) == ("disk_full", 128)
+    assert seen(base) == before
+
+
+def test_a_full_disk(tmp_path: Path, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    mount = tmp_path / "small"
+    mount.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(mount)], capture_output=True
+    )
+    if mounted.returncode:
+        pytest.skip("a small file system cannot be mounted here")
+    try:
+        small = Repo(mount)
+        small.git("init", "-q")
+        small.write("big", os.urandom(700_000))
+        small.commit(a="a\n")
+        small.write("new", "untracked\n")
+        monkeypatch.chdir(mount)
+        taken = take()
+        small.write("big", "now small\n")
+        small.write("a", "mess\n")
+        small.git("add", "a")
+        free = os.statvfs(mount)
+        small.write("filler", b"\0" * (free.f_bavail * free.f_frsize - 200_000))
+        small.git("config", "boocode.maxFileSize", "1k")
+        before = seen(small)
+        for _ in range(2):
+            with pytest.raises((FatalError, OSError)):
+                back(taken.id)
+            assert seen(small) == before
+        (mount / "filler").unlink()
+        back(taken.id)
+        assert (mount / "big").stat().st_size == 700_000
+        sound(small)
+    finally:
+        monkeypatch.chdir(repo.top)
+        subprocess.run(["umount", "-l", str(mount)], check=True)
+
+
+@pytest.mark.parametrize("side", ["after", "before"])
+def test_a_smudge_filter_that_fails_costs_nothing(repo: Repo, side: str) -> None:
+    repo.git("config", "filter.f.clean", "cat")
+    repo.git("config", "filter.f.smudge", "cat")
+    repo.git("config", "filter.f.required", "true")
+    repo.write(".gitattributes", "*.f filter=f\n")
+    repo.commit(**{"x.f": "old\n", "a": "a\n"})
+    take()
+    repo.write("x.f", "new\n")
+    repo.write("a", "mess\n")
+    repo.git("add", "a")
+    bad = "old" if side == "after" else "new"
+    repo.git("config", "filter.f.smudge", f"! grep {bad}")
+    before, known = seen(repo), refs(repo)
+    with pytest.raises(FatalError, match=r"external filter .* failed"):
+        back()
+    assert (seen(repo), refs(repo)) == (before, known)
+    sound(repo)
+
+
+# A restore that was interrupted.
+
+
+def interrupted(repo: Repo, monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """A restore that dies when half its work is done, leaving everything as it is then."""
+
+    class Killed(BaseException):
+        pass
+
+    def die(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"{restore_module.__name__}._Restore._archive", die)
+        patch.setattr(f"{restore_module.__name__}._Restore._roll_back", lambda *_: None)
+        patch.setattr(f"{restore_module.__name__}._Restore._forget", lambda *_: False)
+        with pytest.raises(Killed):
+            act()
+
+
+def test_undo_goes_back_to_before_an_interrupted_restore(
+    base: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base.write("a", "mess\n")
+    before = seen(base)
+    interrupted(base, monkeypatch, back)
+    assert "restore was interrupted half-way" in base.boocode("log").err
+    base.write("run", "half-restored\n")
+    undone()
+    assert seen(base) == before
+    assert base.boocode("log").err == ""
+
+
+def test_undo_after_an_interrupted_undo(base: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    base.write("a", "mess\n")
+    before = seen(base)
+    back()
+    restored = seen(base)
+    interrupted(base, monkeypatch, undone)
+    warning = base.boocode("log").err
+    assert "'git boocode undo' goes back to it" in warning
+    base.write("run", "half-undone\n")
+    undone()
+    assert seen(base) == restored
+    assert base.boocode("log").err == ""
+    undone()
+    assert seen(base) == before
+
+
+def test_an_interrupted_undo_is_remembered_through_a_failing_one(
+    base: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base.write("a", "mess\n")
+    back()
+    restored = seen(base)
+    interrupted(base, monkeypatch, undone)
+    base.write("run", "half-undone\n")
+    with pytest.raises(RefusedError):
+        undone(callback=Host(base, prepare="exit 1").path)
+    undone()
+    assert seen(base) == restored
+
+
+def test_an_interruption_before_anything_happened(
+    base: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = take()
+    base.write("a", "one\n")
+    one = seen(base)
+    back(first.id)
+    base.write("a", "two\n")
+    two = seen(base)
+    with monkeypatch.context() as patch:
+        patch.setattr(work.Work, "do", lambda _: None)
+        interrupted(base, monkeypatch, lambda: back(first.id))
+    assert seen(base) == two
+    assert "interrupted" in base.boocode("log").err
+    undone()
+    assert seen(base) == two
+    assert base.boocode("log").err == ""
+    undone()
+    assert seen(base) == one
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "garbage", "\udcff", '{"safety": "gone"}'])
+def test_a_note_of_an_interruption_that_cannot_be_read(base: Repo, text: str) -> None:
+    base.write(".git/boocode/restore-in-progress", os.fsencode(text))
+    done = base.boocode("log", "--json")
+    assert (done.code, done.err) == (0, "")
+    base.write("a", "mess\n")
+    back()
+    undone()
+    assert base.read("a") == b"mess\n"
+
+
+def test_a_running_restore_is_no_interrupted_one(base: Repo) -> None:
+    state = Repository.discover().state_dir
+    base.write("a", "mess\n")
+    safety = back().undo
+    base.write(".git/boocode/restore-in-progress", json.dumps({"safety": safety}))
+    with worktree_lock(state, shared=False, patience=0):
+        assert base.boocode("log").err == ""
+    assert "interrupted" in base.boocode("log").err

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import pytest
+
+from git_boocode.checkpoints.catalog import Checkpoint
+from tests.checkpoints.kit import take
+from tests.repo_kit import Repo
+
+
+@pytest.fixture
+def two(repo: Repo) -> list[Checkpoint]:
+    """Two checkpoints, and a worktree that differs from both."""
+    repo.commit(**{"a": "0\n", "sub/b": "0\n"})
+    made = []
+    for text in ("1\n", "2\n"):
+        repo.write("a", text)
+        repo.write("sub/b", text)
+        made.append(take())
+    repo.write("a", "3\n")
+    repo.write("sub/new", "3\n")
+    return made
+
+
+def names(repo: Repo, *args: str, cwd: str = "") -> list[str]:
+    """The files that a diff tells of."""
+    done = repo.boocode("diff", "--name-only", *args, cwd=cwd)
+    assert (done.code, done.err) == (0, "")
+    return done.out.splitlines()
+
+
+def test_the_newest_checkpoint_against_the_worktree(repo: Repo, two: list[Checkpoint]) -> None:
+    done = repo.boocode("diff")
+    assert (done.code, done.err) == (0, "")
+    assert "-2\n+3\n" in done.out
+    assert "+++ b/sub/new\n" in done.out
+    assert "sub/b" not in done.out
+    assert done.out == repo.boocode("diff", "@").out == repo.boocode("diff", two[1].id).out
+
+
+def test_a_checkpoint_against_the_worktree(repo: Repo, two: list[Checkpoint]) -> None:
+    assert names(repo, "@~1") == ["a", "sub/b", "sub/new"]
+    assert "-1\n+3\n" in repo.boocode("diff", two[0].commit.id).out
+
+
+def test_two_checkpoints(repo: Repo, two: list[Checkpoint]) -> None:
+    assert names(repo, "@~1", "@") == ["a", "sub/b"]
+    forward = repo.boocode("diff", two[0].id, two[1].id).out
+    assert forward.count("-1\n+2\n") == 2
+    assert repo.boocode("diff", two[1].id, two[0].id).out.count("-2\n+1\n") == 2
+
+
+def test_nothing_differs(repo: Repo, two: list[Checkpoint]) -> None:
+    assert repo.boocode("diff", "@", "@") == (0, "", "")
+    assert repo.boocode("diff", "@", "@", "--json").json == {"ok": True, "files": [], "diff": ""}
+
+
+def test_paths(repo: Repo, two: list[Checkpoint]) -> None:
+    assert names(repo, "@~1", "@", "a") == ["a"]
+    assert names(repo, "@~1", "@", "--", "a") == ["a"]
+    assert names(repo, "a") == names(repo, "--", "a") == ["a"]
+    assert names(repo, "@", "sub") == ["sub/new"]
+    assert names(repo, "@~1", "--", "*b") == ["sub/b"]
+    assert names(repo, "@~1", "a", "sub/b") == ["a", "sub/b"]
+    assert names(repo, "--", "@") == []
+
+
+def test_from_a_subdirectory(repo: Repo, two: list[Checkpoint]) -> None:
+    assert names(repo, "@~1", "b", cwd="sub") == ["sub/b"]
+    assert names(repo, "@~1", ".", cwd="sub") == ["sub/b", "sub/new"]
+    assert names(repo, "@~1", cwd="sub") == ["a", "sub/b", "sub/new"]
+    answer = repo.boocode("diff", "@~1", "--json", "b", cwd="sub").json
+    assert answer["files"] == [{"path": "sub/b", "action": "modify"}]
+    assert "+++ b/sub/b\n" in answer["diff"]
+
+
+def test_the_json_answer(repo: Repo, two: list[Checkpoint]) -> None:
+    answer = repo.boocode("diff", "--json").json
+    assert list(answer) == ["ok", "files", "diff"]
+    assert answer["files"] == [
+        {"path": "a", "action": "modify"}, {"path": "sub/new", "action": "create"}
+    ]  # fmt: skip
+    assert answer["diff"].startswith("diff --git a/a b/a\n")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("diff.noprefix", "true"), ("diff.mnemonicPrefix", "true"), ("color.ui", "always"),
+     ("diff.external", "false"), ("diff.renames", "copies"), ("core.quotePath", "false"),
+     ("diff.context", "0"), ("diff.wordRegex", "."), ("diff.submodule", "log")],
+)  # fmt: skip
+def test_the_users_taste_does_not_change_the_json_answer(
+    repo: Repo, two: list[Checkpoint], key: str, value: str
+) -> None:
+    repo.git("mv", "sub/b", "moved")
+    plain = repo.boocode("diff", "--json").json
+    repo.git("config", key, value)
+    assert repo.boocode("diff", "--json").json == plain
+
+
+def test_the_users_taste_shows_in_what_people_read(repo: Repo, two: list[Checkpoint]) -> None:
+    repo.git("config", "diff.noprefix", "true")
+    repo.git("config", "color.ui", "always")
+    out = repo.boocode("diff").out
+    assert "+++ a\x1b" in out
+
+
+def test_a_summary(repo: Repo, two: list[Checkpoint]) -> None:
+    assert " a       | 2 +-\n" in repo.boocode("diff", "--stat").out
+
+
+def test_bytes_that_are_no_text(repo: Repo) -> None:
+    repo.commit()
+    take()
+    repo.write("caf\udce9", b"\xe9\n")
+    answer = repo.boocode("diff", "--json").json
+    assert answer["files"] == [{"path": "caf\udce9", "action": "create"}]
+    assert "+\udce9\n" in answer["diff"]
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "name"),
+    [
+        (("nonsense",), 1, "not_found"),
+        (("@", "nonsense"), 1, "not_found"),
+        (("nonsense", "--", "a"), 1, "not_found"),
+        (("@", "@", "@", "--"), 129, "usage"),
+        (("@", "@", "a", "--", "a"), 129, "usage"),
+        (("--nonsense",), 129, "usage"),
+    ],
+)
+def test_what_makes_no_sense(
+    repo: Repo, two: list[Checkpoint], args: tuple[str, ...], code: int, name: str
+) -> None:
+    done = repo.boocode("diff", *args)
+    assert (done.code, done.out) == (code, "")
+    assert done.err.startswith("error: ")
+    answer = repo.boocode("diff", "--json", *args)
+    assert (answer.code, answer.json["error"]["code"]) == (code, name)
+
+
+def test_nothing_of_the_users_is_touched(repo: Repo, two: list[Checkpoint]) -> None:
+    index, known = repo.read(".git/index"), repo.git("for-each-ref")
+    repo.boocode("diff")
+    assert (repo.read(".git/index"), repo.git("for-each-ref")) == (index, known)
+
+
+def test_help(repo: Repo) -> None:
+    done = repo.boocode("diff", "-h")
+    assert done.code == 129
+    assert done.out.startswith("usage: git boocode diff [<options>]")

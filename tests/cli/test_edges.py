@@ -1,0 +1,208 @@
+"""What a new user would try: odd surroundings, odd moments."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.repo_kit import Repo
+
+FULL = "cannot write standard output: no space left on device"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "--version",
+        "-h",
+        "checkpoint",
+        "checkpoint --json",
+        "log",
+        "log --json",
+        "show",
+        "restore -n @",
+    ],
+)
+def test_standard_output_that_is_full(repo: Repo, command: str) -> None:
+    repo.write("a", "a\n")
+    repo.boocode("checkpoint")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "git_boocode", *command.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+        )
+    assert done.returncode == 128
+    assert done.stderr.decode().startswith(f"fatal: {FULL}\nhint: ")
+    assert b"Traceback" not in done.stderr
+    assert b"Exception" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_restore_that_is_told_to_end_rolls_back(repo: Repo, name: str) -> None:
+    repo.write("a", "1\n")
+    repo.boocode("checkpoint")
+    repo.write("a", "2\n")
+    asked = 'grep -q \'"event": "trim"\''
+    slow = repo.write(
+        ".git/slow", f'#!/bin/sh\n{asked} && touch .git/here && sleep 60; echo "{{}}"\n'
+    )
+    slow.chmod(0o755)
+    command = [sys.executable, "-m", "git_boocode", "restore", "--callback", str(slow), "@"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not (repo.top / ".git/here").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert repo.read("a") == b"1\n"
+    process.send_signal(getattr(signal, name))
+    process.communicate()
+    assert process.returncode == 128 + getattr(signal, name)
+    assert repo.read("a") == b"2\n"
+    assert repo.boocode("undo").code == 1
+    assert repo.boocode("log").err == ""
+
+
+def test_the_current_directory_stays(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    repo.boocode("checkpoint")
+    repo.write("new/deep/file", "x\n")
+    assert repo.boocode("restore", "@", cwd="new/deep").code == 0
+    assert not (repo.top / "new/deep/file").exists()
+    assert repo.boocode("undo", cwd="new/deep").code == 0
+    assert repo.read("new/deep/file") == b"x\n"
+
+
+def test_the_current_directory_is_not_replaced_by_a_file(repo: Repo) -> None:
+    repo.write("d", "a file\n")
+    repo.boocode("checkpoint")
+    (repo.top / "d").unlink()
+    repo.write("d/file", "x\n")
+    result = repo.boocode("restore", "@", cwd="d")
+    assert result.code == 1
+    assert result.err.startswith("error: the restore would replace the current directory by a file")
+    assert repo.read("d/file") == b"x\n"
+    assert repo.boocode("restore", "@").code == 0
+
+
+def test_a_callback_among_the_files_to_restore(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    repo.boocode("checkpoint")
+    repo.write("host", "#!/bin/sh\necho '{}'\n", 0o755)
+    repo.git("config", "boocode.callback", "host")
+    result = repo.boocode("restore", "@")
+    assert result.code == 1
+    assert "is itself among the files to restore" in result.err
+    assert (repo.top / "host").exists()
+
+
+def test_a_missing_callback_says_what_to_do(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    repo.boocode("checkpoint")
+    result = repo.boocode("restore", "@", "--callback", "nowhere")
+    assert result.code == 1
+    assert result.err.startswith("error: there is no callback 'nowhere'\nhint: --callback FILE")
+
+
+@pytest.mark.parametrize("name", ["message:", "label:"])
+def test_an_empty_name_finds_nothing(repo: Repo, name: str) -> None:
+    repo.write("a", "a\n")
+    repo.boocode("checkpoint")
+    repo.write("a", "b\n")
+    assert repo.boocode("restore", name).code == 1
+    assert repo.read("a") == b"b\n"
+
+
+def test_relative_names_as_git_reads_them(repo: Repo) -> None:
+    for text in ("1", "2", "3"):
+        repo.write("a", text)
+        repo.boocode("checkpoint", "-m", text)
+    labels = [repo.boocode("show", name, "--json").json["checkpoint"]["label"]
+              for name in ("@", "@~0", "@~", "@~1", "@~2")]  # fmt: skip
+    assert labels == ["3", "3", "2", "2", "1"]
+
+
+def test_the_log_of_all_worktrees_numbers_only_ours(repo: Repo) -> None:
+    repo.commit("base", a="a\n")
+    repo.boocode("checkpoint", "-m", "ours")
+    repo.git("worktree", "add", "-q", "../side-of-" + repo.top.name)
+    side = Repo(repo.top.parent / f"side-of-{repo.top.name}")
+    side.boocode("checkpoint", "-m", "theirs")
+    theirs, ours = repo.boocode("log", "--all").out.splitlines()
+    assert "@~" not in theirs
+    assert f"({side.top.name})" in theirs
+    assert "@~0" in ours
+    repo.git("worktree", "remove", "--force", str(side.top))
+    identifier = repo.boocode("log", "--all", "--json").json["checkpoints"][0]["id"]
+    assert "that worktree is gone" in repo.boocode("restore", identifier).err
+
+
+def test_a_third_checkpoint_is_no_path(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    repo.boocode("checkpoint")
+    result = repo.boocode("diff", "@", "@", "@")
+    assert result.code == 1
+    assert result.err.startswith(
+        "error: '@' is neither one of two checkpoints nor an existing path"
+    )
+
+
+def test_the_json_diff_does_not_depend_on_taste(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    repo.boocode("checkpoint")
+    repo.write("a", "b\n")
+    repo.git("config", "diff.noprefix", "true")
+    repo.git("config", "color.ui", "always")
+    answer = repo.boocode("diff", "--json").json
+    assert answer["diff"].startswith("diff --git a/a b/a\n")
+
+
+def test_a_huge_count_is_fine(repo: Repo) -> None:
+    assert repo.boocode("log", "-n", "9" * 30) == (0, "", "")
+
+
+def test_what_a_restore_leaves_alone_is_said(repo: Repo) -> None:
+    repo.commit("base", f="1\n")
+    repo.git("checkout", "-q", "-b", "other")
+    repo.commit("other", f="2\n")
+    repo.git("checkout", "-q", "main")
+    repo.commit("main", f="3\n")
+    repo.git("merge", "other", check=False)
+    repo.boocode("checkpoint")
+    repo.git("checkout", "--theirs", "f")
+    repo.git("add", "f")
+    repo.git("commit", "-q", "-m", "merged")
+    hints = repo.boocode("restore", "@").err
+    assert "hint: HEAD is not where it was at the checkpoint" in hints
+    assert "hint: the checkpoint was taken in the middle of a merge" in hints
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can look into every directory")
+def test_a_directory_that_cannot_be_read_is_named_and_left_alone(repo: Repo) -> None:
+    repo.write("closed/file", "x\n")
+    (repo.top / "closed").chmod(0)
+    skipped = repo.boocode("checkpoint", "--json").json["skipped"]
+    assert skipped == [{"path": "closed", "reason": "permission denied"}]
+    (repo.top / "closed").chmod(0o700)
+    repo.boocode("restore", "@")
+    assert repo.read("closed/file") == b"x\n"
+
+
+def test_a_pager_that_does_not_exist(repo: Repo, tmp_path: Path) -> None:
+    repo.write("a", "a\n")
+    repo.boocode("checkpoint", "-m", "seen")
+    environ = {**os.environ, "GIT_PAGER": "no-such-pager-anywhere"}
+    script = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)"
+    done = subprocess.run(
+        [sys.executable, "-c", script, sys.executable, "-m", "git_boocode", "log"],
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+    )
+    assert b"seen" in done.stdout

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+
+import pytest
+
+from tests.checkpoints.kit import take
+from tests.repo_kit import Repo
+
+TYPES = {
+    "id": str, "commit": str, "created_at": str, "label": str, "session": str, "chat": str,
+    "message": str, "agent": str, "trigger": str, "branch": str, "worktree": str, "files": int,
+}  # fmt: skip
+
+
+def test_the_json_answer(repo: Repo) -> None:
+    repo.commit(a="a\n", b="b\n")
+    take()
+    repo.write("a", "x\n")
+    repo.write("c", "x\n")
+    newest = take(label="l", session="s", chat="c", message="m", agent="g", trigger="t")
+    done = repo.boocode("log", "--json")
+    assert (done.code, done.err) == (0, "")
+    assert list(done.json) == ["ok", "checkpoints"]
+    first, second = done.json["checkpoints"]
+    assert {key: type(value) for key, value in first.items()} == TYPES
+    assert {**first, "created_at": None} == {
+        "id": newest.id, "commit": newest.commit.id, "created_at": None, "label": "l",
+        "session": "s", "chat": "c", "message": "m", "agent": "g", "trigger": "t",
+        "branch": "main", "worktree": "main", "files": 2,
+    }  # fmt: skip
+    assert [second[key] for key in ("label", "session", "chat", "message", "agent")] == [None] * 5
+    assert (second["files"], second["trigger"]) == (0, "manual")
+
+
+def test_the_lines(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    one = take(label="first", agent="claude", chat="c1", session="s1")
+    repo.write("a", "x\n")
+    two = take()
+    done = repo.boocode("log")
+    assert done.code == 0
+    when = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+    newest, oldest = done.out.splitlines()
+    assert re.fullmatch(
+        rf"{two.commit.id[:10]}  @    {when}  main  1 changed", newest
+    ) or re.fullmatch(rf"{two.commit.id[:10]}  @~0   {when}  main  1 changed", newest)
+    assert re.fullmatch(
+        rf"{one.commit.id[:10]}  @~1   {when}  main  0 changed  first  \[claude c1 s1\]", oldest
+    )
+
+
+def test_there_are_none(repo: Repo) -> None:
+    assert repo.boocode("log") == (0, "", "")
+    assert repo.boocode("log", "--json").json == {"ok": True, "checkpoints": []}
+
+
+@pytest.mark.parametrize(("count", "shown"), [("0", 0), ("1", 1), ("2", 2), ("9", 3)])
+def test_a_number_of_them(repo: Repo, count: str, shown: int) -> None:
+    made = [take(label=str(n)).id for n in range(3)]
+    listed = repo.boocode("log", "--json", "-n", count).json["checkpoints"]
+    assert [row["id"] for row in listed] == made[::-1][:shown]
+    assert len(repo.boocode("log", f"--max-count={count}").out.splitlines()) == shown
+
+
+def test_more_than_a_page(repo: Repo) -> None:
+    tree = repo.git("mktree").strip()
+    message = 's\n\n{"boocode": 1}\n'
+    commit = repo.git("commit-tree", tree, stdin=message).strip()
+    create = "".join(f"create refs/boocode/checkpoints/{n:04} {commit}\n" for n in range(700))
+    repo.git("update-ref", "--stdin", stdin=create)
+    listed = repo.boocode("log", "--json").json["checkpoints"]
+    assert [row["id"] for row in listed] == [f"{n:04}" for n in range(699, -1, -1)]
+
+
+def test_of_every_worktree(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.commit(a="a\n")
+    repo.git("worktree", "add", "-q", "-b", "side", "linked")
+    ours = [take(label=f"ours {n}") for n in range(2)]
+    monkeypatch.chdir(repo.top / "linked")
+    theirs = take(label="theirs")
+    assert [row["id"] for row in repo.boocode("log", "--json").json["checkpoints"]] == [
+        ours[1].id, ours[0].id
+    ]  # fmt: skip
+    every = repo.boocode("log", "--all", "--json").json["checkpoints"]
+    assert [(row["id"], row["worktree"], row["branch"]) for row in every] == [
+        (theirs.id, "linked", "side"), (ours[1].id, "main", "main"), (ours[0].id, "main", "main")
+    ]  # fmt: skip
+
+
+def test_the_names_that_log_shows_lead_where_it_says(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit(a="a\n")
+    repo.git("worktree", "add", "-q", "-b", "side", "linked")
+    take(label="ours 0")
+    take(label="ours 1")
+    monkeypatch.chdir(repo.top / "linked")
+    take(label="theirs")
+    for line in repo.boocode("log", "--all").out.splitlines():
+        label = re.search("ours [01]|theirs", line)
+        assert label is not None
+        name = re.search(r"@\S*", line)
+        if label[0] == "theirs":
+            assert name is None
+        else:
+            assert name is not None
+            assert repo.boocode("show", name[0], "--json").json["checkpoint"]["label"] == label[0]
+
+
+def test_what_could_steer_a_terminal_is_not_printed(repo: Repo) -> None:
+    evil = "a\x1b[31mb\x07c\x9bd\u202ee\nf\rg\x7f"
+    take(label=evil, chat=evil, session=evil, agent=evil, message=evil)
+    for command in ("log", "show", "restore @ -n", "diff @"):
+        done = repo.boocode(*command.split())
+        assert done.code == 0
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", done.out + done.err), command
+    assert "a?[31mb?c?d?e f?g?" in repo.boocode("log").out
+    assert repo.boocode("log", "--json").json["checkpoints"][0]["label"] == evil
+
+
+def test_colour(repo: Repo) -> None:
+    take(label="x")
+    assert "\x1b" not in repo.boocode("log").out
+    repo.git("config", "color.ui", "always")
+    assert repo.boocode("log").out.startswith("\x1b[33m")
+    assert "\x1b" not in repo.boocode("log", "--json").out
+
+
+def test_a_missing_tree_is_told_by_a_question_mark(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    repo.write("a", "x\n")
+    taken = take()
+    tree = taken.tree
+    (repo.top / ".git/objects" / tree[:2] / tree[2:]).unlink()
+    assert "  ?" in repo.boocode("log").out
+    assert repo.boocode("log", "--json").json["checkpoints"][0]["files"] is None
+
+
+@pytest.mark.parametrize("args", [("-n", "-1"), ("-n", "x"), ("-n",), ("extra",), ("--no",)])
+def test_usage_errors(repo: Repo, args: tuple[str, ...]) -> None:
+    done = repo.boocode("log", *args)
+    assert (done.code, done.out) == (129, "")
+    assert "usage: git boocode log [<options>]" in done.err
+    assert repo.boocode("log", "--json", *args).json["error"]["code"] == "usage"
+
+
+def test_help(repo: Repo) -> None:
+    assert repo.boocode("log", "-h").code == 129
+
+
+def test_a_reader_that_has_seen_enough(repo: Repo) -> None:
+    for number in range(3):
+        take(label=f"{number}" * 50)
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        ["git", "boocode", "log"], cwd=repo.top, stdout=writing, stderr=subprocess.PIPE
+    )
+    os.close(writing)
+    assert done.returncode == 141
+    assert done.stderr == b""

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from git_boocode.checkpoints.catalog import Checkpoint
+from tests.checkpoints.kit import Host, seen, take
+from tests.repo_kit import Repo
+
+KEYS = {
+    "ok": bool, "checkpoint_id": str, "commit": str, "undo": str, "worktree_reset": bool,
+    "index_reset": bool, "head_moved": bool, "dry_run": bool, "head_differs": bool,
+    "messages_deleted": int, "backend_reset": bool, "archived": list, "changed": list, "kept": list,
+}  # fmt: skip
+
+
+@pytest.fixture
+def taken(repo: Repo) -> Checkpoint:
+    repo.commit(a="a\n", b="b\n")
+    made = take(label="before", chat="c")
+    repo.write("a", "mess\n")
+    repo.write("new", "mess\n")
+    repo.git("add", "new")
+    (repo.top / "b").unlink()
+    return made
+
+
+def test_the_json_answer(repo: Repo, taken: Checkpoint) -> None:
+    later = take(chat="c")
+    host = Host(repo, trim='echo \'{"messages_deleted": 3, "backend_reset": true}\'')
+    done = repo.boocode("restore", taken.id, "--json", "--callback", host.path)
+    assert (done.code, done.err) == (0, "")
+    answer = done.json
+    assert {key: type(value) for key, value in answer.items()} == KEYS
+    undo = repo.git("for-each-ref", "--format=%(refname:lstrip=3)", "refs/boocode/safety/").strip()
+    assert answer == {
+        "ok": True,
+        "checkpoint_id": taken.id,
+        "commit": taken.commit.id,
+        "undo": undo,
+        "worktree_reset": True,
+        "index_reset": True,
+        "head_moved": False,
+        "dry_run": False,
+        "head_differs": False,
+        "messages_deleted": 3,
+        "backend_reset": True,
+        "archived": [later.id],
+        "changed": [
+            {"path": "a", "action": "modify"},
+            {"path": "b", "action": "create"},
+            {"path": "new", "action": "delete"},
+        ],
+        "kept": [],
+    }
+
+
+def test_what_people_read(repo: Repo, taken: Checkpoint) -> None:
+    done = repo.boocode("restore", "@")
+    assert done.code == 0
+    assert done.out == (
+        f" M a\n A b\n D new\nrestored 3 files and the staging area to {taken.id} (before)\n"
+    )
+    assert done.err == "hint: 'git boocode undo' brings back what was here before\n"
+    assert repo.status().count("\0") == 2
+    assert repo.read("a") == b"a\n"
+    again = repo.boocode("restore", "@")
+    assert again == (0, f"nothing to do: the worktree is as at {taken.id} (before)\n", "")
+
+
+def test_a_preview(repo: Repo, taken: Checkpoint) -> None:
+    before = seen(repo)
+    done = repo.boocode("restore", "-n", "@")
+    assert done.code == 0
+    assert done.out.splitlines()[-1].startswith("would restore 3 files and the staging area to ")
+    answer = repo.boocode("restore", "-n", "@", "--json").json
+    assert {key: type(value) for key, value in answer.items()} == {**KEYS, "undo": type(None)}
+    assert [change["path"] for change in answer["changed"]] == ["a", "b", "new"]
+    assert seen(repo) == before
+
+
+def test_what_is_left_alone_is_said(repo: Repo) -> None:
+    repo.write(".gitignore", "*.log\n")
+    repo.write("x\n.log", "precious\n")
+    take()
+    (repo.top / ".gitignore").unlink()
+    preview = repo.boocode("restore", "@", "-n", "--json").json
+    assert preview["kept"] == [{"path": "x\n.log", "reason": "ignored in the checkpoint"}]
+    done = repo.boocode("restore", "@")
+    assert 'warning: left alone: "x\\n.log": ignored in the checkpoint\n' in done.err
+
+
+def test_a_head_that_has_moved_is_said(repo: Repo, taken: Checkpoint) -> None:
+    repo.git("commit", "-q", "-m", "later")
+    done = repo.boocode("restore", taken.id)
+    assert "hint: HEAD is not where it was at the checkpoint" in done.err
+    assert repo.boocode("restore", "-n", taken.id, "--json").json["head_differs"] is True
+
+
+def test_from_a_subdirectory_the_whole_worktree_goes_back(repo: Repo, taken: Checkpoint) -> None:
+    (repo.top / "sub").mkdir()
+    host = Host(repo)
+    done = repo.boocode("restore", "@", "--callback", "../.git/host", cwd="sub")
+    assert done.code == 0
+    assert repo.read("a") == b"a\n"
+    assert host.events == ["prepare", "trim"]
+
+
+def test_the_conversation_is_told(repo: Repo, taken: Checkpoint) -> None:
+    host = Host(repo, trim="echo '{\"messages_deleted\": 1}'")
+    done = repo.boocode("restore", "@", "--conversation-only", "--callback", host.path)
+    assert done.out == f"restored the conversation (1 message cut) to {taken.id} (before)\n"
+    assert repo.read("a") == b"mess\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "name"),
+    [({"prepare": "exit 1"}, 1, "vetoed"), ({"trim": "exit 1"}, 128, "callback"),
+     ({"trim": "echo x"}, 128, "callback")],
+)  # fmt: skip
+def test_a_callback_that_fails(
+    repo: Repo, taken: Checkpoint, script: dict[str, str], code: int, name: str
+) -> None:
+    before = seen(repo)
+    host = Host(repo, **script)
+    done = repo.boocode("restore", "@", "--callback", host.path)
+    assert (done.code, done.out) == (code, "")
+    assert done.err.startswith("error: " if code == 1 else "fatal: ")
+    answer = repo.boocode("restore", "@", "--json", "--callback", host.path)
+    assert answer.code == code
+    assert (answer.json["ok"], answer.json["error"]["code"]) == (False, name)
+    assert seen(repo) == before
+
+
+def test_what_a_callback_says_cannot_steer_a_terminal(repo: Repo, taken: Checkpoint) -> None:
+    host = Host(repo, trim="printf 'one\\ntwo \\033[31m\\007' >&2; exit 1")
+    done = repo.boocode("restore", "@", "--callback", host.path)
+    assert done.code == 128
+    assert "one\ntwo ?[31m?\n" in done.err
+
+
+def test_a_locked_index(repo: Repo, taken: Checkpoint) -> None:
+    repo.write(".git/index.lock")
+    before = repo.files()
+    done = repo.boocode("restore", "@", "--json")
+    assert (done.code, done.json["error"]["code"]) == (1, "locked")
+    assert "another git process" in done.json["error"]["hint"]
+    assert repo.files() == before
+
+
+@pytest.mark.parametrize(
+    "args",
+    [(), ("@", "@"), ("@", "--nonsense"), ("@", "--files-only", "--conversation-only"),
+     ("@", "--files-only", "--callback", "x")],
+)  # fmt: skip
+def test_usage_errors(repo: Repo, taken: Checkpoint, args: tuple[str, ...]) -> None:
+    before = seen(repo)
+    done = repo.boocode("restore", *args)
+    assert (done.code, done.out) == (129, "")
+    assert "usage: git boocode" in done.err
+    answer = repo.boocode("restore", "--json", *args)
+    assert (answer.code, answer.json["error"]["code"]) == (129, "usage")
+    assert seen(repo) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("nonsense", "not_found"), ("@~1", "not_found"), ("label:no", "not_found")]
+)
+def test_there_is_no_such_checkpoint(repo: Repo, taken: Checkpoint, name: str, code: str) -> None:
+    done = repo.boocode("restore", name, "--json")
+    assert (done.code, done.json["error"]["code"]) == (1, code)
+
+
+def test_a_path_that_is_not_utf_8(repo: Repo, taken: Checkpoint) -> None:
+    repo.write("caf\udce9", "x")
+    answer = repo.boocode("restore", "-n", "@", "--json")
+    assert {"path": "caf\udce9", "action": "delete"} in answer.json["changed"]
+    assert ' D "caf\\351"\n' in repo.boocode("restore", "@").out
+
+
+def test_in_c_locale(repo: Repo, taken: Checkpoint) -> None:
+    repo.write("ä", "x")
+    done = repo.boocode("restore", "@", "--json", env={"LC_ALL": "C", "LANG": "C"})
+    assert {"path": "ä", "action": "delete"} in json.loads(done.out)["changed"]
+
+
+def test_help(repo: Repo) -> None:
+    done = repo.boocode("restore", "-h")
+    assert done.code == 129
+    assert done.out.startswith("usage: git boocode restore [<options>] <checkpoint>\n")

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.checkpoints.kit import Host, back, seen, take
+from tests.repo_kit import Repo
+
+
+@pytest.fixture
+def restored(repo: Repo) -> Repo:
+    """A mess that was restored away."""
+    repo.commit(a="a\n")
+    take(chat="c")
+    repo.write("a", "mess\n")
+    repo.git("add", "a")
+    take(chat="c", label="archived")
+    back("@~1")
+    return repo
+
+
+def test_what_people_read(restored: Repo) -> None:
+    done = restored.boocode("undo")
+    assert done.code == 0
+    first, second = done.out.splitlines()
+    assert first == " M a"
+    assert second.startswith("restored 1 file and the staging area to ")
+    assert second.endswith("(before a restore)")
+    assert restored.read("a") == b"mess\n"
+    assert done.err.startswith("hint: 'git boocode restore ")
+    safety = done.err.split("restore ")[1].split("'")[0]
+    assert restored.boocode("restore", safety).code == 0
+    assert restored.read("a") == b"a\n"
+
+
+def test_the_json_answer(restored: Repo) -> None:
+    host = Host(restored, undo="echo '{\"messages_deleted\": 0}'")
+    done = restored.boocode("undo", "--json", "--callback", host.path)
+    assert (done.code, done.err) == (0, "")
+    answer = done.json
+    keys = (
+        "ok checkpoint_id commit undo dry_run worktree_reset index_reset head_moved head_differs "
+    )
+    keys += "messages_deleted backend_reset archived changed kept"
+    assert list(answer) == keys.split()
+    assert answer["changed"] == [{"path": "a", "action": "modify"}]
+    assert answer["worktree_reset"] is answer["index_reset"] is True
+    assert len(answer["archived"]) == 1
+    assert host.events == ["prepare", "undo"]
+
+
+def test_a_preview(restored: Repo) -> None:
+    before = seen(restored)
+    done = restored.boocode("undo", "-n")
+    assert done.out.splitlines()[-1].startswith("would restore 1 file and the staging area to ")
+    assert seen(restored) == before
+
+
+def test_the_files_alone(restored: Repo) -> None:
+    host = Host(restored)
+    restored.git("config", "boocode.callback", host.path)
+    assert restored.boocode("undo", "--files-only").code == 0
+    assert host.events == []
+    assert restored.read("a") == b"mess\n"
+
+
+def test_there_is_nothing_to_undo(repo: Repo) -> None:
+    done = repo.boocode("undo")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == "error: there is no restore to undo in this worktree\n"
+    answer = repo.boocode("undo", "--json")
+    assert (answer.code, answer.json["error"]["code"]) == (1, "not_found")
+
+
+@pytest.mark.parametrize("args", [("@",), ("--nonsense",), ("--files-only", "--conversation-only")])
+def test_usage_errors(restored: Repo, args: tuple[str, ...]) -> None:
+    done = restored.boocode("undo", *args)
+    assert (done.code, done.out) == (129, "")
+    assert restored.boocode("undo", "--json", *args).json["error"]["code"] == "usage"
+    assert restored.read("a") == b"a\n"
+
+
+def test_help(repo: Repo) -> None:
+    done = repo.boocode("undo", "-h")
+    assert done.code == 129
+    assert done.out.startswith("usage: git boocode undo [<options>]\n")

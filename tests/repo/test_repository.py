@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from git_boocode.repo.errors import FatalError
+from git_boocode.repo.repository import Repository
+from tests.repo_kit import Repo
+
+
+def hook(repo: Repo, name: str, script: str) -> None:
+    """Install a git hook."""
+    path = repo.top / ".git/hooks" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def refusal() -> FatalError:
+    """The error of a discovery that must fail."""
+    with pytest.raises(FatalError) as caught:
+        Repository.discover()
+    return caught.value
+
+
+def test_at_the_top(repo: Repo) -> None:
+    found = Repository.discover()
+    assert found.worktree == str(repo.top)
+    assert found.git_dir == found.common_dir == str(repo.top / ".git")
+    assert (found.prefix, found.object_format, found.worktree_name) == ("", "sha1", "main")
+    assert found.state_dir == str(repo.top / ".git/boocode")
+    assert found.index_path == str(repo.top / ".git/index")
+
+
+@pytest.mark.parametrize("name", ["sub", "a/b", "..data", "...", "new\nline", "\udcff", " é "])
+def test_from_a_subdirectory(repo: Repo, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    (repo.top / name).mkdir(parents=True)
+    monkeypatch.chdir(repo.top / name)
+    found = Repository.discover()
+    assert (found.worktree, found.prefix) == (str(repo.top), f"{name}/")
+
+
+def test_another_directory_than_the_current_one(repo: Repo, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path / "other"], check=True)
+    (tmp_path / "other/sub").mkdir()
+    found = Repository.discover(str(tmp_path / "other/sub"))
+    assert (found.worktree, found.prefix) == (str(tmp_path / "other"), "sub/")
+
+
+@pytest.mark.parametrize("name", ["new\nline", "ends in newline\n", "\udcff\udcfe", "'\"$x", "é"])
+def test_a_top_with_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    top = tmp_path / name
+    subprocess.run(["git", "init", "-q", top], check=True)
+    (top / "sub").mkdir()
+    monkeypatch.chdir(top / "sub")
+    found = Repository.discover()
+    assert (found.worktree, found.prefix) == (str(top), "sub/")
+    assert found.git_dir == found.common_dir == str(top / ".git")
+    assert found.git.line("rev-parse", "--is-inside-work-tree") == "true"
+
+
+def test_a_symlinked_current_directory(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repo.top / "sub").mkdir()
+    (tmp_path / "link").symlink_to(repo.top / "sub")
+    monkeypatch.chdir(tmp_path / "link")
+    monkeypatch.setenv("PWD", str(tmp_path / "link"))
+    found = Repository.discover()
+    assert (found.worktree, found.prefix) == (str(repo.top), "sub/")
+
+
+@pytest.mark.parametrize("absolute", [True, False])
+def test_git_dir_of_this_repository_does_not_make_a_subdirectory_the_top(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, absolute: bool
+) -> None:
+    (repo.top / "sub").mkdir()
+    monkeypatch.chdir(repo.top / "sub")
+    monkeypatch.setenv("GIT_DIR", str(repo.top / ".git") if absolute else "../.git")
+    found = Repository.discover()
+    assert (found.worktree, found.prefix) == (str(repo.top), "sub/")
+
+
+def test_git_dir_of_another_repository_is_honoured(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path / "other"], check=True)
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other/.git"))
+    found = Repository.discover()
+    assert (found.git_dir, found.worktree) == (str(tmp_path / "other/.git"), str(repo.top))
+
+
+def test_git_dir_and_work_tree(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "work/sub").mkdir(parents=True)
+    monkeypatch.setenv("GIT_DIR", str(repo.top / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path / "work"))
+    monkeypatch.chdir(tmp_path / "work/sub")
+    found = Repository.discover()
+    assert found.git_dir == str(repo.top / ".git")
+    assert (found.worktree, found.prefix) == (str(tmp_path / "work"), "sub/")
+    monkeypatch.chdir(tmp_path)
+    assert Repository.discover().prefix == ""
+
+
+def test_git_dir_that_leads_nowhere(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_DIR", "nowhere")
+    error = refusal()
+    assert (error.code, error.exit_code) == ("not_a_repository", 128)
+    assert "GIT_DIR is set to 'nowhere'" in error.hints[0]
+
+
+def test_a_bare_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("bare.git", "ba\nre.git"):
+        subprocess.run(["git", "init", "-q", "--bare", tmp_path / name], check=True)
+        monkeypatch.chdir(tmp_path / name)
+        error = refusal()
+        assert (error.code, error.exit_code) == ("no_worktree", 128)
+        assert error.message == f"'{tmp_path / name}' has no worktree"
+
+
+def test_inside_the_git_directory(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(repo.top / ".git/refs")
+    error = refusal()
+    assert error.code == "no_worktree"
+    assert "is outside the worktree" in error.message
+
+
+def test_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    error = refusal()
+    assert (error.code, error.exit_code) == ("not_a_repository", 128)
+    assert error.message.startswith("not a git repository")
+
+
+def test_a_current_directory_that_is_gone(repo: Repo) -> None:
+    (repo.top / "sub").mkdir()
+    os.chdir(repo.top / "sub")
+    (repo.top / "sub").rmdir()
+    assert refusal().code == "no_directory"
+
+
+def test_a_linked_worktree(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.commit()
+    repo.git("worktree", "add", "-q", "linked")
+    repo.git("worktree", "move", "linked", "moved")
+    monkeypatch.chdir(repo.top / "moved")
+    found = Repository.discover()
+    assert found.worktree == str(repo.top / "moved")
+    assert found.git_dir == str(repo.top / ".git/worktrees/linked")
+    assert found.common_dir == str(repo.top / ".git")
+    assert found.worktree_name == "linked"
+
+
+def test_a_submodule(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "origin").mkdir()
+    origin = Repo(tmp_path / "origin")
+    origin.git("init", "-q")
+    origin.commit(a="a\n")
+    allow = ("-c", "protocol.file.allow=always")
+    repo.git(*allow, "submodule", "add", "-q", str(origin.top), "sub")
+    monkeypatch.chdir(repo.top / "sub")
+    found = Repository.discover()
+    assert found.worktree == str(repo.top / "sub")
+    assert found.git_dir == str(repo.top / ".git/modules/sub")
+    assert found.worktree_name == "main"
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_in_a_real_hook_from_a_subdirectory(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, linked: bool
+) -> None:
+    repo.commit(**{"sub/a": "a\n"})
+    top = repo.top
+    if linked:
+        repo.git("worktree", "add", "-q", "-b", "side", "linked")
+        top = repo.top / "linked"
+    hook(repo, "pre-commit", 'cd sub && git boocode checkpoint --json > "$OUT"')
+    out = repo.top / ".git/out"
+    subprocess.run(
+        ["git", "commit", "-q", "--allow-empty", "-m", "x"],
+        cwd=top / "sub",
+        env={**os.environ, "OUT": str(out)},
+        check=True,
+    )
+    monkeypatch.chdir(top)
+    name = repo.git("for-each-ref", "--format=%(refname)", "refs/boocode/checkpoints/").strip()
+    assert repo.git("ls-tree", "-r", "--name-only", name) == "sub/a\n"
+
+
+def test_our_git_is_sealed_off_from_hooks_and_callers(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_INDEX_FILE", "elsewhere")
+    monkeypatch.setenv("GIT_PREFIX", "sub/")
+    git = Repository.discover().git
+    assert "GIT_INDEX_FILE" not in git.env
+    assert "GIT_PREFIX" not in git.env
+    assert git.line("config", "core.hooksPath") == os.devnull
+
+
+@pytest.mark.parametrize("scope", ["local", "global"])
+def test_fsmonitor_runs_only_if_the_user_chose_it(repo: Repo, scope: str) -> None:
+    repo.git("config", f"--{scope}", "core.fsmonitor", "/some/program")
+    kept = Repository.discover().git.line("config", "core.fsmonitor")
+    assert kept == ("false" if scope == "local" else "/some/program")
+
+
+def test_the_path_of_a_hook(repo: Repo) -> None:
+    found = Repository.discover()
+    assert found.hook_path("x") == str(repo.top / ".git/hooks/x")
+    repo.git("config", "core.hooksPath", "my hooks")
+    assert Repository.discover().hook_path("x") == str(repo.top / "my hooks/x")
+
+
+def test_the_well_known_objects(repo: Repo) -> None:
+    found = Repository.discover()
+    assert found.empty_tree == repo.git("mktree").strip()
+    assert found.empty_blob == repo.git("hash-object", "--stdin").strip()
+    assert found.zero_id == "0" * 40
+
+
+def test_the_well_known_objects_of_sha256(tmp_path: Path) -> None:
+    other = Repo(tmp_path)
+    other.git("init", "-q", "--object-format=sha256")
+    found = Repository.discover(str(tmp_path))
+    assert found.object_format == "sha256"
+    assert found.empty_tree == other.git("mktree").strip()
+    assert found.empty_blob == other.git("hash-object", "--stdin").strip()
+    assert found.zero_id == "0" * 64
