@@ -133,9 +133,9 @@ def _from_options(files: tuple[str, ...], one_liner: OneLiner) -> Source:
     from git_boocode.editing.inputs import Source
 
     if files:
-        raise UsageError("--path, --old and --new cannot be combined with FILE")
+        raise click.UsageError("--path, --old and --new cannot be combined with FILE")
     if one_liner.path is None or one_liner.old is None or one_liner.new is None:
-        raise UsageError("--path, --old and --new belong together")
+        raise click.UsageError("--path, --old and --new belong together")
     edit: dict[str, object] = {
         "path": one_liner.path,
         "old_string": one_liner.old,
@@ -168,7 +168,7 @@ def require_input(what: str, example: str) -> None:
     """
     if sys.stdin is None or sys.stdin.isatty():
         hint = f"pipe it in, or name a file, as in: {example}"
-        raise UsageError(f"{what} are read from standard input, which is a terminal", hints=(hint,))
+        raise UsageError(f"{what} must come on standard input, which is a terminal", hints=(hint,))
 
 
 def _keep_retry_context(name: str | None, text: str) -> None:

@@ -70,7 +70,7 @@ def _replace(wanted: Replace, text: Text, how: How) -> Outcome:
     try:
         done = _hinted(wanted, text, how)
     except MatchError as error:
-        raise _miss(error, text) from None
+        raise _miss(error, text, wanted.expected) from None
     match = done.match
     start, end = match.start_line or 1, match.end_line or 0
     landing = Landing(
@@ -108,7 +108,7 @@ def _searched(wanted: Replace, text: Text, how: How, hint: int | None) -> Replac
     )
 
 
-def _miss(error: MatchError, text: Text) -> MissError:
+def _miss(error: MatchError, text: Text, expected: int | None) -> MissError:
     places = error.match.spans if error.code == "ambiguous" else error.candidates
     lines = tuple(place.start_line for place in places[:MAX_LINES])
     if text.is_raw and error.code == "not_found":
@@ -117,7 +117,10 @@ def _miss(error: MatchError, text: Text) -> MissError:
             "the file is no UTF-8 or UTF-16 text, so only an exact match counts, and there is none",
             hint="bytes that are not UTF-8 are written \\udcXX in JSON",
         )
-    return MissError(error.code, error.message, lines=lines, candidates=error.candidates)
+    # Whoever names a number knows that there may be several places.
+    miscounted = error.code == "ambiguous" and expected is not None
+    hint = "count the places again, or send an edit for each of them" if miscounted else None
+    return MissError(error.code, error.message, lines=lines, candidates=error.candidates, hint=hint)
 
 
 class Insert(NamedTuple):

@@ -12,6 +12,8 @@ from git_boocode.editing.formats import Context, read_item
 MAX_DEPTH = 64
 """Objects and arrays may enclose each other so deep, which is more than any edit needs."""
 
+_ESCAPES = 'inside JSON strings, quotes, backslashes and line breaks are escaped: \\" \\\\ \\n'
+_ONE_VALUE = "several edits go into one array: [{...}, {...}]"
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -85,10 +87,10 @@ def _parse(text: str) -> object:
     try:
         value: object = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
     except json.JSONDecodeError as error:
-        reason = error.msg[:1].lower() + error.msg[1:]
+        reason = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
         _invalid(
             f"invalid JSON at line {error.lineno}, column {error.colno}: {reason}",
-            'inside JSON strings, quotes, backslashes and line breaks are escaped: \\" \\\\ \\n',
+            _ONE_VALUE if error.msg == "Extra data" else _ESCAPES,
         )
     except ValueError as error:
         # A number of more digits than Python converts.

@@ -112,7 +112,8 @@ class Place:
             below = inside_worktree(self.top, path)
         except RefusedError as error:
             hint = "\n".join(error.hints) or None
-            raise MissError(error.code, error.message, hint=hint) from None
+            message = error.message.removeprefix(f"'{path}' ")
+            raise MissError(error.code, message, hint=hint) from None
         link = os.path.join(self.top, *below.split("/"))
         return Target(below, link, os.path.realpath(link))
 
@@ -125,10 +126,19 @@ class Place:
 
     def similar(self, path: str) -> list[str]:
         """The existing paths that come nearest to one that does not exist, best first."""
-        known = self._known(path)
-        name = os.path.basename(path).casefold()
+        wanted = os.path.normpath(self._from_prefix(path)) if self.from_here else path
+        known = [other for other in self._known(wanted) if self._is_there(other)]
+        name = os.path.basename(wanted).casefold()
         same_name = [other for other in known if os.path.basename(other).casefold() == name]
-        return _nearest(path, same_name, 0) or _nearest(path, known, 70)
+        near = _nearest(wanted, same_name, 0) or _nearest(wanted, known, 70)
+        return [self._spelled(other) for other in near]
+
+    def _is_there(self, path: str) -> bool:
+        return os.path.exists(os.path.join(self.top, path))
+
+    def _spelled(self, path: str) -> str:
+        """A path from the top, as the caller would write it."""
+        return os.path.relpath(path, self.prefix or ".") if self.from_here else path
 
     def _known(self, path: str) -> list[str]:
         if self.repository is not None:

@@ -69,7 +69,7 @@ def describe(failure: Failure, *, many: bool) -> str:
     from git_boocode.editing.diff import quoted
 
     where = [f"edit {failure.number}"] if many and failure.number is not None else []
-    where += [] if failure.path is None else [quoted(failure.path)]
+    where += [quoted(failure.path)] if failure.path else []
     return ": ".join((", ".join(where), failure.message)) if where else failure.message
 
 

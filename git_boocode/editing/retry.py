@@ -61,7 +61,7 @@ def advice(failure: Failure) -> str | None:
 
 def _lines(failure: Failure) -> Iterator[str]:
     where = "the input" if failure.number is None else f"edit {failure.number}"
-    path = "" if failure.path is None else f" of {_one_line(failure.path)}"
+    path = f" of {_one_line(failure.path)}" if failure.path else ""
     yield ""
     yield f"{where}{path}: {failure.code}: {_cut(_one_line(failure.message), MAX_MESSAGE)}"
     if todo := advice(failure):

@@ -112,6 +112,10 @@ def test_what_is_no_input_says_where_it_stopped(data: bytes, expected: str) -> N
     assert expected in message(data)
 
 
+def test_a_message_ends_where_its_sentence_does() -> None:
+    assert message(b'{"path":"a\tb"}').endswith("column 11: invalid control character")
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [

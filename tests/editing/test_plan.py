@@ -289,7 +289,9 @@ def test_base_is_the_raw_or_the_clean_blob(repo: Repo) -> None:
 
 def test_expected_replacements(repo: Repo) -> None:
     repo.write("a", "x = 1\nx = 1\n")
-    assert refused(replace("a", "x = 1", "y", expected_replacements=3)).failures
+    failure = refused(replace("a", "x = 1", "y", expected_replacements=3)).failures[0]
+    assert (failure.code, failure.lines) == ("ambiguous", (1, 2))
+    assert failure.hint == "count the places again, or send an edit for each of them"
     apply(replace("a", "x = 1", "y = 1", expected_replacements=2))
     assert repo.read("a") == b"y = 1\ny = 1\n"
 
