@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import starmap, zip_longest
 
 from git_boocode.matching.align import Owned, align_lines, script
 from git_boocode.matching.profiles import Step
@@ -12,7 +13,11 @@ from git_boocode.matching.windows import Surveyor, Window, trimmed
 
 _WORDS = re.compile(r"\w+")
 _DIGITS = re.compile(r"\d+")
-_COMMENT = re.compile(r"#|//|/\*|\*|--|;|%|<!--")
+# A directive of the C preprocessor is code, and so is `*p = 1`, `--n` or `;;`.
+_COMMENT = re.compile(
+    r"//|/\*|<!--|(?:--|[;%])\s|\*(?:[\s*/]|$)"
+    r"|#+(?:$|[!\s])(?!\s*(?:define|elif|else|endif|error|if|ifdef|ifndef|include|pragma|undef)\b)"
+)
 
 # Words that stand in every file of some language and so say nothing about a place.
 _KEYWORDS = """
@@ -27,19 +32,21 @@ _MANY_LINES = 4
 _FEW_LINES = 3
 _WORDS_ASKED = 8
 """So many words of a changed hunk are looked up in the file."""
+_LONG_WORK = 1_000_000
+"""Places whose distance takes more word operations than this are compared line by line."""
 _RIVALS = 16
 """So many runners-up are weighed against the best window."""
 
 
-def evidence(needle: Text) -> int:
-    """How many characters the needle's distinct telling words have together."""
-    words = set(_WORDS.findall(needle.lf)) - _COMMON_WORDS
+def evidence(text: str) -> int:
+    """How many characters the distinct telling words of a text have together."""
+    words = set(_WORDS.findall(text)) - _COMMON_WORDS
     return sum(map(len, words))
 
 
 def too_bare(needle: Text, step: Step) -> bool:
     """Whether the needle holds too little to prove that a tolerant match is the place meant."""
-    return step.evidence > 0 and evidence(needle) < step.evidence
+    return step.evidence > 0 and evidence(needle.lf) < step.evidence
 
 
 def objection(surveyor: Surveyor, window: Window, step: Step) -> str | None:
@@ -57,27 +64,43 @@ def _lines_objection(surveyor: Surveyor, pairs: list[tuple[str, str]], step: Ste
     telling = [pair for pair in pairs if pair[0] or pair[1]]
     if any(similarity(*pair, step.line_floor) < step.line_floor for pair in telling):
         return "a line of it is other code"
-    if step.typo and any(_other_words(surveyor, *pair, step.typo) for pair in telling):
+    spared = _spared(surveyor, telling, step)
+    held = [pair for pair in telling if pair not in spared]
+    if step.typo and any(_other_words(surveyor, *pair, step.typo) for pair in held):
         return "a word of it is another one"
     equal = sum(left == right for left, right in telling)
     if len(telling) >= _MANY_LINES and equal < step.agree * len(telling):
         return "too few of its lines agree"
-    middle = [pair for pair in telling[1:-1] if not _comments(*pair)]
+    middle = [pair for pair in telling[1:-1] if pair not in spared]
     if middle and similarity_by_line(middle) < step.middle_floor:
         return "its middle is other code"
     return None
 
 
-def _comments(left: str, right: str) -> bool:
-    return bool(_COMMENT.match(left) and _COMMENT.match(right))
+def _spared(surveyor: Surveyor, pairs: list[tuple[str, str]], step: Step) -> set[tuple[str, str]]:
+    """The lines that need not agree word by word: comments, if code that is equal proves enough."""
+    spared = {pair for pair in pairs if _rephrased(surveyor, pair)}
+    equal = " ".join(left for left, right in pairs if left == right and (left, right) not in spared)
+    return spared if evidence(equal) >= step.evidence else set()
+
+
+def _rephrased(surveyor: Surveyor, pair: tuple[str, str]) -> bool:
+    """Whether both lines are comments that may say the same in other words, with equal numbers."""
+    left, right = pair
+    if not (_COMMENT.match(left) and _COMMENT.match(right)):
+        return False
+    if right.startswith("*") and "/*" not in surveyor.text.raw:
+        return False  # an item of a list
+    here, there = _DIGITS.findall(left), _DIGITS.findall(right)
+    return here == there or not (here and there)
 
 
 def _other_words(surveyor: Surveyor, left: str, right: str, typo: int) -> bool:
-    """Whether two lines differ in words by more than misspelling; comments may be rephrased.
+    """Whether two lines differ in words by more than misspelling.
 
     ``left`` is the needle's line, ``right`` the file's.
     """
-    if left == right or _comments(left, right):
+    if left == right:
         return False
     mine, other = _WORDS.findall(left), _WORDS.findall(right)
     return any(
@@ -128,13 +151,23 @@ def rivals(surveyor: Surveyor, best: Window, others: list[Window], step: Step) -
     """The windows that the needle does not tell apart clearly enough from the best."""
     if not step.margin:
         return [other for other in others if other.similarity == best.similarity]
-    here = surveyor.lines[best.first : best.stop]
     if step.forgotten:
-        # What the needle lacks says nothing about which place it means, and a window that is
-        # shifted by a line is no place of its own.
-        here = [here[first] for first, _ in align_lines(surveyor.needle, here)]
+        # A window that is shifted by a line is no place of its own.
         others = [other for other in others if _stands_alone(surveyor, best, other, step)]
-    return [other for other in others[:_RIVALS] if _is_rival(surveyor, here, other, step.margin)]
+    here = _compared(surveyor, best, step)
+    return [
+        other
+        for other in others[:_RIVALS]
+        if _is_rival(surveyor, here, _compared(surveyor, other, step), step.margin)
+    ]
+
+
+def _compared(surveyor: Surveyor, window: Window, step: Step) -> list[str]:
+    """The lines of a window; what the needle lacks says nothing about which place it means."""
+    rows = surveyor.lines[window.first : window.stop]
+    if not step.forgotten:
+        return rows
+    return [rows[first] for first, stop in align_lines(surveyor.needle, rows) if first < stop]
 
 
 def _stands_alone(surveyor: Surveyor, best: Window, other: Window, step: Step) -> bool:
@@ -142,8 +175,7 @@ def _stands_alone(surveyor: Surveyor, best: Window, other: Window, step: Step) -
     return apart or objection(surveyor, other, step) is None
 
 
-def _is_rival(surveyor: Surveyor, here: list[str], other: Window, margin: float) -> bool:
-    there = surveyor.lines[other.first : other.stop]
+def _is_rival(surveyor: Surveyor, here: list[str], there: list[str], margin: float) -> bool:
     apart = _distance(here, there)
     nearer = _distance(surveyor.needle, there) - _distance(surveyor.needle, here)
     return apart == 0 or nearer < margin * apart
@@ -151,6 +183,6 @@ def _is_rival(surveyor: Surveyor, here: list[str], other: Window, margin: float)
 
 def _distance(left: list[str], right: list[str]) -> int:
     first, second, _ = trimmed("\n".join(left), "\n".join(right))
-    if len(left) == len(right) and cost(len(first), len(second)) > 1_000_000:
-        return sum(map(distance, left, right))
+    if cost(len(first), len(second)) > _LONG_WORK:
+        return sum(starmap(distance, zip_longest(left, right, fillvalue="")))
     return distance(first, second)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.matching.profiles import Profile, profile_named
+from git_boocode.matching.profiles import Profile, Step, profile_named
 from git_boocode.matching.rungs import RUNGS, Found, Place, Query
 from git_boocode.matching.text import Text
 from git_boocode.matching.types import Candidate, Match, Span
@@ -24,13 +24,15 @@ SHOWN_TEXT = 4_000
 class Answer(NamedTuple):
     """What the ladder found. ``chosen`` is an index of ``found.places``, None if there is not one.
 
-    ``rung`` is None when no rung answered.
+    ``rung`` is None when no rung answered. ``query`` holds the reading of the model's texts that
+    was found, ``notes`` what was done to get it.
     """
 
     query: Query
     rung: str | None
     found: Found
     chosen: int | None
+    notes: tuple[str, ...] = ()
 
 
 def locate_match(
@@ -45,11 +47,27 @@ def locate_match(
     return to_match(climb(content, needle, profile_named(profile), start_line))
 
 
-def climb(content: str, needle: str, profile: Profile, start_line: int | None = None) -> Answer:
-    """Try the rungs of ``profile`` in order."""
-    query = Query(content, needle)
+def climb(
+    content: str,
+    needle: str,
+    profile: Profile,
+    start_line: int | None = None,
+    new: str | None = None,
+) -> Answer:
+    """Try the rungs of ``profile`` in order, with other readings of the texts where it has them."""
+    given = Query(content, needle, new)
+    answer = ascend(given, profile.steps[: profile.strict] or profile.steps, start_line)
+    if answer.rung is not None or not profile.strict:
+        return answer
+    from git_boocode.matching.ascent import climb_on
+
+    return climb_on(answer, profile, start_line)
+
+
+def ascend(query: Query, steps: Sequence[Step], start_line: int | None) -> Answer:
+    """Try some rungs in order with one reading of the texts."""
     reason = None
-    for step in profile.steps:
+    for step in steps:
         found = RUNGS[step.rung](query, step)
         if found.places:
             return Answer(query, step.rung, found, choose(query.text, found, start_line))

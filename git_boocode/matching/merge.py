@@ -20,7 +20,7 @@ LONG_BODY = 20_000
 """Longer changed lines (characters) are not merged: the new line is taken as it is."""
 
 
-class Step(NamedTuple):
+class Move(NamedTuple):
     """What comes next in the result: the file's items ``first:stop``, or a change.
 
     ``shared`` is whether old and new have these items too, or the file alone. Where there is a
@@ -33,7 +33,7 @@ class Step(NamedTuple):
     hunk: Hunk | None = None
 
 
-def carry(hunks: Sequence[Hunk], owned: Sequence[Owned], size: int) -> Iterator[Step]:
+def carry(hunks: Sequence[Hunk], owned: Sequence[Owned], size: int) -> Iterator[Move]:
     """Walk through the hunks from old to new, and through the file's ``size`` items with them.
 
     ``owned`` gives for each old item the file's items it stands for, ascending.
@@ -43,32 +43,36 @@ def carry(hunks: Sequence[Hunk], owned: Sequence[Owned], size: int) -> Iterator[
         mine = [own for own in owned[hunk.i1 : hunk.i2] if own[0] < own[1]]
         if hunk.same:
             for first, stop in mine:
-                yield Step(at, first)
-                yield Step(first, stop, shared=True)
+                yield Move(at, first)
+                yield Move(first, stop, shared=True)
                 at = stop
             continue
         first, stop = (mine[0][0], mine[-1][1]) if mine else (at, at)
-        yield Step(at, first)
-        yield Step(first, stop, hunk=hunk)
+        yield Move(at, first)
+        yield Move(first, stop, hunk=hunk)
         at = stop
-    yield Step(at, size)
+    yield Move(at, size)
 
 
 def merge_line(mine: str, old: str, new: str) -> str:
     """``mine`` with the change from ``old`` to ``new`` applied, token by token.
 
-    Where the change touches what ``mine`` has differently, ``new`` wins.
+    Where the change touches what ``mine`` has differently, ``new`` wins. What both have brought in
+    at one point stands there once.
     """
-    if mine == old or max(map(len, (mine, old, new))) > LONG_BODY:
+    if mine in (old, new) or max(map(len, (mine, old, new))) > LONG_BODY:
         return new
     tokens = [_TOKENS.findall(text) for text in (mine, old, new)]
     owned = _own_tokens(tokens[1], tokens[0])
     parts: list[str] = []
-    for step in carry(script(tokens[1], tokens[2]), owned, len(tokens[0])):
-        if step.hunk:
-            parts += tokens[2][step.hunk.j1 : step.hunk.j2]
-        else:
-            parts += tokens[0][step.first : step.stop]
+    added: list[str] = []
+    for move in carry(script(tokens[1], tokens[2]), owned, len(tokens[0])):
+        came, kept = added, tokens[0][move.first : move.stop]
+        added = tokens[2][move.hunk.j1 : move.hunk.j2] if move.hunk else []
+        if move.hunk:
+            parts += added
+        elif move.shared or kept != came:
+            parts += kept
     return "".join(parts)
 
 

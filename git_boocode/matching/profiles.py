@@ -65,10 +65,19 @@ class Step(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """A named ladder, from strict to loose."""
+    """A named ladder, from strict to loose.
+
+    ``rewrites`` are keys of ``rewrites.READERS``: other readings of the model's text, which climb
+    the first ``strict`` steps after the text as given has failed on them; the steps above are
+    climbed by the likeliest reading. ``placeholders`` is whether new text may hold placeholder
+    lines (``rest of code``) that old text and file lack.
+    """
 
     name: str
     steps: tuple[Step, ...]
+    rewrites: tuple[str, ...] = ()
+    strict: int = 0
+    placeholders: bool = True
 
 
 _SIMILAR = Step(
@@ -88,15 +97,42 @@ _ALL = (
         "boocode",
         (Step("exact"), Step("whitespace"), Step("unicode"), Step("similarity", threshold=0.66)),
     ),
+    Profile("region", (Step("exact"), Step("rstripped"), Step("line_trimmed"))),
+    Profile(
+        "opencode-3",
+        (Step("exact"), Step("line_trimmed"), Step("block_anchor", threshold=0.3)),
+    ),
+    Profile(
+        "opencode-9",
+        (
+            Step("exact"),
+            Step("line_trimmed"),
+            Step("block_anchor", threshold=0.3),
+            Step("whitespace_normalized"),
+            Step("indentation_flexible"),
+            Step("escape_normalized"),
+            Step("trimmed_boundary"),
+            Step("context_aware", threshold=0.5),
+            Step("multi_occurrence"),
+        ),
+    ),
     Profile(
         "default",
         (
             Step("exact"),
             Step("whitespace", evidence=2),
             Step("unicode", evidence=2),
+            Step("spaced", evidence=8),
+            Step("layout", evidence=2),
+            Step("part", evidence=8),
+            Step("comments", evidence=8),
+            Step("elided", evidence=8),
             _SIMILAR,
             _SIMILAR._replace(rung="gapped", forgotten=1),
         ),
+        rewrites=("fences", "quoted", "numbers", "quotes", "escapes", "entities", "mixed"),
+        strict=6,
+        placeholders=False,
     ),
 )
 

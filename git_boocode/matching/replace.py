@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,6 +16,12 @@ from git_boocode.matching.types import Match, MatchError, Replacement
 if TYPE_CHECKING:
     from git_boocode.matching.refit import Patch
 
+_DOTS_OR_WORDS = re.compile(
+    r"\.{3}|…|\b(?:rest|remainder|existing|previous|original|remaining|remains?|unchanged|current"
+    r"|old|omitted|elided|snip|snipped|same|before|changes?|truncated|code|lines|everything)\b",
+    re.IGNORECASE,
+)
+"""What a new text without placeholders mostly lacks: a quick look before the close one."""
 _LISTED = 5
 """So many line numbers are named in a message."""
 
@@ -47,9 +54,11 @@ def replace_text(
     """
     ladder = profile_named(profile)
     _check_input(old, new, expected)
-    answer = climb(content, old, ladder, start_line)
+    answer = climb(content, old, ladder, start_line, new)
     if answer.rung is None:
         raise _not_found(to_match(answer))
+    if not (ladder.placeholders or verbatim):
+        _check_placeholders(answer)
     chosen = _chosen(answer, replace_all, expected)
     match = found_match(answer, chosen[0])
     places = [answer.found.places[index] for index in chosen]
@@ -63,6 +72,19 @@ def _check_input(old: str, new: str, expected: int | None) -> None:
         raise MatchError("invalid_input", "old and new text are the same, nothing to change")
     if expected is not None and expected < 1:
         raise MatchError("invalid_input", f"cannot expect {expected} replacements")
+
+
+def _check_placeholders(answer: Answer) -> None:
+    query = answer.query
+    if query.new is None or not _DOTS_OR_WORDS.search(query.new.lf):
+        return
+    from git_boocode.matching.placeholders import unmatched_placeholder
+
+    index = unmatched_placeholder(query.text, query.needle, query.new)
+    if index is not None:
+        line = query.new.stripped[index]
+        message = f"line {index + 1} of the new text, '{line}', stands for text that it leaves out"
+        raise MatchError("invalid_input", message, to_match(answer))
 
 
 def _chosen(answer: Answer, replace_all: bool, expected: int | None) -> list[int]:
@@ -113,6 +135,11 @@ def _miscounted(answer: Answer, found: int, expected: int) -> MatchError:
     return MatchError("ambiguous", message, match)
 
 
+def _undecided(answer: Answer, row: int) -> MatchError:
+    message = f"the old text lacks line {row + 1}, and the new lines may go above or below it"
+    return MatchError("ambiguous", message, to_match(answer._replace(chosen=None)))
+
+
 def _listed(match: Match) -> str:
     starts = [str(span.start_line) for span in match.spans]
     if len(starts) == 1:
@@ -137,8 +164,11 @@ class _Pen:
     """Writes one new text into places that were all found by one rung."""
 
     def __init__(self, answer: Answer, new: str, verbatim: bool) -> None:
-        self.text, self.old, self.new = answer.query.text, answer.query.needle, Text(new)
-        self.exact = answer.rung == "exact"
+        self.answer = answer
+        self.text, self.old = answer.query.text, answer.query.needle
+        # What is pasted is pasted as given; what is carried over is read as the old text was.
+        self.new = Text(new) if verbatim or answer.query.new is None else answer.query.new
+        self.exact = answer.rung in ("exact", "rewritten")
         self.verbatim = verbatim
         self.done: Counter[str] = Counter()
         # Places with the same text get the same patch: thousands of them may be replaced.
@@ -150,21 +180,35 @@ class _Pen:
         edits = [self._edit(place, row) for place, row in zip(places, rows, strict=True)]
         spans = self.text.spans((edit.start, edit.end) for edit in edits)
         if match.span != spans[0]:
-            match = match._replace(span=spans[0], end=self.text.ends(spans[0])[1])
+            start, end = self.text.ends(spans[0])
+            match = match._replace(span=spans[0], start=start, end=end)
         content = _spliced(self.text.raw, edits)
         return Replacement(content, match, self._notes(), len(edits), spans)
 
     def _notes(self) -> tuple[str, ...]:
         if not self.done:
-            return ()
+            return self.answer.notes
         from git_boocode.matching.refit import notes
 
-        return notes(self.done)
+        return (*self.answer.notes, *notes(self.done))
 
     def _edit(self, place: Place, row: int) -> _Edit:
-        if place.rows is None:
+        if place.lines is not None and not self.verbatim:
+            return self._fitted(place)
+        if place.rows is None or place.partial:
             return _Edit(place.start, place.end, self._in_part(place, row))
         return self._in_rows(place, *place.rows)
+
+    def _fitted(self, place: Place) -> _Edit:
+        from git_boocode.matching.reconcile import in_the_files_words
+        from git_boocode.matching.refit import Refit
+
+        first, stop = place.rows or (0, 0)
+        pair = in_the_files_words(self.text, self.old, self.new, place)
+        patch = Refit(self.text, pair.old, pair.new, pair.silent).lines(first, stop)
+        self._note(patch)
+        self.done["elided"] += pair.elided
+        return _Edit(self.text.start_of(first), self.text.start_of(stop), patch.text)
 
     def _in_part(self, place: Place, row: int) -> str:
         if (self.exact or self.verbatim) and not self.text.mixed:
@@ -183,7 +227,11 @@ class _Pen:
         key = mine, stop is None
         if key not in self.patches:
             self.patches[key] = self._patch(mine, first, stop)
-        patch = self.patches[key]
+        return self._note(self.patches[key])
+
+    def _note(self, patch: Patch) -> str:
+        if patch.doubt is not None:
+            raise _undecided(self.answer, patch.doubt)
         self.done.update(patch.done)
         return patch.text
 

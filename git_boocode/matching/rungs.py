@@ -5,7 +5,7 @@ To add a rung: write a function from ``Query`` and ``Step`` to ``Found`` and lis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,12 +20,17 @@ class Place(NamedTuple):
     """Where a needle may stand: character offsets, the end exclusive.
 
     ``rows`` are the whole lines (first, stop) it covers; None for text on part of a line.
+    ``lines`` gives for each line of the needle the rows (first, stop) it stands for, where that is
+    known; blank lines of the needle may stand for none. ``partial`` is
+    whether the first or last of the rows are covered in part only; ``lines`` is empty then.
     """
 
     start: int
     end: int
     similarity: float = 1.0
     rows: tuple[int, int] | None = None
+    lines: tuple[tuple[int, int], ...] | None = None
+    partial: bool = False
 
 
 class Found(NamedTuple):
@@ -40,11 +45,15 @@ class Found(NamedTuple):
 
 
 class Query:
-    """A needle and the text it is looked for in, with what the rungs compute once for all."""
+    """A needle and the text it is looked for in, with what the rungs compute once for all.
 
-    def __init__(self, content: str, needle: str) -> None:
-        self.text = Text(content)
+    ``new`` is the text that shall take the needle's place; None if nothing shall.
+    """
+
+    def __init__(self, content: str | Text, needle: str, new: str | None = None) -> None:
+        self.text = content if isinstance(content, Text) else Text(content)
         self.needle = Text(needle)
+        self.new = None if new is None else Text(new)
         self._surveys: dict[int, Survey] = {}
 
     @cached_property
@@ -53,6 +62,15 @@ class Query:
         from git_boocode.matching.windows import Surveyor
 
         return Surveyor(self.text, self.needle)
+
+    @cached_property
+    def present(self) -> frozenset[str]:
+        """The needle's lines with text that stand somewhere in the text, in canonical form."""
+        return frozenset(filter(None, self.needle.canonical)).intersection(self.text.canonical)
+
+    def absent(self, lines: Iterable[str]) -> bool:
+        """Whether one of these canonical lines of the needle is nowhere."""
+        return any(line and line not in self.present for line in lines)
 
     def survey(self, extra: int = 0) -> Survey:
         """The windows like the needle, ``extra`` lines higher than it."""
@@ -74,6 +92,15 @@ class Query:
         closed = self.needle.closed or more < below
         end = self.text.start_of(stop) if closed else self.text.end_of(stop - 1)
         return Place(self.text.start_of(first), end, similarity, (first, stop))
+
+    def spread(self, rows: Sequence[int]) -> Place:
+        """The place in which the needle's lines with text stand for these rows."""
+        left, lines, at = iter(rows), [], rows[0]
+        for line in self.needle.stripped:
+            first = next(left) if line else at
+            at = first + 1 if line else at
+            lines.append((first, at))
+        return self.place(rows[0], rows[-1] + 1)._replace(lines=tuple(lines))
 
     def _blanks(self, rows: Iterable[int]) -> int:
         count = 0
@@ -112,6 +139,23 @@ def unicode(query: Query, step: Step) -> Found:
     return _found_lines(
         query, query.text.framed_canonical, query.needle.canonical[core.start : core.stop]
     )
+
+
+def spaced(query: Query, step: Step) -> Found:
+    """Whole lines that are equal once blank lines, there or here, do not count."""
+    if refusal := _refusal(query, step):
+        return refusal
+    wanted = query.needle.filled
+    if len(wanted) == 1 or query.absent(query.needle.canonical):
+        return Found()
+    rows = query.text.filled
+    places, index, seen = [], 0, 0
+    text, needle = query.text.framed_filled, query.needle.framed_filled
+    for at in occurrences(text, needle, shared=1):
+        index += text.count("\n", seen, at)
+        seen = at
+        places.append(query.spread(rows[index : index + len(wanted)]))
+    return Found(tuple(places))
 
 
 def similarity(query: Query, step: Step) -> Found:
@@ -199,10 +243,36 @@ def _settled(query: Query, best: Window, others: list[Window]) -> Found:
     return Found(tuple(query.place(w.first, w.stop, w.similarity) for w in windows), equal)
 
 
+def _from(module: str, name: str) -> Callable[[Query, Step], Found]:
+    """A rung of another module, which is imported when a ladder gets that far."""
+
+    def rung(query: Query, step: Step) -> Found:
+        from importlib import import_module
+
+        found: Found = getattr(import_module(f"git_boocode.matching.{module}"), name)(query, step)
+        return found
+
+    return rung
+
+
 RUNGS: dict[str, Callable[[Query, Step], Found]] = {
     "exact": exact,
     "whitespace": whitespace,
     "unicode": unicode,
+    "spaced": spaced,
     "similarity": similarity,
     "gapped": gapped,
+    "layout": _from("layout", "layout"),
+    "part": _from("parts", "part"),
+    "comments": _from("comments", "comments"),
+    "elided": _from("elision", "elided"),
+    "rstripped": _from("opencode", "rstripped"),
+    "line_trimmed": _from("opencode", "line_trimmed"),
+    "block_anchor": _from("opencode", "block_anchor"),
+    "whitespace_normalized": _from("opencode", "whitespace_normalized"),
+    "indentation_flexible": _from("opencode", "indentation_flexible"),
+    "escape_normalized": _from("opencode", "escape_normalized"),
+    "trimmed_boundary": _from("opencode", "trimmed_boundary"),
+    "context_aware": _from("opencode", "context_aware"),
+    "multi_occurrence": _from("opencode", "multi_occurrence"),
 }

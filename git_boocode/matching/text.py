@@ -88,6 +88,16 @@ class Text:
         return framed(self.canonical)
 
     @cached_property
+    def filled(self) -> list[int]:
+        """The rows that are not blank."""
+        return [row for row, line in enumerate(self.canonical) if line]
+
+    @cached_property
+    def framed_filled(self) -> str:
+        """The canonical lines as in ``framed_canonical``, blank ones left out."""
+        return framed(filter(None, self.canonical))
+
+    @cached_property
     def core(self) -> range:
         """The rows left when blank lines at the top and the bottom are dropped."""
         rows = [row for row, line in enumerate(self.stripped) if line]

@@ -116,7 +116,7 @@ def test_slips_in_a_word_are_taken(misspelt: str) -> None:
 def test_a_comment_may_be_rephrased() -> None:
     block = "def area(shape):\n    # Compute the area of a shape\n    return shape.width * 2\n"
     match = locate_match(block, block.replace("Compute the area of a", "Computes area of the"))
-    assert match.rung == "similarity"
+    assert (match.kind, match.start_line, match.end_line) == ("fuzzy", 1, 3)
 
 
 def test_another_number_is_no_typo() -> None:
@@ -128,3 +128,39 @@ def test_a_word_the_file_uses_elsewhere_is_no_typo() -> None:
     needle = "output = encoder.run(values)\nreturn output\n"
     assert locate_match(sibling, needle).kind == "fuzzy"
     assert locate_match(sibling + "encoder = None\n", needle).kind == "not_found"
+
+
+DIRECTIVE = "#define LIB_MAJOR {}\n#define LIB_MINOR_VERSION 8\n"
+INDENTED = "#ifndef LIB_LIMITED_API\n#  {} LIB_OBJECT_HEADER\n"
+DEREFERENCE = "total_bytes += length_of_it;\n*{} = position_of_it;\nreturn total_bytes;\n"
+ITEM = "Parameters of the call:\n\n* `address` {} of the host\n* `family` the family to use\n"
+
+
+@pytest.mark.parametrize(
+    ("block", "here", "there"),
+    [
+        (DIRECTIVE, 3, 4),
+        (INDENTED, "include", "define"),
+        (DEREFERENCE, "first_result", "final_result"),
+        (ITEM, "An IPv4 or IPv6 address", "The address to look for"),
+    ],
+    ids=["directive", "indented directive", "dereference", "item of a list"],
+)
+def test_what_only_looks_like_a_comment_is_not_rephrased(
+    block: str, here: object, there: object
+) -> None:
+    assert locate_match(block.format(there), block.format(here)).kind == "not_found"
+
+
+def test_a_comment_proves_a_place_only_by_its_words() -> None:
+    comment = "# Return the keys of the mapping, or nothing if it has none\n"
+    sibling = comment.replace("keys", "values")
+    assert locate_match(sibling, comment, "boocode").kind == "fuzzy"
+    assert locate_match(sibling, comment).kind == "not_found"
+
+
+@pytest.mark.parametrize("between", ["", "\n", "other(1)\nother(2)\nother(3)\n"])
+def test_two_places_with_the_line_that_was_forgotten_are_ambiguous(between: str) -> None:
+    block = "open_file(path)\nread_all(handle)\nparse(text)\nclose_file(handle)\n"
+    match = locate_match(block + between + block, block.replace("parse(text)\n", ""))
+    assert (match.kind, match.count) == ("ambiguous", 2)

@@ -146,6 +146,16 @@ def test_a_match_is_one_place_of_real_text(pair: tuple[str, str], profile: str) 
     ) == pair[1].replace("\r\n", "\n")
 
 
+@settings(max_examples=300)
+@given(drifted(), st.sampled_from(["exact", "boocode", "default"]))
+def test_text_that_stands_twice_is_never_one_place(pair: tuple[str, str], profile: str) -> None:
+    content, needle = pair
+    copy = "~~~\n" * 5 + content + ("" if content.endswith("\n") else "\n")
+    twice = copy * 2 + "~~~\n" * 5
+    assert locate_match(twice, needle, profile).kind in ("ambiguous", "not_found")
+    assert attempt(twice, needle, "new(1)\n", profile=profile) is None
+
+
 @pytest.mark.parametrize("profile", sorted(PROFILES))
 def test_lone_surrogates_are_ordinary_characters(profile: str) -> None:
     assert replace_text("a \udcff b", "\udcff", "\udcfe", profile=profile).content == "a \udcfe b"

@@ -171,6 +171,36 @@ CASES = {
         " import gamma\n import beta\n",
         "\ufeffimport gamma\n  import beta\n",
     ),
+    "blank lines that the file lacks": (
+        "\tfoo(a)\n\tbar(b)\n\tbaz(c)\n",
+        "  foo(a)\n\n  bar(b)\n  baz(c)\n",
+        "  foo(a)\n\n  bar(b)\n  new(n)\n  baz(c)\n",
+        "\tfoo(a)\n\tbar(b)\n\tnew(n)\n\tbaz(c)\n",
+    ),
+    "blank lines that the model lacks": (
+        "\tfoo(a)\n\n\n\tbar(b)\n\tbaz(c)\n",
+        "  foo(a)\n  bar(b)\n  baz(c)\n",
+        "  foo(a)\n  bar(b)\n  new(n)\n  baz(c)\n",
+        "\tfoo(a)\n\n\n\tbar(b)\n\tnew(n)\n\tbaz(c)\n",
+    ),
+    "the model's trailing blanks": (
+        "foo(a)\nbar(b)\n\nbaz(c)\t\n",
+        "foo(a)  \nbar(b)\n \nbaz(c)\n",
+        "foo(a)  \nbar(x) \n  \nnew(n) \n \nbaz(c)\n",
+        "foo(a)\nbar(x)\n\nnew(n)\n\nbaz(c)\t\n",
+    ),
+    "a moved line stays the file's": (
+        "first(\u201ca\u201d)\nsecond(b)\nthird(c)\nfourth(d)\n",
+        'first("a")\nsecond(b)\nthird(c)\nfourth(d)\n',
+        'second(b)\nthird(c)\nfirst("a")\nfourth(d)\n',
+        "second(b)\nthird(c)\nfirst(\u201ca\u201d)\nfourth(d)\n",
+    ),
+    "a moved line is re-indented": (
+        "\tfirst(\u201ca\u201d)\n\tif b:\n\t\tthird(c)\n",
+        '    first("a")\n    if b:\n        third(c)\n',
+        '    if b:\n        first("a")\n        third(c)\n',
+        "\tif b:\n\t\tfirst(\u201ca\u201d)\n\t\tthird(c)\n",
+    ),
     "dollar and backslash are literal": (
         "\tfoo(a)\n\tbar(b)\n",
         "  foo(a)\n  bar(b)\n",
@@ -211,3 +241,17 @@ NOTES = [
 @pytest.mark.parametrize(("content", "old", "new", "notes"), NOTES)
 def test_notes(content: str, old: str, new: str, notes: tuple[str, ...]) -> None:
     assert replace_text(content, old, new).notes == notes
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new"),
+    [
+        ("    total = call(a > 0)\n", "  total = call(a>0)\n", "  total = call(a > 0)\n"),
+        ("    total = call(a, b))\n", "  total = call(a, b)\n", "  total = call(a, b))\n"),
+        ("    return [a,  b]\n", "  return [a, b]\n", "  return [a,  b]\n"),
+    ],
+)
+def test_what_the_file_already_has_does_not_come_twice(line: str, old: str, new: str) -> None:
+    content = f"{line}    finish_all_calls(total)\n"
+    rest = "  finish_all_calls(total)\n"
+    assert replace_text(content, old + rest, new + rest).content == content

@@ -25,6 +25,8 @@ RUNGS = [
     ("unicode", "\ufeffimport things\nimport more\n", " import things\nimport more\n"),
     ("unicode", "  cafe\u0301 = open\n", "caf\u00e9 = open\n"),
     ("unicode", "  zero\u200bwidth = 1\n", "zerowidth = 1\n"),
+    ("spaced", BLOCK, BLOCK.replace("\n    return", "\n\n\n  return")),
+    ("spaced", BLOCK.replace("\n    return", "\n\n\n    return"), BLOCK),
     ("similarity", BLOCK, BLOCK.replace("amount = sum", "amonut = sum")),
     ("gapped", BLOCK, "def total(items):\n  return amount\n  print(done)\n"),
 ]
@@ -48,6 +50,12 @@ def test_gapped_needs_the_lines_it_has_to_be_there() -> None:
     assert locate_match(*RUNGS[-1][1:]).kind == "not_found"
     found = locate_match(BLOCK + "print(done)\n", "def total(items):\nreturn amount\nprint(done)")
     assert (found.rung, found.start_line, found.end_line) == ("gapped", 1, 4)
+
+
+def test_blank_lines_do_not_tell_places_apart() -> None:
+    twice = BLOCK.replace("\n    return", "\n\n    return") + "\n" + BLOCK
+    assert locate_match(twice, BLOCK.replace("\n    amount", "\n\n    amount")).count == 2
+    assert locate_match("}\n\n}\n", "}\n}\n}\n").kind == "not_found"
 
 
 SPANS = [

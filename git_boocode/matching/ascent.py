@@ -1,0 +1,106 @@
+"""How a ladder goes on when its strict steps did not find the text as given.
+
+Other readings of the text climb the strict steps first. Only then come the looser ones, and only
+for the reading that the file speaks for: a tolerant rung would find a text in spite of its escapes,
+and carry them into the file with the new lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from git_boocode.matching.escapes import sequences_in
+from git_boocode.matching.guards import too_bare
+from git_boocode.matching.ladder import Answer, ascend
+from git_boocode.matching.profiles import Profile, Step
+from git_boocode.matching.rewrites import Reading, likeliest, readings
+from git_boocode.matching.rungs import Found, Query
+
+REWRITTEN = "rewritten"
+"""The rung of a text that is there as it is once it has been read back."""
+
+_PROOF = Step("exact", evidence=8)
+"""What a text that was read back must hold to prove a place on part of a line."""
+
+
+def climb_on(missed: Answer, profile: Profile, start_line: int | None) -> Answer:
+    """The answer of the profile's other readings and looser steps.
+
+    ``missed`` is what the text as given got from the strict steps.
+    """
+    given = missed.query
+    strict, loose = profile.steps[: profile.strict], profile.steps[profile.strict :]
+    new = given.new.lf if given.new else ""
+    others: list[Reading] = []
+    for reading in readings(given.needle.lf, new, given.text, profile.rewrites):
+        others.append(reading)
+        answer = _strictly(_query(given, reading), strict, start_line, reading)
+        if answer.rung is not None:
+            return answer
+    return _loosely(missed, loose, start_line, others)
+
+
+def _query(given: Query, reading: Reading) -> Query:
+    return Query(given.text, reading.old, reading.new if given.new else None)
+
+
+def _strictly(
+    query: Query, steps: Sequence[Step], start_line: int | None, reading: Reading
+) -> Answer:
+    # Text read back is short of proof where the text as given would have been exact.
+    bare = too_bare(query.needle, _PROOF)
+    steps = [step for step in steps if step.rung != "exact" or not bare]
+    answer = _told(ascend(query, steps, start_line), reading)
+    return answer._replace(rung=REWRITTEN) if answer.rung == "exact" else answer
+
+
+def _told(answer: Answer, reading: Reading) -> Answer:
+    """The answer with the reading's notes and, between equal places, the line it claims."""
+    answer = answer._replace(notes=reading.notes)
+    if answer.chosen is not None or not answer.found.equal or reading.first_line is None:
+        return answer
+    text = answer.query.text
+    starts = [span.start_line for span in text.spans(place[:2] for place in answer.found.places)]
+    claimed = [index for index, line in enumerate(starts) if line == reading.first_line]
+    return answer._replace(chosen=claimed[0]) if len(claimed) == 1 else answer
+
+
+def _loosely(
+    missed: Answer, steps: Sequence[Step], start_line: int | None, others: Sequence[Reading]
+) -> Answer:
+    given = missed.query
+    own = Reading(given.needle.lf, given.new.lf if given.new else "")
+    chosen = likeliest(given.text, [own, *others]) if others else [own]
+    answers = []
+    for reading in chosen:
+        query = given if reading is own else _query(given, reading)
+        answer = _told(ascend(query, steps, start_line), reading)
+        answers.append(_without_strange_escapes(answer) if reading is own else answer)
+    return _best(missed, answers)
+
+
+def _without_strange_escapes(answer: Answer) -> Answer:
+    """The answer, unless the text as given has escape sequences that the place has not.
+
+    The new text would bring more of them into the file.
+    """
+    found = answer.found
+    told = sequences_in(answer.query.needle.lf) if found.places else None
+    if told:
+        text = answer.query.text
+        there = "\n".join(text.raw[place.start : place.end] for place in found.places)
+        if told - sequences_in(there):
+            return answer._replace(rung=None, found=Found(reason=_STRANGE), chosen=None)
+    return answer
+
+
+_STRANGE = "it has escape sequences that the file does not have there"
+
+
+def _best(missed: Answer, answers: Sequence[Answer]) -> Answer:
+    """The answer whose place is most similar; of equal ones the first."""
+    found = [answer for answer in answers if answer.rung is not None]
+    if not found:
+        last = answers[-1]
+        return last._replace(found=Found(reason=missed.found.reason or last.found.reason))
+    return max(found, key=lambda answer: answer.found.places[0].similarity)

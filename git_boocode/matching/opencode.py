@@ -1,0 +1,247 @@
+"""The rungs of other tools' ladders, as their descriptions have them.
+
+Each accepts what it is described to accept, and with one exception more than one place is
+ambiguous, although some of the tools would go on to a looser rung or take the first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from git_boocode.matching.profiles import Step
+from git_boocode.matching.rungs import Found, Place, Query, occurrences
+from git_boocode.matching.similarity import similarity
+from git_boocode.matching.text import framed
+
+_BLOCK = 3
+"""So many lines a block needs for its first and last to be anchors."""
+_WORK = 2_000_000
+"""So many lines of windows one rung compares; beyond, it finds nothing."""
+_BLOCKS = 1_000
+"""So many blocks between anchors are looked at."""
+_ESCAPED = re.compile(r"\\([nrt'\"`\\\n$])")
+_MEANING = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+def rstripped(query: Query, _step: Step) -> Found:
+    """Whole lines that are equal but for blanks at their right ends."""
+    return _equal_lines(query, str.rstrip)
+
+
+def line_trimmed(query: Query, _step: Step) -> Found:
+    """Whole lines, blank ones too, that are equal but for blanks at both ends."""
+    return _equal_lines(query, str.strip)
+
+
+def _equal_lines(query: Query, view: Callable[[str], str]) -> Found:
+    lines = query.needle.lines
+    if not lines:
+        return Found()
+    text = framed(map(view, query.text.lines))
+    places, row, seen = [], 0, 0
+    for at in occurrences(text, framed(map(view, lines)), shared=1):
+        row += text.count("\n", seen, at)
+        seen = at
+        places.append(_rows(query, row, row + len(lines)))
+    return Found(tuple(places))
+
+
+def _rows(query: Query, first: int, stop: int, score: float = 1.0) -> Place:
+    text = query.text
+    end = text.start_of(stop) if query.needle.closed else text.end_of(stop - 1)
+    return Place(text.start_of(first), end, score, (first, stop))
+
+
+class _Block(NamedTuple):
+    """Rows ``first`` to ``stop`` (exclusive) between two anchors, and the likeness inside."""
+
+    first: int
+    stop: int
+    score: float
+
+
+def _blocks(query: Query) -> Iterator[tuple[int, int]]:
+    """Rows between a line like the needle's first and the next but one or later like its last."""
+    lines, needle = query.text.stripped, query.needle.stripped
+    bottoms = [row for row, line in enumerate(lines) if line == needle[-1]]
+    at = 0
+    for row in (row for row, line in enumerate(lines) if line == needle[0]):
+        while at < len(bottoms) and bottoms[at] < row + 2:
+            at += 1
+        if at < len(bottoms):
+            yield row, bottoms[at] + 1
+
+
+def block_anchor(query: Query, step: Step) -> Found:
+    """Blocks whose first and last line are the needle's, whatever is in between.
+
+    A single candidate needs no likeness at all. Of several the one with the most alike middle is
+    taken – the exception to the rule that several are ambiguous – if it reaches the step's
+    threshold; two that are equally alike are ambiguous.
+    """
+    if len(query.needle.lines) < _BLOCK:
+        return Found()
+    rows = [rows for rows, _ in zip(_blocks(query), range(_BLOCKS + 1), strict=False)]
+    if len(rows) == 1:
+        return Found((_rows(query, *rows[0], _middle_likeness(query, *rows[0])),))
+    if not rows or len(rows) > _BLOCKS:
+        return Found()
+    blocks = [_Block(*pair, _middle_likeness(query, *pair)) for pair in rows]
+    most = max(block.score for block in blocks)
+    best = [block for block in blocks if block.score == most]
+    if most < step.threshold:
+        return Found(reason="several blocks have its first and last line, and none is alike")
+    return Found(tuple(_rows(query, *block) for block in best))
+
+
+def _middle_likeness(query: Query, first: int, stop: int) -> float:
+    """The mean likeness of the lines between the anchors, line by line from the top."""
+    here = query.needle.stripped[1:-1]
+    there = query.text.stripped[first + 1 : stop - 1]
+    count = min(len(here), len(there))
+    if not count:
+        return 1.0
+    pairs = zip(here, there, strict=False)
+    return sum(similarity(left, right) for left, right in pairs if left or right) / count
+
+
+def context_aware(query: Query, step: Step) -> Found:
+    """Blocks with the needle's ends and height, and a share of its middle lines.
+
+    The share, the step's threshold, is of the lines that are not blank on both sides.
+    """
+    needle = query.needle.stripped
+    if len(needle) < _BLOCK:
+        return Found()
+    places = [
+        _rows(query, first, stop)
+        for first, stop in _blocks(query)
+        if stop - first == len(needle)
+        and _equal_share(needle[1:-1], query.text.stripped[first + 1 : stop - 1]) >= step.threshold
+    ]
+    return Found(tuple(places))
+
+
+def _equal_share(here: Sequence[str], there: Sequence[str]) -> float:
+    pairs = [pair for pair in zip(here, there, strict=True) if any(pair)]
+    return sum(left == right for left, right in pairs) / len(pairs) if pairs else 1.0
+
+
+def whitespace_normalized(query: Query, _step: Step) -> Found:
+    """Lines equal once every run of blanks, line feeds too, is one space; or part of one line."""
+    wanted = _normal(query.needle.lf)
+    if not wanted:
+        return Found()
+    height = len(query.needle.lf.split("\n"))
+    normal = list(map(_normal, query.text.lines))
+    if height > 1:
+        return _windows(
+            query,
+            height,
+            lambda row: wanted.startswith(normal[row]),
+            lambda lines: _normal("\n".join(lines)) == wanted,
+        )
+    places: list[Place] = []
+    for row, line in enumerate(normal):
+        if wanted in line:
+            places += _spots(query, row, wanted)
+    return Found(tuple(places))
+
+
+def _normal(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _spots(query: Query, row: int, wanted: str) -> Iterator[Place]:
+    line, start = query.text.lines[row], query.text.start_of(row)
+    if _normal(line) == wanted:
+        yield _rows(query, row, row + 1)
+        return
+    words = r"\s+".join(map(re.escape, wanted.split(" ")))
+    for found in re.finditer(words, line):
+        yield Place(start + found.start(), start + found.end())
+
+
+def indentation_flexible(query: Query, _step: Step) -> Found:
+    """Lines equal once the indentation that all of them share is gone, on either side."""
+    lines = query.needle.lines
+    wanted = _dedented(lines)
+    if not any(map(str.strip, lines)):
+        return Found()
+    first = query.needle.stripped[0]
+    return _windows(
+        query,
+        len(lines),
+        lambda row: query.text.stripped[row] == first,
+        lambda window: _dedented(window) == wanted,
+    )
+
+
+def _dedented(lines: Sequence[str]) -> list[str]:
+    depths = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
+    depth = min(depths, default=0)
+    return [line[depth:] if line.strip() else line for line in lines]
+
+
+def escape_normalized(query: Query, _step: Step) -> Found:
+    """The needle with escapes read, or lines that are equal to it once theirs are read too."""
+    wanted = _unescaped(query.needle.lf)
+    if not wanted:
+        return Found()
+    text = query.text
+    ends = [(at, at + len(wanted)) for at in occurrences(text.lf, wanted)]
+    if ends:
+        return Found(tuple(Place(text.to_raw(at), text.to_raw(end)) for at, end in ends))
+    if "\\" not in text.lf:
+        return Found()
+    lines = wanted.removesuffix("\n").split("\n")
+    same = "\n".join(lines)
+    return _windows(
+        query,
+        len(lines),
+        lambda row: text.lines[row].endswith("\\") or same.startswith(_unescaped(text.lines[row])),
+        lambda window: _unescaped("\n".join(window)) == same,
+    )
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPED.sub(lambda found: _MEANING.get(found[1], found[1]), text)
+
+
+def trimmed_boundary(query: Query, _step: Step) -> Found:
+    """The needle without the blanks and line feeds around it, anywhere."""
+    wanted = query.needle.lf.strip()
+    if not wanted or wanted == query.needle.lf:
+        return Found()
+    text = query.text
+    ends = [(at, at + len(wanted)) for at in occurrences(text.lf, wanted)]
+    return Found(tuple(Place(text.to_raw(at), text.to_raw(end)) for at, end in ends))
+
+
+def multi_occurrence(query: Query, step: Step) -> Found:
+    """Every occurrence of the needle as it is, for replacing all of them."""
+    from git_boocode.matching.rungs import exact
+
+    return exact(query, step)
+
+
+def _windows(
+    query: Query,
+    height: int,
+    begins: Callable[[int], bool],
+    accepts: Callable[[Sequence[str]], bool],
+) -> Found:
+    """The disjoint windows that are accepted, of those whose first row ``begins`` lets pass."""
+    lines = query.text.lines
+    places, row, left = [], 0, _WORK
+    while row + height <= len(lines):
+        taken = begins(row) and accepts(lines[row : row + height])
+        left -= height if begins(row) else 0
+        if left < 0:
+            return Found(reason="the text is too large to compare")
+        if taken:
+            places.append(_rows(query, row, row + height))
+        row += height if taken else 1
+    return Found(tuple(places))

@@ -1,0 +1,172 @@
+"""Lines that stand for text which a model left out: ``...``, ``# ... existing code ...``.
+
+The same line in old and new is an elision: the lines it stands for stay (see ``elision``). In the
+new text alone it would wipe them out, and so the edit is refused.
+
+Three dots are also Python's Ellipsis, a prompt of its console, and spread and rest syntax. Only a
+line that is nothing but dots, or a comment of dots and of words about code, counts; a line of dots
+that is the body of a block does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from git_boocode.matching.align import script
+from git_boocode.matching.indent import indent_of
+from git_boocode.matching.text import Text
+
+_DOTS = r"(?:\.{3,}|…)"
+_COMMENT = re.compile(
+    r"(?:\{\s*/\*+|/\*+|//+!?|<!--|#+|--|;+|%+|\*(?!/))\s*(.*?)\s*(?:\*+/\s*\}|\*+/|-->)?"
+)
+_DOTTED = re.compile(rf"[\[(<{{]?\s*{_DOTS}\s*(.*?)\s*{_DOTS}?\s*[\])>}}]?|(.*?)\s*{_DOTS}")
+_NOISE = re.compile(r"[^\w\s']+")
+_LONGEST = 120
+"""Longer lines (characters) are no placeholders."""
+
+_CODE = "code|file|function|method|class|implementation|logic|body|module|component|script"
+_THING = (
+    f"{_CODE}|functions|methods|classes|block|contents?|section|program|document|lines?|loop|tests?"
+    "|imports?|definitions?|declarations?|fields|cases|handlers|statements?"
+)
+_OLDER = "existing|previous|original|remaining|unchanged|current"
+_STATE = (
+    "is|are|was|stays?|remains?|goes|continues?|left|kept|omitted|elided|unchanged|the|same|as|is"
+    "|before|above|below|here|intact|unmodified|untouched|for|brevity|not|shown|like|previously"
+)
+_PHRASE = re.compile(
+    r"(?:(?:the|your|all|keep|leave|and|with|insert)\s+)*"
+    rf"(?:(?P<rest>(?:rest|remainder)\s+of(?:\s+(?:the|this|your|my|its))?(?:\s+(?:{_OLDER}))?"
+    rf"(?:\s+\w+)?\s+(?:{_CODE}))"
+    rf"|(?:{_OLDER})(?:\s+\w+)?\s+(?:(?P<older>{_CODE})|{_THING})"
+    r"|(?:code|lines|everything|all)(?:\s+else)?)"
+    rf"(?P<state>(?:\s+(?:{_STATE}))*)"
+)
+_UNCHANGED = re.compile(
+    r"\b(?:unchanged|omitted|elided|same|intact|unmodified|untouched|brevity)\b"
+)
+_ALONE = re.compile(
+    r"unchanged|(?:omitted|elided)(?:\s+for\s+brevity)?|snip(?:ped)?|truncated|as\s+before"
+    r"|same\s+as\s+(?:before|above|(?:the\s+)?original)|remains?\s+(?:unchanged|the\s+same)"
+    r"|no\s+changes?(?:\s+(?:needed|here))*"
+)
+
+_FILLING = """
+    a all and another any as change changes class classes component config content continue
+    continues cases current definitions fields file for from function functions goes handlers here
+    implementation imports in is it items its keep kept left logic method methods middle module
+    needed no not of out part properties props setup shown some stay stays stuff test tests than
+    that the these this to up with your
+"""
+_LEAVING_OUT = """
+    above additional before below brevity code elided else etc existing intact lines more omitted
+    original other others previous remainder remaining remains rest same skip skipped snip snipped
+    truncated unchanged unmodified
+"""
+_TELLING = frozenset(_LEAVING_OUT.split())
+_WORDS = _TELLING.union(_FILLING.split())
+
+
+def is_marker(line: str) -> bool:
+    """Whether a line stands for left-out text, its surroundings not considered."""
+    bare = line.strip()
+    if not bare or len(bare) > _LONGEST:
+        return False
+    comment = _COMMENT.fullmatch(bare)
+    body = comment[1] if comment else bare
+    dotted = _DOTTED.fullmatch(body)
+    if not dotted:
+        return bool(comment) and _says_so(body)
+    if dotted[1] is None:  # dots at the end only, as in any sentence that trails off
+        return bool(comment) and (_says_so(dotted[2]) or _few_words(dotted[2]))
+    return _few_words(dotted[1]) if dotted[1] else _plain_dots(bare, body)
+
+
+def _plain_dots(bare: str, body: str) -> bool:
+    # In brackets, dots alone are code in some languages.
+    return bare != body or body.strip(".…") == ""
+
+
+def _few_words(body: str) -> bool:
+    words = _NOISE.sub(" ", body).lower().split()
+    return bool(_TELLING.intersection(words)) and _WORDS.issuperset(words)
+
+
+def _says_so(body: str) -> bool:
+    text = " ".join(_NOISE.sub(" ", body).lower().split())
+    if _ALONE.fullmatch(text):
+        return True
+    phrase = _PHRASE.fullmatch(text)
+    return bool(
+        phrase and (phrase["rest"] or phrase["older"] or _UNCHANGED.search(phrase["state"]))
+    )
+
+
+def markers(lines: Sequence[str]) -> list[int]:
+    """The indexes of the lines that stand for left-out text.
+
+    Dots between the lines of a console session (``>>>``) are prompts.
+    """
+    return [
+        index
+        for index, line in enumerate(lines)
+        if is_marker(line) and not (_bare_dots(line) and _in_session(lines, index))
+    ]
+
+
+def _bare_dots(line: str) -> bool:
+    return not line.strip().strip(".…")
+
+
+def _in_session(lines: Sequence[str], index: int) -> bool:
+    above = lines[index - 1].lstrip() if index else ""
+    return above.startswith((">>> ", "... "))
+
+
+def unmatched_placeholder(text: Text, old: Text, new: Text) -> int | None:
+    """The index of a line of new that stands for left-out text and does so in new only.
+
+    A line that the file has too, or that is the body of a block which new adds, is literal.
+    """
+    found = markers(new.lines)
+    if not found:
+        return None
+    known = Counter(old.stripped[index] for index in range(len(old.lines)))
+    for index in found:
+        line = new.stripped[index]
+        known[line] -= 1
+        if known[line] < 0 and line not in text.stripped and not _is_body(old, new, index):
+            return index
+    return None
+
+
+def _is_body(old: Text, new: Text, index: int) -> bool:
+    """Whether a line of dots is all there is in a block that the edit adds or fills."""
+    if new.stripped[index] != "...":
+        return False
+    above = next(_filled(new, range(index - 1, -1, -1)), None)
+    below = next(_filled(new, range(index + 1, len(new.lines))), None)
+    if above is None:
+        # Dots alone take the place of a single line: `pass` becomes an Ellipsis.
+        return below is None and len(old.core) <= 1
+    depth = len(indent_of(new.lines[index]))
+    opened = new.stripped[above].endswith(":") and len(indent_of(new.lines[above])) < depth
+    alone = below is None or len(indent_of(new.lines[below])) < depth
+    return opened and alone and _replaced(old, new, index) <= 1
+
+
+def _filled(text: Text, rows: range) -> Iterator[int]:
+    return (row for row in rows if text.stripped[row])
+
+
+def _replaced(old: Text, new: Text, index: int) -> int:
+    """How many lines with text of old are gone where line ``index`` of new came in."""
+    for hunk in script(old.lines, new.lines):
+        if not hunk.same and hunk.j1 <= index < hunk.j2:
+            gone = sum(map(bool, old.stripped[hunk.i1 : hunk.i2]))
+            fresh = sum(map(bool, new.stripped[hunk.j1 : hunk.j2]))
+            return gone - fresh + 1
+    return 0

@@ -1,0 +1,146 @@
+r"""Other readings of a model's old and new text: both were transformed alike, and are read back.
+
+A reader looks for its signature in the old text (every line numbered, ``\"`` for ``"``, a code
+fence around it) and yields the pair as it was before. Whether the reading is right, the file says:
+it is tried only when the text as given is not there, and counts only where its old text is found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from git_boocode.matching.text import Text
+
+MOST = 12
+"""So many readings of one pair are tried."""
+
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*[\w.+#:=/ \t-]*")
+_QUOTED = re.compile(r"[ \t]*>(?: |$)")
+
+
+class Reading(NamedTuple):
+    """A pair of texts, line endings LF, and what was done to the model's to get it.
+
+    ``first_line`` is the line of the file (1-based) that the model's text claims to start on; None
+    if it claims nothing.
+    """
+
+    old: str
+    new: str
+    notes: tuple[str, ...] = ()
+    first_line: int | None = None
+
+    def then(self, old: str, new: str, note: str) -> Reading:
+        """The reading after one more transformation."""
+        notes = self.notes if note in self.notes else (*self.notes, note)
+        return self._replace(old=old, new=new, notes=notes)
+
+
+Reader = Callable[[Reading, Text], Iterator[Reading]]
+
+
+def readings(old: str, new: str, text: Text, names: Sequence[str]) -> Iterator[Reading]:
+    """The readings of a pair, the given one left out; each reader continues the ones before it.
+
+    ``names`` are keys of ``READERS``, in the order in which the transformations are taken back.
+    """
+    return islice(_all(Reading(Text(old).lf, Text(new).lf), text, names), MOST)
+
+
+def _all(given: Reading, text: Text, names: Sequence[str]) -> Iterator[Reading]:
+    found = [given]
+    for name in names:
+        for reading in tuple(found):
+            for fresh in READERS[name](reading, text):
+                if all((fresh.old, fresh.new) != (known.old, known.new) for known in found):
+                    found.append(fresh)
+                    yield fresh
+
+
+def fences(reading: Reading, _text: Text) -> Iterator[Reading]:
+    """Text between the fences of a code block; the new text may lack them."""
+    old = _unfenced(reading.old)
+    if old is not None:
+        new = _unfenced(reading.new)
+        new = reading.new if new is None else new
+        yield reading.then(old, new, "code fence stripped")
+
+
+def _unfenced(text: str) -> str | None:
+    lines = text.strip("\n").split("\n")
+    opening, closing = _FENCE.fullmatch(lines[0]), lines[-1].strip()
+    if len(lines) < 3 or not opening or closing != opening[1]:
+        return None
+    return "".join(f"{line}\n" for line in lines[1:-1])
+
+
+def quoted(reading: Reading, _text: Text) -> Iterator[Reading]:
+    """Text in which every line is quoted with ``> ``, old and new alike."""
+    old, new = _unquoted(reading.old), _unquoted(reading.new)
+    if old and new is not None:
+        yield reading.then(old, new, "quote prefix stripped")
+
+
+def _unquoted(text: str) -> str | None:
+    lines = text.split("\n")
+    if not all(_QUOTED.match(line) for line in lines if line.strip()):
+        return None
+    return "\n".join(_QUOTED.sub("", line, count=1) for line in lines)
+
+
+def _numbers(reading: Reading, text: Text) -> Iterator[Reading]:
+    from git_boocode.matching.numbering import numbers
+
+    return numbers(reading, text)
+
+
+def _quotes(reading: Reading, text: Text) -> Iterator[Reading]:
+    from git_boocode.matching.escapes import quotes
+
+    return quotes(reading, text)
+
+
+def _escapes(reading: Reading, text: Text) -> Iterator[Reading]:
+    from git_boocode.matching.escapes import escapes
+
+    return escapes(reading, text)
+
+
+def _entities(reading: Reading, text: Text) -> Iterator[Reading]:
+    from git_boocode.matching.escapes import entities
+
+    return entities(reading, text)
+
+
+def _mixed(reading: Reading, text: Text) -> Iterator[Reading]:
+    from git_boocode.matching.escapes import mixed
+
+    return mixed(reading, text)
+
+
+READERS: dict[str, Reader] = {
+    "fences": fences,
+    "quoted": quoted,
+    "numbers": _numbers,
+    "quotes": _quotes,
+    "escapes": _escapes,
+    "entities": _entities,
+    "mixed": _mixed,
+}
+
+
+def likeliest(text: Text, candidates: Sequence[Reading]) -> list[Reading]:
+    """Of the given reading (first) and others the one most of whose lines stand in the file.
+
+    Where the given one and another are level, both, the other first: the file does not say which.
+    """
+    needles = [Text(reading.old) for reading in candidates]
+    wanted = {line for needle in needles for line in needle.canonical if line}
+    there = wanted.intersection(text.canonical)
+    scores = [sum(len(line) for line in needle.canonical if line in there) for needle in needles]
+    best = max(scores)
+    level = [reading for reading, score in zip(candidates, scores, strict=True) if score == best]
+    return [*level[1:2], level[0]] if level[0] is candidates[0] else level[:1]

@@ -1,0 +1,90 @@
+"""New lines beside a line that the old text lacks are refused: nobody knows on which side of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from git_boocode.matching import MatchError, replace_text
+
+FILE = (
+    "def total(items):\n    amount = sum(items)\n    report(amount)\n    return amount\n\nEND = 1\n"
+)
+LACKING = "def total(items):\n    amount = sum(items)\n    return amount\n"
+
+DOUBTFUL = {
+    "lines come in": LACKING.replace("    return", "    audit(items)\n    return"),
+    "lines come in above a changed one": LACKING.replace(
+        "    return amount", "    audit(items)\n    return amount or 0"
+    ),
+    "lines come in below a changed one": LACKING.replace(
+        "sum(items)\n", "sum(items) or 0\n    audit(items)\n"
+    ),
+    "a line moves": "def total(items):\n    return amount\n    amount = sum(items)\n",
+}
+
+
+@pytest.mark.parametrize("new", DOUBTFUL.values(), ids=DOUBTFUL)
+def test_refused(new: str) -> None:
+    with pytest.raises(MatchError) as caught:
+        replace_text(FILE, LACKING, new)
+    assert caught.value.code == "ambiguous"
+    assert "lacks line 3" in caught.value.message
+    assert caught.value.candidates[0].start_line == 1
+
+
+CERTAIN = {
+    "elsewhere": (
+        LACKING.replace("    amount", "    audit(items)\n    amount"),
+        FILE.replace("    amount", "    audit(items)\n    amount"),
+    ),
+    "a line goes": (
+        LACKING.replace("    return amount\n", ""),
+        FILE.replace("    return amount\n", ""),
+    ),
+    "a line becomes others": (
+        LACKING.replace("    return amount\n", "    yield from items\n    raise StopIteration\n"),
+        FILE.replace("    return amount\n", "    yield from items\n    raise StopIteration\n"),
+    ),
+    "a line is changed and others follow": (
+        LACKING.replace("return amount\n", "return amount or 0\n\nDONE = True\n"),
+        FILE.replace("return amount\n", "return amount or 0\n\nDONE = True\n"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("new", "expected"), CERTAIN.values(), ids=CERTAIN)
+def test_taken(new: str, expected: str) -> None:
+    assert replace_text(FILE, LACKING, new).content == expected
+
+
+def test_a_blank_line_leaves_no_doubt() -> None:
+    content = "first_line(1)\n\nsecond_line(2)\n"
+    done = replace_text(
+        content, "first_line(1)\nsecond_line(2)\n", "first_line(1)\nnew_line(0)\nsecond_line(2)\n"
+    )
+    assert "new_line(0)\n" in done.content
+    assert done.content.replace("new_line(0)\n", "") == content
+
+
+@pytest.mark.parametrize(
+    ("content", "old", "new"),
+    [
+        (
+            "import first_one\nimport second\n\nrest()\n",
+            "  import first_one\n\n",
+            "  import first_one\n  import x\n\n",
+        ),
+        (
+            "rest()\n\nimport second\nimport first_one\n",
+            "\n  import first_one\n",
+            "\n  import x\n  import first_one\n",
+        ),
+    ],
+    ids=["below", "above"],
+)
+def test_a_blank_line_one_line_off_is_a_line_forgotten(content: str, old: str, new: str) -> None:
+    with pytest.raises(MatchError) as caught:
+        replace_text(content, old, new)
+    assert caught.value.code == "ambiguous"
+    far = content.replace("import second\n", "import second\nimport third\n")
+    assert "import x\n" in replace_text(far, old, new).content

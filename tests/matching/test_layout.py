@@ -1,0 +1,268 @@
+"""Blank lines, spaces inside lines, reworded comments, and lines of which only a part was given."""
+
+from __future__ import annotations
+
+import pytest
+
+from git_boocode.matching import MatchError, locate_match, replace_text
+
+FILE = """\
+def load(path):
+    values = {}
+
+    for line in open(path):
+        key, _, value = line.partition("=")
+
+        values[key] = value + 1
+
+
+    return values
+"""
+TIGHT = "".join(line for line in FILE.splitlines(keepends=True) if line.strip())
+
+
+def changed(text: str) -> str:
+    return text.replace("+ 1", "+ 2")
+
+
+@pytest.mark.parametrize("drop", range(4))
+def test_a_blank_line_that_the_model_dropped_stays(drop: int) -> None:
+    lines = FILE.splitlines(keepends=True)
+    blank = [index for index, line in enumerate(lines) if not line.strip()][drop]
+    old = "".join(line for index, line in enumerate(lines) if index != blank)
+    assert replace_text(FILE, old, changed(old)).content == changed(FILE)
+
+
+@pytest.mark.parametrize("at", range(1, 10))
+@pytest.mark.parametrize("count", [1, 3])
+def test_blank_lines_that_the_model_added_do_not_come_in(at: int, count: int) -> None:
+    lines = FILE.splitlines(keepends=True)
+    old = "".join([*lines[:at], "\n" * count, *lines[at:]])
+    assert replace_text(FILE, old, changed(old)).content == changed(FILE)
+
+
+def test_all_blank_lines_dropped_or_many_added() -> None:
+    for old in (TIGHT, TIGHT.replace("\n", "\n\n\n\n")):
+        assert replace_text(FILE, old, changed(old)).content == changed(FILE)
+
+
+BLANKS = {
+    "one is taken away where the model saw two": ("a()\n\nb()\n", "a()\n\n\nb()\n", "a()\n\nb()\n"),
+    "the model adds one": ("a()\nb()\n\nc()\n", "a()\nb()\nc()\n", "a()\n\nb()\nc()\n"),
+    "the model removes one": ("a()\n\nb()\n\nc()\n", "a()\n\nb()\nc()\n", "a()\nb()\nc()\n"),
+    "both sides changed": ("a()\n\nb()\nc()\n", "a()\nb()\nc()\n", "aa()\nbb()\nc()\n"),
+    "one side changed": ("a()\n\nb()\nc()\n", "a()\nb()\nc()\n", "a()\nbb()\nc()\n"),
+    "lines come in with a blank line behind": (
+        "a()\n\nb()\nc()\n",
+        "a()\nb()\nc()\n",
+        "a()\nnew()\n\nb()\nc()\n",
+    ),
+    "lines come in with a blank line in front": (
+        "a()\n\nb()\nc()\n",
+        "a()\nb()\nc()\n",
+        "a()\n\nnew()\nb()\nc()\n",
+    ),
+}
+EXPECTED = {
+    "one is taken away where the model saw two": "a()\nb()\n",
+    "the model adds one": "a()\n\nb()\n\nc()\n",
+    "the model removes one": "a()\n\nb()\n\nc()\n".replace("b()\n\n", "b()\n"),
+    "both sides changed": "aa()\n\nbb()\nc()\n",
+    "one side changed": "a()\n\nbb()\nc()\n",
+    "lines come in with a blank line behind": "a()\n\nnew()\n\nb()\nc()\n",
+    "lines come in with a blank line in front": "a()\n\nnew()\n\nb()\nc()\n",
+}
+
+
+@pytest.mark.parametrize("name", BLANKS)
+def test_blank_lines_follow_the_change_alone(name: str) -> None:
+    content, old, new = (text.replace("()", "_of(item)") for text in BLANKS[name])
+    after = EXPECTED[name].replace("()", "_of(item)")
+    if name == "the model removes one":
+        after = "a_of(item)\nb_of(item)\n\nc_of(item)\n"
+    assert replace_text(content, old, new).content == after
+
+
+SPACING = {
+    "a short line": ("total = a+b\n", "total = a + b\n", "total = a + c\n", "total = a+c\n"),
+    "another": ("x_value=1\n", "x_value = 1\n", "x_value = 2\n", "x_value=2\n"),
+    "several lines": (
+        "  one = f(a, b)\n  two = [1, 2]\n  ten={'a' : 1}\n",
+        "  one=f(a,b)\n  two=[1,2]\n  ten = {'a': 1}\n",
+        "  one=f(a,b)\n  two=[1,2,3]\n  ten = {'a': 1}\n",
+        "  one = f(a, b)\n  two = [1, 2,3]\n  ten={'a' : 1}\n",
+    ),
+    "with indentation": (
+        "\tif (alpha == beta) {\n\t\trun( alpha );\n\t}\n",
+        "  if (alpha==beta) {\n    run(alpha);\n  }\n",
+        "  if (alpha==beta) {\n    run(alpha);\n    stop(alpha);\n  }\n",
+        "\tif (alpha == beta) {\n\t\trun( alpha );\n\t\tstop(alpha);\n\t}\n",
+    ),
+    "and blank lines": (
+        "first = alpha\n\nsecond = beta\n",
+        "first=alpha\nsecond=beta\n",
+        "first=alpha\nsecond=gamma\n",
+        "first = alpha\n\nsecond = gamma\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "old", "new", "after"), SPACING.values(), ids=SPACING)
+def test_the_files_spacing_stays(content: str, old: str, new: str, after: str) -> None:
+    assert replace_text(content, old, new).content == after
+
+
+def test_a_space_between_words_is_no_drift() -> None:
+    assert locate_match("not_a_value = 1\n", "not a_value = 1").rung != "layout"
+    assert locate_match("runit(item_list)\n", "run it(item_list)").rung != "layout"
+
+
+def test_places_that_differ_in_spacing_only_are_ambiguous() -> None:
+    content = "first_value = 1\nfirst_value =1\n"
+    assert locate_match(content, "first_value= 1").kind == "ambiguous"
+
+
+COMMENTED = """\
+def area(shape):
+    # Compute the area of a shape, in square metres
+    width = shape.width  # never None
+    height = shape.height
+    return width * height
+"""
+
+
+def reworded(text: str) -> str:
+    text = text.replace("Compute the area of a shape, in square metres", "How big something is")
+    return text.replace("never None", "always there, we checked that")
+
+
+def test_a_reworded_comment_stays_the_files() -> None:
+    old = reworded(COMMENTED)
+    new = old.replace("width * height", "abs(width * height)")
+    after = COMMENTED.replace("width * height", "abs(width * height)")
+    done = replace_text(COMMENTED, old, new)
+    assert done.content == after
+    assert done.match.rung == "comments"
+
+
+def test_a_reworded_comment_on_a_changed_line_stays() -> None:
+    old = reworded(COMMENTED)
+    new = old.replace("shape.width", "shape.breadth")
+    assert replace_text(COMMENTED, old, new).content == COMMENTED.replace(
+        "shape.width", "shape.breadth"
+    )
+
+
+def test_a_misquoted_comment_that_is_changed_is_the_new_one() -> None:
+    old = reworded(COMMENTED)
+    new = old.replace("How big something is", "In square feet")
+    after = COMMENTED.replace("Compute the area of a shape, in square metres", "In square feet")
+    assert replace_text(COMMENTED, old, new).content == after
+
+
+NO_COMMENTS = {
+    "division": ("value = total // count + rest\nx = 1\n", "value = total // other + 2\nx = 1\n"),
+    "directive": (
+        "#include <stdio.h>\nint main_loop(void);\n",
+        "#include <math.h>\nint main_loop(void);\n",
+    ),
+    "in a string": ('print_all("a # b c")\nx = 1\n# c\n', 'print_all("a # other")\nx = 1\n# c\n'),
+    "list item": ("* apples\nfruit basket text\n", "* a great many pears\nfruit basket text\n"),
+    "code for a comment": ("run_this_now(a)\nstop_it(b)\n", "# what runs\nstop_it(b)\n"),
+    "nothing but comments": ("# first line of words\n# other\n", "# something else\n# nothing\n"),
+}
+
+
+@pytest.mark.parametrize(("content", "old"), NO_COMMENTS.values(), ids=NO_COMMENTS)
+def test_what_is_no_reworded_comment(content: str, old: str) -> None:
+    assert locate_match(content, old).kind == "not_found"
+
+
+def test_of_two_places_the_comment_tells_the_one_meant() -> None:
+    block = "    # Handle the {} request\n    value = handle(request)\n    send(value)\n"
+    content = block.format("incoming") + "\n" + block.format("outgoing")
+    with pytest.raises(MatchError):
+        old = block.replace("Handle the {} request", "do it")
+        replace_text(content, old, old.replace("send", "drop"))
+
+
+PARTS = {
+    "the last line breaks off": (
+        "    result = collect(items, limit)\n    return finish(result, strict=True)\n",
+        "  result = collect(items, limit)\n  return finish(res",
+        "  result = collect(items)\n  return finish(res",
+        "    result = collect(items)\n    return finish(result, strict=True)\n",
+    ),
+    "the last line breaks off, and has a line feed": (
+        "    result = collect(items, limit)\n    return finish(result, strict=True)\n",
+        "  result = collect(items, limit)\n  return finish(res\n",
+        "  result = collect(items)\n  return finish(res\n",
+        "    result = collect(items)\n    return finish(result, strict=True)\n",
+    ),
+    "the first line starts late": (
+        "    result = collect(items, limit)\n    return finish(result)\n",
+        "collect(items, limit)\n  return finish(result)\n",
+        "gather(items, limit)\n  return finish(result)\n",
+        "    result = gather(items, limit)\n    return finish(result)\n",
+    ),
+    "both": (
+        "\tresult = collect(items, limit)\n\tstep(result)\n\treturn finish(result)\n",
+        "collect(items, limit)\n    step(result)\n    return fin",
+        "collect(items)\n    if result:\n        step(result)\n    return fin",
+        "\tresult = collect(items)\n\tif result:\n\t\tstep(result)\n\treturn finish(result)\n",
+    ),
+    "look-alikes": (
+        "\tresult = collect(\u201citems\u201d, limit)\n\treturn finish(\u2018result\u2019)\n",
+        "collect(\"items\", limit)\n  return finish('result'",
+        "collect(\"items\")\n  return finish('result'",
+        "\tresult = collect(\u201citems\u201d)\n\treturn finish(\u2018result\u2019)\n",
+    ),
+    "one line, its indentation wrong": (
+        "\treturn finish(result, strict=True)\n",
+        "    return finish(result,",
+        "    return finish(results,",
+        "\treturn finish(results, strict=True)\n",
+    ),
+    "CRLF": (
+        "\tresult = collect(items)\r\n\treturn finish(result)\r\n",
+        "  result = collect(items)\n  return fin",
+        "  result = collect(items)\n  stop()\n  return fin",
+        "\tresult = collect(items)\r\n\tstop()\r\n\treturn finish(result)\r\n",
+    ),
+    "the last line goes": (
+        "\tresult = collect(items)\n\tstep(result)  # done\n\tend()\n",
+        "  result = collect(items)\n  step(result)",
+        "  result = collect(items)",
+        "\tresult = collect(items)  # done\n\tend()\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "old", "new", "after"), PARTS.values(), ids=PARTS)
+def test_part_of_a_line(content: str, old: str, new: str, after: str) -> None:
+    for head, tail in (("", ""), ("import things\n\n", "\nother(text)\n")):
+        done = replace_text(head + content + tail, old, new)
+        assert done.content == head + after + tail
+
+
+NO_PARTS = {
+    "twice": ("\trun(item, 1)\n\trun(item, 2)\n", "    run(item, "),
+    "twice, in several lines": ("\tf(item)\n\trun(1)\n\tf(item)\n\trun(2)\n", "  f(item)\n  run("),
+    "within a word": ("recollect(it)\n\tstep(result)\n", "collect(it)\n  step(result)\ncollect"),
+    "bare": ("\tf(a, b)\n\tg(a, b)\n", "  f(a, b)\n  g("),
+    "a whole line is asked for": ("x = [run(item_list)]\n", "    run(item_list)\n"),
+}
+
+
+@pytest.mark.parametrize(("content", "old"), NO_PARTS.values(), ids=NO_PARTS)
+def test_part_of_a_line_that_proves_nothing(content: str, old: str) -> None:
+    assert locate_match(content, old).kind in ("ambiguous", "not_found")
+
+
+def test_located_part_is_the_part() -> None:
+    match = locate_match(
+        "\tresult = collect(items)\n\treturn finish(result)\n",
+        "  result = collect(items)\n  return fin",
+    )
+    assert match.rung == "part"
+    assert (match.start, match.end) == ((0, 1, 1), (36, 2, 12))
