@@ -9,7 +9,7 @@ BENCHMARKS = {
     "startup": "what git-boocode's own start costs, against the bare interpreter and click",
     "checkpoints": "checkpoint and restore, against git status and the plain shell recipe",
     "accuracy": "drifted edits: how many land byte for byte, kind by kind",
-    "matching": "one drifted edit in a large file, against one pass of str.strip over its lines",
+    "speed": "drifted edits in files of many sizes, against one pass of str.strip over the lines",
 }
 
 

@@ -15,6 +15,7 @@ from git_boocode.matching.profiles import PROFILES
 from tests.benchmarks.drifts import RECOVER, REFUSE, Case, another_file
 from tests.benchmarks.hunks import Hunk, from_history, made
 
+Table = dict[str, Counter[str]]
 VERDICTS = ("perfect", "pasted", "wrong", "refused")
 
 
@@ -33,12 +34,15 @@ def run(arguments: Sequence[str]) -> None:
         from_history(options.repo, options.count, rng) if options.repo else made(options.count, rng)
     )
     cases = list(_cases(hunks, rng))
-    totals = {
-        profile: _print_table(profile, cases, options.show)
-        for profile in options.profile or ["default", "boocode"]
+    tables = {
+        profile: _table(profile, cases, options.show)
+        for profile in options.profile or ["default", "boocode", "opencode-9"]
     }
+    for profile, table in tables.items():
+        _print_table(profile, table)
+    _print_side_by_side(tables)
     if options.svg:
-        _draw(options.svg, totals)
+        _draw(options.svg, {name: _total(table, list(RECOVER)) for name, table in tables.items()})
 
 
 def _cases(hunks: list[Hunk], rng: random.Random) -> Iterator[tuple[str, Case]]:
@@ -71,42 +75,58 @@ def _bare(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
-def _print_table(profile: str, cases: list[tuple[str, Case]], show: str | None) -> Counter[str]:
-    """Print one profile's table; returns the totals of what is to recover."""
-    counts: dict[str, Counter[str]] = {}
+def _table(profile: str, cases: list[tuple[str, Case]], show: str | None) -> Table:
+    table: Table = {}
     for name, case in cases:
         verdict = judge(case, profile)
-        counts.setdefault(name, Counter())[verdict] += 1
+        table.setdefault(name, Counter())[verdict] += 1
         if verdict == show:
-            print(f"--- {name}\n--- old\n{case.old}--- new\n{case.new}---")
+            print(f"--- {profile}: {name}\n--- old\n{case.old}--- new\n{case.new}---")
+    return table
+
+
+def _print_table(profile: str, table: Table) -> None:
     print(f"\nprofile {profile}")
     print(f"{'':<40}{'cases':>7}" + "".join(f"{verdict:>9}" for verdict in VERDICTS))
-    for name, row in counts.items():
-        _print_row(name, row)
-    recover = _total(counts, list(RECOVER))
-    _print_row("all to recover", recover)
-    _print_row("all to refuse", _total(counts, [*REFUSE, "another file's"]))
-    return recover
+    for name, row in {**table, **_totals(table)}.items():
+        shares = (f"{share:>8.1f}%" for share in _shares(row))
+        print(f"{name:<40}{sum(row.values()):>7}" + "".join(shares))
 
 
-def _total(counts: dict[str, Counter[str]], names: list[str]) -> Counter[str]:
-    return sum((counts.get(name, Counter()) for name in names), Counter())
+def _print_side_by_side(tables: dict[str, Table]) -> None:
+    """As Markdown: how much is perfect and, behind it, how much is pasted and wrong."""
+    print("\n| perfect (pasted, wrong) | cases | " + " | ".join(tables) + " |")
+    print("|---|---:|" + "---:|" * len(tables))
+    first = next(iter(tables.values()))
+    for name in (*first, *_totals(first)):
+        rows = [{**table, **_totals(table)}[name] for table in tables.values()]
+        cells = (f"{perfect:.1f} ({pasted:.1f}, {wrong:.1f})"
+                 for perfect, pasted, wrong, _ in map(_shares, rows))  # fmt: skip
+        print(f"| {name} | {sum(rows[0].values())} | " + " | ".join(cells) + " |")
+
+
+def _totals(table: Table) -> Table:
+    refuse = [*REFUSE, "another file's"]
+    return {
+        "**all to recover**": _total(table, list(RECOVER)),
+        "**all to refuse**": _total(table, refuse),
+    }
+
+
+def _shares(row: Counter[str]) -> list[float]:
+    cases = max(sum(row.values()), 1)
+    return [100 * row[verdict] / cases for verdict in VERDICTS]
+
+
+def _total(table: Table, names: list[str]) -> Counter[str]:
+    return sum((table.get(name, Counter()) for name in names), Counter())
 
 
 def _draw(path: str, totals: dict[str, Counter[str]]) -> None:
     from tests.benchmarks.chart import stacked_bars
 
-    rows = {
-        profile: [row[verdict] / sum(row.values()) for verdict in VERDICTS]
-        for profile, row in totals.items()
-    }
+    rows = {profile: [share / 100 for share in _shares(row)] for profile, row in totals.items()}
     count = sum(next(iter(totals.values())).values())
     note = f"{count:,} drifted edits that ought to land; refused ones were not changed"
     with open(path, "w", encoding="utf-8") as file:
         file.write(stacked_bars("What becomes of a drifted edit", VERDICTS, rows, note))
-
-
-def _print_row(name: str, row: Counter[str]) -> None:
-    cases = sum(row.values())
-    shares = (f"{100 * row[verdict] / cases:>8.1f}%" if cases else "" for verdict in VERDICTS)
-    print(f"{name:<40}{cases:>7}" + "".join(shares))

@@ -56,10 +56,13 @@ def from_history(git_dir: str, count: int, rng: random.Random) -> list[Hunk]:
     found: list[Hunk] = []
     commits = _git(git_dir, "rev-list", "--no-merges", "--max-count=4000", "HEAD").decode().split()
     rng.shuffle(commits)
+    # Few of each commit, so that many kinds of work are drawn; more where there are few commits.
+    share = max(3, 2 * count // max(len(commits) - 1, 1))
     for commit in commits:
         if len(found) >= count:
             break
-        found += _of_commit(git_dir, commit, rng)[:3]
+        hunks = _of_commit(git_dir, commit, rng)
+        found += rng.sample(hunks, min(share, len(hunks)))
     return found[:count]
 
 
