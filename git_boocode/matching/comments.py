@@ -24,6 +24,7 @@ _WHOLE = re.compile(
 )
 _TRAILING = re.compile(r"\s(?:(#)\s|(//)(?=\s|\w)|(/\*)|(<!--)|(--)\s|(;+)\s|(%+)\s)")
 _QUOTES = re.compile(r"\\.|[\"'`]")
+_PROSE = re.compile(r"##+\s|```|~~~")
 _STARS = re.compile(r"\*(?:$|[\s*/])")
 
 _ANCHORS = 3
@@ -110,6 +111,10 @@ class _View:
     def __init__(self, text: Text) -> None:
         self.lines = text.canonical
         self.marks = marks_of(self.lines)
+        # Where there are headings or fences, a number sign opens no comment but a heading.
+        self.prose = any(map(_PROSE.match, self.lines))
+        if self.prose:
+            self.marks -= {"#"}
 
     def code(self, line: str) -> str | None:
         """The code of a line; None if it is a comment."""
@@ -118,7 +123,8 @@ class _View:
     def _is_comment(self, line: str) -> bool:
         # Beside block comments a star goes on with one; elsewhere it is an item of a list.
         stars = _STARS.match(line) and "/*" not in self.marks
-        return bool(_WHOLE.match(line)) and not stars
+        heading = self.prose and line.startswith("#")
+        return bool(_WHOLE.match(line)) and not (stars or heading)
 
     def agree(self, code: Sequence[str | None], first: int) -> bool:
         """Whether the rows from ``first`` on have the same code and comments in the same lines."""

@@ -102,6 +102,7 @@ class _Elision:
         self, query: Query, parts: Sequence[_Part], left_out: Sequence[int], step: Step
     ) -> None:
         self.query, self.parts, self.left_out = query, parts, left_out
+        self.evidence = step.evidence
         needle = query.needle
         self.bare = any(
             evidence("\n".join(needle.lines[index] for index in part.lines)) < step.evidence / 2
@@ -161,6 +162,33 @@ class _Elision:
         """The least width of elided lines beside a row, if they are ``depth`` and it ``here``."""
         return self._width_there(row) + (depth > here) if depth >= here else 0
 
+    def same_result(self, chains: Sequence[Chain]) -> Chain | None:
+        """The tightest chain, if all lead to one result and what is changed proves its place.
+
+        Where a part is that the change does not touch makes no difference.
+        """
+        touched = self._touched()
+        lines = [index for number in touched for index in self.parts[number].lines]
+        text = "\n".join(self.query.needle.lines[index] for index in lines)
+        agreed = {tuple(chain[number] for number in touched) for chain in chains}
+        if len(agreed) != 1 or evidence(text) < self.evidence:
+            return None
+        for told in (self.consistent, self.in_scope):
+            chains = [chain for chain in chains if told(chain)] or chains
+        return min(chains, key=lambda chain: chain[-1][-1] - chain[0][0])
+
+    def _touched(self) -> list[int]:
+        """The parts in which, or beside which, the new text differs."""
+        if self.query.new is None:
+            return list(range(len(self.parts)))
+        near: set[int] = set()
+        old = self.query.needle
+        for hunk in script(old.lines, self.query.new.lines):
+            if not hunk.same:
+                near.update(range(hunk.i1, hunk.i2))
+                near.update(_neighbours(old, hunk.i1, hunk.i2))
+        return [number for number, part in enumerate(self.parts) if near.intersection(part.lines)]
+
     def place(self, chain: Chain) -> Place:
         """The place of all parts and of what lies between them."""
         place = self.query.place(chain[0][0], chain[-1][-1] + 1)
@@ -181,17 +209,29 @@ class _Elision:
                 yield at, at
 
 
+def _neighbours(text: Text, first: int, stop: int) -> Iterator[int]:
+    """The lines with text next above row ``first`` and next below the rows up to ``stop``."""
+    for rows in (range(first - 1, -1, -1), range(stop, len(text.lines))):
+        nearest = next((row for row in rows if text.stripped[row]), None)
+        if nearest is not None:
+            yield nearest
+
+
 def _settled(elision: _Elision, found: Sequence[Sequence[tuple[int, ...]]]) -> Found:
     chains = []
     for chain in elision.chains(found):
         chains.append(chain)
         if len(chains) > _CHAINS:
             return Found(reason="what is left out could be in too many places")
+    same = elision.same_result(chains)
+    if same:
+        return Found((elision.place(same),))
     for told in (elision.consistent, elision.in_scope):
         kept = [chain for chain in chains if told(chain)]
         if elision.bare or (kept and len(chains) > 1):
             chains = kept
-    places = tuple(elision.place(chain) for chain in chains)
+    same = elision.same_result(chains)
+    places = tuple(elision.place(chain) for chain in ([same] if same else chains))
     if len(places) > 1:
         return Found(tuple(dict.fromkeys(places)), equal=False)
     return Found(places, reason=None if places else "its parts are not there in order")

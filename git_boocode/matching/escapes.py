@@ -19,6 +19,7 @@ _QUOTES = re.compile(r"\\[\"'`]")
 _ESCAPES = re.compile(
     r"\\(?:[nrt\"'`\\/]|u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\da-fA-F]{4})"
 )
+_CARELESS = re.compile(r"\\[nrt\"']")
 _ENTITIES = re.compile(r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[a-zA-Z][a-zA-Z\d]{1,31});")
 _BLANK_OR_BACKSLASH = re.compile(r"\\[nrt\\]")
 _ESCAPED_INDENT = re.compile(r"^(?:\\t|\s)+")
@@ -84,12 +85,14 @@ def quotes(reading: Reading, _text: Text) -> Iterator[Reading]:
 def escapes(reading: Reading, _text: Text) -> Iterator[Reading]:
     r"""One level of the escapes of JSON and C: ``\n``, ``\t``, ``\"``, ``\\`` and their kin.
 
-    The old text must show that the new one's line feeds, tabs and backslashes are escaped so.
+    The old text must show that the new one's line feeds, tabs and backslashes are escaped so. Who
+    escapes them carelessly leaves backslashes alone, which is the second reading.
     """
     if not _ESCAPES.search(reading.old) or _one_sided(reading) or _strings_broken(reading):
         return
-    old = _decoded(_ESCAPES, reading.old, _plain)
-    yield reading.then(old, _decoded(_ESCAPES, reading.new, _plain), UNESCAPED)
+    for sequences in (_ESCAPES, _CARELESS):
+        old = _decoded(sequences, reading.old, _plain)
+        yield reading.then(old, _decoded(sequences, reading.new, _plain), UNESCAPED)
 
 
 def _fresh(reading: Reading) -> set[str]:
@@ -146,6 +149,7 @@ def mixed(reading: Reading, text: Text) -> Iterator[Reading]:
     for sequences, meaning, note in (
         (_QUOTES, _plain, UNESCAPED),
         (_ESCAPES, _plain, UNESCAPED),
+        (_CARELESS, _plain, UNESCAPED),
         (_ENTITIES, _character, DECODED),
     ):
         found = sequences.findall(reading.old)
@@ -203,9 +207,10 @@ def _carried(
 ) -> tuple[Sequence[str], Sequence[bool]] | None:
     """Which sequences of the new text to decode; None if the old text does not tell for one."""
     told: dict[str, set[bool]] = defaultdict(set)
-    for token, decided in zip(old, decode, strict=True):
+    for token, after, decided in zip(old, [*old[1:], ""], decode, strict=True):
         if style.is_sequence(token):
             told[token].add(decided)
+            told[token + after].add(decided)
     shared = {
         hunk.j1 + step: decode[hunk.i1 + step]
         for hunk in script(old, new)
@@ -215,6 +220,9 @@ def _carried(
     carried: list[bool] = []
     for at, token in enumerate(new):
         known = {shared[at]} if at in shared else told.get(token, set())
+        if len(known) > 1:
+            # What follows may tell: a line feed, or the beginning of a command like `\note`.
+            known = told.get(token + "".join(new[at + 1 : at + 2]), set())
         if not style.is_sequence(token):
             known = {False}
         if len(known) != 1:

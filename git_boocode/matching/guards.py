@@ -91,6 +91,8 @@ def _rephrased(surveyor: Surveyor, pair: tuple[str, str]) -> bool:
         return False
     if right.startswith("*") and "/*" not in surveyor.text.raw:
         return False  # an item of a list
+    if right.startswith(("## ", "### ", "#### ")):
+        return False  # a heading
     here, there = _DIGITS.findall(left), _DIGITS.findall(right)
     return here == there or not (here and there)
 

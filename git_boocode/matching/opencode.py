@@ -37,7 +37,7 @@ def line_trimmed(query: Query, _step: Step) -> Found:
 
 def _equal_lines(query: Query, view: Callable[[str], str]) -> Found:
     lines = query.needle.lines
-    if not lines:
+    if not query.needle.core:
         return Found()
     text = framed(map(view, query.text.lines))
     places, row, seen = [], 0, 0

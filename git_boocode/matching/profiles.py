@@ -33,9 +33,36 @@ guard asks what could make the place found *another* place than the one the mode
     took the distinguishing characters half from each is equally near. 0.5 means three quarters of
     what tells A from B must be A's. Where the needle is wrong just where A and B differ, no place
     gets there and the edit is refused, however similar both are.
+``rewrites``
+    A text that was read back (numbers, escapes, entities, a fence) proves no less than one that was
+    not, but a part of a line does: exact there needs the 8 characters of a similar place. Looser
+    rungs see one reading only, the one most of whose lines the file has.
+``layout`` 2, ``part`` 8, ``comments`` 8, ``elided`` 8
+    Evidence. Other spacing leaves every word to compare, as whitespace does. Where a part of a line
+    is enough, or comments do not count, or lines are left out, less of the file is compared.
 ``forgotten`` 1 (rung ``gapped``)
     Lines of the file that the needle may lack, between two lines that are equal in both, in a
     needle of at least three lines with text.
+
+What the other profiles accept that ``default`` does not
+--------------------------------------------------------
+``exact``
+    Nothing.
+``region``
+    Lines equal but for blanks at their ends however bare (``}``, ``return``).
+``boocode``
+    Bare lines; any window 0.66 similar, whichever its words, if no other is as similar: a sibling
+    of the block meant, other numbers, a middle that is other code.
+``opencode-3``
+    Bare lines; any text, of any height, between a line like the first and the nearest line like the
+    last, if there is one such block; of several the one with the most alike middle, from 0.3.
+``opencode-9``
+    What ``opencode-3`` does; part of a line with other blanks in it; lines wrapped otherwise, as
+    long as there are as many; escapes read on either side, without asking the file; text in which
+    half of the lines between first and last are other code.
+
+In every profile more than one place on a rung is ambiguous, with one exception, which the
+description itself makes: of several blocks between anchors the most alike one is taken.
 """
 
 from __future__ import annotations

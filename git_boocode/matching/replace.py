@@ -240,7 +240,10 @@ class _Pen:
 
         if stop is None:
             segments = Text(mine).lf.split("\n")
-            old = segments if self.exact or self.verbatim else self.old.lf.split("\n")
+            old = self.old.lf.split("\n")
+            # A rung that found other lines than the old text has replaces them as a whole.
+            if self.exact or self.verbatim or len(old) != len(segments):
+                old = segments
             return Refit(self.text, old, self.new.lf.split("\n")).segments(segments, first)
         if self.verbatim:
             rows = self.text.lines[first:stop]

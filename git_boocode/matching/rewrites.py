@@ -79,14 +79,15 @@ def _unfenced(text: str) -> str | None:
 
 def quoted(reading: Reading, _text: Text) -> Iterator[Reading]:
     """Text in which every line is quoted with ``> ``, old and new alike."""
-    old, new = _unquoted(reading.old), _unquoted(reading.new)
+    old = _unquoted(reading.old)
+    new = _unquoted(reading.new) if reading.new.strip() else reading.new
     if old and new is not None:
         yield reading.then(old, new, "quote prefix stripped")
 
 
 def _unquoted(text: str) -> str | None:
     lines = text.split("\n")
-    if not all(_QUOTED.match(line) for line in lines if line.strip()):
+    if not text.strip() or not all(_QUOTED.match(line) for line in lines if line.strip()):
         return None
     return "\n".join(_QUOTED.sub("", line, count=1) for line in lines)
 

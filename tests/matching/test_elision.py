@@ -140,11 +140,12 @@ def test_elided_lines_stay_with_other_drift() -> None:
         "".join(line.removeprefix("    ") for line in text.splitlines(keepends=True))
         for text in (old, new)
     ]
-    assert replace_text(file, *dedented).content == after
+    assert replace_text(file, dedented[0], dedented[1]).content == after
 
 
 def test_several_elisions() -> None:
-    old = "class Shape:\n    ...\n        if unit == 'cm':\n            ...\n    def rim(self, unit):\n"
+    old = "class Shape:\n    ...\n        if unit == 'cm':\n            ...\n"
+    old += "    def rim(self, unit):\n"
     new = old.replace("'cm'", "'m'").replace("rim(self, unit)", "rim(self)")
     file = FILE.replace('"', "'")
     after = file.replace("'cm'", "'m'").replace("rim(self, unit)", "rim(self)")
@@ -161,7 +162,8 @@ def test_an_elision_at_the_top_or_the_bottom_stands_for_nothing() -> None:
 
 
 def test_a_closing_line_is_found_by_its_indentation() -> None:
-    file = "function run_all(item) {\n  if (item) {\n    go(item)\n  }\n  end()\n}\n\nfoo(() => {\n})\n}\n"
+    file = "function run_all(item) {\n  if (item) {\n    go(item)\n  }\n  end()\n}\n"
+    file += "\nfoo(() => {\n})\n}\n"
     old = "function run_all(item) {\n  // ...\n}\n"
     new = "function run_all(item, more) {\n  // ...\n}\n"
     done = replace_text(file, old, new)
@@ -173,7 +175,7 @@ REFUSED = {
     "the end stands in two places": (
         "start(item)\nfirst(item)\nfinish(item)\nother(item)\nfinish(item)\n",
         "start(item)\n...\nfinish(item)\n",
-        "begin(item)\n...\nfinish(item)\n",
+        "start(item)\n...\nbegin(item)\nfinish(item)\n",
     ),
     "the order is another": (
         "finish(item)\nfirst(item)\nstart(item)\n",
@@ -276,14 +278,30 @@ def test_dots_that_would_wipe_out_lines_are_refused(old: str, new: str) -> None:
 
 
 def test_other_profiles_and_verbatim_take_placeholders() -> None:
-    for how in ({"profile": "boocode"}, {"profile": "exact"}, {"verbatim": True}):
-        done = replace_text("foo(a)\nbar(b)\n", "bar(b)\n", "# rest of code\n", **how)  # type: ignore[arg-type]
+    for profile, verbatim in (("boocode", False), ("exact", False), ("default", True)):
+        done = replace_text(
+            "foo(a)\nbar(b)\n",
+            "bar(b)\n",
+            "# rest of code\n",
+            profile=profile,
+            verbatim=verbatim,
+        )
         assert done.content == "foo(a)\n# rest of code\n"
 
 
 def test_locating_needs_no_new_text() -> None:
     match = locate_match(FILE, elided(OLD, 1, 7, "..."))
     assert (match.rung, match.start_line, match.end_line) == ("elided", 2, 9)
+
+
+def test_where_an_untouched_part_is_makes_no_difference() -> None:
+    content = "}\nfirst(item)\n}\nother(item)\nfinish(item)\nthird(item)\n}\n"
+    done = replace_text(content, "}\n...\nfinish(item)\n", "}\n...\nend_all(item)\n")
+    assert done.content == content.replace("finish", "end_all")
+    old = "other(item)\n...\n}\n"
+    assert replace_text(content, old, old.replace("other", "some")).content == content.replace(
+        "other", "some"
+    )
 
 
 def test_many_possible_chains_are_refused() -> None:

@@ -167,6 +167,10 @@ NO_COMMENTS = {
         "#include <math.h>\nint main_loop(void);\n",
     ),
     "in a string": ('print_all("a # b c")\nx = 1\n# c\n', 'print_all("a # other")\nx = 1\n# c\n'),
+    "heading": (
+        "### Example\n\nrun(the_example)\n\n# With a proxy\n",
+        "run(the_example)\n\n# Without anything at all\n",
+    ),
     "list item": ("* apples\nfruit basket text\n", "* a great many pears\nfruit basket text\n"),
     "code for a comment": ("run_this_now(a)\nstop_it(b)\n", "# what runs\nstop_it(b)\n"),
     "nothing but comments": ("# first line of words\n# other\n", "# something else\n# nothing\n"),
@@ -181,8 +185,8 @@ def test_what_is_no_reworded_comment(content: str, old: str) -> None:
 def test_of_two_places_the_comment_tells_the_one_meant() -> None:
     block = "    # Handle the {} request\n    value = handle(request)\n    send(value)\n"
     content = block.format("incoming") + "\n" + block.format("outgoing")
+    old = block.replace("Handle the {} request", "do it")
     with pytest.raises(MatchError):
-        old = block.replace("Handle the {} request", "do it")
         replace_text(content, old, old.replace("send", "drop"))
 
 

@@ -15,26 +15,20 @@ from git_boocode.matching.rewrites import readings
 from git_boocode.matching.text import Text
 
 PIECES = [
-    "value", "item", " ", "  ", "\t", "\n", "\n\n", "\r\n", '"', "'", '\\"', "\\n", "\\t", "\\\\", "\\",
-    "&lt;", "&amp;", "&", "<", "12", "12\t", "3| ", "\u2192", ": ", "> ", "```\n", "...", "\u2026", "# ...",
-    "# rest of code", "# words here", "// words", "=", " = ", "(", ")", "{", "}", "\u201c", "\u00a0", "\udc80",
-    "caf\u00e9", "\\ud83d", "\\ude00", "&#x110000;", "&#0;",
-]  # fmt: skip
+    *("value", "item", " ", "  ", "\t", "\n", "\n\n", "\r\n", '"', "'", '\\"', "\\n", "\\t"),
+    *("\\\\", "\\", "&lt;", "&amp;", "&", "<", "12", "12\t", "3| ", "\u2192", ": ", "> ", "```\n"),
+    *("...", "\u2026", "# ...", "# rest of code", "# words here", "// words", "=", " = ", "("),
+    *(")", "{", "}", "\u201c", "\u00a0", "\udc80", "caf\u00e9", "\\ud83d", "\\ude00"),
+    *("&#x110000;", "&#0;"),
+]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
-LINES = st.lists(
-    st.sampled_from(
-        [
-            'say("hello", name)',
-            "    value = compute(item)",
-            "\tif (a < b && c):",
-            "# some words",
-            "",
-        ]
-        + ["    return item", "}", "    text = 'it\\'s'", "path = 'a\\\\b'", "# other words"]
-    ),
-    min_size=1,
-    max_size=12,
-).map(lambda lines: "".join(f"{line}\n" for line in lines))
+CODE = [
+    *('say("hello", name)', "    value = compute(item)", "\tif (a < b && c):", "# some words", ""),
+    *("    return item", "}", "    text = 'it\\'s'", "path = 'a\\\\b'", "# other words"),
+]
+LINES = st.lists(st.sampled_from(CODE), min_size=1, max_size=12).map(
+    lambda lines: "".join(f"{line}\n" for line in lines)
+)
 
 
 def numbered(text: str) -> str:

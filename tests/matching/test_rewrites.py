@@ -1,4 +1,4 @@
-"""Old and new that were transformed alike are read back; where the file holds them, they are not."""
+"""Old and new transformed alike are read back, unless the file really holds them."""
 
 from __future__ import annotations
 
