@@ -10,8 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from tests.repo_kit import Repo
+
+# The same examples in every run, so that a landing does not depend on luck; to look for new ones:
+# HYPOTHESIS_PROFILE=explore.
+settings.register_profile("steady", derandomize=True, deadline=None)
+settings.register_profile("explore", max_examples=2000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 _SEALED = {
     "GIT_CONFIG_NOSYSTEM": "1",

@@ -17,6 +17,7 @@ import click
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import print_json, print_text
 from git_boocode.repo.errors import FatalError
+from git_boocode.repo.signals import ended_by_signals
 
 _REPORT = """\
 def summary(rows):
@@ -131,7 +132,8 @@ def demo(keep: bool, as_json: bool) -> int:
     scratch = Path(tempfile.mkdtemp(prefix="git-boocode-demo-")).resolve()
     try:
         story = _Demo(scratch, quiet=as_json)
-        _tell(story)
+        with ended_by_signals():
+            _tell(story)
     finally:
         if not keep:
             shutil.rmtree(scratch, ignore_errors=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from typing import IO, TYPE_CHECKING
 
 import click
@@ -59,17 +58,10 @@ def print_diff(repository: Repository, stream: IO[bytes], arguments: list[str]) 
         arguments: what to compare, for `git diff`.
     """
     from git_boocode.cli.output import colour_wanted
-    from git_boocode.repo.git import GitError
 
     colour = "always" if colour_wanted(repository.config) else "never"
-    git = repository.users_git
-    git = git.bind(cwd=os.path.join(repository.worktree, repository.prefix) or None)
-    command = git.command("--no-pager", "diff", f"--color={colour}", *arguments)
-    done = subprocess.run(
-        command, cwd=git.cwd, env=git.env, stdout=stream, stderr=subprocess.PIPE, check=False
-    )
-    if done.returncode > 1:
-        raise GitError(("diff",), done.returncode, os.fsdecode(done.stderr))
+    git = repository.users_git.bind(cwd=os.path.join(repository.worktree, repository.prefix))
+    git.stream("--no-pager", "diff", f"--color={colour}", *arguments, to=stream)
     return 0
 
 

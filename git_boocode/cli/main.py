@@ -114,18 +114,15 @@ def _from_os(error: OSError) -> FatalError:
 
 
 def _unexpected(error: Exception) -> FatalError:
-    if os.environ.get("GIT_BOOCODE_DEBUG"):
+    hints = [f"this is a bug in git-boocode {__version__}; please report the command and the error"]
+    if os.environ.get("GIT_BOOCODE_DEBUG", "0") != "0":
         import traceback
 
         traceback.print_exc()
-    return FatalError(
-        f"unexpected {type(error).__name__}: {error}",
-        code="bug",
-        hints=(
-            f"this is a bug in git-boocode {__version__}; please report the command and the error",
-            "GIT_BOOCODE_DEBUG=1 shows where it happened",
-        ),
-    )
+    else:
+        hints.append("GIT_BOOCODE_DEBUG=1 shows where it happened")
+    name = type(error).__name__
+    return FatalError(f"unexpected {name}: {error}", code="bug", hints=tuple(hints))
 
 
 def _reader_is_gone() -> int:

@@ -21,6 +21,8 @@ REWRITTEN = "rewritten"
 
 _PROOF = Step("exact", evidence=8)
 """What a text that was read back must hold to prove a place on part of a line."""
+_PROOF_OF_LINES = Step("exact", evidence=2)
+"""What it must hold to prove whole lines, as on the rung `whitespace`."""
 
 
 def climb_on(missed: Answer, profile: Profile, start_line: int | None) -> Answer:
@@ -47,11 +49,32 @@ def _query(given: Query, reading: Reading) -> Query:
 def _strictly(
     query: Query, steps: Sequence[Step], start_line: int | None, reading: Reading
 ) -> Answer:
-    # Text read back is short of proof where the text as given would have been exact.
-    bare = too_bare(query.needle, _PROOF)
-    steps = [step for step in steps if step.rung != "exact" or not bare]
-    answer = _told(ascend(query, steps, start_line), reading)
+    answer = ascend(query, steps, start_line)
+    if answer.rung == "exact" and not _proves(answer):
+        # Text read back is short of proof where the text as given would have been exact.
+        answer = ascend(query, [step for step in steps if step.rung != "exact"], start_line)
+    answer = _told(answer, reading)
     return answer._replace(rung=REWRITTEN) if answer.rung == "exact" else answer
+
+
+def _proves(answer: Answer) -> bool:
+    needle = answer.query.needle
+    if not too_bare(needle, _PROOF):
+        return True
+    return not too_bare(needle, _PROOF_OF_LINES) and _of_whole_lines(answer)
+
+
+def _of_whole_lines(answer: Answer) -> bool:
+    raw = answer.query.text.raw
+    return all(_is_whole(raw, place.start, place.end) for place in answer.found.places)
+
+
+def _is_whole(raw: str, start: int, end: int) -> bool:
+    begins = start == 0 or raw[start - 1] == "\n"
+    ends = (
+        end == len(raw) or raw[end - 1] == "\n" or raw[end] == "\n" or raw.startswith("\r\n", end)
+    )
+    return begins and ends
 
 
 def _told(answer: Answer, reading: Reading) -> Answer:

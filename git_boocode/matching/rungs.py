@@ -207,6 +207,9 @@ def _found_in(query: Query, text: str, needle: str) -> Found:
 
 
 def _found_lines(query: Query, text: str, lines: list[str]) -> Found:
+    if not any(lines):
+        # Blank once it is canonical: it stands for nothing.
+        return Found()
     places, row, seen = [], 0, 0
     for at in occurrences(text, framed(lines), shared=1):
         row += text.count("\n", seen, at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from git_boocode.repo.errors import FatalError
 
@@ -137,6 +137,23 @@ class Git:
         if done.status:
             raise GitError(arguments, done.status, os.fsdecode(done.stderr))
         return done.stdout
+
+    def stream(self, *arguments: str, to: IO[bytes]) -> None:
+        """Run git with its output going straight to a stream, such as the user's pager.
+
+        Raises:
+            GitError: it exited with another status than 0.
+        """
+        done = subprocess.run(
+            self.command(*arguments),
+            cwd=self.cwd,
+            env=self.env,
+            stdout=to,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+        if done.returncode:
+            raise GitError(arguments, done.returncode, os.fsdecode(done.stderr))
 
     def line(self, *arguments: str, stdin: bytes = b"") -> str:
         """Run git and return its output as text without the final newline."""

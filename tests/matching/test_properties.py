@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from git_boocode.matching import PROFILES, MatchError, Replacement, locate_match, replace_text
@@ -20,7 +20,8 @@ WORDS = [
     "n\udc80o",
 ]
 LINES = st.one_of(
-    st.sampled_from(WORDS), st.text("ab \t\"\u201c'-\u2014\u00a0\r\x0c\u2028\udc80(", max_size=8)
+    st.sampled_from(WORDS),
+    st.text("ab \t\"\u201c'-\u2014\u00a0\r\x0c\u2028\udc80\xad\u200b(", max_size=8),
 )
 ENDINGS = st.sampled_from(["\n", "\r\n"])
 
@@ -124,6 +125,7 @@ def test_the_models_line_endings_do_not_matter(
 
 @settings(max_examples=200)
 @given(st.text(), st.text(), st.text(), PROFILE, st.booleans(), st.integers(-2, 5))
+@example("", "\xad", "", "boocode", False, 0)  # noqa: FBT003
 def test_nothing_but_match_error(
     content: str, old: str, new: str, profile: str, everywhere: bool, number: int
 ) -> None:
