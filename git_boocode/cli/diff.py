@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from git_boocode.repo.repository import Repository
 
 
-@click.command(cls=Command, options_metavar="[<options>]")
+@click.command(cls=Command)
 @click.argument("arguments", nargs=-1, metavar="[<checkpoint> [<checkpoint>]] [--] [<path>...]")
 @click.option("--stat", is_flag=True, help="A summary instead of the whole change.")
 @click.option("--name-only", is_flag=True, help="Only the names of the files.")

@@ -37,11 +37,6 @@ class Replace(NamedTuple):
         return False
 
     @property
-    def creates(self) -> bool:
-        """It creates a file when there is nothing to find."""
-        return not self.old
-
-    @property
     def anchors(self) -> str:
         """The old text."""
         return self.old
@@ -140,11 +135,6 @@ class Insert(NamedTuple):
         return False
 
     @property
-    def creates(self) -> bool:
-        """There must be a file to insert into."""
-        return False
-
-    @property
     def anchors(self) -> str:
         """It goes by number, not by text."""
         return ""
@@ -193,11 +183,6 @@ class Write(NamedTuple):
     @property
     def whole(self) -> bool:
         """It replaces whatever is there."""
-        return True
-
-    @property
-    def creates(self) -> bool:
-        """It makes a new file."""
         return True
 
     @property

@@ -92,10 +92,6 @@ class Action(Protocol):
         """Whether it replaces the file whatever that holds; such an edit stands alone."""
 
     @property
-    def creates(self) -> bool:
-        """Whether it may be applied to a file that does not exist."""
-
-    @property
     def anchors(self) -> str:
         """The text that it looks for in the file."""
 

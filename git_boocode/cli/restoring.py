@@ -1,0 +1,82 @@
+"""What `restore` and `undo` share: their flags, and the way from the service to the answer."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from git_boocode.cli.framework import json_option
+
+if TYPE_CHECKING:
+    from git_boocode.checkpoints.restore import Options, Outcome
+    from git_boocode.repo.repository import Repository
+
+_OPTIONS = (
+    click.option("-n", "--dry-run", is_flag=True, help="Only say what would change."),
+    click.option(
+        "--files-only", is_flag=True, help="Files and staging; the callback is not called."
+    ),
+    click.option(
+        "--conversation-only", is_flag=True, help="Only the callback; files and staging stay."
+    ),
+    click.option(
+        "--callback", metavar="FILE", help="The host's program, instead of boocode.callback."
+    ),
+    json_option,
+)
+
+
+class Flags(NamedTuple):
+    """The flags as given."""
+
+    dry_run: bool
+    files_only: bool
+    conversation_only: bool
+    callback: str | None
+    as_json: bool
+
+    def options(self) -> Options:
+        """What they ask of the service.
+
+        Raises:
+            click.UsageError: they contradict each other.
+        """
+        from git_boocode.checkpoints.restore import Options
+
+        if self.files_only and self.conversation_only:
+            raise click.UsageError("--files-only and --conversation-only exclude each other")
+        if self.files_only and self.callback:
+            raise click.UsageError("--files-only and --callback exclude each other")
+        return Options(
+            files=not self.conversation_only,
+            conversation=not self.files_only,
+            callback=self.callback,
+            dry_run=self.dry_run,
+        )
+
+
+def restoring_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the flags, which it gets as one argument."""
+
+    @functools.wraps(command)
+    def with_flags(*args: object, **given: object) -> int:
+        flags = Flags(*(given.pop(name) for name in Flags._fields))  # type: ignore[arg-type]
+        return command(*args, **given, flags=flags)
+
+    decorated: Callable[..., int] = with_flags
+    for option in reversed(_OPTIONS):
+        decorated = option(decorated)
+    return decorated
+
+
+def carry_out(repository: Repository, work: Callable[[], Outcome], flags: Flags) -> int:
+    """Run the service and print its answer; returns the exit code."""
+    from git_boocode.cli.outcome import show_outcome
+    from git_boocode.cli.progress import progress
+
+    with progress("restoring"):
+        outcome = work()
+    return show_outcome(repository, outcome, as_json=flags.as_json)
