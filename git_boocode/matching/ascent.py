@@ -34,16 +34,14 @@ def climb_on(missed: Answer, profile: Profile, start_line: int | None) -> Answer
     strict, loose = profile.steps[: profile.strict], profile.steps[profile.strict :]
     new = given.new.lf if given.new else ""
     others: list[Reading] = []
-    for reading in readings(given.needle.lf, new, given.text, profile.rewrites):
+    # Old text that stands for whole lines is not completed by the rest of one.
+    names = [name for name in profile.rewrites if not (given.whole_lines and name == "completed")]
+    for reading in readings(given.needle.lf, new, given.text, names):
         others.append(reading)
-        answer = _strictly(_query(given, reading), strict, start_line, reading)
+        answer = _strictly(given.reread(reading.old, reading.new), strict, start_line, reading)
         if answer.rung is not None:
             return answer
     return _loosely(missed, loose, start_line, others)
-
-
-def _query(given: Query, reading: Reading) -> Query:
-    return Query(given.text, reading.old, reading.new if given.new else None)
 
 
 def _strictly(
@@ -65,16 +63,8 @@ def _proves(answer: Answer) -> bool:
 
 
 def _of_whole_lines(answer: Answer) -> bool:
-    raw = answer.query.text.raw
-    return all(_is_whole(raw, place.start, place.end) for place in answer.found.places)
-
-
-def _is_whole(raw: str, start: int, end: int) -> bool:
-    begins = start == 0 or raw[start - 1] == "\n"
-    ends = (
-        end == len(raw) or raw[end - 1] == "\n" or raw[end] == "\n" or raw.startswith("\r\n", end)
-    )
-    return begins and ends
+    text = answer.query.text
+    return all(text.is_whole(place.start, place.end) for place in answer.found.places)
 
 
 def _told(answer: Answer, reading: Reading) -> Answer:
@@ -96,10 +86,32 @@ def _loosely(
     chosen = likeliest(given.text, [own, *others]) if others else [own]
     answers = []
     for reading in chosen:
-        query = given if reading is own else _query(given, reading)
+        query = given if reading is own else given.reread(reading.old, reading.new)
         answer = _told(ascend(query, steps, start_line), reading)
-        answers.append(_without_strange_escapes(answer) if reading is own else answer)
-    return _best(missed, answers)
+        if reading is own:
+            answers.append(_without_strange_escapes(answer))
+        elif not _holds_escapes(answer, own, reading):
+            answers.append(answer)
+        elif own not in chosen:
+            answers.append(_without_strange_escapes(ascend(given, steps, start_line)))
+    return _best(missed, answers or [missed])
+
+
+def _holds_escapes(answer: Answer, own: Reading, reading: Reading) -> bool:
+    """Whether the file really has, in the place found, sequences that a reading took back.
+
+    What stands there beside them is not proof that the model escaped its text.
+    """
+    taken = sequences_in(own.old) - sequences_in(reading.old)
+    if not taken or answer.rung is None:
+        return False
+    return bool(taken & (sequences_in(_there(answer)) - sequences_in(reading.old)))
+
+
+def _there(answer: Answer) -> str:
+    """The file's text in the places found."""
+    raw = answer.query.text.raw
+    return "\n".join(raw[place.start : place.end] for place in answer.found.places)
 
 
 def _without_strange_escapes(answer: Answer) -> Answer:
@@ -109,11 +121,8 @@ def _without_strange_escapes(answer: Answer) -> Answer:
     """
     found = answer.found
     told = sequences_in(answer.query.needle.lf) if found.places else None
-    if told:
-        text = answer.query.text
-        there = "\n".join(text.raw[place.start : place.end] for place in found.places)
-        if told - sequences_in(there):
-            return answer._replace(rung=None, found=Found(reason=_STRANGE), chosen=None)
+    if told and told - sequences_in(_there(answer)):
+        return answer._replace(rung=None, found=Found(reason=_STRANGE), chosen=None)
     return answer
 
 

@@ -1,64 +1,185 @@
-"""Where nobody knows on which side of a line that the old text lacks the new lines belong."""
+"""On which side of a line that the old text lacks the new lines belong, where that shows."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
 
 from git_boocode.matching.align import Hunk, Owned, pair_similar
+from git_boocode.matching.depths import Depths
+from git_boocode.matching.indent import indent_of, width_of
 from git_boocode.matching.text import Text
+
+Side = Literal["above", "below"]
+
+_TAB = 8
+_CLOSES = re.compile(r"[)\]}]|(?:end|fi|done|esac)\b|</")
+_LEAVES = re.compile(r"(?:return|break|continue|raise|throw|goto)\b")
+_DOCUMENTS = re.compile(r"[rRuUbB]*(?:\"\"\"|''')")
+# What stands at the depth of the block's head, and belongs to it, says nothing by its depth.
+_GOES_ON = re.compile(
+    r"#\s*(?:if|ifdef|ifndef|elif|else|endif)\b|[)}]*\s*(?:else|elif|elsif|except|finally|catch|rescue"
+    r"|ensure|then|do|when|case|default)\b"
+)
+
+
+class _Seam(NamedTuple):
+    """The old line above which lines come or go, if a line there could belong to either side.
+
+    ``fresh`` are the lines of the new text that come in; ``side`` is where they go if they cannot
+    go to both sides, as seen from the line there. ``edge`` is whether it matters only to lines
+    off the place.
+    """
+
+    at: int
+    fresh: range = range(0)
+    side: Side | None = None
+    edge: bool = False
+
+
+class Settled(NamedTuple):
+    """The first row beside which nobody knows where new lines belong; None if there is none.
+
+    ``late`` are the old lines above which new lines come in below the file's own lines there.
+    """
+
+    doubt: int | None = None
+    late: frozenset[int] = frozenset()
 
 
 class Doubt:
-    """One change, old and new lines without blanks at their ends, and its ``hunks``."""
+    """One change, old and new lines, and its ``hunks``."""
 
     def __init__(self, old: Sequence[str], new: Sequence[str], hunks: Sequence[Hunk]) -> None:
-        self.old = old
-        self.new = new
+        self.lines = new
+        self.old = [line.strip() for line in old]
+        self.new = [line.strip() for line in new]
+        self.filled = [index for index, line in enumerate(self.old) if line]
         changed = [hunk for hunk in hunks if not hunk.same]
-        arrived = {line for hunk in changed for line in new[hunk.j1 : hunk.j2] if line}
-        self.seams = sorted({seam for hunk in changed for seam in self._seams(hunk, arrived)})
+        self.seams = [seam for hunk in changed for seam in self._seams(hunk, changed)]
 
-    def row(self, text: Text, first: int, owned: Sequence[Owned], stop: int) -> int | None:
-        """The first row with text beside which lines come or go, and which the old text lacks.
+    def settle(
+        self,
+        text: Text,
+        rows: tuple[int, int],
+        owned: Sequence[Owned],
+        depths: Depths,
+    ) -> Settled:
+        """Decide, for ``rows`` (first, stop), on which side of lines that old lacks new ones go.
 
-        ``owned`` are the rows that each old line stands for, counted from ``first``.
+        ``owned`` are the rows that each old line stands for, counted from the first one; ``depths``
+        gives the file's indentation for the model's.
         """
+        first, stop = rows
         ends = [(0, 0), *owned, (stop - first, stop - first)]
+        late: set[int] = set()
         for seam in self.seams:
-            rows: list[int] = [*range(first + ends[seam][1], first + ends[seam + 1][0])]
-            rows += self._off(text, seam, owned, (first, stop))
-            for row in rows:
-                if text.stripped[row]:
-                    return row
-        return None
+            inside = range(first + ends[seam.at][1], first + ends[seam.at + 1][0])
+            lacked = [row for row in inside if text.stripped[row] and not seam.edge]
+            off = [row for row in self._off(text, seam.at, owned, rows) if text.stripped[row]]
+            side = self._side(text, lacked, seam, depths) if lacked and not off else None
+            if lacked and side and side == (seam.side or side):
+                late.update({seam.at} if side == "below" else ())
+            elif lacked or off:
+                return Settled((lacked + off)[0])
+        return Settled(late=frozenset(late))
 
-    def _seams(self, hunk: Hunk, arrived: set[str]) -> Iterator[int]:
+    def _seams(self, hunk: Hunk, changed: Sequence[Hunk]) -> Iterator[_Seam]:
         """The old lines above which it matters to whom a line there belongs.
 
         It does not where lines are replaced by others, or only go.
         """
         old, new = self.old[hunk.i1 : hunk.i2], self.new[hunk.j1 : hunk.j2]
-        if not old or not arrived.isdisjoint(old):
-            yield from (hunk.i1, hunk.i2)
+        if not old:
+            yield _Seam(hunk.i1, range(hunk.j1, hunk.j2))
             return
+        others = (range(other.j1, other.j2) for other in changed if other is not hunk)
+        if any(self.new[index] in old for fresh in others for index in fresh if self.new[index]):
+            yield from (_Seam(hunk.i1), _Seam(hunk.i2))
+            return
+        if any(old):
+            yield from (_Seam(at, edge=True) for at in (hunk.i1, hunk.i2))
         pairs = pair_similar(old, new)
         if pairs and pairs[0][0] == 0 < pairs[0][1]:
-            yield hunk.i1
+            yield _Seam(hunk.i1, range(hunk.j1, hunk.j1 + pairs[0][1]), "below")
         if pairs and pairs[-1][0] == len(old) - 1 and pairs[-1][1] < len(new) - 1:
-            yield hunk.i2
+            yield _Seam(hunk.i2, range(hunk.j1 + pairs[-1][1] + 1, hunk.j2), "above")
 
     def _off(
         self, text: Text, seam: int, owned: Sequence[Owned], rows: tuple[int, int]
     ) -> Iterator[int]:
-        """The row between the place and the blank line of the old text, if that is one line off."""
+        """The row between the place and blank lines of the old text, if those are one line off."""
         above, below = rows[0] - 1, rows[1]
-        if not any(self.old[seam:]) and self._lacks(owned, seam) and _blank(text, below + 1):
+        top, bottom = (self.filled[0], self.filled[-1] + 1) if self.filled else (0, 0)
+        # A blank line between the seam and the text that is not there may lie beyond another line.
+        tail, head = range(bottom, min(seam + 1, len(owned))), range(max(seam - 1, 0), top)
+        if seam >= bottom and _lacks_some(owned, tail) and _blank(text, below + 1):
             yield below
-        if not any(self.old[:seam]) and self._lacks(owned, seam - 1) and _blank(text, above - 1):
+        if seam <= top and _lacks_some(owned, head) and _blank(text, above - 1):
             yield above
 
-    def _lacks(self, owned: Sequence[Owned], index: int) -> bool:
-        return 0 <= index < len(owned) and owned[index][0] == owned[index][1]
+    def _side(self, text: Text, lacked: Sequence[int], seam: _Seam, depths: Depths) -> Side | None:
+        fresh = [index for index in seam.fresh if self.new[index]]
+        if len(lacked) != 1 or not fresh:
+            return None
+        words = [self.new[index] for index in fresh]
+        around = (seam.at, seam.at)
+        indents = [
+            depths.give(indent_of(self.lines[index]), around, leading=index == 0).indent
+            for index in fresh
+        ]
+        widths = [width_of(indent, _TAB) for indent in indents]
+        return _Layout(text, lacked[0]).side(words, widths)
+
+
+class _Layout:
+    """A line and its neighbours: what must not come between them."""
+
+    def __init__(self, text: Text, row: int) -> None:
+        self.text = text
+        self.line = text.stripped[row]
+        self.depth = self._depth(row)
+        above = next((other for other in range(row - 1, -1, -1) if text.stripped[other]), None)
+        below = next((o for o in range(row + 1, len(text.stripped)) if text.stripped[o]), None)
+        self.above = text.stripped[above] if above is not None else ""
+        self.below = self._depth(below) if below is not None else 0
+        self.next = text.stripped[below] if below is not None else ""
+
+    def _depth(self, row: int) -> int:
+        return width_of(indent_of(self.text.lines[row]), _TAB)
+
+    def side(self, words: Sequence[str], depths: Sequence[int]) -> Side | None:
+        """The one side of the line on which new lines leave the blocks around as they are."""
+        if any(map(_GOES_ON.match, [self.line, self.next, *words])):
+            return None
+        above, below = self._breaks_above(depths), self._breaks_below(depths)
+        if above == below:
+            return None
+        return "below" if above else "above"
+
+    def _breaks_above(self, depths: Sequence[int]) -> bool:
+        """Whether the line would lose what it belongs to, were the new lines above it."""
+        if self.below > depths[-1]:
+            return False  # the new lines open a block: it may be the line's, too
+        if _CLOSES.match(self.line):
+            return min(depths) <= self.depth
+        documents = _DOCUMENTS.match(self.line) and self.above.endswith(":")
+        return bool(documents) or min(depths) < self.depth
+
+    def _breaks_below(self, depths: Sequence[int]) -> bool:
+        """Whether the new lines would part the line from what belongs to it, or be its orphans."""
+        opens = self.below > self.depth
+        if depths[0] > self.depth:
+            return not opens
+        if opens:
+            return self.below > depths[-1]
+        leaves = _LEAVES.match(self.line) and self.below < self.depth
+        return bool(leaves) and min(depths) >= self.depth
+
+
+def _lacks_some(owned: Sequence[Owned], indexes: range) -> bool:
+    return any(owned[index][0] == owned[index][1] for index in indexes)
 
 
 def _blank(text: Text, row: int) -> bool:

@@ -47,7 +47,7 @@ def elided(query: Query, step: Step) -> Found:
         return Found(reason="what the old text leaves out is not left out of the new one")
     telling = [index for part in parts for index in part.lines]
     if evidence("\n".join(needle.lines[index] for index in telling)) < step.evidence:
-        return Found(reason="what is not left out is too short or bare to prove a place")
+        return Found(reason="what the old text does not leave out is too short to be found")
     found = [_rows_of(query.text, needle, part) for part in parts]
     if not all(0 < len(rows) <= _PLACES for rows in found):
         return Found(reason="a part around what is left out is not there, or in too many places")
@@ -58,7 +58,7 @@ def _parts(needle: Text, left_out: Sequence[int]) -> list[_Part]:
     ends = [-1, *left_out, len(needle.lines)]
     parts = []
     for first, stop in pairwise(ends):
-        lines = tuple(index for index in range(first + 1, stop) if needle.stripped[index])
+        lines = tuple(index for index in range(first + 1, stop) if needle.canonical[index])
         if lines:
             parts.append(_Part(lines))
     return parts

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator
 from itertools import starmap, zip_longest
 
 from git_boocode.matching.align import Owned, align_lines, script
 from git_boocode.matching.profiles import Step
+from git_boocode.matching.remarks import may_remark
 from git_boocode.matching.similarity import cost, distance, similarity, similarity_by_line, slips
 from git_boocode.matching.text import Text
 from git_boocode.matching.windows import Surveyor, Window, trimmed
 
 _WORDS = re.compile(r"\w+")
 _DIGITS = re.compile(r"\d+")
-# A directive of the C preprocessor is code, and so is `*p = 1`, `--n` or `;;`.
-_COMMENT = re.compile(
-    r"//|/\*|<!--|(?:--|[;%])\s|\*(?:[\s*/]|$)"
-    r"|#+(?:$|[!\s])(?!\s*(?:define|elif|else|endif|error|if|ifdef|ifndef|include|pragma|undef)\b)"
-)
+_PARTS = re.compile(r"[^\W\d_]?[^\W\d_A-Z]+|[A-Z]+|\d+")
+"""What names are made of: `get`, `User`, `ID`, `2`."""
 
 # Words that stand in every file of some language and so say nothing about a place.
 _KEYWORDS = """
@@ -30,10 +30,16 @@ _COMMON_WORDS = frozenset(_KEYWORDS.split())
 
 _MANY_LINES = 4
 _FEW_LINES = 3
+_TELLING_LINE, _TELLING_PAIR = 8, 24
+"""The evidence in each of two lines, and in both, that proves a place with a line in between."""
+_SHORT_PART = 3
+"""A part of a name this short is another one if it begins otherwise: `get`, `set`."""
 _WORDS_ASKED = 8
 """So many words of a changed hunk are looked up in the file."""
 _LONG_WORK = 1_000_000
 """Places whose distance takes more word operations than this are compared line by line."""
+_SHOWN = 60
+"""So many characters of a text are quoted in a message."""
 _RIVALS = 16
 """So many runners-up are weighed against the best window."""
 
@@ -62,19 +68,46 @@ def objection(surveyor: Surveyor, window: Window, step: Step) -> str | None:
 
 def _lines_objection(surveyor: Surveyor, pairs: list[tuple[str, str]], step: Step) -> str | None:
     telling = [pair for pair in pairs if pair[0] or pair[1]]
-    if any(similarity(*pair, step.line_floor) < step.line_floor for pair in telling):
-        return "a line of it is other code"
+    other = next((pair for pair in telling if not _resembles(*pair, step.line_floor)), None)
+    if other is not None:
+        return _is_other_code(surveyor, pairs.index(other), other[1])
     spared = _spared(surveyor, telling, step)
     held = [pair for pair in telling if pair not in spared]
-    if step.typo and any(_other_words(surveyor, *pair, step.typo) for pair in held):
-        return "a word of it is another one"
+    words = _other_words(surveyor, held, step.typo) if step.typo else None
+    if words is not None:
+        at = next(index for index, pair in enumerate(pairs) if words in _joined_changes(*pair))
+        return _is_another_word(surveyor, at, *words)
     equal = sum(left == right for left, right in telling)
     if len(telling) >= _MANY_LINES and equal < step.agree * len(telling):
-        return "too few of its lines agree"
+        return f"only {equal} of its {len(telling)} lines are as in the file"
     middle = [pair for pair in telling[1:-1] if pair not in spared]
     if middle and similarity_by_line(middle) < step.middle_floor:
-        return "its middle is other code"
+        return "the lines between its first and its last one are other code in the file"
     return None
+
+
+def _is_other_code(surveyor: Surveyor, at: int, there: str) -> str:
+    line = f"line {surveyor.top + at + 1} is other code"
+    return (
+        f"{line}: the file has {quoted(there)}" if there else f"{line}: the file has a blank line"
+    )
+
+
+def _is_another_word(surveyor: Surveyor, at: int, mine: str, other: str) -> str:
+    line = f"line {surveyor.top + at + 1}"
+    if mine and other:
+        return (
+            f"{line} has {quoted(mine)} where the file has {quoted(other)}, which is another word"
+        )
+    if mine:
+        return f"{line} has {quoted(mine)}, which the file does not have there"
+    return f"{line} lacks {quoted(other)}, which the file has there"
+
+
+def quoted(text: str) -> str:
+    """A text of the file or the model for a message, cut short if it is long."""
+    shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    return f"'{shown}'"
 
 
 def _spared(surveyor: Surveyor, pairs: list[tuple[str, str]], step: Step) -> set[tuple[str, str]]:
@@ -84,32 +117,56 @@ def _spared(surveyor: Surveyor, pairs: list[tuple[str, str]], step: Step) -> set
     return spared if evidence(equal) >= step.evidence else set()
 
 
+def _resembles(left: str, right: str, floor: float) -> bool:
+    """Whether two lines are as similar as the floor asks, or, if short, one slip apart."""
+    if similarity(left, right, floor) >= floor:
+        return True
+    return min(len(left), len(right)) > _SHORT_PART and slips(left, right, 1) <= 1
+
+
 def _rephrased(surveyor: Surveyor, pair: tuple[str, str]) -> bool:
-    """Whether both lines are comments that may say the same in other words, with equal numbers."""
-    left, right = pair
-    if not (_COMMENT.match(left) and _COMMENT.match(right)):
-        return False
-    if right.startswith("*") and "/*" not in surveyor.text.raw:
-        return False  # an item of a list
-    if right.startswith(("## ", "### ", "#### ")):
-        return False  # a heading
-    here, there = _DIGITS.findall(left), _DIGITS.findall(right)
-    return here == there or not (here and there)
+    """Whether both lines say the same but for a comment, which may be in other words.
 
-
-def _other_words(surveyor: Surveyor, left: str, right: str, typo: int) -> bool:
-    """Whether two lines differ in words by more than misspelling.
-
-    ``left`` is the needle's line, ``right`` the file's.
+    A comment that the file has as it is stands for no other one.
     """
-    if left == right:
+    left, right = pair
+    if left == right or not (may_remark(left) and may_remark(right)):
         return False
+    return surveyor.remarks.reworded(left, right) and not surveyor.has_line(left)
+
+
+def _other_words(
+    surveyor: Surveyor, pairs: list[tuple[str, str]], typo: int
+) -> tuple[str, str] | None:
+    """Words, the needle's and the file's, that differ by more than misspelling; None if none do."""
+    changes = Counter(words for pair in pairs for words in _joined_changes(*pair))
+    # Nobody hits a wrong key twice in the same way: another name is so wherever it stands.
+    for words, count in changes.items():
+        if count > 1 and _replaced(*words):
+            return words
+    for pair in pairs:
+        for mine, other in _word_changes(*pair):
+            if _not_misspelt(surveyor, mine, other, typo):
+                return _joined(mine), _joined(other)
+    return None
+
+
+def _joined(words: list[str]) -> str:
+    return "".join(words)
+
+
+def _joined_changes(left: str, right: str) -> list[tuple[str, str]]:
+    return [(_joined(mine), _joined(other)) for mine, other in _word_changes(left, right)]
+
+
+def _word_changes(left: str, right: str) -> Iterator[tuple[list[str], list[str]]]:
+    """The words in which two lines differ, run by run."""
+    if left == right:
+        return
     mine, other = _WORDS.findall(left), _WORDS.findall(right)
-    return any(
-        _not_misspelt(surveyor, mine[hunk.i1 : hunk.i2], other[hunk.j1 : hunk.j2], typo)
-        for hunk in script(mine, other)
-        if not hunk.same
-    )
+    for hunk in script(mine, other):
+        if not hunk.same:
+            yield mine[hunk.i1 : hunk.i2], other[hunk.j1 : hunk.j2]
 
 
 def _not_misspelt(surveyor: Surveyor, mine: list[str], other: list[str], typo: int) -> bool:
@@ -118,25 +175,69 @@ def _not_misspelt(surveyor: Surveyor, mine: list[str], other: list[str], typo: i
     if slips(here, there, limit) > limit or _DIGITS.findall(here) != _DIGITS.findall(there):
         return True
     # A word that the file uses elsewhere is a name of its own.
-    return any(map(surveyor.knows, mine[:_WORDS_ASKED]))
+    if any(map(surveyor.knows, mine[:_WORDS_ASKED])):
+        return True
+    return len(mine) == len(other) and any(
+        _another_name(surveyor, *names) for names in zip(mine, other, strict=True)
+    )
+
+
+def _another_name(surveyor: Surveyor, mine: str, other: str) -> bool:
+    """Whether a word is no misspelling of the file's although it is one or two letters off."""
+    left, right, _ = trimmed(mine, other)
+    at_an_end = mine.startswith(left) and other.startswith(right)
+    at_an_end |= mine.endswith(left) and other.endswith(right)
+    if at_an_end and max(len(left), len(right)) == 2 and slips(left, right, 2) == 2:
+        return True  # one has another beginning or ending: `encoder`, `decoder`
+    parts, others = _PARTS.findall(mine), _PARTS.findall(other)
+    if len(parts) != len(others) or mine == other:
+        return False
+    return any(
+        _another_part(surveyor, part, there)
+        for part, there in zip(parts, others, strict=True)
+        if part != there
+    )
+
+
+def _another_part(surveyor: Surveyor, mine: str, other: str) -> bool:
+    short = len(mine) <= _SHORT_PART and _replaced(mine, other) and mine[0] != other[0]
+    return short or surveyor.knows_part(mine)
+
+
+def _replaced(mine: str, other: str) -> bool:
+    """Whether letters are replaced by others: none is left out, none swapped."""
+    return len(mine) == len(other) and sorted(mine) != sorted(other)
 
 
 def _gap_objection(surveyor: Surveyor, rows: list[str], step: Step) -> str | None:
     needle = surveyor.needle
-    if sum(map(bool, needle)) < _FEW_LINES:
-        return "it is too short to lack a line"
+    if sum(map(bool, needle)) < _FEW_LINES and not _telling_pair(surveyor):
+        return "it is too short to be found around a line that it lacks"
     owned = align_lines(needle, rows)
     if any(stop - first != 1 for first, stop in owned):
-        return "a line of it is not there"
+        at = next(index for index, own in enumerate(owned) if own[1] - own[0] != 1)
+        return f"line {surveyor.top + at + 1}, {quoted(needle[at])}, is not there"
     if owned[0][0] != 0 or owned[-1][1] != len(rows):
-        return "its ends are not there"
+        at = 0 if owned[0][0] else len(needle) - 1
+        return f"line {surveyor.top + at + 1}, {quoted(needle[at])}, is not there"
     matched = [rows[first] for first, _ in owned]
     if not _gaps_between_equals(needle, rows, owned):
-        return "lines around the forgotten one differ"
+        return "it lacks a line of the file, beside which its lines differ from the file's"
     pairs = list(zip(needle, matched, strict=True))
     if similarity_by_line(pairs) < step.threshold:
-        return "it is not similar enough"
+        return "it lacks a line of the file, and the others are not similar enough"
     return _lines_objection(surveyor, pairs, step)
+
+
+def _telling_pair(surveyor: Surveyor) -> bool:
+    """Whether the needle is two lines each of which stands in the file once and is telling."""
+    lines = [line for line in surveyor.needle if line]
+    return (
+        len(lines) > 1
+        and all(evidence(line) >= _TELLING_LINE for line in lines)
+        and evidence("\n".join(lines)) >= _TELLING_PAIR
+        and all(surveyor.lines.count(line) == 1 for line in lines)
+    )
 
 
 def _gaps_between_equals(needle: list[str], rows: list[str], owned: list[Owned]) -> bool:

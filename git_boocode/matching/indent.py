@@ -46,11 +46,14 @@ class Scale(NamedTuple):
 
     def width(self, indent: str) -> int:
         """The file's columns for an indentation of the model."""
-        return max(0, round(width_of(indent, self.old_tab) * self.factor + self.shift))
+        return max(0, self._unbounded(indent))
+
+    def _unbounded(self, indent: str) -> int:
+        return round(width_of(indent, self.old_tab) * self.factor + self.shift)
 
     def fits(self, pair: Pair) -> bool:
         """Whether the map sends the model's indentation of a pair to the file's."""
-        return self.width(pair[0]) == width_of(pair[1], self.file_tab)
+        return self._unbounded(pair[0]) == width_of(pair[1], self.file_tab)
 
 
 class Style(NamedTuple):
@@ -78,8 +81,10 @@ class Reindenter:
         self.pairs, self.dropped_first = _without_dropped_first(pairs, style)
         self.identity = _is_identity(self.pairs, style)
         self.tabs = _file_uses_tabs(self.pairs, style)
+        self.units = _Units(style, self.tabs)
         self.scale = fit(self.pairs, style, self.tabs)
         self.seen = _most_common(self.pairs)
+        self.foreign = _Foreign.found(self.pairs, style) if self.identity else None
 
     def __call__(self, indent: str, leading: bool) -> str:
         """The file's indentation for ``indent``; ``leading`` for the very first line of new text.
@@ -88,11 +93,20 @@ class Reindenter:
         """
         if leading and self.dropped_first and indent == self.first[0]:
             return self.first[1]
-        if self.identity:
-            return indent
         if indent in self.seen:
             return self.seen[indent]
+        if self.identity:
+            return self.foreign.render(indent) if self.foreign else indent
         return self._render(self.scale.width(indent))
+
+    @property
+    def sure(self) -> bool:
+        """Whether one map explains every matched line, and is more than a guess."""
+        return all(map(self.fits, self.pairs)) and not _doubtful(self.pairs, self.scale, self.units)
+
+    def fits(self, pair: Pair) -> bool:
+        """Whether a pair is as it is mapped, and as the others with the same indentation are."""
+        return self.seen[pair[0]] == pair[1] and (self.identity or self.scale.fits(pair))
 
     def _render(self, width: int) -> str:
         tab = self.scale.file_tab
@@ -102,19 +116,81 @@ class Reindenter:
         return "\t" * (width // tab) + " " * (width % tab) if self.tabs else " " * width
 
 
+class _Foreign(NamedTuple):
+    """Indentation of new lines that is none of the file's, where the matched lines do not show it.
+
+    They are indented here as they are there. A tab is ``unit`` columns of a file without tabs, or
+    ``unit`` blanks are a tab of a file without blanks.
+    """
+
+    unit: int
+    to_tabs: bool
+
+    @classmethod
+    def found(cls, pairs: Sequence[Pair], style: Style) -> _Foreign | None:
+        """How to write what is foreign; None if nothing is, or nobody knows."""
+        there = [*style.near, *(mine for _, mine in pairs)]
+        tabs = any("\t" in indent for indent in there)
+        blanks = any(indent.startswith("  ") for indent in there)
+        if tabs and not blanks:
+            unit = cls._blanks_per_tab(pairs, style)
+            return cls(unit, to_tabs=True) if unit else None
+        if tabs or not blanks or not any("\t" in indent for indent in style.old):
+            return None
+        return cls(common_step(["", *there], 8) or 4, to_tabs=False)
+
+    @staticmethod
+    def _blanks_per_tab(pairs: Sequence[Pair], style: Style) -> int:
+        """The blanks that new lines have where those beside them have a tab; 0 if that is unclear.
+
+        Behind a tab, blanks align.
+        """
+        known = {old for old, _ in pairs}
+        widths = {len(indent) for indent in style.old if indent.strip(" ") == "" != indent}
+        depths = {indent.count("\t") for indent in known}
+        if len(depths) != 1 or not widths or any(" " in indent for indent in known):
+            return 0
+        unit, rest = divmod(min(widths), max(1, *depths))
+        alike = not rest and all(width % unit == 0 for width in widths)
+        return unit if alike and unit in (2, 3, 4, *((8,) if len(widths) > 1 else ())) else 0
+
+    def render(self, indent: str) -> str:
+        """The file's form of an indentation, if it is a foreign one."""
+        if not self.to_tabs:
+            return " " * width_of(indent, self.unit) if "\t" in indent else indent
+        foreign = len(indent) >= self.unit and indent.strip(" ") == ""
+        if not foreign:
+            return indent
+        return "\t" * (len(indent) // self.unit) + indent[: len(indent) % self.unit]
+
+
 def _without_dropped_first(pairs: Sequence[Pair], style: Style) -> tuple[Sequence[Pair], bool]:
     """Leave out a first line whose indentation alone was dropped: it would mislead the scale."""
     rest = pairs[1:]
     if not rest or len(pairs[0][0]) >= len(pairs[0][1]):
         return pairs, False
     if all(old == mine for old, mine in rest):
-        return rest, True
+        # Lines at the margin do not show that others are as deep as in the file.
+        shown = not pairs[0][0] or any(old for old, _ in rest)
+        return (rest, True) if shown else (pairs, False)
     tabs = _file_uses_tabs(pairs, style)
     if all(map(fit(pairs, style, tabs).fits, pairs)):
         return pairs, False
     scale = fit(rest, style, tabs)
     dropped = all(map(scale.fits, rest)) and not scale.fits(pairs[0])
+    dropped = dropped and not _doubtful(rest, scale, _Units(style, tabs))
     return (rest, True) if dropped else (pairs, False)
+
+
+def _doubtful(pairs: Sequence[Pair], scale: Scale, units: _Units) -> bool:
+    """Whether nothing but two indentations speaks for a factor, and the units speak against it.
+
+    Through two points there is always a line.
+    """
+    if scale.factor == 1 or units.tabs or len(set(pairs)) != 2:
+        return False
+    here, there = units.here(scale.old_tab), units.there(scale.file_tab)
+    return bool(here and there) and not units.agree(scale)
 
 
 def _is_identity(pairs: Sequence[Pair], style: Style) -> bool:
@@ -146,11 +222,18 @@ def fit(pairs: Sequence[Pair], style: Style, tabs: bool) -> Scale:
     common step between a line and the next, here and there.
     """
     weights = Counter(pairs)
-    best: tuple[tuple[int, bool, bool], Scale] | None = None
+    best: tuple[tuple[int, bool, bool, bool], Scale] | None = None
+    units = _Units(style, tabs)
+    unit = 0 if tabs else units.there(8)
     for old_tab, file_tab, factor in _scales(pairs, style, tabs):
         scale = _shifted(weights, old_tab, file_tab, factor)
+        # Blocks are moved by whole units.
+        step = file_tab if tabs else unit
+        whole = not step or scale.shift % step == 0
+        if not tabs and factor != 1 and not whole:
+            continue
         explained = sum(count for pair, count in weights.items() if scale.fits(pair))
-        rank = (explained, _units_agree(scale, style, tabs), factor == 1)
+        rank = (explained, units.agree(scale), whole, factor == 1)
         if best is None or rank > best[0]:
             best = rank, scale
     return best[1] if best else Scale(4, 4, Fraction(1), Fraction(0))
@@ -185,10 +268,34 @@ def _shifted(weights: Counter[Pair], old_tab: int, file_tab: int, factor: Fracti
     return Scale(old_tab, file_tab, factor, shift)
 
 
-def _units_agree(scale: Scale, style: Style, tabs: bool) -> bool:
-    there = scale.file_tab if tabs else common_step(style.near, scale.file_tab)
-    here = common_step(style.old, scale.old_tab)
-    return bool(here and there and here * scale.factor == there)
+class _Units:
+    """The steps of indentation here and there, by the width of a tab."""
+
+    def __init__(self, style: Style, tabs: bool) -> None:
+        self.style, self.tabs = style, tabs
+        self._here: dict[int, int] = {}
+        self._there: dict[int, int] = {}
+
+    def here(self, tab: int) -> int:
+        """The most common step of the model's lines."""
+        if tab not in self._here:
+            self._here[tab] = common_step(self.style.old, tab)
+        return self._here[tab]
+
+    def there(self, tab: int) -> int:
+        """The most common step of the file's lines around the place."""
+        if self.tabs:
+            return tab
+        if tab not in self._there:
+            self._there[tab] = common_step(self.style.near, tab)
+        return self._there[tab]
+
+    def agree(self, scale: Scale) -> bool:
+        """Whether a scale sends one unit to the other."""
+        here, there = self.here(scale.old_tab) * scale.factor, self.there(scale.file_tab)
+        # Lines that are not moved may skip a level.
+        steps = here % there == 0 if there and self.tabs and not scale.shift else here == there
+        return bool(here and there and steps)
 
 
 def common_step(indents: Sequence[str], tab: int) -> int:
@@ -202,8 +309,15 @@ def common_step(indents: Sequence[str], tab: int) -> int:
 
 
 def indents(lines: Iterable[str]) -> list[str]:
-    """The indentations of the lines that are not blank."""
-    return [indent_of(line) for line in lines if line.strip()]
+    """The indentations of the lines that are not blank.
+
+    Those that go on with a block comment are left out: their one blank is no step.
+    """
+    return [indent_of(line) for line in lines if line.strip() and not _goes_on(line.lstrip())]
+
+
+def _goes_on(bare: str) -> bool:
+    return bare[0] == "*" and bare[1:2] in ("", " ", "/", "*", "\r")
 
 
 def reindented(line: str, indent: str) -> str:

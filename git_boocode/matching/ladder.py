@@ -36,26 +36,26 @@ class Answer(NamedTuple):
 
 
 def locate_match(
-    content: str, needle: str, profile: str = "default", *, start_line: int | None = None
+    content: str,
+    needle: str,
+    profile: str = "default",
+    *,
+    start_line: int | None = None,
+    whole_lines: bool = False,
 ) -> Match:
     """Say where ``needle`` stands in ``content``.
 
     ``profile`` names the ladder to climb. ``start_line`` (1-based) is a hint, which only decides
-    between places that are equally good otherwise. A miss is an answer, not an error; the only
-    error is ValueError for an unknown profile.
+    between places that are equally good otherwise. With ``whole_lines`` the needle stands for whole
+    lines: no place counts that begins or ends within a line. A miss is an answer, not an error; the
+    only error is ValueError for an unknown profile.
     """
-    return to_match(climb(content, needle, profile_named(profile), start_line))
+    query = Query(content, needle, whole_lines=whole_lines)
+    return to_match(climb(query, profile_named(profile), start_line))
 
 
-def climb(
-    content: str,
-    needle: str,
-    profile: Profile,
-    start_line: int | None = None,
-    new: str | None = None,
-) -> Answer:
+def climb(given: Query, profile: Profile, start_line: int | None = None) -> Answer:
     """Try the rungs of ``profile`` in order, with other readings of the texts where it has them."""
-    given = Query(content, needle, new)
     answer = ascend(given, profile.steps[: profile.strict] or profile.steps, start_line)
     if answer.rung is not None or not profile.strict:
         return answer
@@ -69,10 +69,18 @@ def ascend(query: Query, steps: Sequence[Step], start_line: int | None) -> Answe
     reason = None
     for step in steps:
         found = RUNGS[step.rung](query, step)
+        if query.whole_lines:
+            found = _of_whole_lines(query.text, found)
         if found.places:
             return Answer(query, step.rung, found, choose(query.text, found, start_line))
         reason = reason or found.reason
     return Answer(query, None, Found(reason=reason), None)
+
+
+def _of_whole_lines(text: Text, found: Found) -> Found:
+    """The places of a rung that begin with a line and end with one."""
+    kept = tuple(place for place in found.places if text.is_whole(place.start, place.end))
+    return found if len(kept) == len(found.places) else found._replace(places=kept)
 
 
 def choose(text: Text, found: Found, start_line: int | None) -> int | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import compress
 
 from git_boocode.matching.guards import too_bare
 from git_boocode.matching.profiles import Step
@@ -37,7 +36,11 @@ def layout(query: Query, step: Step) -> Found:
 
 def rows_of(text: Text, line: str) -> list[int]:
     """The rows that are equal to a line in canonical form."""
-    return list(compress(range(len(text.canonical)), map(line.__eq__, text.canonical)))
+    rows: list[int] = []
+    lines = text.canonical
+    for _ in range(lines.count(line)):
+        rows.append(lines.index(line, rows[-1] + 1 if rows else 0))
+    return rows
 
 
 def _by_anchor(query: Query, lines: Sequence[str], wanted: Sequence[str]) -> list[list[int]]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, Owned, script
-from git_boocode.matching.canonical import look_alikes
+from git_boocode.matching.canonical import INVISIBLE, canonical_line, look_alikes
 
 _TOKENS = re.compile(r"\w+|\s+|.", re.DOTALL)
 
@@ -33,10 +33,16 @@ class Move(NamedTuple):
     hunk: Hunk | None = None
 
 
-def carry(hunks: Sequence[Hunk], owned: Sequence[Owned], size: int) -> Iterator[Move]:
+def carry(
+    hunks: Sequence[Hunk],
+    owned: Sequence[Owned],
+    size: int,
+    late: frozenset[int] = frozenset(),
+) -> Iterator[Move]:
     """Walk through the hunks from old to new, and through the file's ``size`` items with them.
 
-    ``owned`` gives for each old item the file's items it stands for, ascending.
+    ``owned`` gives for each old item the file's items it stands for, ascending. What comes in above
+    the old items ``late`` comes behind what only the file has there, else before it.
     """
     at = 0
     for hunk in hunks:
@@ -48,6 +54,8 @@ def carry(hunks: Sequence[Hunk], owned: Sequence[Owned], size: int) -> Iterator[
                 at = stop
             continue
         first, stop = (mine[0][0], mine[-1][1]) if mine else (at, at)
+        if not mine and hunk.i1 in late:
+            first = stop = next((own[0] for own in owned[hunk.i2 :] if own[0] < own[1]), size)
         yield Move(at, first)
         yield Move(first, stop, hunk=hunk)
         at = stop
@@ -62,18 +70,58 @@ def merge_line(mine: str, old: str, new: str) -> str:
     """
     if mine in (old, new) or max(map(len, (mine, old, new))) > LONG_BODY:
         return new
-    tokens = [_TOKENS.findall(text) for text in (mine, old, new)]
+    split = list if _has_invisible(mine, old) else _TOKENS.findall
+    tokens: list[list[str]] = [split(text) for text in (mine, old, new)]
     owned = _own_tokens(tokens[1], tokens[0])
     parts: list[str] = []
     added: list[str] = []
-    for move in carry(script(tokens[1], tokens[2]), owned, len(tokens[0])):
+    blanks = False
+    hunks = [*_with_new_blanks(script(tokens[1], tokens[2]), tokens[2], owned)]
+    for move in carry(hunks, owned, len(tokens[0])):
         came, kept = added, tokens[0][move.first : move.stop]
         added = tokens[2][move.hunk.j1 : move.hunk.j2] if move.hunk else []
+        if blanks and added[:1] and added[0].isspace():
+            parts.pop()
+        blanks = False
         if move.hunk:
             parts += added
-        elif move.shared or kept != came:
+        elif move.shared or not (kept == came or _spaced_anew(came, kept)):
             parts += kept
-    return "".join(parts)
+            blanks = not move.shared and len(kept) == 1 and kept[0].isspace()
+    merged = "".join(parts)
+    return merged.strip() if new == new.strip() else merged
+
+
+def _with_new_blanks(
+    hunks: Sequence[Hunk], new: Sequence[str], owned: Sequence[Owned]
+) -> Iterator[Hunk]:
+    """The hunks, except that a blank behind a comma which comes in comes in with it.
+
+    Old had one there for another reason, and the file has none.
+    """
+    taken = 0
+    for hunk, after in zip(hunks, [*hunks[1:], None], strict=True):
+        i1, j1 = hunk.i1 + taken, hunk.j1 + taken
+        comma = not hunk.same and hunk.j1 < hunk.j2 and new[hunk.j2 - 1] == ","
+        taken = int(comma and after is not None and _is_new_blank(after, new, owned))
+        if i1 < hunk.i2 or j1 < hunk.j2:
+            yield Hunk(hunk.same, i1, hunk.i2 + taken, j1, hunk.j2 + taken)
+
+
+def _is_new_blank(hunk: Hunk, new: Sequence[str], owned: Sequence[Owned]) -> bool:
+    """Whether a hunk of shared tokens begins with a blank that the file does not have."""
+    first, stop = owned[hunk.i1]
+    return new[hunk.j1].isspace() and first == stop
+
+
+def _has_invisible(mine: str, old: str) -> bool:
+    """Whether the file's line is the old one but for characters within words that nobody sees."""
+    return mine != old and not INVISIBLE.isdisjoint(mine) and canonical_line(mine) == old
+
+
+def _spaced_anew(came: Sequence[str], kept: Sequence[str]) -> bool:
+    """Whether what came in brings its own blanks to where the file has nothing but some."""
+    return bool(came) and "".join(kept).isspace() and (came[0].isspace() or came[-1].isspace())
 
 
 def _own_tokens(old: Sequence[str], mine: Sequence[str]) -> list[Owned]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from itertools import islice, pairwise
 
 from git_boocode.matching.guards import too_bare
 from git_boocode.matching.profiles import Step
@@ -11,13 +13,19 @@ from git_boocode.matching.text import framed
 
 _PLACES = 200
 """Of a line that stands in more places, none is looked at."""
+_SPACED_WORK = 2_000_000
+"""Beginnings times tokens of a part that is looked for with other blanks in it."""
+_TOKENS = re.compile(r"\w+|[^\w\s]")
+_SLIPS = 2
+"""So few letters may be missing at the end of a line by mistake."""
 
 
 def part(query: Query, step: Step) -> Found:
     """The needle's first line ends a line of the file, its last begins one, the rest are whole.
 
-    A single line may stand anywhere between whole words. Blanks at line ends and look-alikes do not
-    count. The first line is cut between words; the last anywhere, since texts break off so.
+    A single line may stand anywhere between whole words, and be spaced otherwise. Blanks at line
+    ends and look-alikes do not count. The first line is cut between words; the last anywhere, since
+    texts break off so.
     """
     core = query.needle.core
     if not core or too_bare(query.needle, step):
@@ -32,15 +40,32 @@ def _inside(query: Query, line: str) -> Iterator[Place]:
     text = query.text
     alike = text.lf_alike
     given = query.needle.lf
-    for at in occurrences(alike, line)[:_PLACES]:
-        end = at + len(line)
+    spans = [(at, at + len(line)) for at in occurrences(alike, line)[:_PLACES]]
+    for at, end in spans or _spaced_otherwise(alike, line):
         # Indentation says that a line begins, a line feed that it ends.
         begins = not given[0].isspace() or not _row_before(alike, at).strip()
         ends = not given.endswith("\n") or not _row_behind(alike, end).strip()
-        cut = _cut_between_words(alike, at) and _cut_between_words(alike, end)
+        cut = cut_between_words(alike, at) and cut_between_words(alike, end)
         if begins and ends and cut:
             row = alike.count("\n", 0, at)
             yield Place(text.to_raw(at), text.to_raw(end), 1.0, (row, row + 1), (), partial=True)
+
+
+def _spaced_otherwise(text: str, line: str) -> list[tuple[int, int]]:
+    """Where a line stands with other blanks between what needs none."""
+    tokens = _TOKENS.findall(line)
+    if not tokens or text.count(tokens[0]) * len(tokens) > _SPACED_WORK:
+        return []
+    pieces = [re.escape(tokens[0])]
+    for before, token in pairwise(tokens):
+        words = _is_word(before) and _is_word(token)
+        pieces += [r"[ \t]+" if words else r"[ \t]*", re.escape(token)]
+    found = re.finditer("".join(pieces), text)
+    return [match.span() for match in islice(found, _PLACES)]
+
+
+def _is_word(token: str) -> bool:
+    return token[0].isalnum() or token[0] == "_"
 
 
 def _row_before(text: str, at: int) -> str:
@@ -52,7 +77,8 @@ def _row_behind(text: str, at: int) -> str:
     return text[at:end] if end >= 0 else text[at:]
 
 
-def _cut_between_words(text: str, at: int) -> bool:
+def cut_between_words(text: str, at: int) -> bool:
+    """Whether no word of ``text`` goes on at offset ``at``."""
     both = text[max(0, at - 1) : at + 1]
     return at in (0, len(text)) or not all(char.isalnum() or char == "_" for char in both)
 
@@ -94,13 +120,28 @@ def _place(query: Query, lines: Sequence[str], first: int) -> Place | None:
     top, bottom = text.canonical[first], text.canonical[stop - 1]
     if not (top.endswith(lines[0]) and bottom.startswith(lines[-1])):
         return None
-    if not _cut_between_words(top, len(top) - len(lines[0])):
+    if not cut_between_words(top, len(top) - len(lines[0])):
+        return None
+    if _broken_off(query, bottom, lines[-1]):
         return None
     start = _start_of(query, first, lines[0]) if top != lines[0] else text.start_of(first)
     end = _end_of(query, stop - 1, lines[-1]) if bottom != lines[-1] else text.end_of(stop - 1)
     if start is None or end is None:
         return None
     return Place(start, end, 1.0, (first, stop), (), partial=True)
+
+
+def _broken_off(query: Query, bottom: str, line: str) -> bool:
+    """Whether the needle's last line ends within a word of the row where nobody breaks off.
+
+    A number is not cut; a letter or two of a line that is changed may just be missing.
+    """
+    cut = len(line)
+    if cut_between_words(bottom, cut):
+        return False
+    stays = query.new is None or query.new.canonical[-1:] == [line]
+    missing = not stays and len(bottom) - cut <= _SLIPS
+    return bottom[cut - 1].isdigit() or missing
 
 
 def _start_of(query: Query, row: int, line: str) -> int | None:

@@ -25,12 +25,15 @@ guard asks what could make the place found *another* place than the one the mode
     Slips by which a word may be misspelt (a letter wrong, missing, too many, or swapped with the
     next); one more and it is another word, so another call, field or value. 2 leaves room for two
     typos in one name. It is what tells a typo from the sibling of a deleted block, at any
-    similarity; so are a different number, and a word which the file uses elsewhere, however close.
-    Comment lines are not held to it.
+    similarity; so are a different number, and a word, or part of a name, which the file uses
+    elsewhere, however close; another beginning or ending of two letters (`encoder`, `decoder`) or
+    of a short part (`get_it`, `set_it`); and the same wrong letter in more than one place. Comment
+    lines are not held to it, nor a comment behind code that is equal.
 ``margin`` 0.5
     Share of the difference *between two places* which must speak for the winner. If d is the
     distance between places A and B, a text that is exactly A is d nearer to A than to B; one that
-    took the distinguishing characters half from each is equally near. 0.5 means three quarters of
+    took the distinguishing characters half from each is equally near. Places below the threshold
+    count, too. 0.5 means three quarters of
     what tells A from B must be A's. Where the needle is wrong just where A and B differ, no place
     gets there and the edit is refused, however similar both are.
 ``rewrites``
@@ -39,10 +42,14 @@ guard asks what could make the place found *another* place than the one the mode
     rungs see one reading only, the one most of whose lines the file has.
 ``layout`` 2, ``part`` 8, ``comments`` 8, ``elided`` 8
     Evidence. Other spacing leaves every word to compare, as whitespace does. Where a part of a line
-    is enough, or comments do not count, or lines are left out, less of the file is compared.
+    is enough, or comments do not count, or lines are left out, less of the file is compared. Of a
+    comment the numbers count, and one that the file has elsewhere is not taken for another. Where
+    all lines are comments, those that are equal must hold three times the evidence.
 ``forgotten`` 1 (rung ``gapped``)
     Lines of the file that the needle may lack, between two lines that are equal in both, in a
-    needle of at least three lines with text.
+    needle of at least three lines with text, or of two that stand in the file once each and hold 8
+    characters of evidence each and 24 together. Where new lines come in beside such a line, and its
+    depth and theirs do not tell on which side, the edit is refused (see ``doubt``).
 
 What the other profiles accept that ``default`` does not
 --------------------------------------------------------
@@ -157,7 +164,18 @@ _ALL = (
             _SIMILAR,
             _SIMILAR._replace(rung="gapped", forgotten=1),
         ),
-        rewrites=("fences", "quoted", "numbers", "quotes", "escapes", "entities", "mixed"),
+        rewrites=(
+            "fences",
+            "quoted",
+            "numbers",
+            "quotes",
+            "escapes",
+            "entities",
+            "mixed",
+            "marked",
+            "folded",
+            "completed",
+        ),
         strict=6,
         placeholders=False,
     ),

@@ -12,11 +12,15 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, Owned, pair_similar, script
-from git_boocode.matching.comments import is_comment
 from git_boocode.matching.indent import indent_of
 from git_boocode.matching.placeholders import is_marker
+from git_boocode.matching.remarks import is_comment
 from git_boocode.matching.rungs import Place
+from git_boocode.matching.similarity import similarity
 from git_boocode.matching.text import Text, split_ends
+
+_SLIPPED = 0.9
+"""Comments this similar are one comment with a slip, and merged word by word like code."""
 
 
 class Pair(NamedTuple):
@@ -32,15 +36,17 @@ class Pair(NamedTuple):
     elided: int = 0
 
 
-def in_the_files_words(text: Text, old: Text, new: Text, place: Place) -> Pair:
+def in_the_files_words(
+    text: Text, old: Text, new: Text, fresh: Sequence[str], place: Place
+) -> Pair:
     """The lines of old and new as they would be had the model seen the file's rows.
 
-    ``place`` must have its ``rows`` and ``lines``.
+    ``fresh`` are the lines of new. ``place`` must have its ``rows`` and ``lines``.
     """
     rows, lines = place.rows or (0, 0), place.lines or ()
     if place.partial:
         return _completed(text, old, new, place)
-    writer = _Writer(old.lines, new.lines)
+    writer = _Writer(old.lines, fresh)
     for index, own in enumerate(lines):
         if old.lines[index].strip():
             writer.adopt(index, [text.lines[row] for row in range(*own)])
@@ -53,7 +59,7 @@ def _completed(text: Text, old: Text, new: Text, place: Place) -> Pair:
     first, stop = place.rows or (0, 0)
     before = text.raw[text.start_of(first) : place.start]
     behind = text.raw[place.end : text.end_of(stop - 1)]
-    whole = (old.lines, new.lines) if old.closed else (old.lf.split("\n"), new.lf.split("\n"))
+    whole = (old.lines, new.lines) if old.closed else (old.pieces, new.pieces)
     pair = Pair([*whole[0]], [*whole[1]] or [""])
     for lines in (pair.old, pair.new):
         if before.strip():
@@ -92,7 +98,7 @@ class _Writer:
             rows = [indent + rows[0].strip() + trail]
         if index in self.shared:
             self.in_old[index] = self.in_new[self.shared[index]] = [*rows]
-        elif len(rows) == 1 and is_comment(line) and is_comment(rows[0]):
+        elif len(rows) == 1 and _in_other_words(line, rows[0]):
             # A comment that the model misquotes and then changes is changed as a whole.
             self.in_old[index] = [*rows]
 
@@ -125,20 +131,45 @@ class _Writer:
         ``gap`` is how many blank lines the file has there in a row.
         """
         self.blanks_old[after] += count
-        at = self._between(before, after, gap)
-        if at is not None:
+        for at in self._between(before, after, gap):
             self.blanks_new[at] += count
 
-    def _between(self, before: int, after: int, gap: int) -> int | None:
-        """Where in new the point between two neighbouring lines of old is; None if nowhere."""
+    def _between(self, before: int, after: int, gap: int) -> list[int]:
+        """Where in new the point between two neighbouring lines of old is; nothing if nowhere.
+
+        It is in two places where a block comes in that is set off on both sides.
+        """
         above, below = self.shared.get(before), self.shared.get(after)
         if above is not None and below is not None:
-            return above + 1 if self._goes_above(above, below, gap) else below
+            if self._is_set_off(above, below):
+                return [above + 1, below]
+            return [above + 1 if self._goes_above(above, below, gap) else below]
         if above is not None:
-            return above + 1
+            return [above + 1]
         if below is not None:
-            return below
-        return self._between_changed(before, after)
+            return [below]
+        at = self._between_changed(before, after)
+        return [] if at is None else [at]
+
+    def _is_set_off(self, above: int, below: int) -> bool:
+        """Whether new has a block, without blank lines around it, of the kind that the gap parts.
+
+        The gap ends a block: the line below it is less deep than the one above. So does what comes
+        in, and it begins where the line below does, or it is a block that begins like that line.
+        """
+        fresh = self.new[above + 1 : below]
+        if not (fresh and self.new[above].strip() and fresh[0].strip() and fresh[-1].strip()):
+            return False
+        over, under = _depth(self.new[above]), _depth(self.new[below])
+        alike = self.new[below].split()[:1] == fresh[0].split()[:1]
+        ends = _depth(fresh[0]) == under < _depth(fresh[-1])
+        opens = len(fresh) > 1 and under < _depth(fresh[1])
+        closed = _closes(fresh[-1]) and _depth(fresh[-1]) == under == _depth(fresh[0]) and opens
+        return (
+            (over > under and ends)
+            or (alike and opens and (ends or closed))
+            or (over == under and closed and _closes(self.new[above]))
+        )
 
     def _goes_above(self, above: int, below: int, gap: int) -> bool:
         """Whether blank lines come before, not behind, the lines that new has between two others.
@@ -184,6 +215,23 @@ class _Writer:
             frozenset(silent),
             len(silent),
         )
+
+
+def _depth(line: str) -> int:
+    return len(indent_of(line))
+
+
+def _closes(line: str) -> bool:
+    """Whether a line is what closes a block: brackets, or a word such as `end`."""
+    bare = line.strip().rstrip(",;")
+    return bare in ("end", "fi", "done", "esac") or not bare.strip(")]}")
+
+
+def _in_other_words(line: str, row: str) -> bool:
+    """Whether two lines are comments that differ by more than a slip."""
+    if not (is_comment(line) and is_comment(row)):
+        return False
+    return similarity(line.strip(), row.strip(), _SLIPPED) < _SLIPPED
 
 
 def _joined(lines: Sequence[Sequence[str]], blanks: Sequence[int]) -> list[str]:

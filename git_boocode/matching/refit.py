@@ -9,14 +9,16 @@ unless they lie inside what the model replaced.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, Owned, align_lines, pair_similar, script
-from git_boocode.matching.canonical import canonical_line
+from git_boocode.matching.canonical import canonical_line, look_alikes, plain_in_file
+from git_boocode.matching.depths import AsGiven, Depths, Learnt
 from git_boocode.matching.doubt import Doubt
-from git_boocode.matching.indent import Pair, Reindenter, Style, indent_of, indents, reindented
+from git_boocode.matching.indent import Pair, Style, indent_of, indents, reindented
 from git_boocode.matching.merge import carry, merge_line
+from git_boocode.matching.parting import part
 from git_boocode.matching.text import Text, split_ends
 
 _NEAR = 200
@@ -33,20 +35,21 @@ class Line(NamedTuple):
 class Patch(NamedTuple):
     """The text to put in a place, and what was done on the way, counted by kind of note.
 
-    ``doubt`` is the row of a line that the old text lacks where new lines come in, so that nobody
-    knows whether they belong above or below it; None if there is none.
+    ``doubt`` says, for a message, why the text is a guess on which nobody should rely; None if it
+    is none.
     """
 
     text: str
     done: Counter[str]
-    doubt: int | None = None
+    doubt: str | None = None
 
 
 _COUNTED = (
-    ("kept", "drifted"),
-    ("merged", "changed"),
-    ("kept", "forgotten"),
-    ("kept", "elided"),
+    ("drifted", "kept", "drifted"),
+    ("changed", "merged", "changed"),
+    ("forgotten", "kept", "forgotten"),
+    ("replaced", "replaced", "forgotten"),
+    ("elided", "kept", "elided"),
 )
 
 
@@ -57,15 +60,17 @@ def notes(done: Counter[str]) -> tuple[str, ...]:
     ``kept N drifted lines`` – shared lines on which the file differs from the model's old text
     ``merged N changed lines`` – changed lines on which some of the file's own characters stayed
     ``kept N forgotten lines`` – lines of the file, among those matched, that the old text lacks
+    ``replaced N forgotten lines`` – such lines that went with the lines around them, which the new
+    text deletes or replaces as one block
     ``kept N elided lines`` – lines of the file for which old and new have a line like ``...``
 
     Before them stands, in this order, what was taken back in old and new text alike before they
     were matched (see ``rewrites``): ``code fence stripped``, ``quote prefix stripped``,
-    ``line numbers stripped``, ``unescaped``, ``entities decoded``.
+    ``line numbers stripped``, ``unescaped``, ``entities decoded``, ``diff marks stripped``.
     """
     found = ["reindented"] if done["reindented"] else []
-    for verb, what in _COUNTED:
-        if count := done[what]:
+    for key, verb, what in _COUNTED:
+        if count := done[key]:
             found.append(f"{verb} {count} {what} line{'s' if count > 1 else ''}")
     return tuple(found)
 
@@ -95,16 +100,44 @@ class Refit:
         self.hunks = script(old, new)
         self.keys = [canonical_line(line.strip()) for line in old]
         self.moved = _moved(old, self.hunks)
-        self.doubt = Doubt([x.strip() for x in old], [x.strip() for x in new], self.hunks)
+        self.doubt = Doubt(old, new, self.hunks)
 
     def lines(self, first: int, stop: int) -> Patch:
         """Carry the change onto whole rows ``first`` to ``stop`` (exclusive)."""
         rows = self.text.lines[first:stop]
         owned = align_lines(self.keys, self.text.canonical[first:stop])
-        walk = _Walk(self, rows, first, owned, self._reindenter(rows, first, owned))
+        plain = self._plainly(rows, owned)
+        return plain.lines(first, stop) if plain else self._carried(first, rows, owned)
+
+    def _plainly(self, rows: Sequence[str], owned: Sequence[Owned]) -> Refit | None:
+        """The refit of texts in which what only the model writes fancily is as plain as the file's.
+
+        None if it writes nothing so.
+        """
+        pairs = [
+            (line.strip(), rows[own[0]].strip())
+            for line, own in zip(self.old, owned, strict=True)
+            if own[0] < own[1] and not line.isascii()
+        ]
+        table = plain_in_file(pairs)
+        if not table:
+            return None
+        old, new = ([line.translate(table) for line in lines] for lines in (self.old, self.new))
+        return Refit(self.text, old, new, self.silent)
+
+    def _carried(self, first: int, rows: Sequence[str], owned: Sequence[Owned]) -> Patch:
+        stop = first + len(rows)
+        depths = self._depths(rows, first, owned)
+        parted = part(self.hunks, (self.old, self.new), rows, owned)
+        doubt = Doubt(self.old, self.new, parted.hunks) if parted.changed else self.doubt
+        settled = doubt.settle(self.text, (first, stop), owned, depths)
+        walk = _Walk(self, rows, first, owned, depths)
+        walk.hunks = parted.hunks
         walk.trims = any(map(_trails, self.old)) and self._overhangs(rows, owned)
+        walk.late = settled.late
+        walk.done["replaced"] += parted.lost
         patch = self._joined(walk, self.text.ending(stop - 1))
-        return patch._replace(doubt=self.doubt.row(self.text, first, owned, stop))
+        return patch._replace(doubt=_doubt(first, settled.doubt, parted.doubt, walk.unclear))
 
     def _overhangs(self, rows: Sequence[str], owned: Sequence[Owned]) -> bool:
         """Whether the old text has trailing blanks on a line where the file has none."""
@@ -120,30 +153,29 @@ class Refit:
         of a line only; ``first`` is the row it begins on, ``ending`` what closes the last segment.
         """
         owned = [(index, index + 1) for index in range(len(segments))]
-        return self._joined(_Walk(self, segments, first, owned, _as_given), ending)
+        plain = self._plainly(segments, owned)
+        if plain:
+            return plain.segments(segments, first, ending)
+        return self._joined(_Walk(self, segments, first, owned, AsGiven()), ending)
 
-    def _reindenter(self, rows: Sequence[str], first: int, owned: Sequence[Owned]) -> Reindenter:
-        pairs: list[Pair] = [
-            (indent_of(line), indent_of(rows[own[0]]))
+    def _depths(self, rows: Sequence[str], first: int, owned: Sequence[Owned]) -> Learnt:
+        pairs: dict[int, Pair] = {
+            index: (indent_of(line), indent_of(rows[own[0]]))
             for index, (line, own) in enumerate(zip(self.old, owned, strict=True))
             if own[0] < own[1] and line.strip() and rows[own[0]].strip()
             if index not in self.silent
-        ]
+        }
         near = self.text.lines[max(0, first - _NEAR) : first + len(rows) + _NEAR]
-        return Reindenter(pairs, Style(indents([*self.old, *self.new]), indents(near)))
+        return Learnt(pairs, Style(indents([*self.old, *self.new]), indents(near)))
 
     def _joined(self, walk: _Walk, last: str) -> Patch:
         lines = walk.run()
         if not lines:
             return Patch("", walk.done)
-        endings = _filled([line.ending for line in lines], self._usual_ending())
+        endings = _filled([line.ending for line in lines], self.text.usual_ending)
         endings[-1] = last
         pieces = [line.text + ending for line, ending in zip(lines, endings, strict=True)]
         return Patch("".join(pieces), walk.done)
-
-    def _usual_ending(self) -> str:
-        raw = self.text.raw
-        return "\r\n" if 2 * raw.count("\r\n") > raw.count("\n") else "\n"
 
 
 def _trails(line: str) -> bool:
@@ -151,8 +183,17 @@ def _trails(line: str) -> bool:
     return line[-1:].isspace()
 
 
-def _as_given(indent: str, _leading: bool) -> str:
-    return indent
+def _doubt(first: int, beside: int | None, inside: int | None, unclear: int | None) -> str | None:
+    """Why a patch at row ``first`` is a guess, in the words of a message; None if it is none."""
+    if beside is not None:
+        return f"the old text lacks line {beside + 1}, and the new lines may go above or below it"
+    if inside is not None:
+        lacks = f"the old text lacks line {first + inside + 1}"
+        return f"{lacks} between lines that change, and nothing tells whether it goes with them"
+    if unclear is not None:
+        why = "the old text is indented in more than one way otherwise than the file"
+        return f"{why}, and nothing tells how deep line {unclear + 1} of the new text goes"
+    return None
 
 
 def _filled(endings: Sequence[str | None], usual: str) -> list[str]:
@@ -174,17 +215,20 @@ class _Walk:
         rows: Sequence[str],
         first: int,
         owned: Sequence[Owned],
-        indent: Callable[[str, bool], str],
+        depths: Depths,
     ) -> None:
         self.refit, self.rows, self.first, self.owned = refit, rows, first, owned
-        self.indent = indent
+        self.depths = depths
+        self.hunks: Sequence[Hunk] = refit.hunks
+        self.unclear: int | None = None
         self.trims = False
+        self.late: frozenset[int] = frozenset()
         self.done: Counter[str] = Counter()
         self.result: list[Line] = []
 
     def run(self) -> list[Line]:
         """The lines that take the place of the rows."""
-        for step in carry(self.refit.hunks, self.owned, len(self.rows)):
+        for step in carry(self.hunks, self.owned, len(self.rows), self.late):
             if step.hunk:
                 self._change(step.hunk)
             else:
@@ -211,9 +255,9 @@ class _Walk:
             partner = partners.get(index)
             row = self.owned[partner][0] if partner is not None else None
             if partner is None or row is None or not self.rows[row].strip():
-                self.result.append(Line(self._new_line(index), self._ending(hunk, index)))
+                self.result.append(Line(self._new_line(hunk, index), self._ending(hunk, index)))
             else:
-                self.result.append(self._changed_line(index, partner, row))
+                self.result.append(self._changed_line(hunk, index, partner))
 
     def _ending(self, hunk: Hunk, index: int) -> str | None:
         """The ending of the line that a line of the new text replaces, if it replaces one."""
@@ -227,25 +271,49 @@ class _Walk:
         old = [self.refit.old[index].strip() for index in range(hunk.i1, hunk.i2)]
         new = [self.refit.new[index].strip() for index in range(hunk.j1, hunk.j2)]
         pairs = [(hunk.j1 + j, hunk.i1 + i) for i, j in pair_similar(old, new)]
+        if hunk.i2 - hunk.i1 == hunk.j2 - hunk.j1:
+            pairs += self._look_alike_pairs(hunk, {j for j, _ in pairs})
         moved = self.refit.moved
         pairs += [(hunk.j1 + j, moved[line]) for j, line in enumerate(new) if line in moved]
         return {j: i for j, i in pairs if self.owned[i][0] < self.owned[i][1]}
 
-    def _new_line(self, index: int) -> str:
+    def _look_alike_pairs(self, hunk: Hunk, paired: set[int]) -> Iterator[tuple[int, int]]:
+        """Lines replaced one by one, however unlike, where the file's only looks like the old one.
+
+        What the two have in common keeps the file's characters.
+        """
+        for index, other in zip(range(hunk.j1, hunk.j2), range(hunk.i1, hunk.i2), strict=True):
+            mine = self.rows[self.owned[other][0] : self.owned[other][1]]
+            old = self.refit.old[other].strip()
+            fancy = len(mine) == 1 and not mine[0].isascii()
+            if fancy and index not in paired and look_alikes(mine[0].strip()) == look_alikes(old):
+                yield index, other
+
+    def _indent(self, hunk: Hunk, index: int, given: str) -> str:
+        """The file's indentation for that of a line of the new text."""
+        depth = self.depths.give(given, (hunk.i1, hunk.i2), leading=index == 0)
+        if depth.unclear and self.unclear is None and self.refit.new[index].strip():
+            self.unclear = index
+        return depth.indent
+
+    def _new_line(self, hunk: Hunk, index: int) -> str:
         line = self.refit.new[index].rstrip() if self.trims else self.refit.new[index]
         given = indent_of(line)
         if not given and not line:
             return line
-        wanted = self.indent(given, index == 0)
+        wanted = self._indent(hunk, index, given)
         self.done["reindented"] += wanted != given
         return reindented(line, wanted)
 
-    def _changed_line(self, index: int, partner: int, row: int) -> Line:
+    def _changed_line(self, hunk: Hunk, index: int, partner: int) -> Line:
+        row = self.owned[partner][0]
         mine, old = split_ends(self.rows[row]), split_ends(self.refit.old[partner])
         new = split_ends(self.refit.new[index])
-        indent = mine[0] if new[0] == old[0] else self.indent(new[0], index == 0)
+        indent = mine[0] if new[0] == old[0] else self._indent(hunk, index, new[0])
         body = merge_line(mine[1], old[1], new[1])
-        trail = mine[2] if self.trims or new[2] == old[2] else new[2]
+        # Trailing blanks that the file lacks say nothing, unless they alone are what changes.
+        drifted = self.trims and new[:2] != old[:2]
+        trail = mine[2] if drifted or new[2] == old[2] else new[2]
         self.done["reindented"] += indent != new[0]
         self.done["changed"] += body + trail != new[1] + new[2]
         return Line(indent + body + trail, self.refit.text.ending(self.first + row))

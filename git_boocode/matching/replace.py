@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.ladder import Answer, climb, found_match, to_match
 from git_boocode.matching.profiles import profile_named
-from git_boocode.matching.rungs import Place
-from git_boocode.matching.text import Text
+from git_boocode.matching.rungs import Place, Query
+from git_boocode.matching.text import Text, framed
 from git_boocode.matching.types import Match, MatchError, Replacement
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ _DOTS_OR_WORDS = re.compile(
     re.IGNORECASE,
 )
 """What a new text without placeholders mostly lacks: a quick look before the close one."""
+_TELLING = 8
+"""So much evidence a new text must hold for it to mean something that the file has it."""
 _LISTED = 5
 """So many line numbers are named in a message."""
 
@@ -36,6 +38,7 @@ def replace_text(
     *,
     start_line: int | None = None,
     expected: int | None = None,
+    whole_lines: bool = False,
 ) -> Replacement:
     """Replace ``old`` by ``new`` in ``content``.
 
@@ -46,7 +49,9 @@ def replace_text(
 
     ``replace_all`` replaces every place; ``expected`` is the number of places there must be, and
     all of them are replaced when it is more than one. ``start_line`` (1-based) is a hint that only
-    decides between places that are equally good.
+    decides between places that are equally good. With ``whole_lines`` the old text stands for whole
+    lines: no place counts, on any rung, that begins or ends within a line, and a line that lost its
+    indentation is refitted instead of being pasted into the file's.
 
     Raises MatchError, code ``not_found``, ``ambiguous`` (also for another number of places than
     expected) or ``invalid_input`` (an empty ``old``, nothing to change, ``expected`` below 1), and
@@ -54,9 +59,10 @@ def replace_text(
     """
     ladder = profile_named(profile)
     _check_input(old, new, expected)
-    answer = climb(content, old, ladder, start_line, new)
+    query = Query(content, old, new, whole_lines=whole_lines)
+    answer = climb(query, ladder, start_line)
     if answer.rung is None:
-        raise _not_found(to_match(answer))
+        raise _not_found(to_match(answer), _already_there(query))
     if not (ladder.placeholders or verbatim):
         _check_placeholders(answer)
     chosen = _chosen(answer, replace_all, expected)
@@ -111,9 +117,26 @@ def _disjoint(places: Sequence[Place]) -> list[int]:
     return chosen
 
 
-def _not_found(match: Match) -> MatchError:
+def _already_there(query: Query) -> str | None:
+    """Where the file has the new text, in words; None if it has not, or that says nothing."""
+    from git_boocode.matching.guards import evidence
+
+    text, new = query.text, query.new
+    if new is None or not new.core or evidence(new.lf) < _TELLING:
+        return None
+    lines = new.stripped[new.core.start : new.core.stop]
+    at = text.framed_stripped.find(framed(lines))
+    if at < 0:
+        return None
+    first = text.framed_stripped.count("\n", 0, at) + 1
+    return _lines(first, first + len(lines) - 1)
+
+
+def _not_found(match: Match, already: str | None) -> MatchError:
     message = "old text not found"
-    if match.reason:
+    if already:
+        message += f": the new text is there already, at {already}"
+    elif match.reason:
         message += f": {match.reason}"
     if match.candidates:
         near = match.candidates[0]
@@ -135,9 +158,14 @@ def _miscounted(answer: Answer, found: int, expected: int) -> MatchError:
     return MatchError("ambiguous", message, match)
 
 
-def _undecided(answer: Answer, row: int) -> MatchError:
-    message = f"the old text lacks line {row + 1}, and the new lines may go above or below it"
-    return MatchError("ambiguous", message, to_match(answer._replace(chosen=None)))
+def _undecided(answer: Answer, doubt: str) -> MatchError:
+    return MatchError("ambiguous", doubt, to_match(answer._replace(chosen=None)))
+
+
+def _done_already(match: Match) -> MatchError:
+    # A place that is like the old text and has nothing to change is most likely the new one.
+    where = _lines(match.start_line or 0, match.end_line or 0)
+    return MatchError("not_found", f"old text not found: the new text is there already, at {where}")
 
 
 def _listed(match: Match) -> str:
@@ -183,6 +211,8 @@ class _Pen:
             start, end = self.text.ends(spans[0])
             match = match._replace(span=spans[0], start=start, end=end)
         content = _spliced(self.text.raw, edits)
+        if content == self.text.raw and not self.exact:
+            raise _done_already(match)
         return Replacement(content, match, self._notes(), len(edits), spans)
 
     def _notes(self) -> tuple[str, ...]:
@@ -204,7 +234,7 @@ class _Pen:
         from git_boocode.matching.refit import Refit
 
         first, stop = place.rows or (0, 0)
-        pair = in_the_files_words(self.text, self.old, self.new, place)
+        pair = in_the_files_words(self.text, self.old, self.new, self._new_lines(), place)
         patch = Refit(self.text, pair.old, pair.new, pair.silent).lines(first, stop)
         self._note(patch)
         self.done["elided"] += pair.elided
@@ -252,9 +282,19 @@ class _Pen:
         return Refit(self.text, self.old.lines, self._new_lines()).lines(first, stop)
 
     def _new_lines(self) -> list[str]:
-        if self.new.lines == self.old.lines and self.new.closed:
-            return [*self.new.lines, ""]
-        return self.new.lines
+        """The lines of new that take the place of old's.
+
+        Where old ends within a line, a line feed at the end of new begins one more, as it would if
+        the texts were pasted. Where both end with the same line it is an oversight.
+        """
+        old, new = self.old.stripped, self.new.stripped
+        same_end = old != new and old[-1:] == new[-1:] != [""]
+        if self.old.closed or same_end:
+            return self.new.lines
+        pieces = self.new.pieces
+        # A line that goes takes its ending along; a blank line of old may be the one that stays.
+        blank = not (old[0] and old[-1])
+        return [] if pieces == [""] and not blank else pieces
 
 
 def _spliced(content: str, edits: Sequence[_Edit]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from git_boocode.matching.text import Text
+from git_boocode.matching.text import BOM, Text
 
 MOST = 12
 """So many readings of one pair are tried."""
@@ -47,7 +47,8 @@ def readings(old: str, new: str, text: Text, names: Sequence[str]) -> Iterator[R
 
     ``names`` are keys of ``READERS``, in the order in which the transformations are taken back.
     """
-    return islice(_all(Reading(Text(old).lf, Text(new).lf), text, names), MOST)
+    given = Reading(Text(old).lf.removeprefix(BOM), Text(new).lf.removeprefix(BOM))
+    return islice(_all(given, text, names), MOST)
 
 
 def _all(given: Reading, text: Text, names: Sequence[str]) -> Iterator[Reading]:
@@ -122,6 +123,35 @@ def _mixed(reading: Reading, text: Text) -> Iterator[Reading]:
     return mixed(reading, text)
 
 
+def _folded(reading: Reading, text: Text) -> Iterator[Reading]:
+    from git_boocode.matching.folding import folded
+
+    return folded(reading, text)
+
+
+def _completed(reading: Reading, text: Text) -> Iterator[Reading]:
+    from git_boocode.matching.completion import completed
+
+    return completed(reading, text)
+
+
+def marked(reading: Reading, _text: Text) -> Iterator[Reading]:
+    """Lines with the marks of a diff in front: what goes in old, what comes in new."""
+    old = _unmarked(reading.old, " -")
+    new = _unmarked(reading.new, " +")
+    seen = {line[:1] for line in f"{reading.old}\n{reading.new}".split("\n")}
+    if old is not None and new is not None and not seen.isdisjoint("-+"):
+        yield reading.then(old, new, "diff marks stripped")
+
+
+def _unmarked(text: str, marks: str) -> str | None:
+    """The text without the mark before each line; None if a line with text has none."""
+    lines = text.split("\n")
+    if any(line.strip() and line[0] not in marks for line in lines):
+        return None
+    return "\n".join(line[1:] for line in lines)
+
+
 READERS: dict[str, Reader] = {
     "fences": fences,
     "quoted": quoted,
@@ -130,6 +160,9 @@ READERS: dict[str, Reader] = {
     "escapes": _escapes,
     "entities": _entities,
     "mixed": _mixed,
+    "marked": marked,
+    "folded": _folded,
+    "completed": _completed,
 }
 
 

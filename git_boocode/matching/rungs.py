@@ -47,14 +47,28 @@ class Found(NamedTuple):
 class Query:
     """A needle and the text it is looked for in, with what the rungs compute once for all.
 
-    ``new`` is the text that shall take the needle's place; None if nothing shall.
+    ``new`` is the text that shall take the needle's place; None if nothing shall. ``whole_lines``
+    is whether the needle stands for whole lines, never for a part of one.
     """
 
-    def __init__(self, content: str | Text, needle: str, new: str | None = None) -> None:
+    def __init__(
+        self,
+        content: str | Text,
+        needle: str,
+        new: str | None = None,
+        *,
+        whole_lines: bool = False,
+    ) -> None:
         self.text = content if isinstance(content, Text) else Text(content)
         self.needle = Text(needle)
         self.new = None if new is None else Text(new)
+        self.whole_lines = whole_lines
         self._surveys: dict[int, Survey] = {}
+
+    def reread(self, needle: str, new: str) -> Query:
+        """The query for another reading of the needle, and of the new text if there is one."""
+        new_text = new if self.new is not None else None
+        return Query(self.text, needle, new_text, whole_lines=self.whole_lines)
 
     @cached_property
     def surveyor(self) -> Surveyor:
@@ -96,7 +110,7 @@ class Query:
     def spread(self, rows: Sequence[int]) -> Place:
         """The place in which the needle's lines with text stand for these rows."""
         left, lines, at = iter(rows), [], rows[0]
-        for line in self.needle.stripped:
+        for line in self.needle.canonical:
             first = next(left) if line else at
             at = first + 1 if line else at
             lines.append((first, at))
@@ -113,6 +127,8 @@ class Query:
 
 def exact(query: Query, _step: Step) -> Found:
     """The needle as it is; only line endings do not count."""
+    if query.whole_lines:
+        return _found_as_lines(query)
     return _found_in(query, query.text.lf, query.needle.lf)
 
 
@@ -132,9 +148,10 @@ def unicode(query: Query, step: Step) -> Found:
         return Found()
     if refusal := _refusal(query, step):
         return refusal
-    part = _found_in(query, query.text.lf_alike, query.needle.lf_alike)
-    if part.places:
-        return part
+    if not query.whole_lines:
+        part = _found_in(query, query.text.lf_alike, query.needle.lf_alike)
+        if part.places:
+            return part
     core = query.needle.core
     return _found_lines(
         query, query.text.framed_canonical, query.needle.canonical[core.start : core.stop]
@@ -178,9 +195,9 @@ def _refusal(query: Query, step: Step) -> Found | None:
     from git_boocode.matching.guards import too_bare
 
     if not query.needle.core:
-        return Found(reason="blank text proves no place")
+        return Found(reason="blank text cannot be found other than exactly")
     if too_bare(query.needle, step):
-        return Found(reason="the text is too short or bare to prove a place that is not exact")
+        return Found(reason="the old text is too short or bare to be found other than exactly")
     return None
 
 
@@ -204,6 +221,19 @@ def _found_in(query: Query, text: str, needle: str) -> Found:
         return Found()
     raw = query.text.to_raw
     return Found(tuple(Place(raw(at), raw(at + len(needle))) for at in occurrences(text, needle)))
+
+
+def _found_as_lines(query: Query) -> Found:
+    """The needle as it is, where it begins with a line and ends with one."""
+    needle, text = query.needle.lf, query.text
+    # A byte order mark is before the first line, unless the needle has it.
+    skipped = 0 if needle.startswith(text.mark) else len(text.mark)
+    view = "\n" + text.lf[skipped:] + "\n"
+    wanted = f"\n{needle}" if query.needle.closed else f"\n{needle}\n"
+    starts = [skipped + at for at in occurrences(view, wanted, shared=1)] if needle else []
+    # Nothing ends a last line that is not ended.
+    ends = [(at, at + len(needle)) for at in starts if at + len(needle) <= len(text.lf)]
+    return Found(tuple(Place(text.to_raw(start), text.to_raw(end)) for start, end in ends))
 
 
 def _found_lines(query: Query, text: str, lines: list[str]) -> Found:
@@ -230,7 +260,8 @@ def _found_windows(query: Query, step: Step, extra: int) -> Found:
     for best in near[:_TRIED]:
         objected = objection(query.surveyor, best, step)
         if objected is None:
-            others = [other for other in near if other is not best]
+            # A window below the threshold may still be told apart by nothing but the error.
+            others = [other for other in survey.windows if other is not best]
             return _settled(query, best, rivals(query.surveyor, best, others, step))
         reason = reason or objected
     return Found(reason=reason)

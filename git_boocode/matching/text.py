@@ -14,15 +14,19 @@ from itertools import accumulate
 from git_boocode.matching.canonical import canonical_line, look_alikes
 from git_boocode.matching.types import Position, Span
 
+BOM = "\ufeff"
+
 
 class Text:
     """A text and, computed on first use, its lines and their comparison forms.
 
-    Rows are 0-based line indexes; everything handed to callers of the package is 1-based.
+    Rows are 0-based line indexes; everything handed to callers of the package is 1-based. A byte
+    order mark belongs to the text but to none of its lines.
     """
 
     def __init__(self, raw: str) -> None:
         self.raw = raw
+        self.mark = BOM if raw.startswith(BOM) else ""
 
     @cached_property
     def has_crlf(self) -> bool:
@@ -39,6 +43,12 @@ class Text:
         """Whether the line endings differ among themselves."""
         return self.has_crlf and self.raw.count("\r\n") != self.raw.count("\n")
 
+    @cached_property
+    def usual_ending(self) -> str:
+        """The line ending that most lines have."""
+        crlf = 2 * self.raw.count("\r\n") if self.has_crlf else 0
+        return "\r\n" if crlf and crlf > self.raw.count("\n") else "\n"
+
     @property
     def closed(self) -> bool:
         """Whether the last line has a line ending."""
@@ -47,12 +57,17 @@ class Text:
     @cached_property
     def parts(self) -> list[str]:
         """The pieces between line feeds, carriage returns included."""
-        return self.raw.split("\n")
+        return self.raw.removeprefix(self.mark).split("\n")
+
+    @property
+    def pieces(self) -> list[str]:
+        """The pieces between line endings: a last one that is empty counts too."""
+        return self.lf.removeprefix(self.mark).split("\n") if self.has_crlf else self.parts
 
     @cached_property
     def lines(self) -> list[str]:
         """The lines without their endings; nothing after a final line ending counts as a line."""
-        lines = self.lf.split("\n") if self.has_crlf else self.parts
+        lines = self.pieces
         return lines[:-1] if not lines[-1] else lines
 
     @cached_property
@@ -72,8 +87,8 @@ class Text:
         """``lf`` with look-alike characters mapped one to one."""
         if self.raw.isascii():
             return self.lf
-        lines = self.lf.split("\n") if self.has_crlf else self.parts
-        return "\n".join([line if line.isascii() else look_alikes(line) for line in lines])
+        lines = [line if line.isascii() else look_alikes(line) for line in self.pieces]
+        return self.mark + "\n".join(lines)
 
     @cached_property
     def framed_stripped(self) -> str:
@@ -86,6 +101,10 @@ class Text:
         if self.canonical is self.stripped:
             return self.framed_stripped
         return framed(self.canonical)
+
+    def has_line(self, line: str) -> bool:
+        """Whether a line is, without the blanks at its ends, this one."""
+        return f"\n{line}\n" in self.framed_stripped
 
     @cached_property
     def filled(self) -> list[int]:
@@ -105,13 +124,13 @@ class Text:
 
     @cached_property
     def _part_ends(self) -> list[int]:
-        return list(accumulate(map(len, self.parts)))
+        return list(accumulate(map(len, self.parts), initial=len(self.mark)))[1:]
 
     def start_of(self, row: int) -> int:
         """The offset at which line ``row`` starts; of the row after the last: the text's length."""
         if row > len(self._part_ends) - 1:
             return len(self.raw)
-        return self._part_ends[row - 1] + row if row else 0
+        return self._part_ends[row - 1] + row if row else len(self.mark)
 
     def end_of(self, row: int) -> int:
         """The offset at which line ``row`` ends, its line ending not included."""
@@ -122,6 +141,13 @@ class Text:
         if row >= len(self.parts) - 1:
             return ""
         return "\r\n" if self.parts[row].endswith("\r") else "\n"
+
+    def is_whole(self, start: int, end: int) -> bool:
+        """Whether what lies between two offsets begins with a line and ends with one."""
+        raw = self.raw
+        begins = start in (0, len(self.mark)) or raw[start - 1] == "\n"
+        ended = end == len(raw) or raw[end - 1 : end] == "\n"
+        return begins and (ended or raw[end] == "\n" or raw.startswith("\r\n", end))
 
     def rows_text(self, first: int, stop: int) -> str:
         """The real text of rows ``first`` to ``stop`` (exclusive), without the last ending."""

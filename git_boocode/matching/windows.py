@@ -19,6 +19,7 @@ from functools import cached_property
 from itertools import accumulate, compress
 from typing import NamedTuple
 
+from git_boocode.matching.remarks import Remarks
 from git_boocode.matching.similarity import cost, distance, most_similar, similarity_by_line
 from git_boocode.matching.text import Text
 
@@ -72,16 +73,33 @@ class Surveyor:
         self.text = text
         self.lines = text.canonical
         self.needle = needle.canonical[needle.core.start : needle.core.stop]
+        self.top = needle.core.start
         self.joined = "\n".join(self.needle)
         self.work_left = VERIFY_WORK
         self._known: dict[str, bool] = {}
+        self._known_parts: dict[str, bool] = {}
         self.refused = 0
+
+    @cached_property
+    def remarks(self) -> Remarks:
+        """What of the text is comments."""
+        return Remarks(self.text)
+
+    def has_line(self, line: str) -> bool:
+        """Whether the text has this line, in canonical form, anywhere."""
+        return f"\n{line}\n" in self.text.framed_canonical
 
     def knows(self, word: str) -> bool:
         """Whether the text has this word anywhere."""
         if word not in self._known:
             self._known[word] = has_word(self.text.framed_canonical, word)
         return self._known[word]
+
+    def knows_part(self, part: str) -> bool:
+        """Whether the text has a name with this part, set off by case or underscores."""
+        if part not in self._known_parts:
+            self._known_parts[part] = has_part(self.text.framed_canonical, part)
+        return self._known_parts[part]
 
     def survey(self, extra: int) -> Survey:
         """The windows with ``extra`` lines more than the needle, best first."""
@@ -215,6 +233,19 @@ def has_word(text: str, word: str) -> bool:
         if not (before.isalnum() or before == "_" or after.isalnum() or after == "_"):
             return True
         at = text.find(word, at + 1)
+    return False
+
+
+def has_part(text: str, part: str) -> bool:
+    """Whether ``text``, which starts and ends in a line feed, has a name with this part."""
+    at = text.find(part)
+    while at >= 0:
+        before, after = text[at - 1], text[at + len(part)]
+        begins = not before.isalpha() or (before.islower() and part[0].isupper())
+        ends = not after.isalpha() or (after.isupper() and part[-1].islower())
+        if begins and ends:
+            return True
+        at = text.find(part, at + 1)
     return False
 
 

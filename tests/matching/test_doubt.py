@@ -88,3 +88,64 @@ def test_a_blank_line_one_line_off_is_a_line_forgotten(content: str, old: str, n
     assert caught.value.code == "ambiguous"
     far = content.replace("import second\n", "import second\nimport third\n")
     assert "import x\n" in replace_text(far, old, new).content
+
+
+SIDES = {
+    "a body stays with its head": (
+        "def one(self):\n    check(self, 1)\n\ndef two(self):\n    check(self, 2)\n",
+        "    check(self, 1)\n",
+        "def extra(self):\n    check(self, 3)\n",
+        "below",
+    ),
+    "a closing bracket ends what comes in, too": (
+        "union {\n    struct debug first;\n    struct debug second;\n} data;\nint count;\n",
+        "} data;\n",
+        "    struct debug third;\n",
+        "above",
+    ),
+    "a head stays with its body": (
+        "import first_module\nimport second_module\nfor each in modules:\n    load(each)\n",
+        "for each in modules:\n",
+        "import third_module\n",
+        "above",
+    ),
+    "a docstring stays first": (
+        'def one(self):\n    """Say one."""\n    say(self.first_number)\n    wait()\n',
+        '    """Say one."""\n',
+        "    check(self)\n",
+        "below",
+    ),
+    "nothing comes after a return": (
+        "def one(self):\n    first = self.numbers[0]\n    return first\n\ndef two(self): ...\n",
+        "    return first\n",
+        "    check(first)\n",
+        "above",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "line", "fresh", "side"), SIDES.values(), ids=SIDES)
+def test_the_side_that_leaves_the_blocks_as_they_are(
+    content: str, line: str, fresh: str, side: str
+) -> None:
+    expected = content.replace(line, fresh + line if side == "above" else line + fresh)
+    old, new = content.replace(line, ""), expected.replace(line, "")
+    assert replace_text(content, old, new).content == expected
+
+
+def test_lines_replaced_by_themselves_in_depth_leave_no_doubt() -> None:
+    content = (
+        'def read(self):\n    """Read it."""\n'
+        "    with self.lock:\n        check(self)\n        get(self)\n"
+    )
+    old = content.replace('    """Read it."""\n', "")
+    new = "def read(self):\n    check(self)\n    get(self)\n"
+    expected = 'def read(self):\n    """Read it."""\n    check(self)\n    get(self)\n'
+    assert replace_text(content, old, new).content == expected
+
+
+def test_a_line_between_blank_ones_that_old_lacks_is_a_line_forgotten() -> None:
+    content = "def first_one(self):\n    check(self)\n\ndef second(self): ...\n"
+    old = "  def first_one(self):\n\n"
+    with pytest.raises(MatchError, match="lacks line 2"):
+        replace_text(content, old, old + "  def extra(self): ...\n\n")

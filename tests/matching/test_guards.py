@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from git_boocode.matching import locate_match
+from git_boocode.matching import MatchError, locate_match, replace_text
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,8 @@ def test_one_line_of_other_code_is_refused_however_long_the_rest() -> None:
     changed = list(lines)
     changed[9] = "    for key in sorted(registry):\n"
     assert locate_match("".join(lines), "".join(changed), "boocode").kind == "fuzzy"
-    assert locate_match("".join(lines), "".join(changed)).reason == "a line of it is other code"
+    reason = "line 10 is other code: the file has 'value_9 = compute(number, 9)'"
+    assert locate_match("".join(lines), "".join(changed)).reason == reason
 
 
 def test_a_sibling_in_which_most_lines_differ_a_little_is_refused() -> None:
@@ -60,8 +61,8 @@ def test_a_sibling_in_which_most_lines_differ_a_little_is_refused() -> None:
 
 
 def test_places_that_differ_only_where_the_needle_is_wrong_are_refused() -> None:
-    content = "setup(mode='ra', path=target_path)\nsetup(mode='rb', path=target_path)\n"
-    match = locate_match(content, "setup(mode='rc', path=target_path)")
+    content = "setup(mode='reader', path=there)\nsetup(mode='leader', path=there)\n"
+    match = locate_match(content, "setup(mode='header', path=there)")
     assert match.kind == "ambiguous"
 
 
@@ -101,7 +102,8 @@ def test_the_sibling_of_a_deleted_block_is_refused_however_similar() -> None:
         "    report('finished looking for customisation of this interpreter')\n"
     )
     sibling = block.replace("sitecustomize", "usercustomize")
-    assert locate_match(sibling, block).reason == "a word of it is another one"
+    reason = "line 2 has 'sitecustomize' where the file has 'usercustomize', which is another word"
+    assert locate_match(sibling, block).reason == reason
     assert locate_match(sibling, block, "boocode").kind == "fuzzy"
 
 
@@ -124,10 +126,48 @@ def test_another_number_is_no_typo() -> None:
 
 
 def test_a_word_the_file_uses_elsewhere_is_no_typo() -> None:
-    sibling = "output = decoder.run(values)\nreturn output\n"
-    needle = "output = encoder.run(values)\nreturn output\n"
+    sibling = "output = reader.run(values)\nreturn output\n"
+    needle = "output = header.run(values)\nreturn output\n"
     assert locate_match(sibling, needle).kind == "fuzzy"
-    assert locate_match(sibling + "encoder = None\n", needle).kind == "not_found"
+    for known in ("header = None\n", "self.header_size = None\n", "table_header()\n"):
+        assert locate_match(sibling + known, needle).kind == "not_found"
+    assert locate_match(sibling + "headers, leader = None\n", needle).kind == "fuzzy"
+
+
+@pytest.mark.parametrize(
+    ("here", "there"),
+    [
+        ("encoder", "decoder"),
+        ("LIBS", "SHLIBS"),
+        ("get_value", "set_value"),
+        ("REG_SS", "REG_ES"),
+        ("parseXml", "parseYml"),
+    ],
+)
+def test_another_name_is_no_typo(here: str, there: str) -> None:
+    block = "def run(values):\n    output = {}(values)\n    return output\n"
+    match = locate_match(block.format(there), block.format(here))
+    reason = f"line 2 has '{here}' where the file has '{there}', which is another word"
+    assert (match.kind, match.reason) == ("not_found", reason)
+
+
+def test_the_same_wrong_letter_twice_is_no_typo() -> None:
+    block = "def run(values):\n    {0}.start(values)\n    wait(3)\n    {0}.stop(values)\n"
+    assert locate_match(block.format("reader"), block.format("header")).kind == "not_found"
+    # An omission happens twice: it is a habit.
+    assert locate_match(block.format("reader"), block.format("reder")).kind == "fuzzy"
+
+
+def test_a_slip_in_a_short_line_is_taken() -> None:
+    block = 'if test -n "$browser"\n{}\n    show_page "$browser"\nfi\n'
+    assert locate_match(block.format("then"), block.format("thne")).kind == "fuzzy"
+    assert locate_match(block.format("then"), block.format("else")).kind == "not_found"
+
+
+def test_a_place_below_the_threshold_may_be_the_one_meant() -> None:
+    ends = ["special", "major", "prereleases"]
+    needle, *places = (f"    return prefix\n  }}\n\n  # high and low are {end}\n" for end in ends)
+    assert locate_match("\n".join(places), needle).kind != "fuzzy"
 
 
 DIRECTIVE = "#define LIB_MAJOR {}\n#define LIB_MINOR_VERSION 8\n"
@@ -164,3 +204,16 @@ def test_two_places_with_the_line_that_was_forgotten_are_ambiguous(between: str)
     block = "open_file(path)\nread_all(handle)\nparse(text)\nclose_file(handle)\n"
     match = locate_match(block + between + block, block.replace("parse(text)\n", ""))
     assert (match.kind, match.count) == ("ambiguous", 2)
+
+
+def test_two_telling_lines_prove_a_place_with_a_line_in_between() -> None:
+    content = (
+        "handler = create_handler(options)\nhandler.start()\nserver = connect_server(address)\n"
+    )
+    old = content.replace("handler.start()\n", "")
+    new = old.replace("options", "settings")
+    assert replace_text(content, old, new).content == content.replace("options", "settings")
+    with pytest.raises(MatchError):
+        replace_text(content + old.split("\n")[0] + "\n", old, new)
+    short = "for each in all:\n    use(each)\n    put(each)\n"
+    assert locate_match(short, short.replace("    use(each)\n", "")).kind == "not_found"

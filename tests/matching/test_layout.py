@@ -270,3 +270,10 @@ def test_located_part_is_the_part() -> None:
     )
     assert match.rung == "part"
     assert (match.start, match.end) == ((0, 1, 1), (36, 2, 12))
+
+
+def test_a_line_of_nothing_that_can_be_seen_is_blank() -> None:
+    content = "first(alpha)\n\n\nsecond(beta)\n"
+    old = "first(alpha)\n\u200b\nsecond(beta)\n"
+    done = replace_text(content, old, old.replace("beta", "gamma"))
+    assert done.content == content.replace("beta", "gamma")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from git_boocode.matching import replace_text
+from git_boocode.matching import MatchError, replace_text
 
 UNITS = {"tabs": "\t", "two": "  ", "four": "    ", "eight": "        "}
 SHAPE = [(1, "def run(self):"), (2, "if self.ready:"), (3, "self.start(now)"), (2, "self.stop()")]
@@ -253,5 +253,189 @@ def test_notes(content: str, old: str, new: str, notes: tuple[str, ...]) -> None
 )
 def test_what_the_file_already_has_does_not_come_twice(line: str, old: str, new: str) -> None:
     content = f"{line}    finish_all_calls(total)\n"
-    rest = "  finish_all_calls(total)\n"
-    assert replace_text(content, old + rest, new + rest).content == content
+    rest, other = "  finish_all_calls(total)\n", "  stop_all_calls(total)\n"
+    expected = content.replace("finish", "stop")
+    assert replace_text(content, old + rest, new + other).content == expected
+    with pytest.raises(MatchError, match="the new text is there already, at lines 1-2"):
+        replace_text(content, old + rest, new + rest)
+
+
+MARK = "\ufeff"
+
+
+@pytest.mark.parametrize("drift", ["    {}", "{}  "], ids=["indentation", "trailing blanks"])
+def test_a_byte_order_mark_stays_where_it_is(drift: str) -> None:
+    content = f"{MARK}first_of_all(1)\nsecond_of_all(2)\n"
+    old = [drift.format(line) for line in ("first_of_all(1)", "second_of_all(2)")]
+    new = [old[0].replace("1", "one"), drift.format("between()"), old[1]]
+    done = replace_text(content, "\n".join(old) + "\n", "\n".join(new) + "\n")
+    assert done.content.splitlines()[0] == f"{MARK}first_of_all(one)"
+    assert done.content.count(MARK) == 1
+    assert [line.strip() for line in done.content.splitlines()][1:] == [
+        "between()",
+        "second_of_all(2)",
+    ]
+
+
+def test_a_byte_order_mark_of_the_model_alone_does_not_come_in() -> None:
+    content = "zeroth(0)\n    first_of_all(1)\n    second_of_all(2)\n"
+    old = f"{MARK}first_of_all(1)\nsecond_of_all(2)\n"
+    done = replace_text(content, old, old.replace("second_of_all(2)", "other(2)"))
+    assert done.content == content.replace("second_of_all(2)", "other(2)")
+
+
+def test_a_blank_line_at_the_end_of_new_comes_in_where_old_ends_within_a_line() -> None:
+    content = "class Flag:\n    ascii = 1\n    debug = 2\nupdate(Flag)\n"
+    done = replace_text(content, "ascii = 1\ndebug = 2", "ascii = 1\ndebug = 3\nrepr = str\n")
+    assert done.content == content.replace("debug = 2\n", "debug = 3\n    repr = str\n\n")
+
+
+def test_a_blank_line_that_is_left_of_a_removed_block_stays() -> None:
+    content = "above()\n\nremoved_line(1)\n\nremoved_line(2)\nbelow()\n"
+    done = replace_text(content, "\nremoved_line(1)\nremoved_line(2)", "")
+    assert done.content == "above()\n\nbelow()\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("line=stream.readline()", "while line := stream.readline():", None),
+        ("run(first,const Layout &DL)", "run(first, static Layout &DL)", None),
+    ],
+)
+def test_blanks_that_both_bring_come_once(old: str, new: str, expected: str | None) -> None:
+    spaced = old.replace("=", " = ").replace(",", ", ")
+    content = f"    {spaced}\n    finish_all_calls()\n"
+    done = replace_text(content, f"{old}\nfinish_all_calls()\n", f"{new}\nfinish_all_calls()\n")
+    assert done.content == content.replace(spaced, expected or new)
+
+
+def test_invisible_characters_stay_in_the_part_of_a_word_that_stays() -> None:
+    done = replace_text("Patches we\u200blcome!\n", "Patches welcome!\n", "Patches welcome_all!\n")
+    assert done.content == "Patches we\u200blcome_all!\n"
+
+
+def test_what_the_model_alone_writes_fancily_comes_in_plain() -> None:
+    content = "names = [\n    'first',\n    'second',\n]\n"
+    old = "    \u2018first\u2019,\n    \u2018second\u2019,\n"
+    new = old + "    \u2018third\u2019,\n    \u201cfourth\u201d,\n"
+    done = replace_text(content, old, new)
+    assert done.content == content.replace("]", "    'third',\n    \"fourth\",\n]")
+    kept = "say(\u2018first\u2019)\n  say('second')\n"
+    done = replace_text(kept, "say(\u2018first\u2019)\nsay('second')\n", "say(\u2018third\u2019)\n")
+    assert "\u2018third\u2019" in done.content
+
+
+def test_blocks_are_moved_by_whole_units() -> None:
+    content = "{\n  one: {\n      token: 1,\n      key: 2\n    }\n  }\n}\n"
+    old = "      token: 1,\n      key: 2\n  }\n"
+    new = "      token: 1,\n      key: 2\n    },\n    two: {\n      token: 2\n  }\n"
+    assert "\n    },\n    two: {\n" in replace_text(content, old, new).content
+
+
+def test_trailing_blanks_that_alone_are_changed_go() -> None:
+    content = "for the language \nsee there\nbelow it\n"
+    old = "for the language  \nsee there \nbelow it\n"
+    done = replace_text(content, old, old.replace("language  ", "language"))
+    assert done.content == content.replace("language ", "language")
+
+
+SPACES = "class A:\n    x = alpha \n\n    def f(self):\n        if b:\n            go()\n"
+TABS = SPACES.replace("    ", "\t")
+FOREIGN = {
+    "tabs at the margin of a file with blanks": (
+        "import alpha \n" + SPACES,
+        "import alpha\n",
+        "import alpha\ndef g():\n\tif x:\n\t\treturn 1\n",
+        "import alpha \ndef g():\n    if x:\n        return 1\n" + SPACES,
+    ),
+    "tabs among lines at one depth": (
+        SPACES,
+        "    x = alpha\n",
+        "    x = alpha\n\tif x:\n\t\ty = 2\n",
+        SPACES.replace("alpha \n", "alpha \n    if x:\n        y = 2\n"),
+    ),
+    "tabs among lines at two depths": (
+        SPACES.replace("go()", "go() "),
+        "    def f(self):\n        if b:\n            go()\n",
+        "    def f(self):\n\t\ty = 2\n        if b:\n            go()\n",
+        SPACES.replace("go()", "go() ").replace("self):\n", "self):\n        y = 2\n"),
+    ),
+    "blanks in a file with tabs": (
+        TABS,
+        "\tx = alpha\n",
+        "\tx = alpha\n    if x:\n        y = 2\n",
+        TABS.replace("alpha \n", "alpha \n\tif x:\n\t\ty = 2\n"),
+    ),
+    "blanks behind a tab align": (
+        TABS,
+        "\tx = alpha\n",
+        "\tx = alpha\n\ty = f(1,\n\t      2)\n",
+        TABS.replace("alpha \n", "alpha \n\ty = f(1,\n\t      2)\n"),
+    ),
+    "a block comment is no step": (
+        "/* one */ \nint aaa;\nvoid f(void)\n{\n\tx();\n}\n",
+        "/* one */\nint aaa;\n",
+        "/* one */\n/*\n * two\n */\nint aaa;\n",
+        "/* one */ \n/*\n * two\n */\nint aaa;\nvoid f(void)\n{\n\tx();\n}\n",
+    ),
+    "a block comment among moved lines": (
+        "struct f {\n    int stacktop;\n    char owner;\n};\n",
+        "int stacktop;\nchar owner;\n",
+        "int stacktop;\n/* where\n * relative */\nchar owner;\n",
+        "struct f {\n    int stacktop;\n    /* where\n     * relative */\n    char owner;\n};\n",
+    ),
+    "a level is skipped": (
+        "class A:\n\tdef f():\n\t\tif x:\n\t\t\tfunc(kind, owner)\n",
+        "            func(kind, owner)",
+        "            func(kind, owner)\n\n    get = classmethod(Alias)",
+        "class A:\n\tdef f():\n\t\tif x:\n\t\t\tfunc(kind, owner)\n\n\tget = classmethod(Alias)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "old", "new", "expected"), FOREIGN.values(), ids=FOREIGN)
+def test_new_lines_take_the_files_indentation(
+    content: str, old: str, new: str, expected: str
+) -> None:
+    assert replace_text(content, old, new).content == expected
+
+
+MERGED = {
+    "a blank behind a comma that comes in": (
+        "def make(name,\n         slot=False):\n    pass\n",
+        "         slot=False ):\n",
+        "         slot=False, module=None):\n",
+        "def make(name,\n         slot=False, module=None):\n    pass\n",
+    ),
+    "a comma within brackets with blanks": (
+        "    super.equals(left, right, options)\n",
+        "    super.equals( left, right, options )\n",
+        "    super.equals.call(this, left, right, options)\n",
+        "    super.equals.call(this, left, right, options)\n",
+    ),
+    "no blank at the end of a line that is split": (
+        "log(1)\nself.logger(self.charset_name, self.language)\n",
+        "log(1)\nself.logger(self.charset_name,self.language)\n",
+        "log(1)\nself.logger(self.charset_name,\n            self.language)\n",
+        "log(1)\nself.logger(self.charset_name,\n            self.language)\n",
+    ),
+    "look-alikes of a line most of which changes": (
+        "let a = null;\nif\u00a0(scrollDown)\u00a0{\n    go();\n}\n",
+        "if (scrollDown) {\n",
+        "if (ClipboardJS) {\n",
+        "let a = null;\nif\u00a0(ClipboardJS)\u00a0{\n    go();\n}\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "old", "new", "expected"), MERGED.values(), ids=MERGED)
+def test_changed_lines_are_merged(content: str, old: str, new: str, expected: str) -> None:
+    assert replace_text(content, old, new).content == expected
+
+
+def test_a_file_of_one_line_says_how_to_write_a_tab() -> None:
+    done = replace_text(
+        "        */}*/*/(", "        */}*/*/(\n", "\tx = alpha\n", profile="boocode"
+    )
+    assert done.content == "        x = alpha"

@@ -167,3 +167,24 @@ def test_match_error_survives_pickling() -> None:
         caught.value.message,
         caught.value.candidates,
     )
+
+
+def test_a_miss_says_first_that_the_new_text_is_there() -> None:
+    content = "start_it(1)\n  stop_everything(now)\n"
+    with pytest.raises(MatchError) as caught:
+        replace_text(content, "halt_nothing(later)\n", "stop_everything(now)\n")
+    message = str(caught.value)
+    assert message.startswith("old text not found: the new text is there already, at line 2")
+
+
+def test_messages_are_bounded() -> None:
+    lines = [
+        "first_line_of_all(1)",
+        f"call({', '.join(f'name_{n}' for n in range(90))})",
+        "end(it)",
+    ]
+    content = "\n".join(lines)
+    old = content.replace("name_", "term_")
+    with pytest.raises(MatchError) as caught:
+        replace_text(content, old, old + "\nmore")
+    assert len(str(caught.value)) < 300

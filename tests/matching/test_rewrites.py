@@ -309,3 +309,32 @@ def test_other_profiles_read_nothing_back(profile: str) -> None:
 def test_crlf_does_not_matter() -> None:
     done = replace_text("foo(a)\r\nbar(b)\r\n", "1→foo(a)\r\n2→bar(b)\r\n", "1→foo(a)\r\n2→x\r\n")
     assert done.content == "foo(a)\r\nx\r\n"
+
+
+def test_diff_marks_are_stripped() -> None:
+    content = "  def one(self):\n      check(self)\n      wait()\n"
+    old = "   def one(self):\n-      check(self)\n       wait()\n"
+    new = "   def one(self):\n+      check(self, 2)\n+      more(self)\n       wait()\n"
+    done = replace_text(content, old, new)
+    assert done.content == content.replace(
+        "(self)\n      w", "(self, 2)\n      more(self)\n      w"
+    )
+    assert "diff marks stripped" in done.notes
+
+
+def test_items_of_a_list_have_no_diff_marks() -> None:
+    content = "- one thing\n- another thing\n"
+    done = replace_text(content, "-  one thing\n- another thing\n", "- one thing\n- any thing\n")
+    assert done.content == "- one thing\n- any thing\n"
+    assert "diff marks stripped" not in done.notes
+
+
+def test_entities_beside_a_misspelt_one_stay_where_the_file_has_them() -> None:
+    content = (
+        "open_names() { # &quot;ok&quot;\n  events=$(list_events)  # &quot;ok&quot;\n"
+        "  trace_events $events\n"
+    )
+    old = content.replace("&quot;", "&quo;", 1).replace("ok&quot;\n  tr", "ok&quto;\n  tr")
+    fresh = "  touch_it || exit 2 # &quot;ok&quot;\n"
+    done = replace_text(content, old, old.replace("  trace", f"{fresh}  trace"))
+    assert done.content == content.replace("  trace", f"{fresh}  trace")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from git_boocode.matching import locate_match
+from git_boocode.matching import locate_match, replace_text
 
 BLOCK = "def total(items):\n    amount = sum(items)\n    return amount\n"
 
@@ -22,7 +22,7 @@ RUNGS = [
     ("unicode", "x = say(\u2018hello\u2019) + 1\n", "say('hello')"),
     ("unicode", "  wait \u2014 for\u00a0it\n", "wait - for it\n"),
     ("unicode", 'say("hello")\n', "say(\u201chello\u201d)"),
-    ("unicode", "\ufeffimport things\nimport more\n", " import things\nimport more\n"),
+    ("whitespace", "\ufeffimport things\nimport more\n", " import things\nimport more\n"),
     ("unicode", "  cafe\u0301 = open\n", "caf\u00e9 = open\n"),
     ("unicode", "  zero\u200bwidth = 1\n", "zerowidth = 1\n"),
     ("spaced", BLOCK, BLOCK.replace("\n    return", "\n\n\n  return")),
@@ -96,8 +96,8 @@ AMBIGUOUS = [
     ("  x\n" * 3, "\tx\n\tx\n", "whitespace", 2, "boocode"),
     ("a \u201cfoo\u201d \u201cfoo\u201d", '"foo"', "unicode", 2, "default"),
     ("value_a = make(1)\nvalue_a = make(1)\n", "valu_a = make(1)", "similarity", 2, "default"),
-    ("value_a = make(1)\nvalue_b = make(1)\n", "value_c = make(1)", "similarity", 2, "default"),
-    ("value_a = make(1)\nvalue_b = make(1)\n", "value_c = make(1)", "similarity", 2, "boocode"),
+    ("reader = make(1)\nleader = make(1)\n", "header = make(1)", "similarity", 2, "default"),
+    ("reader = make(1)\nleader = make(1)\n", "header = make(1)", "similarity", 2, "boocode"),
 ]
 
 
@@ -147,3 +147,36 @@ def test_boocode_threshold_is_066() -> None:
 def test_unknown_profile_names_the_known_ones() -> None:
     with pytest.raises(ValueError, match="boocode, default, exact"):
         locate_match("a", "a", "nonesuch")
+
+
+SPACED_PART = (
+    'import sys\nset_data(self, data: bytes) -> "Builder":\n    x = call_it(alpha, beta) + 1\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            "set_data(self,data: bytes) ->",
+            "put_data(self,data: bytes) ->",
+            ("set_data", "put_data"),
+        ),
+        ("call_it(alpha,beta) +", "call_it(alpha,gamma) +", ("beta", "gamma")),
+        ("call_it( alpha, beta )", "call_it( alpha )", ("alpha, beta", "alpha")),
+    ],
+)
+def test_a_part_of_a_line_may_be_spaced_otherwise(
+    old: str, new: str, expected: tuple[str, str]
+) -> None:
+    assert replace_text(SPACED_PART, old, new).content == SPACED_PART.replace(*expected)
+
+
+@pytest.mark.parametrize("needle", ["it(alpha,beta) + 1", "call_it(alphabeta)", "f(x,y)"])
+def test_other_words_are_no_spacing(needle: str) -> None:
+    assert locate_match(SPACED_PART, needle).kind == "not_found"
+
+
+def test_a_part_spaced_otherwise_in_two_places_is_ambiguous() -> None:
+    content = SPACED_PART + "    y = call_it(alpha , beta) + 2\n"
+    assert locate_match(content, "call_it(alpha,beta) +").kind == "ambiguous"

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from git_boocode.matching import MatchError, locate_match, replace_text, windows
+from git_boocode.matching import MatchError, guards, locate_match, replace_text, windows
 from git_boocode.matching import similarity as similarity_module
 
 BIG = 100_000
@@ -24,7 +24,8 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         return real(left, right, limit)
 
     monkeypatch.setattr(similarity_module, "distance", counted)
-    monkeypatch.setattr(windows, "distance", counted)
+    for module in (windows, guards):
+        monkeypatch.setattr(module, "distance", counted)
     return done
 
 

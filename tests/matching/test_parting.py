@@ -1,0 +1,68 @@
+"""Lines that the old text lacks, among lines that the new text changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from git_boocode.matching import MatchError, replace_text
+
+STORE = """\
+async function store(pool, user) {
+  const conn = await pool.connect();
+  await conn.begin();
+  await conn.insert("users", user);
+  return conn;
+}
+"""
+VIEW = """\
+def view(request):
+    user = load_user(request.session)
+    check_permission(user, "admin")
+    data = read_table(user, limit=10)
+    return data
+"""
+BETWEEN = {
+    "a call": (STORE, "  await conn.begin();\n", {"connect": "acquire", "insert": "upsert"}),
+    "a check": (VIEW, '    check_permission(user, "admin")\n', {"load_": "fetch_", "10": "20"}),
+}
+
+
+@pytest.mark.parametrize(("content", "lost", "changes"), BETWEEN.values(), ids=BETWEEN)
+def test_what_lies_between_two_changed_lines_stays(
+    content: str, lost: str, changes: dict[str, str]
+) -> None:
+    changed = content
+    for here, there in changes.items():
+        changed = changed.replace(here, there)
+    done = replace_text(content, content.replace(lost, ""), changed.replace(lost, ""))
+    assert (done.content, done.notes) == (changed, ("kept 1 forgotten line",))
+
+
+OLD = VIEW.replace(BETWEEN["a check"][1], "")
+INSIDE = {
+    "replaced": "def view(request):\n    return render(request)\n",
+    "deleted": "def view(request):\n    return data\n",
+}
+
+
+@pytest.mark.parametrize("new", INSIDE.values(), ids=INSIDE)
+def test_what_lies_inside_a_block_that_goes_goes_with_it(new: str) -> None:
+    done = replace_text(VIEW, OLD, new)
+    assert (done.content, done.notes) == (new, ("replaced 1 forgotten line",))
+
+
+UNCLEAR = {
+    "a change above, a deletion below": "    user = fetch_user(request.session)\n",
+    "other code for each line": "    first, *rest = seek()\n    assert not rest\n",
+    "a new line between two changes": (
+        "    user = fetch_user(request.session)\n    log(user)\n"
+        "    data = read_table(user, limit=20)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("lines", UNCLEAR.values(), ids=UNCLEAR)
+def test_what_nobody_knows_to_stay_or_go_is_refused(lines: str) -> None:
+    with pytest.raises(MatchError, match="the old text lacks line 3") as caught:
+        replace_text(VIEW, OLD, f"def view(request):\n{lines}    return data\n")
+    assert caught.value.code == "ambiguous"

@@ -1,0 +1,99 @@
+"""What is a comment, and which comments may say the same in other words."""
+
+from __future__ import annotations
+
+import pytest
+
+from git_boocode.matching import MatchError, locate_match, replace_text
+from git_boocode.matching.remarks import Remarks
+from git_boocode.matching.text import Text
+
+BLOCK = "# Python {} only\nfrom http.server import CGIHTTPRequestHandler\nstart_serving()\n"
+
+
+def test_another_number_in_a_comment_is_another_comment() -> None:
+    assert locate_match(BLOCK.format(5), BLOCK.format(3)).kind == "not_found"
+    reworded = BLOCK.replace("only", "and no other")
+    assert locate_match(reworded.format(3), BLOCK.format(3)).kind == "fuzzy"
+
+
+def test_a_comment_that_the_file_has_stands_for_no_other_one() -> None:
+    lines = [
+        "// Walks the tree of nodes\n",
+        "// and returns those not yet covered\n",
+        "walk(tree)\n",
+    ]
+    content = "const tree = load(arguments)\n" + "".join(lines)
+    old = content.replace(lines[0], "")
+    new = old.replace(lines[1], "// and returns all of them\n")
+    assert replace_text(content, old, new).content == content.replace(
+        lines[1], "// and returns all of them\n"
+    )
+
+
+TRAILING = [
+    ("const level = (() => {\n  if (!navigator) {  // check if {}\n    stop()\n", "//"),
+    ("######## LICENSE ########\nimport re\nRECIP = 2 ** -BPF  # {} there\nrun(RECIP)\n", "#"),
+]
+
+
+@pytest.mark.parametrize(("block", "mark"), TRAILING, ids=["slashes", "below a banner"])
+def test_comments_at_the_ends_of_lines_may_be_reworded(block: str, mark: str) -> None:
+    there = block.replace("{}", "a timeout is given")
+    here = block.replace("{}", "somebody gave a timeout")
+    assert mark in there
+    assert locate_match(there, here).kind == "fuzzy"
+
+
+def test_a_division_is_no_comment() -> None:
+    here = "total = sum(amounts)\nmean = total // count_of_items\nreport(mean)\n"
+    there = here.replace("count_of_items", "number_in_all")
+    assert locate_match(there, here).kind == "not_found"
+
+
+def test_headings_are_no_comments() -> None:
+    page = "# Title\n\nSome text.\n\n## Usage\n\nMore text.\n"
+    code = "x = 1\n## a section\n# about x\n# and more\ny = 2\n"
+    assert not Remarks(Text(page)).is_comment("# Title")
+    assert Remarks(Text(code)).is_comment("# about x")
+
+
+def test_a_star_is_an_item_unless_a_block_comment_begins_a_line() -> None:
+    assert not Remarks(Text("Fetch refs/* only.\n\n* one\n")).is_comment("* one")
+    assert Remarks(Text("/* all\n * one\n */\n")).is_comment("* one")
+
+
+def test_a_slip_in_a_comment_that_is_changed_is_not_carried_over() -> None:
+    row = "    # conditions between iterating over it and having more psuedo-members\n"
+    content = f"    negative = value < 0\n{row}    check_members(negative)\n"
+    old = content.replace("having", "havingg")
+    done = replace_text(content, old, old.replace("psuedo", "pseudo"))
+    assert done.content == content.replace("psuedo", "pseudo")
+
+
+PROSE = """\
+import this
+
+# Expression parsing for plural form selection.
+#
+# The gettext library supports a small subset of C syntax.
+# Integer literals starting with zero are decimal.
+value = 1
+"""
+
+
+def test_a_reworded_line_among_equal_lines_of_a_comment() -> None:
+    old = PROSE[PROSE.index("# Exp") : PROSE.index("value")]
+    old = old.replace("Expression parsing for plural", "Parsing of the expression for a plural")
+    new = old.replace("decimal", "octal")
+    assert replace_text(PROSE, old, new).content == PROSE.replace("decimal", "octal")
+
+
+@pytest.mark.parametrize(
+    "other", ["Numbers, their rounding and formatting.", "Expression evaluation for the shell."]
+)
+def test_another_line_among_equal_lines_of_a_comment(other: str) -> None:
+    old = PROSE[PROSE.index("# Exp") : PROSE.index("value")]
+    old = old.replace("Expression parsing for plural form selection.", other)
+    with pytest.raises(MatchError):
+        replace_text(PROSE, old, old.replace("decimal", "octal"))
