@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.catalog import CHECKPOINTS, SAFETY, SAFETY_KIND, Catalog, Checkpoint
-from git_boocode.checkpoints.metadata import VERSION, Metadata, MetadataError
+from git_boocode.checkpoints.metadata import Metadata
 from git_boocode.checkpoints.snapshot import Snapshot, take_snapshot
 from git_boocode.checkpoints.staging import Staging, conflict_blobs, decode_special
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.identity import identity
 from git_boocode.repo.ids import OBJECT_ID, id_time, new_id, timestamp
+from git_boocode.repo.metadata import VERSION, MetadataError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import scratch_directory, worktree_lock
 from git_boocode.repo.store import Commit, RefChange, Store, open_store

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from git_boocode.checkpoints.changes import count_changes
-from git_boocode.checkpoints.metadata import Metadata, MetadataError
+from git_boocode.checkpoints.metadata import Metadata
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import ID, ID_PART
+from git_boocode.repo.metadata import MetadataError
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Commit, Ref, Store, open_store
+from git_boocode.repo.store import Commit, Ref, Store, ambiguous_name, open_store
 
 CHECKPOINTS = "refs/boocode/checkpoints/"
 SAFETY = "refs/boocode/safety/"
@@ -21,7 +22,6 @@ SAFETY_KIND = "pre-restore"
 # `@` is nearly always among the newest few; only beside many worktrees does one look further.
 _FIRST_LOOK = 16
 _RELATIVE = re.compile(r"@(~([0-9]{0,9}))?")
-_SHOWN_MATCHES = 5
 
 
 class Checkpoint(NamedTuple):
@@ -168,7 +168,7 @@ class Catalog:
         if not matches:
             raise not_found(f"no checkpoint's id or commit begins with '{name}'")
         if len(matches) > 1:
-            raise _ambiguous(name, matches)
+            raise ambiguous_name(name, matches, "checkpoints")
         return matches[0]
 
     def _all_refs(self) -> list[Ref]:
@@ -207,14 +207,4 @@ def not_found(message: str) -> RefusedError:
     """The error of a name that leads nowhere."""
     return RefusedError(
         message, code="not_found", hints=("'git boocode log' lists the checkpoints",)
-    )
-
-
-def _ambiguous(name: str, matches: list[Ref]) -> RefusedError:
-    shown = [ref.name.rpartition("/")[2] for ref in matches[:_SHOWN_MATCHES]]
-    more = len(matches) - len(shown)
-    return RefusedError(
-        f"'{name}' is the beginning of {len(matches)} checkpoints",
-        code="ambiguous",
-        hints=("it could be: " + ", ".join(shown) + (f" and {more} more" if more else ""),),
     )

@@ -19,7 +19,6 @@ from git_boocode.checkpoints.catalog import (
     unusable,
 )
 from git_boocode.checkpoints.changes import Change
-from git_boocode.checkpoints.metadata import MetadataError
 from git_boocode.checkpoints.plan import Plan, disk_tree, plan_restore
 from git_boocode.checkpoints.snapshot import Skipped, Snapshot, take_snapshot
 from git_boocode.checkpoints.staging import Staging
@@ -28,6 +27,7 @@ from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import new_id
 from git_boocode.repo.index import refuse_if_locked
+from git_boocode.repo.metadata import MetadataError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import inside_restore, scratch_directory, worktree_lock
 from git_boocode.repo.signals import ended_by_signals

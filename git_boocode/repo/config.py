@@ -13,6 +13,11 @@ _TRUE = frozenset(("true", "yes", "on", "1"))
 _FALSE = frozenset(("false", "no", "off", "0", ""))
 _INTEGER = re.compile(r"\s*([+-]?)(0x[0-9a-f]+|[0-9]+)([kmg]?)", re.ASCII | re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+# "30d", and what git's own settings are written like: "2.weeks.ago", "90 days".
+_AGE = re.compile(r"([0-9]{1,9})[. ]*([a-z]+)([. ]+ago)?", re.ASCII)
+_SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_557_600}
+_SECONDS |= {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
+_SECONDS |= {"month": 2_629_800, "year": 31_557_600}
 
 
 class Setting(NamedTuple):
@@ -95,10 +100,52 @@ class Config:
             raise _bad_value(key, found, f"a whole number of at least {least}, such as '60'")
         return number
 
+    def age(self, key: str, *, default: float) -> float | None:
+        """A value as `parse_age` reads ages: seconds, or None for `never`.
+
+        Raises:
+            FatalError: the value is no age.
+        """
+        found = self.setting(key)
+        if found is None:
+            return default
+        try:
+            return parse_age(found.value or "")
+        except ValueError:
+            raise _bad_value(key, found, "an age such as '12h', '30d', '2w' or 'never'") from None
+
     def path(self, key: str) -> str | None:
         """A value as git reads paths: a leading `~/` is the home directory."""
         value = self.text(key)
         return os.path.expanduser(value) if value else None
+
+
+def parse_age(text: str) -> float | None:
+    """An age in seconds: `12h`, `30d`, `2w`, or as git writes it: `2.weeks.ago`, `now`, `never`.
+
+    A unit is `s`, `min`, `h`, `d`, `w`, `y`, or a word from `second` to `year`. `m` alone is none:
+    it could be minutes or months.
+
+    Args:
+        text: the age as given.
+
+    Returns:
+        Seconds; None for `never`, and for `false`, which git takes for the same.
+
+    Raises:
+        ValueError: it is no age.
+    """
+    word = text.strip().lower()
+    if word in ("never", "false"):
+        return None
+    if word == "now":
+        return 0.0
+    found = _AGE.fullmatch(word)
+    unit = found[2] if found else ""
+    unit = unit.removesuffix("s") or unit
+    if found is None or unit not in _SECONDS:
+        raise ValueError(f"'{text}' is no age")
+    return float(int(found[1]) * _SECONDS[unit])
 
 
 def _integer(word: str) -> int | None:

@@ -38,6 +38,31 @@ def inside_worktree(top: str, path: str) -> str:
     return relative
 
 
+def git_directory_above(path: str) -> str | None:
+    """The git directory that a path lies in, whatever its name, or None.
+
+    Args:
+        path: absolute, symlinks resolved; it need not exist.
+    """
+    above = os.path.dirname(path)
+    while above != os.path.dirname(above):
+        if is_dot_git(os.path.basename(above)) or _looks_like_git(above):
+            return above
+        if os.path.lexists(os.path.join(above, ".git")):
+            # A worktree, which may itself stand inside a bare repository.
+            return None
+        above = os.path.dirname(above)
+    return None
+
+
+def _looks_like_git(path: str) -> bool:
+    # What git itself looks for; a linked worktree's own directory points to the shared one.
+    if not os.path.isfile(os.path.join(path, "HEAD")):
+        return False
+    shared = os.path.isfile(os.path.join(path, "commondir"))
+    return shared or all(os.path.isdir(os.path.join(path, name)) for name in ("objects", "refs"))
+
+
 def is_dot_git(name: str) -> bool:
     """Whether a file system could take a name for `.git` (as git's own `verify_path` judges)."""
     plain = unicodedata.normalize("NFC", name).translate(_IGNORED).casefold()

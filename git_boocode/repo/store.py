@@ -22,6 +22,26 @@ class Ref(NamedTuple):
     target: str
 
 
+_SHOWN_MATCHES = 5
+
+
+def ambiguous_name(name: str, matches: Sequence[Ref], what: str) -> RefusedError:
+    """The error of a beginning that the ids of several refs have.
+
+    Args:
+        name: the beginning.
+        matches: the refs.
+        what: what they are, in the plural.
+    """
+    shown = [ref.name.rpartition("/")[2] for ref in matches[:_SHOWN_MATCHES]]
+    more = len(matches) - len(shown)
+    return RefusedError(
+        f"'{name}' is the beginning of {len(matches)} {what}",
+        code="ambiguous",
+        hints=("it could be: " + ", ".join(shown) + (f" and {more} more" if more else ""),),
+    )
+
+
 class Commit(NamedTuple):
     """A commit as it is stored; undecodable bytes of the message become surrogates."""
 

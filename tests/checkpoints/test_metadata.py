@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from git_boocode.checkpoints.metadata import Metadata, MetadataError
+from git_boocode.checkpoints.metadata import Metadata
+from git_boocode.repo.metadata import MetadataError
 
 TEXT = st.text(st.characters(exclude_categories=()))
 JSON = st.recursive(

@@ -133,3 +133,33 @@ def test_configuration_that_git_cannot_read(repo: Repo) -> None:
         file.write("[x\n")
     with pytest.raises(FatalError, match="bad config line"):
         _ = found.config
+
+
+DAY = 86_400
+
+
+@pytest.mark.parametrize(
+    ("word", "seconds"),
+    [
+        ("12h", 43_200), ("30d", 30 * DAY), ("2w", 14 * DAY), ("90min", 5400), ("7s", 7),
+        ("1y", 31_557_600), (" 30D ", 30 * DAY), ("2.weeks.ago", 14 * DAY), ("90 days", 90 * DAY),
+        ("1 hour ago", 3600), ("3.months.ago", 3 * 2_629_800), ("now", 0), ("0d", 0),
+        ("never", None), ("false", None),
+    ],
+)  # fmt: skip
+def test_ages(repo: Repo, word: str, seconds: int | None) -> None:
+    repo.git("config", "x.y", word)
+    assert config().age("x.y", default=5) == seconds
+    assert config().age("x.none", default=5) == 5
+
+
+@pytest.mark.parametrize(
+    "word", ["", "30", "d", "5m", "-1d", "1.5d", "soon", "1d2h", "2 fortnights", "٣d", "1s ago ago"]
+)
+def test_a_bad_age(repo: Repo, word: str) -> None:
+    repo.git("config", "x.y", word)
+    with pytest.raises(FatalError) as caught:
+        config().age("x.y", default=5)
+    assert caught.value.code == "bad_config"
+    assert "'x.y'" in caught.value.message
+    assert "such as '12h', '30d', '2w' or 'never'" in caught.value.hints[0]
