@@ -1,4 +1,4 @@
-"""The actions that most formats share: replace a text, insert at a line, write a whole file."""
+"""The actions that most formats share: replace, insert, write, create, delete, keep."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.edits import How, Landing, MissError, Outcome
 from git_boocode.editing.textfile import RAW, Text, line_count, split_lines, uniform_crlf
+from git_boocode.editing.words import lines_of
 
 if TYPE_CHECKING:
-    from git_boocode.matching import MatchError, Replacement
+    from collections.abc import Sequence
+
+    from git_boocode.matching import Candidate, MatchError, Replacement
 
 MAX_LINES = 100
 """So many places of an ambiguous text are listed."""
+
+_DONE_TELLING = 8
+"""A new text of fewer characters may stand somewhere by chance."""
+_DONE_LINES = 20
+"""A new text of more lines is not looked for beside what the old one came near to."""
 
 
 class Replace(NamedTuple):
@@ -47,6 +55,7 @@ class Replace(NamedTuple):
             return self._fill(text or Text(""))
         if text is None:
             raise MissError("missing_file", "there is no such file")
+        check_text(text, self.new, how)
         return _replace(self, text, how)
 
     def _fill(self, text: Text) -> Outcome:
@@ -59,13 +68,61 @@ class Replace(NamedTuple):
         return Outcome(text._replace(text=self.new), Landing("exact", "create", 1.0, 1, 1, 0))
 
 
+def check_text(text: Text | None, new: str, how: How) -> None:
+    """Refuse to put a NUL character, mostly an escape gone wrong, into a file that is text.
+
+    Args:
+        text: the file; None if there is none.
+        new: what an edit brings.
+        how: whether it is to be taken as given.
+
+    Raises:
+        MissError: it would make the file binary (`invalid_input`).
+    """
+    if text is not None and text.text and not text.is_raw and not how.verbatim and "\0" in new:
+        line = new.count("\n", 0, new.index("\0")) + 1
+        raise MissError(
+            "invalid_input",
+            f"the new text holds a NUL character, in its line {line}, which would make this text "
+            "file binary",
+            hint="in JSON, \\u0000 is that character, and \\\\u0000 its escape in code; --verbatim "
+            "takes it as given",
+        )
+
+
+def done_already(old: str, new: str, near: Sequence[Candidate], text: str) -> Candidate | None:
+    """Where the new text stands already as whole lines: near the old one, or in one place only.
+
+    Args:
+        old: the text that was not found.
+        new: the text that was to replace it.
+        near: the places most like the old one.
+        text: the file's text.
+    """
+    body = new.strip()
+    if not body or body in old or body.count("\n") > _DONE_LINES:
+        return None
+    found = next((place for place in near if place.text.strip() == body), None)
+    if found is not None or len(body) < _DONE_TELLING or text.count(body) != 1:
+        return found
+    from git_boocode.matching import Candidate
+
+    at = text.index(body)
+    start, end = text.rfind("\n", 0, at) + 1, at + len(body)
+    rest = text[start:at] + text[end:].partition("\n")[0]
+    if rest.strip():
+        return None
+    first = text.count("\n", 0, at) + 1
+    return Candidate(first, first + body.count("\n"), 1.0, text[start:end])
+
+
 def _replace(wanted: Replace, text: Text, how: How) -> Outcome:
     from git_boocode.matching import MatchError
 
     try:
         done = _hinted(wanted, text, how)
     except MatchError as error:
-        raise _miss(error, text, wanted.expected) from None
+        raise _miss(error, text, wanted) from None
     match = done.match
     start, end = match.start_line or 1, match.end_line or 0
     landing = Landing(
@@ -103,7 +160,11 @@ def _searched(wanted: Replace, text: Text, how: How, hint: int | None) -> Replac
     )
 
 
-def _miss(error: MatchError, text: Text, expected: int | None) -> MissError:
+def _done(wanted: Replace, error: MatchError, text: Text) -> Candidate | None:
+    return done_already(wanted.old, wanted.new, error.candidates, text.text)
+
+
+def _miss(error: MatchError, text: Text, wanted: Replace) -> MissError:
     places = error.match.spans if error.code == "ambiguous" else error.candidates
     lines = tuple(place.start_line for place in places[:MAX_LINES])
     if text.is_raw and error.code == "not_found":
@@ -112,10 +173,25 @@ def _miss(error: MatchError, text: Text, expected: int | None) -> MissError:
             "the file is no UTF-8 or UTF-16 text, so only an exact match counts, and there is none",
             hint="bytes that are not UTF-8 are written \\udcXX in JSON",
         )
+    there = error.code == "not_found" and _done(wanted, error, text)
+    if there:
+        return applied_already(there)
     # Whoever names a number knows that there may be several places.
-    miscounted = error.code == "ambiguous" and expected is not None
+    miscounted = error.code == "ambiguous" and wanted.expected is not None
     hint = "count the places again, or send an edit for each of them" if miscounted else None
     return MissError(error.code, error.message, lines=lines, candidates=error.candidates, hint=hint)
+
+
+def applied_already(there: Candidate) -> MissError:
+    """The refusal of an edit whose outcome stands in the file."""
+    where = lines_of(there.start_line, there.end_line)
+    return MissError(
+        "not_found",
+        f"old text not found: the new text is there already, at {where}",
+        lines=(there.start_line,),
+        candidates=(there,),
+        hint="read the file again; leave out what it has already",
+    )
 
 
 class Insert(NamedTuple):
@@ -141,9 +217,9 @@ class Insert(NamedTuple):
 
     def apply(self, text: Text | None, how: How) -> Outcome:
         """Insert the lines with the line ending of their neighbour."""
-        del how
         if text is None:
             raise MissError("missing_file", "there is no such file")
+        check_text(text, self.text, how)
         if text.is_raw and "\0" in text.text:
             raise MissError("binary", "the file is binary: it has no lines to insert between")
         lines = split_lines(text.text)
@@ -192,7 +268,7 @@ class Write(NamedTuple):
 
     def apply(self, text: Text | None, how: How) -> Outcome:
         """Take the content as given, in the encoding and line endings that the file has."""
-        del how
+        check_text(text, self.content, how)
         if text is None:
             return Outcome(Text(self.content), Landing("exact", "write", 1.0, 1, 1, 0))
         content = self.content
@@ -204,3 +280,117 @@ class Write(NamedTuple):
             content = content.removeprefix("\ufeff")
         landing = Landing("exact", "write", 1.0, 1, 1, line_count(text.text), notes)
         return Outcome(Text(content, codec), landing)
+
+
+class Create(NamedTuple):
+    """Make a file that must not exist yet; an empty one may.
+
+    Attributes:
+        content: all of its text.
+        executable: whether it shall be executable.
+        notes: what was done to read it.
+    """
+
+    content: str
+    executable: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        """It must not meet other content, so it does not replace any."""
+        return False
+
+    @property
+    def anchors(self) -> str:
+        """It looks for nothing."""
+        return ""
+
+    def apply(self, text: Text | None, how: How) -> Outcome:
+        """Take the content as given."""
+        del how
+        if text is not None and text.text:
+            raise MissError(
+                "exists",
+                "the file is to be created, but it exists and has content",
+                hint="edit what it holds, or send the whole file as {path, content}",
+            )
+        made = Text(self.content) if text is None else text._replace(text=self.content)
+        notes = (*self.notes, *mode_notes(self.executable or None))
+        return Outcome(
+            made, Landing("exact", "create", 1.0, 1, 1, 0, notes), self.executable or None
+        )
+
+
+def mode_notes(executable: bool | None) -> tuple[str, ...]:
+    """What to tell of the mode that a file is given."""
+    return () if executable is None else ("executable" if executable else "not executable",)
+
+
+class Delete(NamedTuple):
+    """Remove a file.
+
+    Attributes:
+        content: what it is expected to hold, or None if that does not matter.
+        notes: what was done to read it.
+    """
+
+    content: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        """It goes with the content it expects, not whatever is there."""
+        return False
+
+    @property
+    def anchors(self) -> str:
+        """The content that it expects."""
+        return self.content or ""
+
+    def apply(self, text: Text | None, how: How) -> Outcome:
+        """Remove the file, if it holds what is expected; blanks at line ends aside."""
+        del how
+        if text is None:
+            raise MissError("missing_file", "there is no such file")
+        if self.content is not None and _bare(self.content) != _bare(text.text):
+            raise MissError(
+                "conflict",
+                "the file to delete does not hold what the edit shows",
+                hint="read the file again; what it holds now would be lost",
+            )
+        landing = Landing("exact", "delete", 1.0, 1, 1, line_count(text.text), self.notes)
+        return Outcome(None, landing)
+
+
+def _bare(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.split("\n")).rstrip("\n")
+
+
+class Keep(NamedTuple):
+    """Leave a file's content as it is: it is only renamed, or made executable or not.
+
+    Attributes:
+        executable: whether it shall be executable; None if it stays what it is.
+    """
+
+    executable: bool | None = None
+
+    @property
+    def whole(self) -> bool:
+        """It replaces nothing."""
+        return False
+
+    @property
+    def anchors(self) -> str:
+        """It looks for nothing."""
+        return ""
+
+    def apply(self, text: Text | None, how: How) -> Outcome:
+        """Give the file back as it is."""
+        del how
+        if text is None:
+            raise MissError("missing_file", "there is no such file")
+        rung = "rename" if self.executable is None else "mode"
+        notes = mode_notes(self.executable)
+        landing = Landing("exact", rung, 1.0, 1, 1, line_count(text.text), notes)
+        return Outcome(text, landing, self.executable)

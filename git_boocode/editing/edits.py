@@ -50,10 +50,26 @@ class Landing(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What an action made of a file, and where."""
+    """What an action made of a file, None if there is none any more, and where.
 
-    text: Text
+    Attributes:
+        text: the new text.
+        landing: where the action landed.
+        executable: whether the file shall be executable; None if it keeps its mode, or is new.
+    """
+
+    text: Text | None
     landing: Landing
+    executable: bool | None = None
+
+
+def edit_name(number: int) -> str:
+    """What people and models call an edit; they count from 1, the JSON keys from 0.
+
+    Args:
+        number: its position in the call, from 0.
+    """
+    return f"edit {number + 1}"
 
 
 class MissError(Exception):
@@ -113,6 +129,7 @@ class Edit(NamedTuple):
         base: the id of the blob that the model saw, in lower case, or None.
         format: the name of the format that it came in.
         given: the edit as it was given, as JSON.
+        to: the path that the file gets after the action, or None.
     """
 
     number: int
@@ -121,6 +138,7 @@ class Edit(NamedTuple):
     base: str | None
     format: str
     given: object
+    to: str | None = None
 
 
 class Failure(NamedTuple):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import NamedTuple, NoReturn
 
 from git_boocode.editing.edits import Edit, Failure, MissError
-from git_boocode.editing.formats import Context, read_item
+from git_boocode.editing.formats import MAX_TEXT, Context, read_item
+from git_boocode.editing.formats.marks import text_format
+from git_boocode.editing.jsonread import fenced_json, parse_json
 
-MAX_DEPTH = 64
-"""Objects and arrays may enclose each other so deep, which is more than any edit needs."""
-
-_ESCAPES = 'inside JSON strings, quotes, backslashes and line breaks are escaped: \\" \\\\ \\n'
-_ONE_VALUE = "several edits go into one array: [{...}, {...}]"
+MAX_INPUT = 64 * 1024 * 1024
+"""So many bytes of one input are read."""
+MAX_EDITS = 5_000
+"""So many edits may one call have."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -60,17 +60,29 @@ def _read(inputs: Inputs, source: Source, only: str | None) -> None:
 
 
 def _collect(inputs: Inputs, value: object, only: str | None) -> None:
-    for item in read_item(value, Context(), only):
-        number = len(inputs.edits) + sum(bad.number is not None for bad in inputs.failures)
+    first = len(inputs.edits) + sum(bad.number is not None for bad in inputs.failures)
+    for number, item in enumerate(read_item(value, Context(), only), first):
+        if number >= MAX_EDITS:
+            inputs.edits.clear()
+            inputs.failures[:] = [_too_many()]
+            return
         if isinstance(item, Failure):
             inputs.failures.append(item._replace(number=number))
         else:
             inputs.edits.append(
-                Edit(number, item.path, item.action, item.base, item.format, item.given)
+                Edit(number, item.path, item.action, item.base, item.format, item.given, item.to)
             )
 
 
+def _too_many() -> Failure:
+    message = f"the call has more than {MAX_EDITS} edits, which is the most that one may have"
+    return Failure(None, None, "invalid_input", message, hint="send them in several calls")
+
+
 def _value(source: Source) -> object:
+    size = len(source.data)
+    if size > MAX_INPUT:
+        _invalid(f"the input has {size} bytes; at most {MAX_INPUT} are read")
     try:
         text = source.data.removeprefix(_BOM).decode()
     except UnicodeDecodeError as error:
@@ -78,60 +90,28 @@ def _value(source: Source) -> object:
         _invalid(f"the input is not UTF-8 (byte 0x{source.data[error.start]:02x} in line {at})")
     start = text.lstrip()[:1]
     if not start:
-        _invalid("the input is empty; expected edits as JSON")
-    # What does not even begin like JSON is for the formats to judge, as text.
-    return _parse(text) if start in '{["' else text
+        _invalid("the input is empty; expected edits as JSON, a diff, a patch or blocks")
+    if start == "{":
+        return parse_json(text)
+    if start not in '["' and len(text) > 2 * MAX_TEXT:
+        _invalid(f"the text has {len(text)} characters; at most {MAX_TEXT} are read of a text")
+    is_text = text_format(text) is not None
+    if start in '["' and not is_text:
+        return parse_json(text)
+    if is_text:
+        return _json_or_text(text) if start in '["' else text
+    # What does not begin like JSON is for the formats to judge, unless it shows JSON in fences.
+    values = [parse_json(block) for block in fenced_json(text)]
+    return (values if len(values) > 1 else values[0]) if values else text
 
 
-def _parse(text: str) -> object:
+def _json_or_text(text: str) -> object:
+    """A text with the mark of a format that begins with a bracket or a quote."""
     try:
-        value: object = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
-    except json.JSONDecodeError as error:
-        reason = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
-        _invalid(
-            f"invalid JSON at line {error.lineno}, column {error.colno}: {reason}",
-            _ONE_VALUE if error.msg == "Extra data" else _ESCAPES,
-        )
-    except ValueError as error:
-        # A number of more digits than Python converts.
-        _invalid(f"invalid JSON: {str(error).split(';')[0].lower()}")
-    except RecursionError:
-        _too_deep()
-    _check_depth(value)
-    return value
+        return parse_json(text)
+    except MissError:
+        return text
 
 
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        _invalid(f"the key '{twice[:80]}' stands twice in one object")
-    return found
-
-
-def _constant(name: str) -> NoReturn:
-    _invalid(f"'{name}' is no JSON")
-
-
-def _check_depth(value: object) -> None:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [inner for outer in level for inner in _inner(outer)]
-        if not level:
-            return
-    _too_deep()
-
-
-def _inner(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
-
-
-def _too_deep() -> NoReturn:
-    _invalid(f"the JSON is nested too deep; {MAX_DEPTH} levels are enough for any edit")
-
-
-def _invalid(message: str, hint: str | None = None) -> NoReturn:
-    raise MissError("invalid_input", message, hint=hint)
+def _invalid(message: str) -> NoReturn:
+    raise MissError("invalid_input", message)

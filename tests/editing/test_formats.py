@@ -4,8 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from git_boocode.editing import inputs as inputs_module
 from git_boocode.editing.actions import Insert, Replace, Write
-from git_boocode.editing.inputs import MAX_DEPTH, Inputs, Source, read_inputs
+from git_boocode.editing.edits import How, MissError
+from git_boocode.editing.inputs import Inputs, Source, read_inputs
+from git_boocode.editing.jsonread import MAX_DEPTH
+from git_boocode.editing.textfile import Text
 
 
 def read(value: object, only: str | None = None) -> Inputs:
@@ -19,11 +23,14 @@ def message(value: object, only: str | None = None) -> str:
     return "\n".join(failure.message for failure in inputs.failures)
 
 
-@pytest.mark.parametrize("path", ["path", "file_path", "filePath"])
+@pytest.mark.parametrize(
+    "path", ["path", "file_path", "filePath", "filepath", "target_file", "filename", "file"]
+)
 @pytest.mark.parametrize(
     ("old", "new"),
     [("old_string", "new_string"), ("oldString", "newString"), ("old_str", "new_str"),
-     ("search", "replace"), ("old", "new")],
+     ("oldStr", "newStr"), ("old_text", "new_text"), ("oldText", "newText"),
+     ("search", "replace"), ("find", "replace"), ("old", "new")],
 )  # fmt: skip
 def test_every_spelling_of_a_string_edit(path: str, old: str, new: str) -> None:
     (edit,) = read({path: "a", old: "x", new: "y", "explanation": "why"}).edits
@@ -56,9 +63,82 @@ def test_other_actions(item: dict[str, object], action: object) -> None:
     assert edit.action == action
 
 
+@pytest.mark.parametrize("key", ["replace_all", "replaceAll", "allow_multiple", "change_all"])
+def test_every_spelling_of_replacing_all(key: str) -> None:
+    (edit,) = read({"path": "a", "old": "x", "new": "y", key: True}).edits
+    assert edit.action == Replace("x", "y", replace_all=True)
+
+
+@pytest.mark.parametrize("key", ["content", "contents", "file_text"])
+def test_every_spelling_of_a_whole_file(key: str) -> None:
+    (edit,) = read({"path": "a", key: "x", "line_count": 1}).edits
+    assert (edit.action, edit.format) == (Write("x"), "write")
+    (edit,) = read({"path": "a", key: "x", "command": "create"}).edits
+    assert (edit.action, edit.format) == (Write("x"), "string")
+
+
+@pytest.mark.parametrize("key", ["edits", "replacements", "operations"])
+def test_every_spelling_of_several_edits(key: str) -> None:
+    inputs = read({key: [{"filePath": "a", "oldString": "x", "newString": "y"}]})
+    assert [(edit.path, edit.action) for edit in inputs.edits] == [("a", Replace("x", "y"))]
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        # Each of these means another thing than its texts say when its switch is not read.
+        ({"search": "x.*", "replace": "y", "use_regex": True}, "'use_regex' is set"),
+        ({"search": "x", "replace": "y", "ignore_case": "true"}, "'ignore_case' is set"),
+        ({"edits": [{"oldText": "x", "newText": "y"}], "dryRun": True}, "'dryRun' is set"),
+        # A part of a file must not be taken for the whole.
+        ({"line": 3, "content": "x"}, "speaks of a part"),
+        ({"content": "x", "start_line": 3, "end_line": 9}, "speaks of a part"),
+        ({"content": "x", "mode": "append"}, "speaks of a part"),
+        ({"content": "x", "append": True}, "speaks of a part"),
+        ({"start": 3, "end": 9, "content": "x"}, "speaks of a part"),
+        ({"target_file": "a", "code_edit": "# ... existing code ...\nx"}, "may leave code out"),
+        ({"code": "// ...existing code...", "explanation": "why"}, "may leave code out"),
+        ({"changes": "# ... existing code ..."}, "'changes' is a string"),
+        ({"command": "undo_edit"}, "'command' is 'undo_edit'; expected one of str_replace"),
+        ({"command": "ls -la"}, "'command' is 'ls -la'"),
+        ({"old": "x", "new": "y", "base": ""}, "'base' is empty"),
+    ],
+)
+def test_what_would_be_misread_is_refused(item: dict[str, object], expected: str) -> None:
+    assert expected in message({"path": "a"} | item)
+
+
 @pytest.mark.parametrize(
     "wrap",
     [
+        lambda edit: {"type": "function_call", "name": "edit", "arguments": json.dumps(edit)},
+        lambda edit: {
+            "id": "1",
+            "type": "function",
+            "function": {"name": "edit", "arguments": json.dumps(edit)},
+        },
+        lambda edit: {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {"type": "function", "function": {"name": "edit", "arguments": json.dumps(edit)}}
+            ],
+        },
+        lambda edit: {
+            "role": "assistant",
+            "content": [
+                {"type": "text", "text": "I will edit a."},
+                {"type": "tool_use", "id": "1", "name": "Edit", "input": edit},
+            ],
+        },
+        lambda edit: {"functionCall": {"name": "replace", "args": edit}},
+        lambda edit: {"method": "tools/call", "params": {"name": "edit", "arguments": edit}},
+        lambda edit: {"toolName": "edit", "toolArgs": json.dumps(edit)},
+        lambda edit: {
+            "hook_event_name": "PreToolUse",
+            "tool_name": "MultiEdit",
+            "tool_input": {"file_path": "a", "edits": [{"old_string": "x", "new_string": "y"}]},
+        },
         lambda edit: {"tool_input": edit},
         lambda edit: {"tool_name": "Edit", "tool_input": edit, "cwd": "/"},
         lambda edit: {"type": "tool_use", "name": "Edit", "input": edit},
@@ -72,6 +152,78 @@ def test_envelopes_are_unwrapped(wrap: object) -> None:
     assert callable(wrap)
     (edit,) = read(wrap({"path": "a", "old": "x", "new": "y"})).edits
     assert edit[:3] == (0, "a", Replace("x", "y"))
+
+
+def test_text_in_a_message_is_read_as_text() -> None:
+    block = "a.py\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n"
+    for item in (
+        block,
+        [block],
+        {"role": "assistant", "content": [{"type": "text", "text": block}]},
+    ):
+        (edit,) = read(item).edits
+        assert (edit.path, edit.format) == ("a.py", "search-replace")
+
+
+def test_calls_that_enclose_each_other_without_end_are_refused() -> None:
+    item: object = {"path": "a", "old": "x", "new": "y"}
+    for _ in range(6):
+        for _ in range(MAX_DEPTH // 2):
+            item = [item]
+        item = {"name": "edit", "arguments": json.dumps(item)}
+    assert "nested too deep" in message(item)
+
+
+def test_formats_are_mixed_in_one_array() -> None:
+    items = [
+        {"path": "a", "old": "x", "new": "y"},
+        {"path": "b", "content": "x"},
+        {"path": "c", "changes": [{"start": ["x"], "content": ["y"]}]},
+        {"path": "d", "diff": "<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE"},
+        {"file_path": "e", "edits": [{"old_string": "x", "new_string": "y"}]},
+    ]
+    inputs = read(items)
+    assert not inputs.failures
+    assert [(edit.path, edit.format) for edit in inputs.edits] == [
+        ("a", "string"), ("b", "write"), ("c", "region"), ("d", "search-replace"), ("e", "string"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```json\n{}\n```",
+        "Here it is:\n\n````JSON\n{}\n````\nDone.",
+        "~~~\r\n{}\r\n~~~",
+        "  ```json\n{}\n",
+        "```text\nnothing\n```\n```json\n[{}]\n```",
+    ],
+)
+def test_json_in_a_fence_is_read(text: str) -> None:
+    edit = json.dumps({"path": "a", "old": "x", "new": "```"}, indent=1)
+    (found,) = read(text.replace("{}", edit).encode()).edits
+    assert found.action == Replace("x", "```")
+
+
+def test_json_in_several_fences_is_one_call() -> None:
+    edits = [json.dumps({"path": path, "content": "x"}) for path in "ab"]
+    text = f"First\n```json\n{edits[0]}\n```\nthen\n```json\n{edits[1]}\n```\n"
+    assert [edit.path for edit in read(text.encode()).edits] == ["a", "b"]
+    wrong = text.replace('"b"', "b").encode()
+    assert message(wrong).startswith("input: invalid JSON at line 7, column 10: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hello", "search-replace: no '<<<<<<< SEARCH' line"),
+        ("<<< SEARCH\nx", "search-replace: line 1 is '<<< SEARCH', expected '<<<<<<< SEARCH'"),
+        ("a\n<<<<<<< Search\nx", "search-replace: line 2 is '<<<<<<< Search'"),
+        ("x\n>>>>>>> REPLACE\n", "line 2 is '>>>>>>> REPLACE', but no '<<<<<<< SEARCH' stands"),
+    ],
+)
+def test_a_near_miss_of_a_text_format_is_named(text: str, expected: str) -> None:
+    assert expected in message(text.encode())
 
 
 def test_edits_of_one_file_share_its_path_and_base() -> None:
@@ -103,9 +255,10 @@ def test_several_inputs_are_numbered_through() -> None:
         (b"[" * 100_000, "nested too deep"),
         (b'{"a":' * 100 + b"1" + b"}" * 100, "nested too deep"),
         (b"[" * MAX_DEPTH + b"]" * MAX_DEPTH, "empty"),
-        (b"hello", "string: plain text"),
+        (b"hello", "string, write, region: plain text instead of an object"),
         (b"12", "fits no format"),
-        (b"[" + b"9" * 5000 + b"]", ""),
+        (b"[" + b"9" * 5000 + b"]", "invalid JSON: exceeds the limit"),
+        (b'[]\n{"path":"a"}', "line 2, column 1: extra data"),
     ],
 )
 def test_what_is_no_input_says_where_it_stopped(data: bytes, expected: str) -> None:
@@ -113,7 +266,12 @@ def test_what_is_no_input_says_where_it_stopped(data: bytes, expected: str) -> N
 
 
 def test_a_message_ends_where_its_sentence_does() -> None:
-    assert message(b'{"path":"a\tb"}').endswith("column 11: invalid control character")
+    assert message(b'{"path":"a').endswith("column 9: unterminated string starting")
+
+
+def test_line_breaks_and_tabs_in_strings_are_taken_as_they_are() -> None:
+    (edit,) = read(b'{"path":"a","old_string":"b\n\tc","new_string":"d"}').edits
+    assert edit.action.anchors == "b\n\tc"
 
 
 @pytest.mark.parametrize(
@@ -121,7 +279,10 @@ def test_a_message_ends_where_its_sentence_does() -> None:
     [
         ([], "the array of edits is empty"),
         ({"edits": {}}, "'edits' is an object; expected an array"),
-        ({"path": "a"}, "no 'old_string' and no 'command'; multi: no 'edits'; write: no 'content'"),
+        (
+            {"path": "a"},
+            "multi: no 'edits'; write: no 'content'; region: no 'changes' and no 'start'; ",
+        ),
         ([None], "null instead of an object"),
         ({"path": "a", "old": "x"}, "'new_string' is missing"),
         ({"old": "x", "new": "y"}, "'path' is missing"),
@@ -161,7 +322,8 @@ JSON = st.recursive(
     | st.dictionaries(
         st.sampled_from(
             ["path", "old", "new", "edits", "content", "command", "tool_input", "base",
-             "insert_line", "replace_all", "file_path", "start_line", "x"]
+             "insert_line", "replace_all", "file_path", "start_line", "x", "changes", "start",
+             "end", "diff", "patch", "input", "arguments", "name", "role", "tool_calls", "code"]
         ),
         inner,
         max_size=5,
@@ -183,3 +345,130 @@ def test_any_json_is_read_or_refused(value: object) -> None:
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     inputs = read(data)
     assert inputs.edits or inputs.failures
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ('{"path": "a",}', "take out the comma before '}'"),
+        ('["a",]', "take out the comma before ']'"),
+        ("{'path': 'a'}", "double quotes, not single"),
+        ("{\"path\": 'a'}", "double quotes, not single"),
+        ('{path: "a"}', "every key into double quotes"),
+        ('{"path": "a", // file\n}', "no comments"),
+        ('{"replace_all": True}', "true, not True"),
+        ('{"path": "a", "old": "x', "cut off"),
+        ('{"path": "a", "old":', "cut off"),
+        ('{"old": "say "hi""}', "escaped"),
+        ('{"path": "a"} trailing', "one array"),
+        ('{"path": "a"}, {"path": "b"}', "one array"),
+    ],
+)
+def test_the_hint_fits_what_is_wrong_with_the_json(text: str, hint: str) -> None:
+    (failure,) = read(text.encode()).failures
+    assert failure.message.startswith("input: invalid JSON at line 1, column ") or "\n" in text
+    assert hint in str(failure.hint)
+
+
+@pytest.mark.parametrize("between", ["", "\n", " ", "\r\n\n"])
+def test_objects_one_after_the_other_are_one_call(between: str) -> None:
+    items = [json.dumps({"path": name, "old": "x", "new": "y"}) for name in "abc"]
+    inputs = read(between.join(items).encode())
+    assert [edit.path for edit in inputs.edits] == ["a", "b", "c"]
+    # A wrong one is named by its line of the whole input.
+    assert "line 2, column 2" in message(f"{items[0]}\n{{x}}".encode())
+
+
+def test_arrays_sent_as_text_are_read() -> None:
+    edits = [{"old": "x", "new": "y"}]
+    (edit,) = read({"path": "a", "edits": json.dumps(edits)}).edits
+    assert edit.action == Replace("x", "y")
+    (region,) = read({"path": "a", "changes": json.dumps([{"start": ["x"], "content": []}])}).edits
+    assert region.format == "region"
+    assert "invalid JSON" in message({"path": "a", "edits": "[{"})
+    assert "'edits' is a string; expected an array" in message({"path": "a", "edits": "x"})
+
+
+def test_a_switch_as_a_string_is_refused_with_the_form_it_has() -> None:
+    item = {"path": "a", "old": "x", "new": "y", "replace_all": "true"}
+    assert message(item) == (
+        "'replace_all' is the string \"true\"; expected true or false, without quotes"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (
+            {"tool_name": "Read", "tool_input": {"file_path": "a"}},
+            "the call of the tool 'Read' holds no edit",
+        ),
+        (
+            {"tool_name": "Bash", "tool_input": {"command": "ls"}},
+            "the call of the tool 'Bash' holds no edit",
+        ),
+        (
+            {"path": "a", "content": None},
+            "'content' is null, and nothing else says what to edit",
+        ),
+        ({}, "the object is empty, so it holds no edit"),
+    ],
+)
+def test_an_input_without_an_edit_is_told_so_plainly(value: object, expected: str) -> None:
+    assert message(value) == expected
+
+
+def test_a_broken_call_of_an_edit_tool_keeps_its_reasons() -> None:
+    said = message({"tool_name": "Edit", "tool_input": {"file_path": "a", "new_string": "x"}})
+    assert "holds no edit: it fits no format (string: no 'old_string'" in said
+
+
+def test_no_more_bytes_or_edits_than_are_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = [{"path": "a", "old": "x", "new": "y"}] * 3
+    monkeypatch.setattr(inputs_module, "MAX_EDITS", 3)
+    assert len(read(items).edits) == 3
+    assert message([*items, *items]) == (
+        "the call has more than 3 edits, which is the most that one may have"
+    )
+    monkeypatch.setattr(inputs_module, "MAX_INPUT", 50)
+    assert "at most 50 are read" in message(items)
+
+
+def test_a_text_is_refused_for_its_length_before_it_is_searched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(inputs_module, "MAX_TEXT", 10)
+    assert "the text has 30 characters" in message(b"<<<<<<< SEARCH\n" * 2)
+
+
+def test_nul_does_not_turn_text_into_a_binary_file() -> None:
+    actions = [
+        Replace("x", "y\0"),
+        Insert(0, "\0"),
+        Write("a\nb\0"),
+        read({"path": "a", "start": ["x"], "content": ["\0"]}).edits[0].action,
+        read(b"--- a/a\n+++ b/a\n@@ @@\n-x\n+\0\n").edits[0].action,
+        read(b"a.py\n<<<<<<< SEARCH\nx\n=======\n\0\n>>>>>>> REPLACE\n").edits[0].action,
+    ]
+    for action in actions:
+        with pytest.raises(MissError) as caught:
+            action.apply(Text("x\n"), How())
+        assert caught.value.code == "invalid_input"
+        assert "a NUL character" in caught.value.message
+        made = action.apply(Text("x\n"), How(verbatim=True)).text
+        assert made is not None
+        assert "\0" in made.text
+    assert Replace("x", "y\0").apply(Text("x\0", "raw"), How()).text == Text("y\0\0", "raw")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("n = 4", "n = 5"), ("f()", "f(bar)"), ("alpha()", "omega.two(three)")]
+)
+def test_a_short_edit_that_was_made_already_is_told_so(old: str, new: str) -> None:
+    text = f"first\n{new.strip()}\nlast = 3\n"
+    block = f"a.py\n<<<<<<< SEARCH\n{old.strip()}\n=======\n{new.strip()}\n>>>>>>> REPLACE\n"
+    for action in (Replace(old, new), read(block.encode()).edits[0].action):
+        with pytest.raises(MissError) as caught:
+            action.apply(Text(text), How())
+        assert caught.value.code == "not_found"
+        assert "the new text is there already, at line 2" in caught.value.message

@@ -7,17 +7,26 @@ the whole text of an input that is not JSON.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import NamedTuple, Protocol
 
 from git_boocode.editing.edits import Action, Failure, MissError
+from git_boocode.editing.formats.envelopes import unwrapped
 
 FORMATS = {
     "string": "git_boocode.editing.formats.string",
     "multi": "git_boocode.editing.formats.multi",
     "write": "git_boocode.editing.formats.write",
+    "region": "git_boocode.editing.formats.region",
+    "unified": "git_boocode.editing.formats.unified",
+    "search-replace": "git_boocode.editing.formats.search_replace",
+    "apply-patch": "git_boocode.editing.formats.apply_patch",
 }
+
+
+MAX_TEXT = 8 * 1024 * 1024
+"""So many characters of a diff, a patch or blocks are read in one text."""
 
 
 class Context(NamedTuple):
@@ -35,13 +44,14 @@ class Context(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """An edit that has no number yet."""
+    """An edit that has no number yet; `to` is the path that the file gets after the action."""
 
     path: str
     action: Action
     base: str | None
     format: str
     given: object
+    to: str | None = None
 
 
 class Format(Protocol):
@@ -72,11 +82,61 @@ def read_item(item: object, context: Context, only: str | None = None) -> Iterat
         context: what encloses it.
         only: the one format to try, or None to detect it.
     """
-    item = unwrapped(item)
+    outer = item
     try:
-        yield from load(detect(item, only)).drafts(item, context)
+        item = unwrapped(item)
+        if (length := _text_length(item)) > MAX_TEXT:
+            # Nor is it repeated in the answer.
+            yield Failure.of(_too_long(length), None, _path_of(item) or context.path, None)
+            return
+        name = detect(item, only)
+    except MissError as miss:
+        miss = miss if only or miss.hint else _plainly(miss, outer, item)
+        yield Failure.of(miss, None, _path_of(item) or context.path, item)
+        return
+    try:
+        yield from load(name).drafts(item, context)
     except MissError as miss:
         yield Failure.of(miss, None, _path_of(item) or context.path, item)
+
+
+def _text_length(item: object) -> int:
+    """How long an item's diff, patch or blocks are, which are searched to tell its format."""
+    from git_boocode.editing.formats import fields
+    from git_boocode.editing.formats.patches import LINES
+
+    keys = (*fields.PATCH, *LINES, "command", "cmd")
+    if isinstance(item, list):
+        return 0
+    texts = [item.get(key) for key in keys] if isinstance(item, dict) else [item]
+    texts = [text for value in texts for text in (value if isinstance(value, list) else [value])]
+    return sum(len(text) for text in texts if isinstance(text, str))
+
+
+def _too_long(length: int) -> MissError:
+    return MissError(
+        "invalid_input",
+        f"the text has {length} characters; at most {MAX_TEXT} are read of a text",
+        hint="send it in several calls, or large files whole, as {path, content} in JSON",
+    )
+
+
+def _plainly(miss: MissError, outer: object, item: object) -> MissError:
+    """Why an input is no edit, in plain words where it is something else that hosts send."""
+    hint = "nothing is to be applied; send only what edits a file"
+    tool = outer.get("tool_name") if isinstance(outer, dict) else None
+    if isinstance(tool, str):
+        message = f"the call of the tool '{tool[:40]}' holds no edit"
+        if _hints_at_edit(item):
+            return MissError(miss.code, f"{message}: {miss.message}", hint=miss.hint)
+        return MissError(miss.code, message, hint=hint)
+    if item == {}:
+        return MissError(miss.code, "the object is empty, so it holds no edit", hint=hint)
+    nulls = [name for name in item if item[name] is None] if isinstance(item, dict) else []
+    if nulls:
+        message = f"'{str(nulls[0])[:40]}' is null, and nothing else says what to edit"
+        return MissError(miss.code, message, hint="send a value for it, as a string or an array")
+    return miss
 
 
 def detect(item: object, only: str | None = None) -> str:
@@ -94,21 +154,26 @@ def detect(item: object, only: str | None = None) -> str:
         raise MissError(
             "invalid_input", f"it mixes the formats {' and '.join(fitting)} in one object"
         )
-    reasons = "; ".join(f"{name}: {reason}" for name, reason in tried.items())
+    reasons = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in _grouped(tried))
     fits = f"it is not of the format {only}" if only else "it fits no format"
     raise MissError("invalid_input", f"{fits} ({reasons})")
 
 
-def unwrapped(item: object) -> object:
-    """The edit inside the envelope of a hook payload or a tool call."""
-    while isinstance(item, dict):
-        if isinstance(item.get("tool_input"), dict):
-            item = item["tool_input"]
-        elif item.get("type") == "tool_use" and isinstance(item.get("input"), dict):
-            item = item["input"]
-        else:
-            break
-    return item
+def _hints_at_edit(item: object) -> bool:
+    """Whether an object has a key of an edit, so that the reasons why it is none are of use."""
+    from git_boocode.editing.formats import fields
+    from git_boocode.editing.formats.patches import LINES
+
+    keys = (*fields.OLD, *fields.NEW, *fields.CONTENT, *fields.EDITS, *fields.PATCH, *LINES)
+    return isinstance(item, dict) and fields.has(item, (*keys, "changes", "start"))
+
+
+def _grouped(tried: Mapping[str, str | None]) -> Iterator[tuple[str, list[str]]]:
+    """The reasons, each once, with the formats that give it."""
+    names: dict[str, list[str]] = {}
+    for name, reason in tried.items():
+        names.setdefault(reason or "", []).append(name)
+    return iter(names.items())
 
 
 def _path_of(item: object) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from git_boocode.editing.edits import Failure, MissError
 from git_boocode.editing.formats import Context, Draft, fields, read_item
+from git_boocode.editing.jsonread import MAX_DEPTH, too_deep
 
 
 def mismatch(item: object) -> str | None:
@@ -15,11 +16,14 @@ def mismatch(item: object) -> str | None:
         return None
     if not isinstance(item, dict):
         return f"{fields.kind_of(item, top=True)} instead of an array or an object"
-    return None if fields.has(item, ("edits",)) else "no 'edits'"
+    return None if fields.has(item, fields.EDITS) else "no 'edits'"
 
 
 def drafts(item: object, context: Context) -> Iterator[Draft | Failure]:
     """See `formats.Format`."""
+    if context.depth >= MAX_DEPTH:
+        # The calls inside envelopes are JSON of their own, each as deep as JSON may be.
+        too_deep()
     edits = item if isinstance(item, list) else _edits(item)
     if not edits:
         raise MissError("invalid_input", "the array of edits is empty")
@@ -30,9 +34,11 @@ def drafts(item: object, context: Context) -> Iterator[Draft | Failure]:
 
 def _edits(item: object) -> list[object]:
     assert isinstance(item, dict)
-    edits: object = item["edits"]
+    fields.check_switches(item)
+    name = next(name for name in fields.EDITS if item.get(name) is not None)
+    edits = fields.array(item[name])
     if not isinstance(edits, list):
-        raise MissError("invalid_input", f"'edits' is {fields.kind_of(edits)}; expected an array")
+        raise MissError("invalid_input", f"'{name}' is {fields.kind_of(edits)}; expected an array")
     return edits
 
 

@@ -1,0 +1,49 @@
+"""`git boocode tools`: the edit formats as tool definitions, or as guidance for a prompt."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.output import print_json, print_text
+from git_boocode.repo.errors import UsageError
+
+
+def _formats(_: click.Context, _parameter: click.Parameter, beginning: str) -> list[str]:
+    from git_boocode.editing.tools import TOOLS
+
+    return [name for name in TOOLS if name.startswith(beginning)]
+
+
+@click.command(cls=Command)
+@click.argument("format_", metavar="[FORMAT]", required=False, shell_complete=_formats)
+@click.option("--guide", is_flag=True, help="Print what a system prompt should say instead.")
+@json_option
+def tools(format_: str | None, guide: bool, as_json: bool) -> int:
+    """Print the edit formats as tool definitions, ready for the API of a model.
+
+    Each has a name, a description and the JSON schema of its input, which apply-edit takes. With
+    FORMAT, print that one alone.
+    """
+    from git_boocode.editing.tools import TOOLS, guidance
+
+    formats = {tool.name: name for name, tool in TOOLS.items()}
+    chosen = formats.get(format_ or "", format_)
+    if chosen is not None and chosen not in TOOLS:
+        known = ", ".join(TOOLS)
+        raise UsageError(f"unknown format '{format_}'", hints=(f"the formats are: {known}",))
+    names = (chosen,) if chosen else tuple(TOOLS)
+    definitions = [TOOLS[name].as_json() for name in names]
+    if as_json:
+        print_json({"ok": True, "guide": guidance(names)} if guide else _answer(definitions))
+    elif guide:
+        print_text(guidance(names).removesuffix("\n"))
+    else:
+        print_text(json.dumps(definitions[0] if format_ else definitions, indent=2))
+    return 0
+
+
+def _answer(definitions: list[dict[str, object]]) -> dict[str, object]:
+    return {"ok": True, "tools": definitions}

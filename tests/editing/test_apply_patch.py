@@ -1,0 +1,259 @@
+"""The patch language of Codex: `*** Begin Patch` … `*** End Patch`."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from git_boocode.editing.actions import Create, Delete, Keep
+from git_boocode.editing.edits import Edit, How, MissError
+from git_boocode.editing.formats import Context, Draft, apply_patch
+from git_boocode.editing.hunks import Patch
+from git_boocode.editing.inputs import Inputs, Source, read_inputs
+from git_boocode.editing.textfile import Text
+
+OLD = "class A:\n    def run(self):\n        go()\n\n    def walk(self):\n        go()\n"
+UPDATE = "*** Update File: f\n@@ def walk(self):\n-        go()\n+        stop()\n"
+NEW = OLD[:-13] + "        stop()\n"
+
+
+def envelope(body: str) -> str:
+    return f"*** Begin Patch\n{body}*** End Patch\n"
+
+
+def read(value: object) -> Inputs:
+    data = value.encode() if isinstance(value, str) else json.dumps(value).encode()
+    return read_inputs([Source("input", data)])
+
+
+def edits(value: object) -> list[Edit]:
+    inputs = read(value)
+    assert not inputs.failures
+    return inputs.edits
+
+
+def edit(value: object) -> Edit:
+    (found,) = edits(value)
+    assert found.format == "apply-patch"
+    return found
+
+
+def applied(value: object, text: str = OLD) -> str:
+    outcome = edit(value).action.apply(Text(text), How())
+    assert outcome.text is not None
+    return outcome.text.text
+
+
+def updated(body: str, text: str = OLD) -> str:
+    return applied(envelope(f"*** Update File: f\n{body}"), text)
+
+
+def refused(body: str, text: str = OLD) -> MissError:
+    with pytest.raises(MissError) as caught:
+        updated(body, text)
+    return caught.value
+
+
+def wrong(value: object) -> str:
+    (failure,) = read(value).failures
+    assert failure.code == "invalid_input"
+    return failure.message
+
+
+PATCH = envelope(UPDATE)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        PATCH,
+        PATCH.replace("\n", "\r\n"),
+        f"Prose.\n\n{PATCH}\nMore of it.\n",
+        f"```\n{PATCH}```\n",
+        f"apply_patch <<'EOF'\n{PATCH}EOF\n",
+        f"bash -lc 'apply_patch <<\"PATCH\"\n{PATCH}PATCH'\n",
+        f"<<EOF\n{PATCH}EOF",
+        f'apply_patch "{PATCH.rstrip()}"\n',
+        PATCH.replace("*** Update", "  *** Update").replace("*** End Patch", "  *** End Patch "),
+        {"input": PATCH},
+        {"patch": PATCH},
+        {"path": "f", "patch": PATCH},
+        {"path": "/work/f", "patch": PATCH.replace("File: f", "File: work/f")},
+        {"patch_lines": PATCH.splitlines()},
+        {"tool_input": {"input": PATCH}},
+        [{"input": PATCH}],
+        # Without the last line, but in something that shows that nothing is cut off.
+        f"```\n{PATCH.replace('*** End Patch', '')}```\n",
+        f"apply_patch <<'EOF'\n{PATCH.replace('*** End Patch', '')}EOF\n",
+    ],
+)
+def test_every_way_in(value: object) -> None:
+    assert applied(value) == NEW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["apply_patch", PATCH],
+        ["bash", "-lc", f"apply_patch <<'EOF'\n{PATCH}EOF\n"],
+        f"apply_patch <<'EOF'\n{PATCH}EOF\n",
+    ],
+)
+def test_the_words_of_a_command(command: object) -> None:
+    item = {"command": command}
+    assert apply_patch.mismatch(item) is None
+    (draft,) = apply_patch.drafts(item, Context())
+    assert isinstance(draft, Draft)
+    assert draft.path == "f"
+
+
+def test_all_kinds_of_sections() -> None:
+    body = (
+        "*** Add File: new/a.txt\n+one\n+\n+two\n\n*** Delete File: gone\n"
+        f"{UPDATE}*** Update File: g\n*** Move to: h\n@@\n-a\n+b\n*** Update File: i\n"
+        "*** Move to: j\n"
+    )
+    made, gone, changed, moved, renamed = edits(envelope(body))
+    assert (made.path, made.action) == ("new/a.txt", Create("one\n\ntwo\n"))
+    assert made.given == envelope("*** Add File: new/a.txt\n+one\n+\n+two\n")
+    assert (gone.path, gone.action) == ("gone", Delete(None))
+    assert (changed.path, changed.to) == ("f", None)
+    assert (moved.path, moved.to, type(moved.action)) == ("g", "h", Patch)
+    assert (renamed.path, renamed.to, renamed.action) == ("i", "j", Keep())
+
+
+def test_several_envelopes() -> None:
+    text = f"First:\n{PATCH}then:\n{envelope('*** Delete File: g')[:-14]}\n*** End Patch\n"
+    assert [found.path for found in edits(text)] == ["f", "g"]
+
+
+def test_a_file_that_is_added_must_not_exist() -> None:
+    action = edit(envelope("*** Add File: f\n+x\n")).action
+    assert action.apply(None, How()).text == Text("x\n")
+    with pytest.raises(MissError) as caught:
+        action.apply(Text(OLD), How())
+    assert caught.value.code == "exists"
+
+
+def test_the_first_hunk_needs_no_mark() -> None:
+    assert updated("     def walk(self):\n-        go()\n+        stop()\n") == NEW
+
+
+def test_empty_lines_are_blank_context() -> None:
+    assert updated(
+        "@@\n         go()\n\n-    def walk(self):\n+    def fly(self):\n\n"
+    ) == OLD.replace("walk", "fly")
+
+
+def test_contexts_in_a_row_narrow_the_place() -> None:
+    text = OLD + OLD.replace("A", "B")
+    body = "@@ class B:\n@@     def run(self):\n-        go()\n+        stop()\n"
+    assert updated(body, text) == OLD + OLD.replace("A", "B").replace("go", "stop", 1)
+    assert (
+        refused("@@     def run(self):\n-        go()\n+        stop()\n", text).code == "ambiguous"
+    )
+    assert refused("@@\n-        go()\n+        stop()\n").code == "ambiguous"
+
+
+def test_numbers_are_a_hint_here_too() -> None:
+    assert updated("@@ -6,1 +6,1 @@\n-        go()\n+        stop()\n") == NEW
+    assert refused("@@ -5,1 +5,1 @@\n-        go()\n+        stop()\n").code == "ambiguous"
+
+
+def test_the_end_of_the_file() -> None:
+    text = "a\nb\na\n"
+    assert updated("@@\n-a\n+c\n*** End of File\n", text) == "a\nb\nc\n"
+    assert updated("@@\n+c\n*** End of File\n", text) == "a\nb\na\nc\n"
+    assert refused("@@\n-b\n+c\n*** End of File\n", text).code == "not_found"
+    assert refused("@@\n+c\n", text).code == "not_found"
+
+
+def test_lines_that_look_like_marks_are_lines() -> None:
+    text = "*** End Patch\nx\n*** Begin Patch\n"
+    body = "@@\n *** End Patch\n-x\n+*** Add File: y\n *** Begin Patch\n"
+    assert updated(body, text) == "*** End Patch\n*** Add File: y\n*** Begin Patch\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (PATCH.replace("*** End Patch", ""), "ends without '*** End Patch'"),
+        (UPDATE, "line 1 of the patch: '*** Update File: f' stands before any '*** Begin Patch'"),
+        (envelope(""), "there is no file"),
+        (envelope("*** Change File: f\n"), "line 2 of the patch: '*** Change File: f'; expected"),
+        (envelope("*** Update File: f\n"), "line 2 of the patch: no change follows"),
+        (envelope("*** Update File:\n"), "line 2 of the patch: the path is missing"),
+        (envelope("*** Update File: f\n*** Move to:\n"), "line 3 of the patch: the path is"),
+        (envelope("*** Update File: f\n@@ x\n a\n"), "line 3 of the patch: the hunk holds no"),
+        (envelope("*** Update File: f\n@@\n-a\n+b\nc\n"), "line 6 of the patch: 'c'; expected"),
+        (envelope("*** Add File: f\n+a\n b\n"), "line 4 of the patch: ' b' in a file"),
+        ({"path": "g", "patch": PATCH}, "the patch is for 'f', but 'path' is 'g'"),
+    ],
+)
+def test_what_is_malformed(text: object, said: str) -> None:
+    assert said in wrong(text)
+
+
+pieces = st.sampled_from(
+    ["*** Begin Patch", "*** End Patch", "*** Add File: f", "*** Delete File: f", "+a", "-a", " a",
+     "*** Update File: f", "*** Move to: g", "@@", "@@ a", "", "*** End of File", "a", "```", "EOF",
+     "apply_patch <<'EOF'", "  *** End Patch", "@", "@@ -1 +1 @@", "*", "\\ No newline"]
+)  # fmt: skip
+
+
+@given(st.lists(pieces, max_size=12))
+def test_whatever_comes_is_read_or_refused(lines: list[str]) -> None:
+    for text in ("\n".join(lines), "\n".join(["*** Begin Patch", *lines, "*** End Patch"])):
+        for found in read(text).edits:
+            with suppress(MissError):
+                found.action.apply(Text("a\nb\n"), How())
+
+
+def operation(kind: str, diff: str | None, **more: object) -> dict[str, object]:
+    """A call of OpenAI's own tool for patches."""
+    inner = {"type": kind, "path": "f"} | ({} if diff is None else {"diff": diff})
+    return {"type": "apply_patch_call", "call_id": "1", "operation": inner, **more}
+
+
+def test_the_operations_of_an_apply_patch_call() -> None:
+    lines = UPDATE.partition("\n")[2]
+    for item in (operation("update_file", lines), operation("update_file", lines)["operation"]):
+        assert edit(item).path == "f"
+        assert edit(item).action == edit(envelope(UPDATE)).action._replace(  # type: ignore[attr-defined]
+            hunks=tuple(
+                hunk._replace(row=1)
+                for hunk in edit(envelope(UPDATE)).action.hunks  # type: ignore[attr-defined]
+            )
+        )
+    assert edit(operation("create_file", "+a\n+b\n")).action == Create("a\nb\n")
+    assert edit(operation("delete_file", None)).action == Delete()
+    assert len(edits([operation("update_file", lines), operation("delete_file", None)])) == 2
+    # One that comes with its envelope is read as well.
+    assert edit(operation("update_file", envelope(UPDATE))).path == "f"
+
+
+@pytest.mark.parametrize(
+    ("kind", "diff", "said"),
+    [
+        ("create_file", "+a\nb\n", "line 2 of the patch: 'b' cannot be read"),
+        ("create_file", "+a\n b\n", "line 2 of the patch: ' b' in a file that is added"),
+        ("update_file", " a\n", "line 1 of the patch: the hunk holds no line"),
+        ("update_file", "", "no change follows"),
+        ("update_file", None, "'diff' is missing"),
+        ("delete_file", "-a\n", "line 1 of the patch: '-a' cannot be read"),
+    ],
+)
+def test_what_is_wrong_with_an_operation(kind: str, diff: str | None, said: str) -> None:
+    (failure,) = read(operation(kind, diff)).failures
+    assert failure.code == "invalid_input"
+    assert said in failure.message
+
+
+def test_empty_lines_in_a_hunk_are_noted() -> None:
+    patch = envelope("*** Update File: f\n@@\n         go()\n\n-    def walk(self):\n+    x\n")
+    landing = edit(patch).action.apply(Text(OLD), How()).landing
+    assert landing.notes == ("hunk 1: empty lines read as blank ones",)

@@ -1,0 +1,704 @@
+"""The engine that places the hunks of a file, whatever format they came in."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from git_boocode.editing.diff import unified_diff
+from git_boocode.editing.edits import How, Landing, MissError
+from git_boocode.editing.formats.diffs import Diffs
+from git_boocode.editing.hunks import Hunk, Line, Patch
+from git_boocode.editing.hunks.rows import Rows
+from git_boocode.editing.rows import View
+from git_boocode.editing.textfile import Text, decode
+
+
+def hunk(body: str, start: int | None = None, **more: object) -> Hunk:
+    """A hunk from lines that begin with their sign; `~` at the end of one: no line ending."""
+    lines = [
+        Line(line[0], line[1:-1] if line.endswith("~") else f"{line[1:]}\n")
+        for line in body.split("\n")
+    ]
+    return Hunk("@@", 1, tuple(lines), start)._replace(**more)  # type: ignore[arg-type]
+
+
+def patched(text: str, *hunks: Hunk, how: How | None = None, preimage: str | None = None) -> str:
+    outcome = Patch(hunks, preimage).apply(Text(text), how or How())
+    assert outcome.text is not None
+    return outcome.text.text
+
+
+def landing(text: str, *hunks: Hunk) -> Landing:
+    return Patch(hunks).apply(Text(text), How()).landing
+
+
+def refused(text: str, *hunks: Hunk, how: How | None = None) -> MissError:
+    with pytest.raises(MissError) as caught:
+        Patch(hunks).apply(Text(text), how or How())
+    return caught.value
+
+
+def lines(*names: str) -> str:
+    return "".join(f"{name}\n" for name in names)
+
+
+ABC = lines("alpha", "beta", "gamma", "delta", "epsilon")
+TWINS = lines("top", "same", "old", "same", "middle", "same", "old", "same", "bottom")
+TWIN = " same\n-old\n+new\n same"
+
+
+def test_a_hunk_in_place() -> None:
+    change = hunk(" alpha\n-beta\n+BETA\n+more\n gamma", 0)
+    assert patched(ABC, change) == lines("alpha", "BETA", "more", "gamma", "delta", "epsilon")
+    assert landing(ABC, change) == Landing("exact", "exact", 1.0, 1, 2, 2)
+
+
+def test_an_insertion_touches_no_line() -> None:
+    found = landing(ABC, hunk(" alpha\n+x\n beta", 0))
+    assert (found.start_line, found.end_line) == (2, 1)
+
+
+@pytest.mark.parametrize("start", [None, 0, 3, 400])
+def test_a_wrong_number_does_not_matter_where_the_place_is_unique(start: int | None) -> None:
+    assert "GAMMA" in patched(ABC, hunk(" beta\n-gamma\n+GAMMA", start))
+
+
+def test_a_wrong_number_is_noted() -> None:
+    assert landing(ABC, hunk(" beta\n-gamma\n+GAMMA", 3)).notes == (
+        "hunk 1: 2 lines above its number",
+    )
+
+
+@pytest.mark.parametrize(("start", "at"), [(1, 2), (5, 6)])
+def test_the_number_decides_between_equal_places(start: int, at: int) -> None:
+    wanted = TWINS.split("\n")
+    wanted[at] = "new"
+    assert patched(TWINS, hunk(TWIN, start)) == "\n".join(wanted)
+
+
+@pytest.mark.parametrize("start", [None, 0, 2, 4, 6])
+def test_a_number_beside_an_equal_place_decides_nothing(start: int | None) -> None:
+    error = refused(TWINS, hunk(TWIN, start))
+    assert (error.code, error.lines) == ("ambiguous", (2, 6))
+    assert "2-4, 6-8" in error.message
+
+
+def test_a_neighbour_tells_how_far_the_numbers_are_off() -> None:
+    text = lines("added", "added") + TWINS
+    sure = hunk(" top\n-same\n+SAME\n old", 0)
+    twin = hunk("-old\n+new\n same\n bottom", 6)
+    assert patched(text, sure, hunk(TWIN, 5)) == patched(text, sure, twin)
+    assert refused(text, hunk(TWIN, 5)).code == "ambiguous"
+
+
+def test_neighbours_that_disagree_about_the_numbers_decide_nothing() -> None:
+    text = lines("a", "b", *["same", "old", "same"] * 3, "y", "z")
+    above, below = hunk("-a\n+A\n b", 0), hunk(" y\n-z\n+Z", 12)
+    assert refused(text, above, hunk(TWIN, 2), below).code == "ambiguous"
+
+
+def test_what_is_unique_between_its_neighbours_is_placed() -> None:
+    text = lines("one", "}", "two", "}", "three", "}")
+    hunks = [hunk("-one\n+1"), hunk("-}\n+};"), hunk("-two\n+2"), hunk("-three\n+3")]
+    assert patched(text, *hunks) == lines("1", "};", "2", "}", "3", "}")
+
+
+def test_as_many_equal_hunks_as_places_have_one_order() -> None:
+    assert patched(TWINS, hunk(TWIN), hunk(TWIN)) == TWINS.replace("old", "new")
+    assert refused(TWINS * 2, hunk(TWIN), hunk(TWIN)).code == "ambiguous"
+
+
+def test_two_insertions_do_not_share_a_row() -> None:
+    insert = hunk(" same\n+new\n middle"), hunk(" same\n+newer\n middle")
+    assert refused(TWINS, *insert).code == "overlap"
+
+
+def test_hunks_must_be_in_order() -> None:
+    error = refused(ABC, hunk("-delta\n+D"), hunk("-beta\n+B"))
+    assert error.code == "not_found"
+    assert "out of order" in error.message
+
+
+def test_hunks_must_not_overlap() -> None:
+    error = refused(ABC, hunk("-beta\n-gamma\n+x"), hunk("-gamma\n-delta\n+y"))
+    assert error.code == "overlap"
+
+
+def test_hunks_may_share_context() -> None:
+    hunks = hunk("-alpha\n+A\n beta\n gamma"), hunk(" beta\n gamma\n-delta\n+D")
+    assert patched(ABC, *hunks) == lines("A", "beta", "gamma", "D", "epsilon")
+
+
+def test_every_failing_hunk_is_told() -> None:
+    error = refused(ABC, hunk("-nothing\n+x"), hunk("-beta\n+B"), hunk("-no such line\n+y"))
+    assert error.code == "not_found"
+    assert "hunk 1 of 3" in error.message
+    assert "hunk 3 of 3" in error.message
+    assert "hunk 2" not in error.message
+    assert "expected 'nothing'" in error.message
+
+
+def test_a_failure_shows_what_the_file_holds() -> None:
+    text = lines("def area(width, height):", "    total = width * height", "    return total")
+    error = refused(text, hunk(" def area(width, height):\n-    total = 2\n+    total = 3", 0))
+    assert "expected '    total = 2', line 2 is '    total = width * height'" in error.message
+    assert error.candidates[0].start_line == 1
+
+
+def test_nothing_but_whole_lines_match() -> None:
+    text = lines("x = compute(alpha)", "other")
+    assert refused(text, hunk("-compute(alpha)\n+calculate(alpha)")).code == "not_found"
+
+
+# Endings
+
+
+def test_new_lines_take_the_files_ending() -> None:
+    text = "alpha\r\nbeta\r\ngamma\r\n"
+    change = hunk(" alpha\n-beta\n+BETA\n+more\n gamma")
+    assert patched(text, change) == "alpha\r\nBETA\r\nmore\r\ngamma\r\n"
+    assert landing(text, change).kind == "exact"
+
+
+def test_in_a_mixed_file_the_neighbours_decide() -> None:
+    text = "a\nb\nc\r\nd\r\ne\r\n"
+    assert patched(text, hunk(" c\n+new\n d")) == "a\nb\nc\r\nnew\r\nd\r\ne\r\n"
+    assert patched(text, hunk(" a\n+new\n b")) == "a\nnew\nb\nc\r\nd\r\ne\r\n"
+
+
+def test_a_change_of_line_endings_needs_them() -> None:
+    change = Hunk("@@", 1, (Line("-", "a\r\n"), Line("+", "a\n"), Line(" ", "b\n")))
+    assert patched("a\r\nb\n", change) == "a\nb\n"
+    assert "applied already" in refused("a\nb\n", change).message
+
+
+@pytest.mark.parametrize(
+    ("text", "body", "result"),
+    [
+        ("a\nb", " a\n-b~\n+c~", "a\nc"),
+        ("a\nb", " a\n-b~\n+b", "a\nb\n"),
+        ("a\nb\n", " a\n-b\n+b~", "a\nb"),
+        ("a\nb", "-a\n+x\n b~", "x\nb"),
+        ("a\nb", " a\n-b~", "a\n"),
+        # The marks are missing, or are of another time: the file keeps its ending.
+        ("a\nb", " a\n-b\n+c", "a\nc"),
+        ("a\nb", " a\n b\n+c", "a\nb\nc"),
+        ("a\nb", "-a\n+x\n b", "x\nb"),
+        ("a\nb\n", "-a\n+x\n b~", "x\nb\n"),
+        ("a\r\nb", " a\n-b~\n+b", "a\r\nb\r\n"),
+    ],
+)
+def test_final_newlines(text: str, body: str, result: str) -> None:
+    assert patched(text, hunk(body, 0)) == result
+
+
+def test_a_change_of_the_end_must_stand_at_the_end() -> None:
+    assert refused("a\nb\nc\n", hunk(" a\n-b\n+b~")).code == "not_found"
+
+
+def test_a_byte_order_mark_is_not_part_of_the_text() -> None:
+    text = decode(b"\xef\xbb\xbfa\nb\n")
+    outcome = Patch((hunk(" \ufeffa\n-b\n+c"),)).apply(text, How())
+    assert outcome.text is not None
+    assert outcome.text.encode() == b"\xef\xbb\xbfa\nc\n"
+    with pytest.raises(MissError, match="byte order mark"):
+        Patch((hunk("-\ufeffa\n+a\n b"),)).apply(text, How())
+
+
+def test_bytes_that_are_no_text_need_an_exact_patch() -> None:
+    text = decode(b"caf\xe9\n  one two\nthree\n")
+    exact = hunk(" caf\udce9\n-  one two\n+  four\n three")
+    outcome = Patch((exact,)).apply(text, How())
+    assert outcome.text is not None
+    assert outcome.text.encode() == b"caf\xe9\n  four\nthree\n"
+    with pytest.raises(MissError) as caught:
+        Patch((hunk("-one two\n+four\n three"),)).apply(text, How())
+    assert caught.value.code == "binary"
+
+
+# Hunks without an old line
+
+
+def test_an_insertion_without_context_needs_proof() -> None:
+    insert = hunk("+x", 2)
+    assert refused(ABC, insert).code == "not_found"
+    blob = subprocess.run(
+        ["git", "hash-object", "--stdin"], input=ABC, capture_output=True, text=True, check=True
+    ).stdout
+    assert patched(ABC, insert, preimage=blob[:7]) == ABC.replace("gamma", "x\ngamma")
+    assert patched("", insert) == "x\n"
+    assert patched(ABC, hunk("+x", at_end=True)) == f"{ABC}x\n"
+
+
+def test_a_patch_for_an_empty_file() -> None:
+    made = Patch((hunk("+x\n+y", 0),)).apply(None, How())
+    assert made.text == Text("x\ny\n")
+    assert refused(ABC, hunk("+x", 0)).code == "exists"
+    with pytest.raises(MissError) as caught:
+        Patch((hunk(" a\n+x", 0),)).apply(None, How())
+    assert caught.value.code == "missing_file"
+
+
+# Applied already
+
+
+@pytest.mark.parametrize(
+    "body",
+    [" alpha\n-BETA\n+beta\n gamma", " alpha\n+beta\n gamma", " alpha\n-x\n beta", " alpha\n+beta"],
+)
+def test_what_is_applied_already_is_said_to_be(body: str) -> None:
+    error = refused(ABC, hunk(body, 0))
+    assert "applied already" in error.message
+    assert error.lines == (1,)
+
+
+def test_a_line_may_be_doubled_on_purpose() -> None:
+    assert patched("a\na\nb\n", hunk(" a\n+a\n b")) == "a\na\na\nb\n"
+
+
+def test_the_outcome_elsewhere_is_no_sign_of_it() -> None:
+    text = lines("def one(self):", "    return 1", "", "  def two(self):", "    return 2  ")
+    body = "   def two(self):\n-    return 2\n+    return 1"
+    assert patched(text, hunk(body)).endswith("  def two(self):\n    return 1  \n")
+
+
+# Sections
+
+CODE = lines(
+    "class A:", "    def run(self):", "        go()", "        stop()", "",
+    "    def walk(self):", "        go()", "        stop()", "",
+    "class B:", "    def run(self):", "        go()", "        stop()",
+)  # fmt: skip
+GO = "         go()\n-        stop()\n+        halt()"
+
+
+@pytest.mark.parametrize(
+    ("sections", "row"),
+    [
+        (("class A:", "def run(self):"), 3),
+        (("class A:", "def walk(self):"), 7),
+        (("class B:",), 12),
+        (("class B", "def run"), 12),
+        (("    def walk(self):",), 7),
+    ],
+)
+def test_sections_narrow_the_place(sections: tuple[str, ...], row: int) -> None:
+    wanted = CODE.split("\n")
+    wanted[row] = "        halt()"
+    assert patched(CODE, hunk(GO, sections=sections, within=True)) == "\n".join(wanted)
+    assert patched(CODE, hunk(GO, sections=sections)) == "\n".join(wanted)
+
+
+@pytest.mark.parametrize("sections", [("class A:",), ("def run(self):",), ("class C:",), ()])
+def test_a_section_that_does_not_tell_is_ambiguous(sections: tuple[str, ...]) -> None:
+    assert refused(CODE, hunk(GO, sections=sections, within=True)).code == "ambiguous"
+
+
+def test_a_place_above_its_section_is_not_taken() -> None:
+    text = lines("go()", "class A:", "    pass")
+    assert refused(text, hunk("-go()\n+stop()", sections=("class A:",), within=True))
+
+
+def test_headings_are_sections_too() -> None:
+    text = lines("## One", "", "text here", "", "## Two", "", "text here", "", "## Three")
+    change = hunk("-text here\n+other", sections=("## Two",), within=True)
+    assert patched(text, change).split("\n")[6] == "other"
+
+
+# Tolerance
+
+
+def test_blanks_aside() -> None:
+    text = lines("class A:", "    def run(self):", "        go(1)", "        stop(2)", "", "x")
+    change = hunk(" def run(self):\n-    go(1)\n+    go(3)\n+    if x:\n+        y\n     stop(2)")
+    assert patched(text, change) == text.replace(
+        "        go(1)\n", "        go(3)\n        if x:\n            y\n"
+    )
+    found = landing(text, change)
+    assert (found.kind, found.rung) == ("fuzzy", "whitespace")
+    assert "hunk 1: reindented" in found.notes
+
+
+def test_context_lines_without_their_leading_blank() -> None:
+    text = lines("def run(self):", "    go(1)", "    stop(2)", "    end(3)")
+    change = hunk(" def run(self):\n    go(1)\n+    more(4)\n    stop(2)")
+    assert patched(text, change) == text.replace("    stop", "    more(4)\n    stop")
+
+
+def test_indentation_that_cannot_be_carried_over_is_refused() -> None:
+    text = lines("import one", "", "class A:", "    def run(self):", "        go(1)", "last = 3")
+    change = hunk(" class A:\n def run(self):\n-    go(1)\n+go(2)\n last = 3")
+    assert "indentation" in refused(text, change).message
+
+
+def test_a_typo_is_left_to_the_matcher() -> None:
+    text = lines("first line of text", "second line of text", "third line of text", "the end")
+    change = hunk(" first line of txet\n-second line of text\n+another line\n third line of text")
+    assert patched(text, change) == text.replace("second line of text", "another line")
+    assert landing(text, change).rung == "similarity"
+
+
+def test_lines_that_the_hunk_does_not_name_are_not_taken_away() -> None:
+    text = lines(
+        *(f"line number {name}" for name in ("one", "two", "three", "four", "five", "six"))
+    )
+    body = text.replace("line number three\n", "").replace("line", "-line").rstrip("\n")
+    assert refused(text, hunk(f"{body}\n+something else")).code == "not_found"
+
+
+GAP = lines("first(one)", "{", "second(two)", "// note", "}", "third(three)", "fourth(four)")
+
+
+def test_structural_lines_that_the_hunk_lacks() -> None:
+    change = hunk(" first(one)\n second(two)\n third(three)\n-fourth(four)\n+x", 0)
+    assert refused(GAP, change)
+    change = hunk(" second(two)\n third(three)\n-fourth(four)\n+x")
+    assert patched(GAP, change) == GAP.replace("fourth(four)", "x")
+    assert landing(GAP, change).rung == "structural"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        " second(two)\n+x\n third(three)\n fourth(four)",
+        " second(two)\n-third(three)\n+x\n fourth(four)",
+    ],
+)
+def test_a_gap_beside_a_change_is_not_bridged(body: str) -> None:
+    assert refused(GAP, hunk(body)).code in ("not_found", "ambiguous")
+
+
+def test_inner_context_that_the_file_lacks() -> None:
+    change = hunk(" alpha\n nowhere_to_be_found\n beta\n-gamma\n+G\n delta")
+    assert patched(ABC, change) == ABC.replace("gamma", "G")
+    assert landing(ABC, change).rung == "context"
+
+
+def test_gaps_may_come_with_another_indentation() -> None:
+    text = "".join(f"        {line}\n" for line in GAP.splitlines())
+    change = hunk(" second(two)\n third(three)\n-fourth(four)\n+x")
+    assert patched(text, change) == text.replace("fourth(four)", "x")
+    change = hunk(" second(two)\n // note\n ghost\n }\n third(three)\n-fourth(four)\n+x")
+    assert patched(text, change) == text.replace("fourth(four)", "x")
+
+
+def test_a_comment_may_begin_as_a_directive_does() -> None:
+    text = lines("one(1)", "# if it is so", "two(2)", "three(3)")
+    change = hunk(" one(1)\n two(2)\n-three(3)\n+3")
+    assert patched(text, change) == text.replace("three(3)", "3")
+    assert Rows(text).is_structural("# if it is so")
+    assert not Rows(f"{text}#include <it.h>\n").is_structural("# if it is so")
+
+
+def test_lines_that_go_are_anchors_as_well() -> None:
+    text = lines("#", "", "types = {", "    'c': char,", "    'b': byte,", "    }", "", "#", "end")
+    body = (
+        " #\n imagined\n \n types = {\n-    'c': char,\n-    'b': byte,\n"
+        "+    'c': c_char,\n+    'b': c_byte,\n     }\n \n #"
+    )
+    assert patched(text, hunk(body)) == text.replace(": char", ": c_char").replace(
+        ": byte", ": c_byte"
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        " ghost\n alpha\n-beta\n+B\n gamma",
+        " alpha\n ghost\n-beta\n+B",
+        " alpha\n ghost\n ghoul\n ghast\n-beta\n+B\n gamma",
+        " alpha\n-ghost\n+B\n gamma",
+    ],
+)
+def test_no_other_line_is_dropped(body: str) -> None:
+    assert refused(ABC, hunk(body)).code == "not_found"
+
+
+def test_the_exact_profile_tolerates_nothing() -> None:
+    how = How("exact")
+    assert patched(ABC, hunk("-beta\n+B", 30), how=how) == ABC.replace("beta", "B")
+    assert refused(ABC, hunk("   beta\n-gamma\n+G\n delta"), how=how).code == "not_found"
+
+
+def test_verbatim_takes_new_lines_as_they_are() -> None:
+    text = lines("if x:", "    one(1)", "    two(2)")
+    change = hunk(" one(1)\n+more(3)\n two(2)")
+    assert patched(text, change) == text.replace("    two", "    more(3)\n    two")
+    assert patched(text, change, how=How(verbatim=True)) == text.replace(
+        "    two", "more(3)\n    two"
+    )
+
+
+# The marks of a hunk are followed
+
+
+def test_blank_lines_do_not_slide() -> None:
+    text = lines("    done()", "", "def handle(error):", "    told(error)", " ", "    more()  ")
+    change = hunk("     done()\n-\n-def handle(error):\n-    told(error)\n \n     more()")
+    assert patched(text, change) == lines("    done()", " ", "    more()  ")
+
+
+def test_a_line_that_comes_inherits_nothing_of_one_that_stays() -> None:
+    text = lines("if a:", "    codes.append((ASSERT, p))", "else:", "    codes.append((NOT, p)) ")
+    change = hunk(
+        " if a:\n     codes.append((ASSERT, p))\n-else:\n+elif p:\n     codes.append((NOT, p))\n"
+        "+else:\n+    codes.append((FAILURE, p))"
+    )
+    assert patched(text, change) == text.replace("else", "elif p") + lines(
+        "else:", "    codes.append((FAILURE, p))"
+    )
+
+
+def test_a_changed_line_keeps_what_only_the_file_has() -> None:
+    text = lines("first(one)", "    value = compute(a,  b)  ", "last(three)  ")
+    change = hunk(
+        " first(one)\n-    value = compute(a,  b)\n+    value = compute(a,  c)\n last(three)"
+    )
+    assert patched(text, change) == text.replace("a,  b", "a,  c")
+    assert "hunk 1: merged 1 changed line" in landing(text, change).notes
+
+
+def test_a_moved_line_keeps_the_files_bytes() -> None:
+    text = lines("one(1)", "two(2)  ", "three(3)  ", "four(4)")
+    change = hunk("-two(2)\n one(1)\n+two(2)")
+    assert refused(text, change).code == "not_found"
+    change = hunk(" one(1)\n-two(2)\n three(3)\n+two(2)\n four(4)")
+    assert patched(text, change) == lines("one(1)", "three(3)  ", "two(2)  ", "four(4)")
+
+
+def test_a_typo_does_not_let_lines_slide() -> None:
+    text = lines("first line of text", "\t", "third line of text", "fourth line of it", "end here")
+    body = " first line of txet\n \n+new one\n+\n third line of text\n fourth line of it\n end here"
+    assert patched(text, hunk(body)) == text.replace("third", "new one\n\nthird")
+
+
+marked = st.lists(
+    st.one_of(
+        st.tuples(st.just(" "), st.sampled_from(["same", "    same", "", "}"])),
+        st.tuples(st.just("-"), st.sampled_from(["gone", "    gone", ""])),
+        st.tuples(st.just("+"), st.sampled_from(["brought", "    brought", "", "}"])),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(marked, st.lists(st.sampled_from(["", " ", "\t"]), min_size=14, max_size=14))
+def test_what_a_hunk_does_is_what_its_marks_say(
+    body: list[tuple[str, str]], blanks: list[str]
+) -> None:
+    body = [(" ", "head = 1"), *body, (" ", "tail = 2")]
+    old = [f"{line}{blank}" for (op, line), blank in zip(body, blanks, strict=False) if op != "+"]
+    # A blank of the file keeps the old lines from being found exactly.
+    old[0] += " "
+    left = iter(old)
+    new = []
+    for op, line in body:
+        mine = line if op == "+" else next(left)
+        new += [mine] if op != "-" else []
+    change = hunk("\n".join(f"{op}{line}" for op, line in body))
+    if {op for op, _ in body} != {" "}:
+        with suppress(MissError):
+            assert patched(lines("top", *old, "end"), change) == lines("top", *new, "end")
+
+
+# Indentation
+
+COLUMN = lines("", *(f" 'HAVE_{name}': 1," for name in "ABCDEF"), "")
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize(
+    "body",
+    [
+        " 'HAVE_A': 1,\n 'HAVE_B': 1,\n-'HAVE_C': 1,\n+'HAVE_C': 2,\n 'HAVE_D': 1,",
+        " 'HAVE_A': 1,\n 'HAVE_B': 1,\n-'HAVE_C': 1,\n 'HAVE_D': 1,\n+'HAVE_X': 1,\n 'HAVE_E': 1,",
+        " 'HAVE_A': 1,\n 'HAVE_B': 1,\n+'HAVE_X': 1,\n 'HAVE_C': 1,\n 'HAVE_D': 1,",
+    ],
+)
+def test_an_indentation_that_was_dropped_comes_back(width: int, body: str) -> None:
+    text = COLUMN.replace(" 'H", f"{' ' * width}'H")
+    full = "\n".join(f"{line[0]}{' ' * width}{line[1:]}" for line in body.split("\n"))
+    assert patched(text, hunk(body)) == patched(text, hunk(full))
+
+
+def test_marks_that_are_missing_are_no_dropped_indentation() -> None:
+    change = hunk(" 'HAVE_A': 1,\n- 'HAVE_B': 1,\n+ 'HAVE_B': 2,\n 'HAVE_C': 1,")
+    assert patched(COLUMN, change) == COLUMN.replace("B': 1", "B': 2")
+    change = hunk(" 'HAVE_A': 1,\n+ 'HAVE_X': 1,\n 'HAVE_B': 1,")
+    assert patched(COLUMN, change) == COLUMN.replace(" 'HAVE_B", " 'HAVE_X': 1,\n 'HAVE_B")
+
+
+def test_whether_marks_are_missing_must_show() -> None:
+    change = hunk(" 'HAVE_A': 1,\n+     'HAVE_X': 1,\n 'HAVE_B': 1,")
+    assert "nothing tells" in refused(COLUMN, change).message
+
+
+def test_lines_further_in_than_their_neighbours_move_as_far() -> None:
+    text = lines("class A:", "    X = (1,", "        2)", "    Y = 3", "    Z = 4")
+    change = hunk(" Y = 3\n+LONG = (5,\n+        6)\n Z = 4")
+    assert patched(text, change) == text.replace("    Z", "    LONG = (5,\n            6)\n    Z")
+
+
+def test_a_step_of_eight_is_no_unit() -> None:
+    text = lines("import top", "        one = 1", "        two = 2", "bottom")
+    change = hunk("     one = 1\n+        three = 3\n     two = 2")
+    assert patched(text, change) == text.replace(
+        "        two", "            three = 3\n        two"
+    )
+
+
+def test_another_unit_is_scaled() -> None:
+    text = lines("def f():", "    if a:", "        one(1)", "    two(2)", "    three(3)")
+    change = hunk("   two(2)\n+  if b:\n+    four(4)\n   three(3)")
+    assert patched(text, change) == text.replace(
+        "    three", "    if b:\n        four(4)\n    three"
+    )
+
+
+def test_a_tab_stands_for_as_many_blanks_as_the_old_lines_say() -> None:
+    text = lines("def f():", "\tif a:", "\t\tone(1)", "\t\ttwo(2)", "top = 1")
+    change = hunk("         one(1)\n+at_margin = 3\n         two(2)")
+    assert patched(text, change) == text.replace("\t\ttwo", "at_margin = 3\n\t\ttwo")
+
+
+def test_tabs_below_old_lines_at_the_margin_become_the_files_blanks() -> None:
+    text = lines("def f():", "    return 1", "", "last = two  ", "other = 3")
+    change = hunk(" last = two\n+def g():\n+\treturn 2\n other = 3")
+    assert patched(text, change) == text.replace("other", "def g():\n    return 2\nother")
+
+
+# What holds for every diff
+
+
+words = st.sampled_from(
+    ["alpha", "  alpha", "beta", "", "}", "gamma()", "-- x", "++ y", "@@", "a\r"]
+)
+texts = st.tuples(st.lists(words, max_size=30), st.booleans()).map(
+    lambda pair: "\n".join(pair[0]) + "\n" * pair[1]
+)
+
+
+def action(diff: str) -> Patch:
+    (file,) = Diffs(diff).files
+    return Patch(tuple(file.hunks))
+
+
+@given(old=texts, new=texts)
+def test_a_diff_applied_to_its_old_text_gives_the_new_one(old: str, new: str) -> None:
+    diff = unified_diff("f", Text(old), Text(new))
+    if diff and old:
+        outcome = action(diff).apply(Text(old), How())
+        assert outcome.text == Text(new)
+
+
+@given(old=texts, new=texts, other=texts)
+def test_a_diff_on_another_text_is_applied_or_refused(old: str, new: str, other: str) -> None:
+    diff = unified_diff("f", Text(old), Text(new))
+    if diff:
+        with suppress(MissError):
+            action(diff).apply(Text(other), How())
+
+
+@given(st.lists(words, min_size=4, max_size=20), st.integers(0, 19), st.integers(1, 9))
+def test_lines_added_elsewhere_do_not_matter(names: Sequence[str], at: int, count: int) -> None:
+    old = [f"line {number} {name.strip()}" for number, name in enumerate(names)]
+    at %= len(old)
+    new = [*old[:at], "changed", *old[at + 1 :]]
+    diff = unified_diff("f", Text(lines(*old)), Text(lines(*new)))
+    above = lines(*(f"above {number}" for number in range(count)))
+    outcome = action(diff).apply(Text(above + lines(*old)), How())
+    assert outcome.text == Text(above + lines(*new))
+
+
+def test_git_apply_agrees(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    vocabulary = ["alpha", "beta", "gamma", "", "}", "    x", "    y = 2", "-- z"]
+    for _ in range(40):
+        old = rng.choices(vocabulary, k=rng.randint(1, 60))
+        new = [word for word in old if rng.random() < 0.9]
+        for _ in range(3):
+            new.insert(rng.randint(0, len(new)), rng.choice(vocabulary))
+        (tmp_path / "a").write_text("\n".join(old) + rng.choice(["", "\n"]))
+        (tmp_path / "b").write_text("\n".join(new) + rng.choice(["", "\n"]))
+        before = (tmp_path / "a").read_text()
+        command = ["git", "diff", "--no-index", "--no-color", f"-U{rng.randint(1, 4)}", "a", "b"]
+        diff = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout
+        diff = diff.replace("b/b", "b/a")
+        if not diff or not before:
+            continue
+        subprocess.run(["git", "apply"], cwd=tmp_path, input=diff, text=True, check=True)
+        assert patched(before, *action(diff).hunks) == (tmp_path / "a").read_text()
+
+
+@given(st.lists(st.sampled_from(["", "a", "b"]), min_size=3, max_size=12), st.data())
+def test_common_lines_are_found_as_rare_ones_are(names: list[str], data: st.DataObject) -> None:
+    wanted = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=4))
+    keys = names * 1000
+    for ending in ("", "\n"):
+        view, needle = View([key + ending for key in keys]), [line + ending for line in wanted]
+        rows = range(len(keys) - len(wanted) + 1)
+        slow = [row for row in rows if keys[row : row + len(wanted)] == wanted]
+        assert view.find(needle) == slow
+
+
+def test_many_hunks_on_a_long_file() -> None:
+    rng = random.Random(1)
+    old = [f"    value_{rng.randint(0, 30_000)} = {rng.randint(0, 9)}" for _ in range(100_000)]
+    new = list(old)
+    for row in range(10, 100_000, 50):
+        new[row] = f"{old[row]}  # changed"
+    diff = unified_diff("f", Text(lines(*old)), Text(lines(*new)))
+    assert diff.count("\n@@") == 2_000
+    outcome = action(diff).apply(Text(lines(*old)), How())
+    assert outcome.text == Text(lines(*new))
+
+
+FUNCTIONS = "".join(f"def f{n}(a):\n    return a + {n}\n\n" for n in range(9))
+
+
+def shown(miss: MissError) -> list[tuple[int, str]]:
+    return [(near.start_line, near.text) for near in miss.candidates]
+
+
+def test_a_hunk_that_is_nowhere_shows_what_its_number_points_at() -> None:
+    miss = refused(FUNCTIONS, hunk("-zeta = gamma(three)\n+x", 6))
+    assert shown(miss) == [(7, "def f2(a):")]
+    assert "expected 'zeta = gamma(three)', line 7 is 'def f2(a):'" in miss.message
+    assert miss.lines == (7,)
+    miss = refused(FUNCTIONS, hunk("-zeta = gamma(three)\n+x", 999))
+    assert [line for line, _ in shown(miss)] == [27]
+    assert shown(refused("", hunk("-zeta\n+x", 3))) == []
+
+
+def test_a_hunk_that_is_nowhere_shows_what_is_like_it() -> None:
+    miss = refused(FUNCTIONS, hunk("-def gamma(three):\n+x"))
+    assert shown(miss) == [(1, "def f0(a):")]
+    miss = refused(FUNCTIONS, hunk(" quite another line\n-def f4(a):\n+x"))
+    assert any("def f4(a):" in text for _, text in shown(miss))
+
+
+def test_every_refused_hunk_has_something_to_show() -> None:
+    unanchored = refused(FUNCTIONS, hunk("+new", 4))
+    assert "no line of the file to go by" in unanchored.message
+    assert shown(unanchored) == [(5, "    return a + 1")]
+    assert "context" in str(unanchored.hint)
+    bad = [hunk(f"-nothing like it {n}\n+x", 3 * n) for n in range(3)]
+    assert len(refused(FUNCTIONS, *bad).candidates) == 3
+    how = How(profile="exact")
+    assert refused(FUNCTIONS, hunk("-zeta = gamma(three)\n+x", 6), how=how).candidates
+
+
+def test_hunks_out_of_order_are_told_what_to_do() -> None:
+    five, two = (hunk(f" def f{n}(a):\n-    return a + {n}\n+x") for n in (5, 2))
+    miss = refused(FUNCTIONS, five, two)
+    assert "out of order" in miss.message
+    assert miss.hint == "put the hunks into the order in which they stand in the file"

@@ -1,0 +1,453 @@
+"""The format `search-replace`: blocks, the files they are for, and the lines they replace."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from git_boocode.editing.blocks import Block
+from git_boocode.editing.edits import Edit, How, MissError, Outcome
+from git_boocode.editing.formats.filenames import is_path, name_in_info, name_in_line
+from git_boocode.editing.inputs import Inputs, Source, read_inputs
+from git_boocode.editing.textfile import Text, decode
+
+
+def block(old: str, new: str, opening: str = "<<<<<<< SEARCH") -> str:
+    return f"{opening}\n{old}=======\n{new}>>>>>>> REPLACE\n"
+
+
+ONE = block("x\n", "y\n")
+
+
+def read(text: str) -> Inputs:
+    return read_inputs([Source("input", text.encode())])
+
+
+def edits(text: str) -> list[Edit]:
+    inputs = read(text)
+    assert not inputs.failures, inputs.failures
+    assert {edit.format for edit in inputs.edits} == {"search-replace"}
+    return inputs.edits
+
+
+def outcome(file: str | Text | None, text: str, how: How | None = None) -> Outcome:
+    (edit,) = edits(text if text.startswith("a.py") else f"a.py\n{text}")
+    assert edit.path == "a.py"
+    given = Text(file) if isinstance(file, str) else file
+    return edit.action.apply(given, how or How())
+
+
+def applied(file: str | None, text: str, how: How | None = None) -> str:
+    done = outcome(file, text, how).text
+    assert done is not None
+    return done.text
+
+
+def miss(file: str | Text | None, text: str, how: How | None = None) -> MissError:
+    with pytest.raises(MissError) as caught:
+        outcome(file, text, how)
+    return caught.value
+
+
+def refusal(text: str) -> str:
+    inputs = read(text)
+    assert {failure.code for failure in inputs.failures} == {"invalid_input"}
+    return "\n".join(failure.message for failure in inputs.failures)
+
+
+def paths(text: str) -> list[str]:
+    return [edit.path for edit in edits(text)]
+
+
+# Markers
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n",
+        "<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE",
+        "<<<<<<< SEARCH\r\nx\r\n=======\r\ny\r\n>>>>>>> REPLACE\r\n",
+        "<<<<< SEARCH\nx\n=====\ny\n>>>>> REPLACE\n",
+        "<<<<<<<<< SEARCH\nx\n=========\ny\n>>>>>>>>> REPLACE\n",
+        "<<<<<<< SEARCH  \nx\n======= \ny\n>>>>>>> REPLACE \n",
+        "<<<<<<< SEARCH>\nx\n=======\ny\n>>>>>>> REPLACE>\n",
+        "<<<<<<<SEARCH\nx\n=======\ny\n>>>>>>>REPLACE\n",
+        "------- SEARCH\nx\n=======\ny\n+++++++ REPLACE\n",
+        "<<<<<<< ORIGINAL\nx\n=======\ny\n>>>>>>> UPDATED\n",
+        "  <<<<<<< SEARCH\n  x\n  =======\n  y\n  >>>>>>> REPLACE\n",
+        "  <<<<<<< SEARCH\nx\n=======\ny\n  >>>>>>> REPLACE\n",
+        "<<<<<<< SEARCH\nx\n=======\ny\n>>>>>> REPLACE\n",
+        "```\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE```\n",
+    ],
+)
+def test_markers(text: str) -> None:
+    assert applied("a\nx\nb\n", text) == "a\ny\nb\n"
+
+
+@pytest.mark.parametrize("header", [":start_line:4\n-------\n", ":start_line: 4\n:end_line:4\n"])
+def test_a_header_with_line_numbers_is_a_hint(header: str) -> None:
+    assert applied("x\na\nb\nx\n", block(f"{header}x\n", "y\n")) == "x\na\nb\ny\n"
+    assert miss("x\na\nb\nx\n", block("x\n", "y\n")).lines == (1, 4)
+    assert applied("a\nx\n", block(f"{header}x\n", "y\n")) == "a\ny\n"
+
+
+def test_behind_a_header_markers_in_code_are_escaped() -> None:
+    text = block(":start_line:1\n-------\nT\n\\=======\n", "U\n\\=======\n")
+    assert applied("T\n=======\n", text) == "U\n=======\n"
+    assert applied("\\=======\nx\n", block("\\=======\nx\n", "y\n")) == "y\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<<<<<<< SEARCH\nx\n=======\ny\n", "the block at line 2 has no '>>>>>>> REPLACE' line"),
+        ("<<<<<<< SEARCH\nx\n>>>>>>> REPLACE\n", "the block at line 2 has no '=======' line"),
+        ("<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE\n", "the block at line 2 is empty"),
+        (block("x\n", "y\n") + ">>>>>>> REPLACE\n", "line 7 is '>>>>>>> REPLACE', but no block"),
+        (
+            "<<<<<<< SEARCH\nx\n=======\ny\n" + block("v\n", "w\n"),
+            "the block at line 2 has no '>>>>>>> REPLACE' line of its own",
+        ),
+        (block("x\n", "y\n", "<<<<<<< SEARCH def f():"), "line 2 has more than"),
+        (block("x\n", "=======\n" * 20), "has 21 lines like '======='"),
+        (
+            "<<<<<<< SEARCH\nx\n=====\ny\n>>>>> REPLACE\n<<<<< SEARCH\nv\n=====\n>>>>>>> REPLACE\n",
+            "the block at line 2 may end at line 6 or at line 10",
+        ),
+        (block("x\n", "y\n") + "--- a/b\n+++ b/b\n@@ @@\n-x\n", "an edit of the format unified"),
+    ],
+)
+def test_what_is_wrong_names_the_line(text: str, expected: str) -> None:
+    assert expected in refusal(f"a.py\n{text}")
+
+
+def test_every_wrong_block_is_told() -> None:
+    wrong = "<<<<<<< SEARCH\nx\n>>>>>>> REPLACE\n"
+    inputs = read(f"a.py\n{wrong}{ONE}{wrong}")
+    assert [failure.number for failure in inputs.failures] == [0, 2]
+    assert [edit.number for edit in inputs.edits] == [1]
+    assert inputs.failures[1].path == "a.py"
+
+
+def test_a_block_in_the_code_has_markers_of_another_length() -> None:
+    inner = block("x\n", "y\n")
+    text = f"<<<<<<<<< SEARCH\n{inner}=========\n{inner.replace('y', 'z')}>>>>>>>>> REPLACE\n"
+    assert applied(f"top\n{inner}", text) == f"top\n{inner.replace('y', 'z')}"
+
+
+# The divider
+
+
+def test_a_divider_in_the_code_is_told_from_the_blocks() -> None:
+    rst = "Title\n=======\n\nold\n"
+    assert (
+        applied(f"{rst}x\n", block(rst, "Title\n=======\n\nnew\n")) == "Title\n=======\n\nnew\nx\n"
+    )
+    conflict = "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x\n"
+    assert applied(f"1\n{conflict}2\n", block(conflict, "c\n")) == "1\nc\n2\n"
+    assert applied("1\nab\n2\n", block("ab\n", conflict)) == f"1\n{conflict}2\n"
+    assert applied("Old\n=======\n", block("Old\n", "New\n=======\nText\n")) == (
+        "New\n=======\nText\n=======\n"
+    )
+
+
+def test_a_divider_that_is_indented_otherwise_is_code() -> None:
+    assert applied("x\n  =======\n", block("x\n  =======\n", "y\n")) == "y\n"
+
+
+def test_a_block_that_may_be_read_in_two_ways_is_refused() -> None:
+    # Both `Title` and `Title` with its underline are there.
+    error = miss("Title\n=======\n", block("Title\n=======\n", "New\n"))
+    assert error.code == "ambiguous"
+    assert "does not tell which of them divides it" in error.message
+    # The longer text is there with drift only, the shorter as it is.
+    file = "Heading\n=======\nsome old text\n"
+    assert miss(file, block("Heading\n=======\nsome  old  text\n", "x\n")).code == "ambiguous"
+
+
+def test_where_no_reading_fits_the_nearest_miss_is_told() -> None:
+    error = miss("Title\n=======\n\nsome text\n", block("Titel xx\n=======\n\nsome tex\n", "x\n"))
+    assert error.code == "not_found"
+    assert "each of the 2 lines like '=======' was tried" in error.message
+
+
+def test_a_new_file_may_hold_dividers() -> None:
+    assert applied(None, block("", "Title\n=======\ntext\n")) == "Title\n=======\ntext\n"
+
+
+# Which lines
+
+
+def test_the_search_stands_for_whole_lines() -> None:
+    assert applied("max = 1\nx = 1\n", block("x = 1\n", "x = 2\n")) == "max = 1\nx = 2\n"
+    assert applied("x = 1\nx = 10", block("x = 1\n", "x = 2\n")) == "x = 2\nx = 10"
+    assert applied("x = 10\nx = 1", block("x = 1\n", "x = 2\n")) == "x = 10\nx = 2"
+    error = miss("total = compute_max\n", block("compute_max\n", "z\n"))
+    assert (error.code, error.lines) == ("not_found", (1,))
+    assert "in part of it only" in error.message
+
+
+def test_lines_of_another_indentation_take_theirs_along() -> None:
+    file = "class A:\n    def run(self):\n        value = start()\n        return value\n"
+    text = block("value = start()\n", "value = start()\nif value:\n    stop()\n")
+    done = outcome(file, text)
+    assert done.text == Text(
+        "class A:\n    def run(self):\n        value = start()\n        if value:\n"
+        "            stop()\n        return value\n"
+    )
+    assert (done.landing.rung, done.landing.start_line, done.landing.notes) == (
+        "whitespace", 3, ("reindented", "kept 1 drifted line"),
+    )  # fmt: skip
+    assert "\nif value:\n" in applied(file, text, How(verbatim=True))
+
+
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        # All lines lost the indentation of the file.
+        ("if a:\n    value = start()\n", "    if a:\n        value = start()\n"),
+        ("value = begin()\nmore()\n", "    value = begin()\n    more()\n"),
+        # Only the first one did.
+        ("value = begin()\n    more()\n", "    value = begin()\n    more()\n"),
+        ("if a:\n        value = start()\n", "    if a:\n        value = start()\n"),
+        # Nothing tells.
+        ("value = begin()\n        more()\n", None),
+        ("if a:\n      value = start()\n", None),
+    ],
+)
+def test_a_line_without_its_indentation_may_be_the_only_one(new: str, expected: str | None) -> None:
+    file = "def run(self):\n    value = start()\n    if value:\n        stop()\n"
+    text = block("value = start()\n", new)
+    if expected is None:
+        error = miss(file, text)
+        assert (error.code, error.lines) == ("ambiguous", (2,))
+    else:
+        assert applied(file, text) == file.replace("    value = start()\n", expected)
+
+
+def test_blanks_aside_the_lines_must_be_unique_and_say_something() -> None:
+    file = "  value = start()\n\tvalue = start()\n"
+    assert miss(file, block("value = start()\n", "x\n")).lines == (1, 2)
+    assert "too short or bare" in miss("    return y\n", block("return y\n", "z\n")).message
+    assert miss("    value = start()\n", block("value = start()\n", "x\n"), How("exact")).code == (
+        "not_found"
+    )
+
+
+def test_drift_is_found_by_the_matcher() -> None:
+    file = "def greet(name):\n    print(“hello”, name)\n    return 1\n"
+    done = outcome(file, block('    print("hello", name)\n', '    print("bye", name)\n'))
+    assert done.text == Text("def greet(name):\n    print(“bye”, name)\n    return 1\n")
+    assert done.landing.kind == "fuzzy"
+    error = miss(file, block("something else entirely\n", "x\n"))
+    assert error.code == "not_found"
+
+
+def test_placeholders_are_refused() -> None:
+    text = block("def greet(name):\n", "def greet(name):\n    # ... rest of code ...\n")
+    for file in ("def greet(name):\n    pass\n", "  def greet(name):\n    pass\n"):
+        assert miss(file, text).code == "invalid_input"
+
+
+def test_a_block_that_changes_nothing_is_refused() -> None:
+    assert miss("x = 1\n", block("x = 1\n", "x = 1\n")).code == "invalid_input"
+
+
+def test_empty_search_and_empty_replacement() -> None:
+    assert applied(None, block("", "x\n")) == "x\n"
+    assert applied("", block("\n", "x\n")) == "x\n"
+    assert miss("y\n", block("", "x\n")).code == "exists"
+    assert applied("a\nx\nb\n", block("x\n", "")) == "a\nb\n"
+    assert applied("a\nx", block("x\n", "")) == "a\n"
+    assert miss(None, block("x\n", "y\n")).code == "missing_file"
+
+
+def test_line_endings_are_the_files() -> None:
+    assert applied("a\r\nx\r\nb\r\n", block("x\n", "y\nz\n")) == "a\r\ny\r\nz\r\nb\r\n"
+    assert applied("a\r\nx", block("x\n", "y\nz\n")) == "a\r\ny\r\nz"
+    assert applied("a\n    value = 1\r\nb\n", block("value = 1\n", "value = 2\n")) == (
+        "a\n    value = 2\r\nb\n"
+    )
+
+
+def test_bytes_that_are_no_text() -> None:
+    latin = decode("é\nx\n".encode("latin-1"))
+    assert outcome(latin, block("x\n", "y\n")).text == decode("é\ny\n".encode("latin-1"))
+    assert miss(latin, block(" x\n", "y\n")).code == "binary"
+
+
+def test_a_hint_counts_only_if_it_can_be_read_in_one_way() -> None:
+    text = block(":start_line:4\nx\n", "y\n")
+    moved = How(moved=lambda line: line - 3)
+    assert miss("x\na\nb\nx\n", text, moved).code == "ambiguous"
+    same = How(moved=lambda line: line + 1)
+    assert applied("x\na\nb\nx\n", text, same) == "x\na\nb\ny\n"
+    assert miss("x\na\nx\n", block(":start_line:2\nx\n", "y\n")).code == "ambiguous"
+
+
+# Which file
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["src/a.py", "`src/a.py`", "**src/a.py**", "**`src/a.py`**", "### src/a.py", "# `src/a.py`:",
+     "src/a.py:", "File: src/a.py", "**File:** `src/a.py`", "**File: src/a.py**",
+     "File path: src/a.py", "filename: 'src/a.py'", "1. `src/a.py`", "2) src/a.py", "- src/a.py",
+     "* **src/a.py**:",
+     "### 1. `src/a.py`", "// src/a.py", "<!-- src/a.py -->", '"src/a.py"', "“src/a.py”",
+     "src/a.py (new file)", "`src/a.py` (modified):", "[src/a.py](src/a.py)", "In `src/a.py`:",
+     "Update src/a.py:", "src/a.py:12", "``src/a.py``", "Then, in `src/a.py`, change this:",
+     "Here is the change to src/a.py.", "#### File 2: `src/a.py`"],
+)  # fmt: skip
+def test_the_line_above_names_the_file(line: str) -> None:
+    text = block("x\n", "y\n")
+    for between in ("\n", "\n\n", "\n```python\n", "\n\n~~~~~ py\n"):
+        assert paths(f"Some words.\n\n{line}{between}{text}") == ["src/a.py"]
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [("Makefile", "Makefile"), ("`my file.txt`", "my file.txt"), ("File: run", "run"),
+     (".env", ".env"),
+     ("app/(main)/[id]/page.tsx", "app/(main)/[id]/page.tsx"), ("src\\a.py", "src\\a.py"),
+     ("C++", None), ("Then:", None), ("Done.", None), ("...", None), ("```", None), ("", None),
+     ("Replace this by that", None), ("https://example.com/a.py", None), ("foo()", None),
+     ("e.g.", None), ("a.py and b.py", None), ("**", None), ("`` `", None)],
+)  # fmt: skip
+def test_what_is_a_name(line: str, name: str | None) -> None:
+    assert name_in_line(line) == name
+
+
+@pytest.mark.parametrize(
+    ("info", "name"),
+    [("python src/a.py", "src/a.py"), ("src/a.py", "src/a.py"), ("python:src/a.py", "src/a.py"),
+     ('py title="src/a.py"', "src/a.py"), ("{.python file=a.py}", "a.py"), ("python", None),
+     ("", None)],
+)  # fmt: skip
+def test_the_fence_names_the_file(info: str, name: str | None) -> None:
+    assert name_in_info(info) == name
+    if name:
+        assert paths(f"Some words.\n```{info}\n{ONE}```\n") == [name]
+
+
+def test_the_opening_marker_names_the_file() -> None:
+    assert paths(block("x\n", "y\n", "<<<<<<< SEARCH src/a.py")) == ["src/a.py"]
+
+
+def test_blocks_without_a_name_are_for_the_file_of_the_block_before() -> None:
+    one = block("x\n", "y\n")
+    text = f"a.py\n```\n{one}{one}```\nAnd then:\n\n```\n{one}```\nb.py\n{one}\n{one}"
+    assert paths(text) == ["a.py", "a.py", "a.py", "b.py", "b.py"]
+    assert [edit.number for edit in edits(text)] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "line", ["", "Change this:", "See https://example.com/a.py", "As in Node.js:"]
+)
+def test_a_first_block_without_a_name_is_refused(line: str) -> None:
+    assert "names no file" in refusal(f"{line}\n{ONE}")
+
+
+def test_prose_about_several_files_is_refused() -> None:
+    one = block("x\n", "y\n")
+    assert "may be for 'b.py' or 'c.py'" in refusal(f"a.py\n{one}Now `b.py`, as in c.py:\n{one}")
+
+
+def test_the_edit_as_given_can_be_sent_again() -> None:
+    (edit,) = edits(f"Words\n\n`a.py`\n```\n{ONE}```\n")
+    assert edit.given == {"path": "a.py", "diff": block("x\n", "y\n").rstrip("\n")}
+    (again,) = edits(json.dumps(edit.given))
+    assert again[:3] == edit[:3]
+
+
+@pytest.mark.parametrize("key", ["diff", "patch", "input"])
+def test_blocks_in_json(key: str) -> None:
+    one = block("x\n", "y\n")
+    item = {"path": "src/a.py", key: one * 2, "base": "ABCDEF0"}
+    assert [edit[:2] for edit in edits(json.dumps(item))] == [(0, "src/a.py"), (1, "src/a.py")]
+    assert edits(json.dumps(item))[0].base == "abcdef0"
+    assert paths(json.dumps({"path": "src/a.py", key: f"a.py\n{one}"})) == ["src/a.py"]
+    assert "is for 'b.py', but 'path' is 'src/a.py'" in refusal(
+        json.dumps({"path": "src/a.py", key: f"b.py\n{one}"})
+    )
+
+
+def test_prose_may_begin_as_json_does() -> None:
+    one = block("x\n", "y\n")
+    assert paths(f"[a.py](a.py)\n{one}") == ["a.py"]
+    assert paths(f'"a.py"\n{one}') == ["a.py"]
+
+
+# Properties
+
+PIECE = st.sampled_from(
+    ["<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE", "------- SEARCH", "+++++++ REPLACE", "a.py",
+     "<<<<< SEARCH b.py", ">>>>> REPLACE", "```", "```python c.py", "`d.py`", "x", "  x", "", "~~~",
+     ":start_line:3", "-------", "\\=======", "*** Begin Patch", "@@ -1 +1 @@", "{", "[", '"a.py"',
+     "--- a/x", "+++ b/x", "  =======", "**In** `e.py` and f.py:"]
+)  # fmt: skip
+
+
+@given(st.lists(PIECE, max_size=14), st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_any_text_is_read_or_refused(pieces: list[str], ending: str, in_json: bool) -> None:
+    text = ending.join(pieces)
+    inputs = read(json.dumps({"path": "a.py", "diff": text}) if in_json else text)
+    assert inputs.edits or inputs.failures
+    assert {failure.code for failure in inputs.failures} <= {"invalid_input"}
+    for edit in inputs.edits:
+        if not isinstance(edit.action, Block):
+            continue
+        for file in (None, "", "x\n  x\nx", "\n"):
+            with suppress(MissError):
+                edit.action.apply(None if file is None else Text(file), How())
+
+
+@given(st.text(max_size=40))
+def test_any_line_is_a_name_or_none(line: str) -> None:
+    name = name_in_line(line)
+    assert name is None or name in line
+    info = name_in_info(line)
+    assert info is None or (info in line and is_path(info))
+
+
+LINES = st.lists(st.sampled_from(["a", "b", " b", "}", "x = 1", "value = start()", ""]), max_size=8)
+
+
+@given(LINES, LINES, LINES, st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_whole_lines_that_are_there_once_are_replaced(
+    above: list[str], old: list[str], below: list[str], ending: str, closed: bool
+) -> None:
+    lines = [*above, *old, "here", *below]
+    file = "".join(line + ending for line in lines)
+    file = file if closed else file[: -len(ending)]
+    wanted = "".join(line + ending for line in [*above, "new", *below])
+    wanted = wanted if closed else wanted[: -len(ending)]
+    text = block("".join(f"{line}\n" for line in [*old, "here"]), "new\n")
+    assert applied(file, text) == wanted
+
+
+def test_a_block_without_a_divider_is_told_so_with_its_file() -> None:
+    (failure,) = read("src/a.py\n<<<<<<< SEARCH\nx\n>>>>>>> REPLACE\n").failures
+    assert "has no '=======' line" in failure.message
+    assert "a line '======='" in str(failure.hint)
+    assert failure.path == "src/a.py"
+    # Nor is the file forgotten for the blocks below.
+    inputs = read(f"src/a.py\n<<<<<<< SEARCH\nx\n>>>>>>> REPLACE\n{ONE}")
+    assert ([edit.path for edit in inputs.edits], len(inputs.failures)) == (["src/a.py"], 1)
+    inputs = read(f"src/a.py\n<<<<<<< SEARCH\nx\n=======\ny\n{ONE}")
+    assert ([edit.path for edit in inputs.edits], len(inputs.failures)) == (["src/a.py"], 1)
+    # One without a name above it lacks two things; the divider is what makes it a block.
+    (failure,) = read("<<<<<<< SEARCH\nx\n>>>>>>> REPLACE\n").failures
+    assert "has no '=======' line" in failure.message
+
+
+@pytest.mark.parametrize("line", ["<<<<<<< SEARCH", ">>>>>>> REPLACE"])
+def test_a_text_of_markers_only_is_not_answered_line_by_line(line: str) -> None:
+    failures = read(f"a.py\n{ONE}" + f"{line}\n" * 1_000).failures
+    assert len(failures) == 21
+    assert "reading stopped at line" in failures[-1].message

@@ -1,0 +1,427 @@
+"""Unified diffs, as git writes them and as models drift from that."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from textwrap import indent
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from git_boocode.editing import formats
+from git_boocode.editing.actions import Create, Delete, Keep
+from git_boocode.editing.edits import Edit, How, MissError, Outcome
+from git_boocode.editing.formats import patches
+from git_boocode.editing.formats.diff_names import git_names, read_name, without_prefixes
+from git_boocode.editing.hunks import Line, Patch
+from git_boocode.editing.inputs import Inputs, Source, read_inputs
+from git_boocode.editing.textfile import Text
+
+OLD = "one\ntwo\nthree\nfour\nfive\n"
+NEW = "one\nTWO\nthree\nfour\nfive\n"
+HUNK = "@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n"
+PATCH = f"--- a/f\n+++ b/f\n{HUNK}"
+
+
+def read(value: object) -> Inputs:
+    data = value.encode() if isinstance(value, str) else json.dumps(value).encode()
+    return read_inputs([Source("input", data)])
+
+
+def edits(value: object) -> list[Edit]:
+    inputs = read(value)
+    assert not inputs.failures
+    return inputs.edits
+
+
+def edit(value: object) -> Edit:
+    (found,) = edits(value)
+    assert found.format == "unified"
+    return found
+
+
+def applied(value: object, text: str | None = OLD) -> str:
+    outcome = edit(value).action.apply(None if text is None else Text(text), How())
+    assert outcome.text is not None
+    return outcome.text.text
+
+
+def notes(value: object, text: str = OLD) -> str:
+    return "; ".join(edit(value).action.apply(Text(text), How()).landing.notes)
+
+
+def wrong(value: object) -> str:
+    (failure,) = read(value).failures
+    assert failure.code == "invalid_input"
+    return failure.message
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        PATCH,
+        f"diff --git a/f b/f\nindex 1234567..89abcde 100644\n{PATCH}",
+        PATCH.replace("a/f", "f").replace("b/f", "f"),
+        PATCH.replace("a/f", "i/f").replace("b/f", "w/f"),
+        PATCH.replace("a/f", "old/f").replace("b/f", "new/f"),
+        PATCH.replace("b/f", "f"),
+        PATCH.replace("a/f", "f.orig").replace("b/f", "f"),
+        PATCH.replace("a/f", "a/f\t2024-01-01 10:00:00.0 +0000"),
+        PATCH.replace("a/f", "a/f 2024-01-01 10:00:00"),
+        PATCH.replace("a/f", '"a/\\146"'),
+        f"Index: f\n=====\n{PATCH}",
+        f"Here it is:\n\n- a bullet\n\n```diff\n{PATCH}```\n\n- another bullet\n+ and more\n",
+        f"~~~~\n{PATCH}~~~~\n",
+        f"1. First:\n   ```diff\n{indent(PATCH, '   ')}   ```\n",
+        f"{PATCH}\nThat is all.\n- really\n",
+        f"{PATCH}-- \n2.39.5\n",
+        f"{PATCH}\n- what was done\n- and why\n",
+        PATCH.replace("\n", "\r\n"),
+        {"path": "f", "patch": PATCH},
+        {"path": "f", "diff": HUNK},
+        {"file_path": "f", "patch": f"```diff\n{HUNK}```"},
+        {"path": "f", "patch_lines": HUNK.splitlines()},
+        {"path": "f", "patch_lines": HUNK.splitlines(keepends=True)},
+        {"path": "f", "patch_lines": [HUNK]},
+        {"path": "f", "patch_lines": [HUNK.replace("\n", "\r\n")]},
+        {"path": "f", "patch_lines": ["@@ -1,3 +1,3 @@\n one\r\n-two", "+TWO\n three"]},
+        {"path": "f", "patch_lines": [" one", "-two", "+TWO", " three"]},
+        {"path": "f", "edits": [{"patch": HUNK}]},
+        [{"path": "f", "patch": HUNK}],
+        {"tool_input": {"path": "f", "patch": HUNK}},
+    ],
+)
+def test_every_way_in(value: object) -> None:
+    found = edit(value)
+    assert (found.path, found.to) == ("f", None)
+    assert applied(value) == NEW
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["@@", "@@ @@", "@@ ... @@", "@@ … @@", "@@ -1 +1 @@", "@@ -9,3 +9,3 @@", "@@ -1,9 +1,7 @@",
+     "@@ -1,2 +1,2 @@", "@@ -1,3 +1,3", "@@ one", "@@ one @@", "@@ -x,y +z @@", "@@-1,3 +1,3@@"],
+)  # fmt: skip
+@pytest.mark.parametrize("wrap", ["{}", "```diff\n{}```\n", "{}\nProse that follows.\n"])
+def test_heads_that_are_wrong_or_bare(head: str, wrap: str) -> None:
+    assert applied(wrap.format(PATCH.replace("@@ -1,3 +1,3 @@", head))) == NEW
+
+
+def test_a_missing_head() -> None:
+    assert applied(PATCH.replace("@@ -1,3 +1,3 @@\n", "")) == NEW
+
+
+def test_wrong_counts_are_noted() -> None:
+    assert notes(PATCH) == ""
+    assert notes(PATCH.replace("-1,3", "-1,7")) == "hunk 1: wrong counts, recomputed"
+
+
+def test_the_text_after_the_numbers_is_a_section() -> None:
+    (hunk,) = edit(PATCH.replace("+1,3 @@", "+1,3 @@ def run():")).action.hunks  # type: ignore[attr-defined]
+    assert (hunk.sections, hunk.start, hunk.within) == (("def run():",), 0, False)
+    (hunk,) = edit(PATCH.replace("-1,3 +1,3 @@", "def run():")).action.hunks  # type: ignore[attr-defined]
+    assert (hunk.sections, hunk.start, hunk.within) == (("def run():",), None, True)
+
+
+def test_removed_lines_that_look_like_headers() -> None:
+    body = "@@ -1,4 +1,4 @@\n a\n--- x\n+++ y\n b\n c\n"
+    assert applied(f"--- a/f\n+++ b/f\n{body}", "a\n-- x\nb\nc\n") == "a\n++ y\nb\nc\n"
+
+
+def test_counts_that_swallow_the_next_header() -> None:
+    text = PATCH.replace("-1,3 +1,3", "-1,4 +1,4") + PATCH.replace("/f", "/g")
+    assert [found.path for found in edits(text)] == ["f", "g"]
+    assert [len(found.action.hunks[0].lines) for found in edits(text)] == [4, 4]  # type: ignore[attr-defined]
+
+
+def test_several_files_and_hunks() -> None:
+    second = "@@ -4,2 +4,2 @@\n four\n-five\n+FIVE\n"
+    text = f"{PATCH}{second}diff --git a/g b/g\n{PATCH.replace('/f', '/g')}"
+    first, last = edits(text)
+    assert (first.path, last.path) == ("f", "g")
+    assert first.given == PATCH + second
+    outcome = first.action.apply(Text(OLD), How())
+    assert outcome.text == Text(NEW.replace("five", "FIVE"))
+
+
+def test_blocks_with_a_path_of_their_own_or_one_given() -> None:
+    blocks = f"First\n```diff\n{HUNK}```\nthen\n```diff\n@@ -4,2 +4,2 @@\n four\n-five\n+5\n```\n"
+    assert applied({"path": "f", "patch": blocks}) == NEW.replace("five", "5")
+    assert "hunk of no file" in read(blocks).failures[0].message
+
+
+def test_blank_context_lines_that_lost_their_blank() -> None:
+    patch = "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n one\n\n-two\n+TWO\n"
+    assert applied(patch, "one\n\ntwo\n") == "one\n\nTWO\n"
+    assert applied(f"{patch}\n\n", "one\n\ntwo\n") == "one\n\nTWO\n"
+
+
+def test_context_lines_that_lost_their_blank() -> None:
+    patch = (
+        "--- a/f\n+++ b/f\n@@ -1,4 +1,4 @@\ndef run():\n    go()\n-    stop()\n+    halt()\nend()\n"
+    )
+    text = "def run():\n    go()\n    stop()\nend()\n"
+    assert "inside a hunk" in wrong(patch)
+    patch = patch.replace("end()\n", "end()\n     more()\n").replace("1,4", "1,5")
+    assert "inside a hunk" not in str(read(patch).failures)
+    text += "     more()\n"
+    assert applied(patch, text) == text.replace("stop", "halt")
+
+
+def test_the_end_of_a_file() -> None:
+    patch = (
+        "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n"
+        "\\ No newline at end of file\n"
+    )
+    assert applied(patch, "a\nb") == "a\nc"
+
+
+def test_carriage_returns_of_the_file_itself() -> None:
+    patch = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\r\n-b\r\n+b\n"
+    assert applied(patch, "a\r\nb\r\n") == "a\r\nb\n"
+
+
+RENAME = "diff --git a/f b/g\nsimilarity index {}%\nrename from f\nrename to g\n"
+
+
+def test_renames() -> None:
+    found = edit(RENAME.format(100))
+    assert (found.path, found.to, found.action) == ("f", "g", Keep())
+    found = edit(RENAME.format(90) + PATCH.replace("b/f", "b/g"))
+    assert (found.path, found.to, type(found.action)) == ("f", "g", Patch)
+    found = edit(PATCH.replace("b/f", "b/g"))
+    assert (found.path, found.to) == ("f", "g")
+    found = edit("rename from f\nrename to g\n")
+    assert (found.path, found.to, found.action) == ("f", "g", Keep())
+    found = edit({"path": "top/f", "patch": PATCH.replace("b/f", "b/g")})
+    assert (found.path, found.to) == ("top/f", "top/g")
+
+
+@pytest.mark.parametrize(
+    ("patch", "action"),
+    [
+        ("--- /dev/null\n+++ b/f\n@@ -0,0 +1,2 @@\n+a\n+b\n", Create("a\nb\n")),
+        ("--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n", Create("a")),
+        (
+            "--- /dev/null\n+++ b/f\n@@ -0,0 +1,9 @@\n+a\n\n+b\n",
+            Create(
+                "a\n\nb\n", notes=("wrong counts, recomputed", "empty lines read as blank ones")
+            ),
+        ),
+        ("--- /dev/null\n+++ b/f\n+a\n", Create("a\n", notes=("no '@@' line",))),
+        ("diff --git a/f b/f\nnew file mode 100644\nindex 0000000..e69de29\n", Create("")),
+        ("--- a/f\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n-b\n", Delete("a\nb\n")),
+        ("diff --git a/f b/f\ndeleted file mode 100644\nindex e69de29..0000000\n", Delete("")),
+    ],
+)
+def test_files_made_and_deleted(patch: str, action: object) -> None:
+    found = edit(patch)
+    assert (found.path, found.to, found.action) == ("f", None, action)
+
+
+def outcome(value: object, text: str | None) -> Outcome:
+    return edit(value).action.apply(None if text is None else Text(text), How())
+
+
+def test_a_file_is_made_executable() -> None:
+    head = "diff --git a/f b/f\nnew file mode 100755\n"
+    found = edit(f"{head}--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+a\n").action
+    assert found == Create("a\n", executable=True)
+    made = found.apply(None, How())
+    assert (made.executable, made.landing.notes) == (True, ("executable",))
+    assert outcome(head.replace("755", "644"), None).executable is None
+
+
+def test_a_file_that_is_there_gets_another_mode() -> None:
+    head = "diff --git a/f b/f\nold mode 100644\nnew mode 100755\n"
+    alone = outcome(head, OLD)
+    assert alone.text == Text(OLD)
+    assert (alone.executable, alone.landing.notes) == (True, ("executable",))
+    changed = outcome(f"{head}{PATCH}", OLD)
+    assert changed.text == Text(NEW)
+    assert (changed.executable, changed.landing.notes) == (True, ("executable",))
+    back = "diff --git a/f b/f\nold mode 100755\nnew mode 100644\n"
+    assert outcome(back, OLD).executable is False
+    assert outcome(PATCH, OLD).executable is None
+
+
+def test_every_tolerance_is_noted() -> None:
+    assert notes(PATCH.replace("@@ -1,3 +1,3 @@", "@@")) == "hunk 1: no line numbers"
+    assert notes(PATCH.replace("@@ -1,3 +1,3 @@\n", "")) == "hunk 1: no '@@' line"
+    spaced = OLD.replace("three", "")
+    lost = PATCH.replace(" three", "")
+    assert notes(lost, spaced) == "hunk 1: empty lines read as blank ones"
+    assert notes(lost.replace("@@ -1,3 +1,3 @@", "@@ -1,4 +1,4 @@") + " four\n", spaced) == (
+        "hunk 1: empty lines read as blank ones"
+    )
+    assert notes(PATCH + "\n\n") == ""
+    lines = ["--- a/f", "+++ b/f", "@@ -1,3 +1,3 @@", " one\r\n-two\n+TWO", " three\n"]
+    assert notes({"path": "f", "patch_lines": lines}) == (
+        "an entry of patch_lines with line breaks flattened"
+    )
+    assert notes({"path": "f", "patch_lines": PATCH.splitlines(keepends=True)}) == ""
+
+
+def test_no_more_text_or_hunks_than_are_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patches, "MAX_HUNKS", 2)
+    assert "has 3 hunks; at most 2" in wrong(f"--- a/f\n+++ b/f\n{HUNK * 3}")
+    monkeypatch.setattr(formats, "MAX_TEXT", len(PATCH))
+    assert applied({"path": "f", "patch": PATCH}) == NEW
+    assert "at most" in wrong({"path": "f", "patch": f"{PATCH}\n"})
+    assert "at most" in wrong(f"{PATCH}\n\n")
+    (failure,) = read({"path": "f", "patch": f"{PATCH}\n"}).failures
+    assert failure.given is None
+
+
+def test_a_patch_of_an_empty_file_makes_a_missing_one() -> None:
+    assert applied("--- a/f\n+++ b/f\n@@ -0,0 +1,2 @@\n+a\n+b\n", None) == "a\nb\n"
+
+
+def test_the_blob_in_the_index_line_proves_the_numbers() -> None:
+    text = "same\n" * 9
+    command = ["git", "hash-object", "--stdin"]
+    blob = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+    head = f"diff --git a/f b/f\nindex {blob[:9]}..1234567 100644\n--- a/f\n+++ b/f\n"
+    assert applied(f"{head}@@ -4,0 +5 @@\n+new\n", text) == "same\n" * 4 + "new\n" + "same\n" * 5
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("--- a/f\n+++ b/f\n", "line 1 of the patch: no hunk follows"),
+        ("--- a/f\n+++ b/f\n@@ -1 +1 @@\n a\n", "line 3 of the patch: the hunk"),
+        ("--- a/f\n@@ -1 +1 @@\n-a\n+b\n", "stands without a line '+++ '"),
+        ("+++ b/f\n@@ -1 +1 @@\n-a\n+b\n", "stands without a line '--- '"),
+        (HUNK, "line 1 of the patch: a hunk of no file"),
+        ({"path": "g", "patch": PATCH}, "the patch is for 'f', but 'path' is 'g'"),
+        (f"```\n{PATCH}oops\n+x\n```\n", "line 10 of the patch: '+x' is outside"),
+        (f"{PATCH.replace(' one', 'one')}-x\n", "line 4 of the patch: 'one' inside a hunk"),
+        (f"```\n{PATCH.replace('@@ -1,3 +1,3 @@', '@@')}```x\n```\n", "'```x' inside a hunk"),
+        ("diff --cc f\n@@@ -1,1 -1,1 +1,1 @@@\n--a\n++b\n", "a combined diff"),
+        ("diff --git a/f b/f\nold mode 100644\nnew mode 100600\n", "a file of mode 100600"),
+        ("diff --git a/f b/g\ncopy from f\ncopy to g\n", "a copy"),
+        ("diff --git a/f b/f\nnew file mode 120000\n--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+x\n",
+         "a symbolic link"),
+        ("diff --git a/f b/f\nnew file mode 100111\n", "a file of mode 100111"),
+        ("--- /dev/null\n+++ b/f\n@@ -0,0 +1,2 @@\n+a\n b\n", "only lines that begin with '+'"),
+        ("--- /dev/null\n+++ /dev/null\n@@ -0,0 +1 @@\n+a\n", "both names are /dev/null"),
+        ({"path": "f", "patch": ""}, "the patch has no hunk"),
+        ({"path": "f", "patch": "no patch at all"}, "the patch has no hunk"),
+        ({"path": "f", "patch": 5}, "'patch' is a number"),
+        ({"path": "f", "patch_lines": "x"}, "'patch_lines' is a string; expected an array"),
+        ({"path": "f", "patch_lines": ["@@", 5]}, "entry 2 of 'patch_lines' is a number"),
+    ],
+)  # fmt: skip
+def test_what_is_malformed(value: object, said: str) -> None:
+    assert said in wrong(value)
+
+
+def test_a_binary_patch() -> None:
+    text = "diff --git a/f b/f\nindex 1..2 100644\nGIT binary patch\nliteral 4\nLcmZ\n\n"
+    (failure,) = read(f"{text}{PATCH}").failures
+    assert (failure.code, failure.path) == ("binary", "f")
+
+
+def test_one_bad_file_does_not_hide_the_others() -> None:
+    inputs = read(f"diff --git a/e b/e\nold mode 100644\nnew mode 120000\n{PATCH}")
+    assert [failure.path for failure in inputs.failures] == ["e"]
+    assert [found.path for found in inputs.edits] == ["f"]
+
+
+def test_prose_is_no_patch() -> None:
+    assert "unified" in wrong("Just text.\n- a\n+ b\n")
+
+
+@pytest.mark.parametrize(
+    ("rest", "name"),
+    [
+        ("a/f", "a/f"), ("a/f g", "a/f g"), ("a/f g\t", "a/f g"), ('"a/\\303\\244 b"', "a/ä b"),
+        ('"a/\\t\\"\\\\"', 'a/\t"\\'), ("a/f\tThu Jan  1 1970", "a/f"),
+        ("a/f Thu Jan  1 00:00:00 1970", "a/f"), ("/dev/null", "/dev/null"),
+    ],
+)  # fmt: skip
+def test_names(rest: str, name: str) -> None:
+    assert read_name(rest) == name
+
+
+def test_the_names_of_a_git_header() -> None:
+    assert git_names("a/f b/f") == ("a/f", "b/f")
+    assert git_names("a/f g b/f g") == ("a/f g", "b/f g")
+    assert git_names('"a/\\303\\244" "b/\\303\\244"') == ("a/ä", "b/ä")
+    assert git_names("a/f g b/h") is None
+
+
+@pytest.mark.parametrize(
+    ("pair", "plain"),
+    [
+        (("a/x", "b/x"), ("x", "x")),
+        (("b/x", "a/x"), ("x", "x")),
+        (("a/x", "a/x"), ("a/x", "a/x")),
+        (("src/x", "lib/x"), ("src/x", "lib/x")),
+        (("/dev/null", "b/x"), ("/dev/null", "x")),
+        (("/dev/null", "src/x"), ("/dev/null", "src/x")),
+        (("a/x", "/dev/null"), ("x", "/dev/null")),
+        (("x", "b/x"), ("x", "x")),
+    ],
+)
+def test_prefixes(pair: tuple[str, str], plain: tuple[str, str]) -> None:
+    assert without_prefixes(*pair) == plain
+
+
+def test_what_git_writes_is_read(tmp_path: Path) -> None:
+    """A real diff with a rename, odd names, a file made and one deleted."""
+
+    def git(*command: str) -> str:
+        done = subprocess.run(["git", *command], cwd=tmp_path, capture_output=True, check=True)
+        return done.stdout.decode()
+
+    git("init", "-q")
+    (tmp_path / "ä b").write_text(OLD)
+    (tmp_path / "gone").write_text(OLD)
+    (tmp_path / "was").write_text(OLD * 5)
+    git("add", ".")
+    git("commit", "-qm", "x")
+    (tmp_path / "ä b").write_text(NEW)
+    (tmp_path / "gone").unlink()
+    (tmp_path / "was").rename(tmp_path / "is now")
+    (tmp_path / "made").write_text("new\n")
+    git("add", "-A")
+    found = edits(git("diff", "--cached", "-M"))
+    assert {(one.path, one.to) for one in found} == {
+        ("ä b", None), ("gone", None), ("was", "is now"), ("made", None)
+    }  # fmt: skip
+    git("commit", "-qm", "subject\n\n- a point\n+ another")
+    mail = git("format-patch", "--stdout", "-1")
+    assert len(edits(mail)) == 4
+
+
+pieces = st.sampled_from(
+    ["--- a/f", "+++ b/f", "--- /dev/null", "+++ /dev/null", "@@ -1,2 +1,2 @@", "@@", "@@ x", " a",
+     "-a", "+b", "", "a", "```", "```diff", "\\ No newline at end of file", "diff --git a/f b/f",
+     "rename from f", "rename to g", "-- ", "Index: f", "new file mode 100644", "@@@ x", '--- "a',
+     "\r", "GIT binary patch", "~~~"]
+)  # fmt: skip
+
+
+@given(st.lists(pieces, max_size=14).map("\n".join))
+@example("--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n\\ No newline at end of file")
+def test_whatever_comes_is_read_or_refused(text: str) -> None:
+    for value in (text, {"path": "f", "patch": text}):
+        for found in read(value).edits:
+            with suppress(MissError):
+                found.action.apply(Text("a\nb\n"), How())
+
+
+@given(st.text(st.sampled_from("-+@ ab/\n\\`*"), max_size=60))
+def test_arbitrary_text_is_read_or_refused(text: str) -> None:
+    read({"path": "f", "patch": text})
+    read({"path": "f", "patch": f"--- a/f\n+++ b/f\n@@ -1 +1 @@\n{text}"})
+
+
+def test_lines_keep_their_signs() -> None:
+    (hunk,) = edit(PATCH).action.hunks  # type: ignore[attr-defined]
+    assert hunk.lines[1] == Line("-", "two\n")
