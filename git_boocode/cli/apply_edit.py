@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from git_boocode.cli.framework import Command, json_option, stdin_bytes
-from git_boocode.cli.output import print_json, print_text, printable, quote_path
+from git_boocode.cli.output import print_json, print_text
 from git_boocode.cli.progress import progress
-from git_boocode.repo.errors import RefusedError, UsageError
+from git_boocode.repo.errors import UsageError
 
 if TYPE_CHECKING:
-    from git_boocode.editing.edits import Failure, Landing
     from git_boocode.editing.inputs import Source
     from git_boocode.editing.place import Place
-    from git_boocode.editing.plan import PlannedFile
-    from git_boocode.editing.result import Answer, EditsRefusedError
+    from git_boocode.editing.result import Answer
 
-_LETTERS = {"modify": "M", "create": "A", "delete": "D", "rename": "R"}
-_CANDIDATE_LINES = 8
-_CANDIDATES = 3
+_DONE = {"write": "rewritten", "delete": "deleted", "rename": "renamed"}
+_MADE = dict.fromkeys(("write", "create", "exact"), "new file")
 
 
 class OneLiner(NamedTuple):
@@ -37,7 +34,11 @@ class OneLiner(NamedTuple):
 @click.command("apply-edit", cls=Command)
 @click.argument("files", nargs=-1, metavar="[FILE... | -]")
 @click.option(
-    "--format", "format_", metavar="NAME", help="Accept this format only: string, multi or write."
+    "--format",
+    "format_",
+    metavar="NAME",
+    help="Accept this format only: string, multi, write, region, unified, search-replace or "
+    "apply-patch.",
 )
 @click.option("-n", "--dry-run", is_flag=True, help="Say what would be done; write nothing.")
 @click.option("--diff", "show_diff", is_flag=True, help="Show the resulting diff.")
@@ -74,6 +75,7 @@ def apply_edit(
     Edits are read from each FILE, or from standard input. Paths in them count from the top of the
     worktree, a --path from the current directory.
     """
+    from git_boocode.cli.edited import refuse
     from git_boocode.editing.edits import How
     from git_boocode.editing.place import Place
     from git_boocode.editing.result import EditsRefusedError
@@ -84,6 +86,7 @@ def apply_edit(
     sources = _sources(files, one_liner)
     place = Place.find(index=not no_index, from_here=path is not None)
     options = Options(How(profile, verbatim), format_, dry_run, not no_record)
+    _check_retry_context(retry_context)
     _keep_retry_context(retry_context, "")
     try:
         with progress("applying edits"):
@@ -92,7 +95,7 @@ def apply_edit(
         _keep_retry_context(retry_context, error.retry_context)
         if as_json:
             raise
-        _refuse(error)
+        refuse(error)
     if as_json:
         print_json(answer.as_json())
     else:
@@ -171,6 +174,21 @@ def require_input(what: str, example: str) -> None:
         raise UsageError(f"{what} must come on standard input, which is a terminal", hints=(hint,))
 
 
+def _check_retry_context(name: str | None) -> None:
+    """Refuse to write over a file that is something else than an earlier retry context."""
+    from git_boocode.editing.retry import BEGIN
+
+    if name is None or not os.path.isfile(name):
+        return
+    with open(name, "rb") as stream:
+        start = stream.read(len(BEGIN))
+    if start not in (b"", BEGIN.encode()):
+        raise UsageError(
+            f"'{name}' holds something else than a retry context",
+            hints=("name a file that does not exist yet, or is empty",),
+        )
+
+
 def _keep_retry_context(name: str | None, text: str) -> None:
     # Emptied before anything else happens: one from an earlier call must not reach a model.
     if name is not None:
@@ -178,87 +196,16 @@ def _keep_retry_context(name: str | None, text: str) -> None:
             stream.write(text.encode("utf-8", "backslashreplace"))
 
 
-def _refuse(error: EditsRefusedError) -> NoReturn:
-    blocks = ["\n".join(_failure_lines(error, failure)) for failure in error.failures]
-    raise RefusedError("\nerror: ".join(blocks), code=error.code, hints=error.hints) from None
-
-
-def _failure_lines(error: EditsRefusedError, failure: Failure) -> list[str]:
-    from git_boocode.editing.result import describe
-
-    lines = [describe(failure, many=error.edits > 1)]
-    for candidate in failure.candidates[:_CANDIDATES]:
-        lines += candidate_lines(candidate, _CANDIDATE_LINES)
-    return lines
-
-
-def candidate_lines(candidate: object, most: int) -> list[str]:
-    """A candidate as people read it: where it is, and its numbered lines."""
-    from git_boocode.editing.retry import numbered
-    from git_boocode.matching import Candidate
-
-    assert isinstance(candidate, Candidate)
-    where = lines_of(candidate.start_line, candidate.end_line)
-    head = f"  {where} (similarity {candidate.similarity:.2f}):"
-    return [head, *(f"  {line.expandtabs(4)}" for line in numbered(candidate, most))]
-
-
-def lines_of(start: int, end: int) -> str:
-    """A range of lines in words."""
-    if end < start:
-        return f"after line {end}" if end else "at the top"
-    return f"line {start}" if start == end else f"lines {start}-{end}"
-
-
 def _print_answer(answer: Answer, place: Place, *, show_diff: bool) -> None:
-    for file in answer.files:
-        for _, landing in file.landings:
-            print_text(_summary(file, landing))
-    if show_diff:
-        _print_diffs(answer, place)
-    if answer.id:
-        print_text(f"recorded as {answer.id}")
-
-
-def _summary(file: PlannedFile, landing: Landing) -> str:
-    letter = _LETTERS[file.action] if file.changes else "="
-    parts = [_where(landing)] if file.before else ["new file"]
-    if landing.kind == "fuzzy":
-        parts.append(f"fuzzy ({landing.rung} {landing.similarity:.2f})")
-    parts += landing.notes
-    return f" {letter} {quote_path(file.target.path)}: {printable(', '.join(parts))}"
-
-
-def _where(landing: Landing) -> str:
-    if landing.rung == "write":
-        return "rewritten"
-    if landing.places > 1:
-        return f"{landing.places} places, first {lines_of(landing.start_line, landing.end_line)}"
-    return lines_of(landing.start_line, landing.end_line)
-
-
-def _print_diffs(answer: Answer, place: Place) -> None:
-    from git_boocode.editing.diff import without_common_indentation
-    from git_boocode.editing.result import diff_of
-
-    paint = _painter(place)
-    for file in answer.files:
-        diff = without_common_indentation(diff_of(file))
-        for line in diff.split("\n")[:-1]:
-            print_text(paint(line))
-
-
-def _painter(place: Place) -> Callable[[str], str]:
-    from git_boocode.cli.output import Style, colour_wanted
+    from git_boocode.cli.edited import print_diffs, summary
     from git_boocode.repo.config import Config
 
-    config = Config({}) if place.repository is None else place.repository.config
-    style = Style(enabled=colour_wanted(config))
-
-    def paint(line: str) -> str:
-        if line.startswith(("--- ", "+++ ")):
-            return style(line, "bold")
-        colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
-        return style(line, colour) if colour else line
-
-    return paint
+    for file in answer.files:
+        for _, landing in file.landings:
+            print_text(summary(file, landing, _DONE if file.source else _MADE))
+    if show_diff:
+        print_diffs(answer, place.repository.config if place.repository else Config({}))
+    if not answer.applied:
+        print_text("dry run: nothing was written")
+    if answer.id:
+        print_text(f"recorded as {answer.id}")

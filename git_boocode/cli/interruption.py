@@ -22,14 +22,20 @@ def warn_of_interruption(repository: Repository) -> None:
     except RefusedError:
         # It is still running.
         return
-    if safety is not None and _is_kept(repository, safety):
+    if safety is not None and is_kept(repository, safety):
         warn(
             f"a restore was interrupted half-way; the state before it is kept as {safety}",
             ("'git boocode undo' goes back to it",),
         )
 
 
-def _is_kept(repository: Repository, safety: str) -> bool:
+def is_kept(repository: Repository, safety: str) -> bool:
+    """Whether an interrupted restore's safety checkpoint is there.
+
+    Args:
+        repository: where it happened.
+        safety: its id.
+    """
     # Without its safety checkpoint a restore has not begun to change anything.
     from git_boocode.checkpoints.catalog import SAFETY
     from git_boocode.repo.store import open_store

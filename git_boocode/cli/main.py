@@ -21,6 +21,12 @@ COMMANDS = {
     "locate": Entry(
         "git_boocode.cli.locate", "locate", "Find where drifted text stands in a file."
     ),
+    "rewind": Entry(
+        "git_boocode.cli.rewind", "rewind", "Undo an applied edit, although files moved on."
+    ),
+    "tools": Entry(
+        "git_boocode.cli.tools", "tools", "Print the edit formats as tools for a model."
+    ),
     "checkpoint": Entry(
         "git_boocode.cli.checkpoint", "checkpoint", "Record the worktree and the staging area."
     ),
@@ -31,6 +37,9 @@ COMMANDS = {
         "git_boocode.cli.restore", "restore", "Take files, staging and conversation back."
     ),
     "undo": Entry("git_boocode.cli.undo", "undo", "Undo the latest restore."),
+    "doctor": Entry(
+        "git_boocode.cli.doctor", "doctor", "Find and mend what killed commands left behind."
+    ),
     "demo": Entry("git_boocode.cli.demo", "demo", "Show the main job in a scratch repository."),
 }
 

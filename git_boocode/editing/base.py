@@ -26,7 +26,11 @@ def check_base(base: str | None, before: Snapshot | None, target: Target, place:
         return
     if before is None:
         if base.strip("0"):
-            raise MissError("stale", f"the file is gone; the edit is for the version {base}")
+            raise MissError(
+                "stale",
+                f"the file is gone; the edit is for the version {base}",
+                hint="look whether it was renamed; to make it anew, leave 'base' out",
+            )
         return
     if not any(known.startswith(base) for known in _raw_ids(base, before.data)):
         _check_clean_id(base, before, target, place)

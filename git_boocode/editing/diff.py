@@ -14,17 +14,29 @@ _UNUSUAL = re.compile('[\x00-\x1f"\\\\\x7f\ud800-\udfff]')
 _ESCAPES = {b"\t": "\\t", b"\n": "\\n", b"\r": "\\r", b'"': '\\"', b"\\": "\\\\"}
 
 
-def unified_diff(path: str, old: Text | None, new: Text | None) -> str:
+def unified_diff(path: str, old: Text | None, new: Text | None, source: str | None = None) -> str:
     """The change of one file; empty if there is none.
 
     Args:
         path: the file's path.
         old: its text before, None if there was no file.
         new: its text afterwards, None if there is no file any more.
+        source: the path that it had before, if that was another one.
     """
+    if source is not None:
+        return _moved(source, path) + _changes((source, path), old, new)
+    return _changes((path, path), old, new)
+
+
+def _moved(source: str, path: str) -> str:
+    head = f"diff --git {quoted(f'a/{source}')} {quoted(f'b/{path}')}\n"
+    return f"{head}rename from {quoted(source)}\nrename to {quoted(path)}\n"
+
+
+def _changes(paths: tuple[str, str], old: Text | None, new: Text | None) -> str:
     if old == new:
         return ""
-    names = [_name(side, path, text) for side, text in (("a", old), ("b", new))]
+    names = [_name("a", paths[0], old), _name("b", paths[1], new)]
     before, after = (text.text if text else "" for text in (old, new))
     if "\0" in before or "\0" in after:
         return f"Binary files {names[0].strip()} and {names[1].strip()} differ\n"

@@ -10,6 +10,16 @@ from contextlib import suppress
 from git_boocode.editing.snapshot import Snapshot
 
 
+def with_executable(mode: int, *, executable: bool) -> int:
+    """Permission bits as git changes them: whoever may read a file may run it, or nobody.
+
+    Args:
+        mode: the bits as they are.
+        executable: whether the file shall be executable.
+    """
+    return mode | (mode & 0o444) >> 2 if executable else mode & ~0o111
+
+
 def write_new(path: str, data: bytes, real: str, before: Snapshot | None) -> None:
     """Write a file that must not exist yet, with the mode and attributes of the one it replaces.
 

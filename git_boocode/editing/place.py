@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from git_boocode.editing.edits import MissError
 from git_boocode.repo.errors import FatalError, RefusedError
-from git_boocode.repo.paths import inside_worktree
+from git_boocode.repo.paths import git_directory_above, inside_worktree
 from git_boocode.repo.repository import Repository
 
 LOCK_PATIENCE = 10.0
@@ -83,6 +83,22 @@ class Place:
             return self._resolve(self._from_prefix(path))
         return self._from_top_or_prefix(path)
 
+    def destination(self, path: str, to: str) -> Target:
+        """The file that a renamed one becomes; its path is read from where the old one was.
+
+        Args:
+            path: the path of the file to rename, as the input names it.
+            to: its new path.
+
+        Raises:
+            MissError: it is no path, or it leads out (`outside_worktree`, `invalid_input`).
+        """
+        _check_encoding(to)
+        below = self._existing_below(path)
+        if self.from_here or (below is not None and below == self.target(path)):
+            return self._resolve(self._from_prefix(to))
+        return self._resolve(to)
+
     def _from_top_or_prefix(self, path: str) -> Target:
         try:
             target = self._resolve(path)
@@ -91,9 +107,17 @@ class Place:
             if below is None:
                 raise
             return below
-        if os.path.lexists(target.link):
-            return target
-        return self._existing_below(path) or target
+        below = self._existing_below(path)
+        if below is None or not os.path.lexists(target.link):
+            return below or target
+        if target.real != below.real:
+            raise MissError(
+                "ambiguous",
+                f"there is '{target.path}' at the top of the worktree, and '{below.path}' from "
+                "where the command was called",
+                hint="send the absolute path of the one that is meant",
+            )
+        return target
 
     def _existing_below(self, path: str) -> Target | None:
         if not self.prefix or not path or os.path.isabs(path):
@@ -108,6 +132,12 @@ class Place:
         return os.path.join(self.prefix, path) if path else path
 
     def _resolve(self, path: str) -> Target:
+        if path.startswith("~/") and not os.path.lexists(os.path.join(self.top, "~")):
+            raise MissError(
+                "outside_worktree",
+                "'~' is read by shells, not here",
+                hint="name the file by its path from the top of the worktree",
+            )
         try:
             below = inside_worktree(self.top, path)
         except RefusedError as error:
@@ -115,7 +145,10 @@ class Place:
             message = error.message.removeprefix(f"'{path}' ")
             raise MissError(error.code, message, hint=hint) from None
         link = os.path.join(self.top, *below.split("/"))
-        return Target(below, link, os.path.realpath(link))
+        target = Target(below, link, os.path.realpath(link))
+        if git_directory_above(target.real) is not None:
+            raise MissError("outside_worktree", "it lies in a git directory")
+        return target
 
     def clean_blob_id(self, path: str, data: bytes) -> str | None:
         """The id that git would store a file under, after its clean filters and line endings."""
@@ -196,6 +229,19 @@ def one_file(real: str, device_inode: tuple[int, int] | None) -> tuple[object, .
     # Hard links share the inode, yet are files of their own; names that differ in case or in
     # their Unicode form share it where the file system does not tell them apart.
     return (*device_inode, unicodedata.normalize("NFC", real).casefold())
+
+
+def both_listed(one: str, other: str) -> bool:
+    """Whether two names that lead to one file are two entries of one directory.
+
+    Args:
+        one: a path with its symlinks resolved.
+        other: another one.
+    """
+    if one == other or os.path.dirname(one) != os.path.dirname(other):
+        return False
+    listed = os.listdir(os.path.dirname(one))
+    return os.path.basename(one) in listed and os.path.basename(other) in listed
 
 
 def _nearest(path: str, others: list[str], cutoff: float) -> list[str]:

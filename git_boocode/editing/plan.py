@@ -4,21 +4,45 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from git_boocode.editing.base import check_base
-from git_boocode.editing.edits import Edit, Failure, How, Landing, MissError
+from git_boocode.editing.edits import Edit, Failure, How, Landing, MissError, Outcome, edit_name
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.lines import LineMap
-from git_boocode.editing.place import Place, Target, missing_file, one_file
+from git_boocode.editing.place import Place, Target, both_listed, missing_file, one_file
 from git_boocode.editing.snapshot import Snapshot, read_snapshot
 from git_boocode.editing.textfile import Text, decode
 
 _UNDECODED = re.compile("[\udc80-\udcff]")
 _BEYOND_ASCII = re.compile("[^\x00-\x7f\udc80-\udcff]")
 
+REWIND = "rewind"
+"""The format of the edits that undo recorded ones."""
+
+_EXISTING = re.compile(
+    r"\b(?:rest|remainder|existing|previous|original|remain|unchanged|omitted|elided|snip|same"
+    r"|before|truncated|code|other)",
+    re.IGNORECASE,
+)
+"""What a text without placeholders mostly lacks: a quick look before the close one."""
+
 _FOLLOWS = ("not_found", "ambiguous", "missing_file", "binary")
 """What an edit can be refused as only because an earlier edit of the file was refused."""
+
+
+class Gone(NamedTuple):
+    """Why a file is not where it was any more.
+
+    Attributes:
+        number: the edit that took it away.
+        to: the path that it has now, None if it was deleted.
+    """
+
+    number: int
+    to: str | None
 
 
 class PlannedFile:
@@ -28,8 +52,12 @@ class PlannedFile:
         target: where it is.
         before: what it was, None if there was no file.
         old: its text before the call.
-        text: its text after the edits so far.
+        text: its text after the edits so far, None while there is no file.
         landings: the edits that were applied, and where.
+        origin: the file whose content was moved here, or None.
+        executable: whether it shall be executable, None if that stays as it is.
+        spelling: the same file by the name that it gets, where the file system takes the two names
+            for one; else None.
     """
 
     def __init__(self, target: Target, before: Snapshot | None) -> None:
@@ -40,21 +68,64 @@ class PlannedFile:
         self.landings: list[tuple[Edit, Landing]] = []
         self.lines = LineMap()
         self.edits: list[Edit] = []
+        self.origin: PlannedFile | None = None
+        self.spelling: Target | None = None
+        self.executable: bool | None = None
+        self.gone: Gone | None = None
 
     @property
     def after(self) -> bytes | None:
-        """The bytes that it shall have."""
+        """The bytes that it shall have, None if there shall be no file."""
         return None if self.text is None else self.text.encode()
 
     @property
     def changes(self) -> bool:
         """Whether there is anything to write."""
-        return self.before is None or self.before.data != self.after
+        data = None if self.before is None else self.before.data
+        return data != self.after or self.spelling is not None or self.changes_mode
+
+    @property
+    def changes_mode(self) -> bool:
+        """Whether a file that is there becomes executable, or is no longer."""
+        if self.executable is None or self.before is None:
+            return False
+        return self.executable != bool(self.before.mode & stat.S_IXUSR)
+
+    @property
+    def path(self) -> str:
+        """Its path after the call."""
+        return self.target.path if self.spelling is None else self.spelling.path
+
+    @property
+    def source(self) -> PlannedFile | None:
+        """The file that this one was before the call: itself, the one it was moved from, none."""
+        if self.before is not None:
+            return self
+        return self.origin
+
+    @property
+    def moved_from(self) -> str | None:
+        """The path that it had before the call, if that was another one."""
+        source = self.source
+        if source is None or self.text is None or source.target.path == self.path:
+            return None
+        return source.target.path
 
     @property
     def action(self) -> str:
         """What is done to it, in the words of the JSON answer."""
+        if self.text is None:
+            return "delete"
+        if self.moved_from is not None:
+            return "rename"
         return "create" if self.before is None else "modify"
+
+    def take(self, other: PlannedFile) -> None:
+        """Become what another file is, which leaves its place."""
+        self.text, self.lines, self.landings = other.text, other.lines, other.landings
+        self.origin, self.executable = other.source, other.executable
+        other.text, other.lines, other.landings = None, LineMap(), []
+        self.gone = None
 
 
 class Plan:
@@ -68,6 +139,13 @@ class Plan:
     def __init__(self, files: list[PlannedFile], failures: list[Failure]) -> None:
         self.files = files
         self.failures = failures
+
+    @property
+    def told(self) -> list[PlannedFile]:
+        """The files that an answer lists; a renamed one is listed once, by its new path."""
+        moved = {file.source for file in self.files if file.moved_from is not None}
+        there = [file for file in self.files if file.before is not None or file.text is not None]
+        return [file for file in there if file.text is not None or file not in moved]
 
 
 def make_plan(inputs: Inputs, place: Place, how: How) -> Plan:
@@ -107,8 +185,7 @@ class _Planner:
 
     def _file_of(self, edit: Edit) -> PlannedFile | None:
         try:
-            target = self.place.target(edit.path)
-            file = self._open(target)
+            file = self._open(self.place.target(edit.path))
         except MissError as miss:
             self._fail(edit, miss)
             return None
@@ -119,6 +196,10 @@ class _Planner:
         if target.real not in self.by_path:
             before = read_snapshot(target.real)
             key = one_file(target.real, None if before is None else (before.device, before.inode))
+            other = self.files.get(key)
+            if other is not None and both_listed(other.target.real, target.real):
+                # Hard links whose names differ in case only, and that are told apart here.
+                key = (target.real,)
             file = self.files.setdefault(key, PlannedFile(target, before))
             self.by_path[target.real] = file
         return self.by_path[target.real]
@@ -126,23 +207,92 @@ class _Planner:
     def _try(self, file: PlannedFile, edit: Edit) -> None:
         try:
             _check_mixed(file, edit)
-            check_base(edit.base, file.before, file.target, self.place)
+            self._check_base(file, edit)
             self._apply(file, edit)
         except MissError as miss:
             if not self._is_consequence(file, edit, miss):
-                self._fail(edit, self._with_hint(edit, miss), file.target.path)
+                miss = self._explained(file, edit, miss)
+                if file.landings and file.text != file.old and (miss.lines or miss.candidates):
+                    miss.message += "; lines are counted as the edits before it leave the file"
+                self._fail(edit, miss, file.target.path)
+
+    def _check_base(self, file: PlannedFile, edit: Edit) -> None:
+        source = file.source or file
+        check_base(edit.base, source.before, source.target, self.place)
 
     def _apply(self, file: PlannedFile, edit: Edit) -> None:
         outcome = edit.action.apply(file.text, self.how._replace(moved=file.lines.current))
-        _check_encodes(outcome.text)
-        _check_foreign(file.text, outcome.text)
+        if outcome.text is not None:
+            _check_encodes(outcome.text)
+            # What a rewind brings back was there before, whatever it is.
+            if edit.format != REWIND:
+                _check_foreign(file.text, outcome.text)
+                self._check_placeholders(file.text, outcome.text)
+        if outcome.text is None or edit.to is not None:
+            _check_movable(file)
+        destination = None if edit.to is None else self._destination(file, edit, edit.to)
+        self._land(file, edit, outcome)
+        if destination is not None:
+            file.gone = Gone(edit.number, destination.target.path)
+            destination.take(file)
+        elif outcome.text is None:
+            file.gone = Gone(edit.number, None)
+
+    def _check_placeholders(self, old: Text | None, new: Text) -> None:
+        """Refuse a new line that stands for text left out, such as `# ... rest of code`.
+
+        The matcher does so where it compares an old text with a new one; here it is for whole
+        files, regions and hunks. A line of dots alone can be code.
+        """
+        if old is None or self.how.verbatim or not _EXISTING.search(new.text):
+            return
+        from git_boocode.matching import PROFILES
+        from git_boocode.matching.placeholders import is_marker
+
+        if PROFILES[self.how.profile].placeholders:
+            return
+        fresh = set(new.text.split("\n")).difference(old.text.split("\n"))
+        found = next((line for line in fresh if re.search(r"\w", line) and is_marker(line)), None)
+        if found is not None:
+            raise MissError(
+                "invalid_input",
+                f"the new text has the line '{found.strip()}', which stands for text that it "
+                "leaves out",
+                hint="send all of the text; --verbatim takes it as given",
+            )
+
+    def _destination(self, file: PlannedFile, edit: Edit, to: str) -> PlannedFile | None:
+        """The place that a file is moved to; None if it keeps its place."""
+        target = self.place.destination(edit.path, to)
+        there = self._open(target)
+        if there is file:
+            if target.path != file.target.path and target.real != file.target.real:
+                file.spelling = target
+            return None
+        if there.text is not None:
+            why = "there is such a file"
+            if there.before is None:
+                why = "another edit of the same call puts a file there"
+            raise MissError(
+                "exists",
+                f"it cannot be renamed to '{target.path}': {why}",
+                hint="choose another name, or delete that file first",
+            )
+        return there
+
+    def _land(self, file: PlannedFile, edit: Edit, outcome: Outcome) -> None:
         landing = outcome.landing
         start, end = file.lines.original_range(landing.start_line, landing.end_line)
-        notes = (*landing.notes, *_notes(file, outcome.text))
-        if edit is not file.edits[-1] and file.text is not None:
+        notes = (*landing.notes, *_notes(file, edit, outcome))
+        if file.text is not None and outcome.text is not None and self._goes_on(file, edit):
             file.lines.follow(file.text.text, outcome.text.text)
         file.landings.append((edit, landing._replace(start_line=start, end_line=end, notes=notes)))
         file.text = outcome.text
+        if outcome.executable is not None:
+            file.executable = outcome.executable
+
+    def _goes_on(self, file: PlannedFile, edit: Edit) -> bool:
+        return edit.to is not None or file.origin is not None or edit is not file.edits[-1]
 
     def _is_consequence(self, file: PlannedFile, edit: Edit, miss: MissError) -> bool:
         if miss.code not in _FOLLOWS:
@@ -158,24 +308,46 @@ class _Planner:
     def _concerns(self, failure: Failure, file: PlannedFile) -> bool:
         if failure.path is None or failure.path == file.target.path:
             return True
+        moves = [edit.to for edit in self.edits if edit.number == failure.number and edit.to]
         try:
-            return self.place.target(failure.path).real == file.target.real
+            return any(
+                self.place.target(path).real == file.target.real for path in (failure.path, *moves)
+            )
         except MissError:
             return False
 
-    def _with_hint(self, edit: Edit, miss: MissError) -> MissError:
-        return missing_file(self.place, edit.path) if miss.code == "missing_file" else miss
+    def _explained(self, file: PlannedFile, edit: Edit, miss: MissError) -> MissError:
+        if miss.code != "missing_file":
+            return miss
+        if file.gone is None:
+            return missing_file(self.place, edit.path)
+        done = f"moves it to '{file.gone.to}'" if file.gone.to else "deletes it"
+        return MissError("missing_file", f"{edit_name(file.gone.number)} of the same call {done}")
 
     def _check_nesting(self) -> None:
-        created = {file.target.real: file for file in self.files.values() if file.before is None}
+        created = {
+            file.target.real: file
+            for file in self.files.values()
+            if file.before is None and file.text is not None
+        }
         for file in created.values():
             above = next((path for path in _parents(file.target.real) if path in created), None)
-            if above is not None and file.edits:
+            if above is not None and (file.edits or file.landings):
+                edit = file.edits[0] if file.edits else file.landings[-1][0]
                 message = f"'{created[above].target.path}' is made a file by the same call"
-                self._fail(file.edits[0], MissError("invalid_input", message), file.target.path)
+                self._fail(edit, MissError("invalid_input", message), file.target.path)
 
     def _fail(self, edit: Edit, miss: MissError, path: str | None = None) -> None:
         self.failures.append(Failure.of(miss, edit.number, path or edit.path, edit.given))
+
+
+def _check_movable(file: PlannedFile) -> None:
+    if os.path.islink(file.target.link):
+        raise MissError(
+            "invalid_input",
+            "it is a symbolic link, which an edit neither deletes nor renames",
+            hint="name the file that the link leads to, or use git rm or git mv",
+        )
 
 
 def _check_mixed(file: PlannedFile, edit: Edit) -> None:
@@ -184,7 +356,7 @@ def _check_mixed(file: PlannedFile, edit: Edit) -> None:
         return
     raise MissError(
         "mixed_write",
-        f"edit {first.number} is for the same file, and one of its edits writes it whole",
+        f"{edit_name(first.number)} is for the same file, and one of its edits writes it whole",
         hint="send either the whole content of a file or edits of it, not both in one call",
     )
 
@@ -210,8 +382,10 @@ def _check_foreign(old: Text | None, new: Text) -> None:
         )
 
 
-def _notes(file: PlannedFile, text: Text) -> Iterator[str]:
-    if text == file.text:
+def _notes(file: PlannedFile, edit: Edit, outcome: Outcome) -> Iterator[str]:
+    if edit.to is not None or outcome.text is None:
+        return
+    if outcome.text == file.text and outcome.executable is None:
         yield "nothing to change"
     elif file.before is not None and file.before.links > 1 and not file.landings:
         yield "hard link split"

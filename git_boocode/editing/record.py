@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from git_boocode.repo.errors import BoocodeError, FatalError
@@ -25,10 +26,12 @@ class RecordedFile(NamedTuple):
 
     Attributes:
         path: from the top of the worktree, symlinks resolved.
-        action: `modify` or `create`.
+        action: `modify`, `create`, `delete` or `rename`.
         before: its bytes before, None if there was no file.
         after: its bytes afterwards, None if there is no file any more.
-        mode: its mode bits.
+        mode: its mode bits before; of a new file, afterwards.
+        new_mode: its mode bits afterwards.
+        source: the path that it had before, if that was another one.
     """
 
     path: str
@@ -36,6 +39,13 @@ class RecordedFile(NamedTuple):
     before: bytes | None
     after: bytes | None
     mode: int
+    new_mode: int
+    source: str | None = None
+
+    @property
+    def old_path(self) -> str:
+        """Its path before the call."""
+        return self.source or self.path
 
 
 class Record:
@@ -45,6 +55,7 @@ class Record:
         repository: where to keep it.
         files: the files that the call changes.
         edits: the edits and where they landed, as JSON.
+        more: what else the message says, as JSON.
     """
 
     def __init__(
@@ -52,11 +63,13 @@ class Record:
         repository: Repository,
         files: Sequence[RecordedFile],
         edits: Sequence[dict[str, object]],
+        more: Mapping[str, object] | None = None,
     ) -> None:
         self.id = new_id()
         self._repository = repository
         self._files = files
         self._edits = edits
+        self._more = more or {}
         self._commit = ""
 
     @property
@@ -108,9 +121,12 @@ class Record:
     def _entries(self, scratch: str) -> Iterator[tuple[str, str, str]]:
         """Name, blob id and mode of each file of the tree; all blobs are stored by one git."""
         sides = [
-            (f"{side}/{file.path}", data, "100755" if file.mode & stat.S_IXUSR else "100644")
+            (f"{side}/{path}", data, "100755" if mode & stat.S_IXUSR else "100644")
             for file in self._files
-            for side, data in (("before", file.before), ("after", file.after))
+            for side, path, data, mode in (
+                ("before", file.old_path, file.before, file.mode),
+                ("after", file.path, file.after, file.new_mode),
+            )
             if data is not None
         ]
         names = [f"blob-{number}" for number in range(len(sides))]
@@ -145,30 +161,40 @@ class Record:
         return f"edit {shown}" + (f" and {more} more" if more else "")
 
     def _document(self, blobs: dict[str, str], when: float) -> dict[str, object]:
-        files = [
-            {
-                "path": file.path,
-                "action": file.action,
-                "mode": f"{stat.S_IMODE(file.mode):04o}",
-                "before": blobs.get(f"before/{file.path}"),
-                "after": blobs.get(f"after/{file.path}"),
-            }
-            for file in self._files
-        ]
         return {
             "boocode": VERSION,
             "kind": "edit",
             "id": self.id,
             "created_at": timestamp(when),
+            "worktree": {
+                "name": self._repository.worktree_name,
+                "path": self._repository.worktree,
+            },
+            **self._more,
             "edits": list(self._edits),
-            "files": files,
+            "files": [_file_json(file, blobs) for file in self._files],
         }
 
 
+def _file_json(file: RecordedFile, blobs: Mapping[str, str]) -> dict[str, object]:
+    return {
+        "path": file.path,
+        **({"from": file.source} if file.source else {}),
+        "action": file.action,
+        "mode": f"{stat.S_IMODE(file.mode):04o}",
+        **(
+            {"new_mode": f"{stat.S_IMODE(file.new_mode):04o}"} if file.new_mode != file.mode else {}
+        ),
+        "before": None if file.before is None else blobs[f"before/{file.old_path}"],
+        "after": None if file.after is None else blobs[f"after/{file.path}"],
+    }
+
+
 def _unkept(reason: str) -> FatalError:
+    full = re.search("no space left|quota", reason, re.IGNORECASE)
     return FatalError(
         f"cannot keep the files' old content in git: {reason}; nothing was changed",
-        code="record",
+        code="disk_full" if full else "record",
         hints=("--no-record edits without the safety copy",),
         details={"applied": False},
     )

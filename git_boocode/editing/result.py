@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from git_boocode.editing.edits import Edit, Failure, Landing
+from git_boocode.editing.edits import Edit, Failure, Landing, edit_name
 from git_boocode.editing.plan import PlannedFile
 from git_boocode.editing.retry import advice, retry_context
 from git_boocode.repo.errors import RefusedError
@@ -68,7 +68,7 @@ def describe(failure: Failure, *, many: bool) -> str:
     """
     from git_boocode.editing.diff import quoted
 
-    where = [f"edit {failure.number}"] if many and failure.number is not None else []
+    where = [edit_name(failure.number)] if many and failure.number is not None else []
     where += [quoted(failure.path)] if failure.path else []
     return ": ".join((", ".join(where), failure.message)) if where else failure.message
 
@@ -99,8 +99,9 @@ def _failure_json(failure: Failure) -> dict[str, object]:
 
 def _file_json(file: PlannedFile) -> dict[str, object]:
     return {
-        "path": file.target.path,
+        "path": file.path,
         "action": file.action,
+        **({"from": file.moved_from} if file.moved_from else {}),
         "edits": [landing_json(edit, landing) for edit, landing in file.landings],
         "diff": diff_of(file),
     }
@@ -110,7 +111,8 @@ def diff_of(file: PlannedFile) -> str:
     """The unified diff of a planned file."""
     from git_boocode.editing.diff import unified_diff
 
-    return unified_diff(file.target.path, file.old, file.text)
+    old = file.source.old if file.source else None
+    return unified_diff(file.path, old, file.text, file.moved_from)
 
 
 def landing_json(edit: Edit, landing: Landing) -> dict[str, object]:

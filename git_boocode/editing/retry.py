@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from git_boocode.editing.edits import Failure
+from git_boocode.editing.edits import Failure, edit_name
 
 if TYPE_CHECKING:
     from git_boocode.matching import Candidate
@@ -29,6 +29,10 @@ ADVICE = {
     "binary": "the file is no text; leave it alone",
     "invalid_input": "correct what the message names, then send the edit again",
 }
+
+
+_ENDS_OF_LINES = {ord(end): f"\\u{ord(end):04x}" for end in "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"}
+"""What a reader may take for the end of a line, and what is written instead, as in JSON."""
 
 
 def retry_context(failures: Sequence[Failure], edits: int) -> str:
@@ -60,7 +64,7 @@ def advice(failure: Failure) -> str | None:
 
 
 def _lines(failure: Failure) -> Iterator[str]:
-    where = "the input" if failure.number is None else f"edit {failure.number}"
+    where = "the input" if failure.number is None else edit_name(failure.number)
     path = f" of {_one_line(failure.path)}" if failure.path else ""
     yield ""
     yield f"{where}{path}: {failure.code}: {_cut(_one_line(failure.message), MAX_MESSAGE)}"
@@ -70,15 +74,13 @@ def _lines(failure: Failure) -> Iterator[str]:
         yield from _candidate(failure, candidate)
     if failure.given is not None:
         yield "the edit as it was:"
-        yield _cut(json.dumps(failure.given, ensure_ascii=False), MAX_EDIT)
+        given = json.dumps(failure.given, ensure_ascii=False)
+        yield _cut(given.translate(_ENDS_OF_LINES), MAX_EDIT)
 
 
 def _candidate(failure: Failure, candidate: Candidate) -> Iterator[str]:
     what = "one of the places" if failure.code == "ambiguous" else "the nearest text of the file"
-    yield (
-        f"{what}, lines {candidate.start_line}-{candidate.end_line} "
-        f"(similarity {candidate.similarity:.2f}):"
-    )
+    yield (f"{what}, {_lines_of(candidate)} (similarity {candidate.similarity:.2f}):")
     yield from numbered(candidate, MAX_LINES)
 
 
@@ -92,13 +94,19 @@ def numbered(candidate: Candidate, most: int) -> Iterator[str]:
     lines = candidate.text.removesuffix("\n").split("\n")
     width = len(str(candidate.start_line + len(lines)))
     for number, line in enumerate(lines[:most], candidate.start_line):
-        yield f"{number:>{width}}| {_cut(line.removesuffix(chr(13)), MAX_WIDTH)}"
+        shown = line.removesuffix("\r").translate(_ENDS_OF_LINES)
+        yield f"{number:>{width}}| {_cut(shown, MAX_WIDTH)}"
     if len(lines) > most:
         yield f"{'…':>{width}}| ({len(lines) - most} more lines)"
 
 
+def _lines_of(candidate: Candidate) -> str:
+    start, end = candidate.start_line, candidate.end_line
+    return f"line {start}" if start == end else f"lines {start}-{end}"
+
+
 def _one_line(text: str) -> str:
-    return text.replace("\r", " ").replace("\n", " ")
+    return text.replace("\r", " ").replace("\n", " ").translate(_ENDS_OF_LINES)
 
 
 def _cut(text: str, most: int) -> str:

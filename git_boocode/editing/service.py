@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
+from git_boocode.editing.durable import with_executable
 from git_boocode.editing.edits import Edit, Failure, How, Landing
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.place import Place
@@ -15,9 +18,11 @@ from git_boocode.editing.plan import Plan, PlannedFile, make_plan
 from git_boocode.editing.result import Answer, EditsRefusedError, landing_json
 from git_boocode.editing.snapshot import Snapshot
 from git_boocode.editing.write import Change, ChangedMeanwhileError, write_files
+from git_boocode.repo.errors import RefusedError
 
 if TYPE_CHECKING:
-    from git_boocode.editing.record import RecordedFile
+    from git_boocode.editing.journal import EditJournal
+    from git_boocode.editing.record import Record, RecordedFile
 
 MAX_RECORDED = 65_536
 """An edit whose JSON is longer is not repeated in the record, which holds the files anyhow."""
@@ -31,12 +36,16 @@ class Options(NamedTuple):
         format: the one input format to accept, None to detect it.
         dry_run: write nothing.
         record: keep the old contents in git.
+        more: what else the record says, as JSON.
+        modes: the permission bits of files that come back, by their absolute path.
     """
 
     how: How = How()
     format: str | None = None
     dry_run: bool = False
     record: bool = True
+    more: Mapping[str, object] = MappingProxyType({})
+    modes: Mapping[str, int] = MappingProxyType({})
 
 
 def apply_edits(sources: Sequence[Source], place: Place, options: Options) -> Answer:
@@ -52,42 +61,85 @@ def apply_edits(sources: Sequence[Source], place: Place, options: Options) -> An
         RefusedError: another command is at work here (`locked`).
         FatalError: something cannot be read, kept or written.
     """
-    inputs = read_inputs(sources, options.format)
+    return apply_inputs(read_inputs(sources, options.format), place, options)
+
+
+def apply_inputs(inputs: Inputs, place: Place, options: Options) -> Answer:
+    """Apply edits that have been read already; see `apply_edits`."""
     count = len(inputs.edits) + len(inputs.failures)
-    with _held(place, options):
+    with _held(place, options, count):
         plan = make_plan(inputs, place, options.how)
         if plan.failures:
             raise EditsRefusedError(plan.failures, count)
         identifier = None if options.dry_run else _write(plan, inputs, place, options)
-    return Answer(not options.dry_run, identifier, tuple(plan.files))
+    if identifier is not None and place.repository is not None:
+        from git_boocode.editing.retention import prune_now_and_then
+
+        prune_now_and_then(place.repository, identifier)
+    return Answer(not options.dry_run, identifier, tuple(plan.told))
 
 
 @contextmanager
-def _held(place: Place, options: Options) -> Iterator[None]:
+def _held(place: Place, options: Options, count: int) -> Iterator[None]:
     if options.dry_run:
         yield
         return
-    with place.locked():
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(place.locked())
+        except RefusedError as error:
+            hint = "\n".join(error.hints)
+            failure = Failure(None, None, error.code, error.message, hint=hint)
+            raise EditsRefusedError([failure], count) from None
+        if place.repository is not None:
+            from git_boocode.editing.recovery import settle
+
+            settle(place.repository)
         yield
 
 
 def _write(plan: Plan, inputs: Inputs, place: Place, options: Options) -> str | None:
-    from git_boocode.editing.record import Record
-
     files = [file for file in plan.files if file.changes]
-    changes = [Change(file.target, file.before, file.after or b"") for file in files]
-    if not changes:
+    if not files:
         return None
-    record = None
-    if options.record and place.repository is not None:
-        recorded = [_recorded(file, place) for file in files]
-        record = Record(place.repository, recorded, _recorded_edits(files))
-        record.prepare()
+    told = [file for file in plan.told if file.changes]
+    record = _record(told, place, options) if options.record else None
     try:
-        write_files(changes, record)
+        write_files([_change(file, options) for file in files], _journal(place, record))
     except ChangedMeanwhileError as error:
         _refuse_changed(error, files, inputs)
     return record.id if record else None
+
+
+def _change(file: PlannedFile, options: Options) -> Change:
+    like = file.source.before if file.source else None
+    if file.source is None and file.target.real in options.modes:
+        like = _mode_only(options.modes[file.target.real])
+    return Change(file.target, file.before, file.after, like, file.spelling, file.executable)
+
+
+def _mode_only(mode: int) -> Snapshot:
+    """What a file that comes back is made like; -1 leaves the owner as it is."""
+    return Snapshot(b"", 0, 0, stat.S_IFREG | mode, (-1, -1), 1)
+
+
+def _record(files: Sequence[PlannedFile], place: Place, options: Options) -> Record | None:
+    if place.repository is None:
+        return None
+    from git_boocode.editing.record import Record
+
+    recorded = [_recorded(file, place, options) for file in files]
+    record = Record(place.repository, recorded, _recorded_edits(files), options.more)
+    record.prepare()
+    return record
+
+
+def _journal(place: Place, record: Record | None) -> EditJournal | None:
+    if place.repository is None:
+        return None
+    from git_boocode.editing.journal import EditJournal
+
+    return EditJournal(place.repository, record)
 
 
 def _refuse_changed(
@@ -99,7 +151,7 @@ def _refuse_changed(
         Failure(edit.number, file.target.path, error.code, message, given=edit.given, hint=hint)
         for file in files
         if file.target == error.target
-        for edit in file.edits[:1]
+        for edit in (file.edits or [edit for edit, _ in file.landings])[:1]
     ]
     raise EditsRefusedError(failures, len(inputs.edits)) from None
 
@@ -123,16 +175,24 @@ def _edit_json(edit: Edit, landing: Landing) -> dict[str, object]:
     }
 
 
-def _recorded(file: PlannedFile, place: Place) -> RecordedFile:
+def _recorded(file: PlannedFile, place: Place, options: Options) -> RecordedFile:
     from git_boocode.editing.record import RecordedFile
 
-    path = os.path.relpath(file.target.real, place.top).replace(os.sep, "/")
-    return RecordedFile(path, file.action, _bytes(file.before), file.after, _mode(file.before))
+    before = file.source.before if file.source else None
+    mode = options.modes.get(file.target.real, 0o644) if before is None else before.mode
+    new_mode = (
+        mode if file.executable is None else with_executable(mode, executable=file.executable)
+    )
+    return RecordedFile(
+        _below(file.target.real, place) if file.spelling is None else file.spelling.path,
+        file.action,
+        None if before is None else before.data,
+        file.after,
+        new_mode if before is None else mode,
+        new_mode,
+        _below(file.source.target.real, place) if file.source and file.moved_from else None,
+    )
 
 
-def _bytes(snapshot: Snapshot | None) -> bytes | None:
-    return None if snapshot is None else snapshot.data
-
-
-def _mode(snapshot: Snapshot | None) -> int:
-    return 0o644 if snapshot is None else snapshot.mode
+def _below(real: str, place: Place) -> str:
+    return os.path.relpath(real, place.top).replace(os.sep, "/")

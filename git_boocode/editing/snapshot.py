@@ -67,7 +67,12 @@ def read_snapshot(real: str) -> Snapshot | None:
         reason = (error.strerror or "unknown error").lower()
         if error.errno in _UNUSABLE:
             raise MissError("invalid_input", f"the path cannot be used: {reason}") from None
-        raise FatalError(f"cannot read '{real}': {reason}", code="unreadable") from error
+        raise FatalError(
+            f"cannot read '{real}': {reason}; nothing was changed",
+            code="unreadable",
+            hints=("look at its permissions, or leave it out of the edit",),
+            details={"applied": False},
+        ) from error
 
 
 def _read(real: str) -> Snapshot:

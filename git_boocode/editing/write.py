@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import signal
-from collections.abc import Iterator, Sequence
+import stat
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple, Protocol
 
-from git_boocode.editing.durable import sync_directory, write_new
+from git_boocode.editing.durable import sync_directory, with_executable, write_new
 from git_boocode.editing.edits import MissError
 from git_boocode.editing.place import Target
 from git_boocode.editing.snapshot import Snapshot, read_snapshot
@@ -34,22 +35,53 @@ class Change(NamedTuple):
     Attributes:
         target: where it is.
         before: what was read there, None if there was no file.
-        after: the bytes that it shall have.
+        after: the bytes that it shall have, None if there shall be no file.
+        like: the file whose mode and attributes it gets where there was none before.
+        executable: whether it shall be executable, None if that stays as it is.
+        spelling: the name that it gets, where the file system takes that for the same one.
     """
 
     target: Target
     before: Snapshot | None
-    after: bytes
+    after: bytes | None
+    like: Snapshot | None = None
+    spelling: Target | None = None
+    executable: bool | None = None
+
+
+class Step(NamedTuple):
+    """A change and the names of the files beside it that serve to make it.
+
+    Attributes:
+        change: the change.
+        staged: where its new content waits, None if there is none.
+        backup: where its old content is kept meanwhile, None if there was none.
+    """
+
+    change: Change
+    staged: str | None
+    backup: str | None
 
 
 class Journal(Protocol):
-    """Keeps the old contents while files are being replaced."""
+    """Remembers what is going on while files are being replaced."""
+
+    def begin(self, steps: Sequence[Step], made: Sequence[str]) -> None:
+        """Note all that is going to be made; called before anything is.
+
+        Args:
+            steps: the changes.
+            made: the directories that are missing, outermost first.
+        """
 
     def publish(self) -> None:
         """Make the safety copy permanent; called when all is ready, before the first file."""
 
     def withdraw(self) -> None:
-        """Forget it: nothing was changed after all."""
+        """Forget all of it: nothing was changed after all."""
+
+    def end(self) -> None:
+        """Forget what was going on: all files are written and nothing is left beside them."""
 
 
 class ChangedMeanwhileError(RefusedError):
@@ -107,19 +139,21 @@ def _signals_wait() -> Iterator[None]:
 class _Run:
     """One attempt.
 
-    `temps` are files to remove in the end, `made` directories to remove after a failure, `done` the
-    changes that have taken place, each with the second name of the old file.
+    `made` are directories to remove after a failure, `done` the steps that have taken place, the
+    last of which may be `unsure`.
     """
 
     def __init__(self, changes: Sequence[Change], journal: Journal | None) -> None:
-        self.changes = changes
+        # Last what is to go: a kill halfway may leave a renamed file twice, never not at all.
+        self.steps = [_step(change) for change in changes if change.after is not None]
+        self.steps += [_step(change) for change in changes if change.after is None]
         self.journal = journal
         self.doing = changes[0].target
-        self.temps: list[str] = []
         self.made: list[str] = []
-        self.done: list[tuple[Change, str | None]] = []
-        self.staged: list[str] = []
-        self.backups: list[str | None] = []
+        self.done: list[Step] = []
+        self.unsure: Step | None = None
+        self.lost: list[Step] = []
+        self.begun = False
         self.complete = False
 
     def __enter__(self) -> _Run:  # noqa: PYI034 - typing.Self came with Python 3.11
@@ -131,43 +165,48 @@ class _Run:
                 self._fail(error)
         finally:
             self._clean_up()
+            if self.journal is not None and self.complete:
+                self.journal.end()
 
     def _fail(self, error: BaseException) -> None:
-        lost = self._roll_back()
-        if lost:
-            raise _half_written(self.doing, lost) from error
-        if self.journal is not None:
-            with suppress(BoocodeError):
+        self.lost = [
+            step for step in reversed(self.done) if not _undo(step, unsure=step is self.unsure)
+        ]
+        if self.lost:
+            raise _half_written(self.doing, self.lost) from error
+        if self.journal is not None and self.begun:
+            with suppress(BoocodeError, OSError):
                 self.journal.withdraw()
         if isinstance(error, OSError):
             raise _unwritten(self.doing, error) from error
 
     def prepare(self) -> None:
-        self.staged = [self._stage(change) for change in self.changes]
-        for change in self.changes:
-            self._check_unchanged(change)
-        self.backups = [self._back_up(change) for change in self.changes]
+        parents = [os.path.dirname(step.change.target.real) for step in self.steps]
+        missing = _missing_directories(parents)
+        if self.journal is not None:
+            self.begun = True
+            self.journal.begin(self.steps, missing)
+        self._make_directories(missing)
+        for step in self.steps:
+            self._stage(step)
+        for step in self.steps:
+            self._check_unchanged(step.change)
+        for step in self.steps:
+            self._back_up(step)
 
     def replace(self) -> None:
-        for change, temp, backup in zip(self.changes, self.staged, self.backups, strict=True):
-            self._check_unchanged(change)
-            self.done.append((change, backup))
-            _put(change, temp)
+        for step in self.steps:
+            self._check_unchanged(step.change)
+            self.done.append(step)
+            self.unsure = step
+            _put(step)
+            self.unsure = None
         for directory in self._directories():
             sync_directory(directory)
         self.complete = True
 
-    def _stage(self, change: Change) -> str:
-        self.doing = change.target
-        self._make_parents(os.path.dirname(change.target.real))
-        return self._write_beside(change, change.after)
-
-    def _make_parents(self, directory: str) -> None:
-        missing = []
-        while not os.path.isdir(directory):
-            missing.append(directory)
-            directory = os.path.dirname(directory)
-        for path in reversed(missing):
+    def _make_directories(self, missing: Sequence[str]) -> None:
+        for path in missing:
             try:
                 os.mkdir(path)
             except FileExistsError:
@@ -175,17 +214,15 @@ class _Run:
                 continue
             self.made.append(path)
 
-    def _write_beside(self, change: Change, data: bytes) -> str:
-        temp = self._new_name(change)
-        write_new(temp, data, change.target.real, change.before)
-        return temp
-
-    def _new_name(self, change: Change) -> str:
-        directory, name = os.path.split(change.target.real)
-        short = os.fsdecode(os.fsencode(name)[:200])
-        temp = os.path.join(directory, f".{short}.boocode-{os.urandom(6).hex()}.tmp")
-        self.temps.append(temp)
-        return temp
+    def _stage(self, step: Step) -> None:
+        change = step.change
+        self.doing = change.target
+        if step.staged is not None and change.after is not None:
+            like = change.before or change.like
+            write_new(step.staged, change.after, change.target.real, like)
+            if change.executable is not None:
+                mode = stat.S_IMODE(os.stat(step.staged).st_mode)
+                os.chmod(step.staged, with_executable(mode, executable=change.executable))
 
     def _check_unchanged(self, change: Change) -> None:
         self.doing = target = change.target
@@ -197,74 +234,147 @@ class _Run:
         if not unchanged or os.path.realpath(target.link) != target.real:
             raise ChangedMeanwhileError(target)
 
-    def _back_up(self, change: Change) -> str | None:
+    def _back_up(self, step: Step) -> None:
         """Give the old file a second name; where the file system cannot, copy it."""
+        change = step.change
         self.doing = change.target
-        if change.before is None:
-            return None
+        if change.before is None or step.backup is None:
+            return
         if not os.access(change.target.real, os.W_OK):
             raise PermissionError(errno.EACCES, "the file is read-only", change.target.real)
-        backup = self._new_name(change)
         try:
-            os.link(change.target.real, backup, follow_symlinks=False)
+            os.link(change.target.real, step.backup, follow_symlinks=False)
         except (OSError, NotImplementedError) as error:
             if isinstance(error, OSError) and error.errno not in _NO_LINKS:
                 raise
-            return self._write_beside(change, change.before.data)
-        return backup
+            write_new(step.backup, change.before.data, change.target.real, change.before)
 
     def _directories(self) -> list[str]:
-        parents = [os.path.dirname(change.target.real) for change in self.changes]
+        parents = [os.path.dirname(step.change.target.real) for step in self.steps]
         return list(dict.fromkeys((*parents, *map(os.path.dirname, self.made))))
 
-    def _roll_back(self) -> list[tuple[Target, str | None]]:
-        """Undo what was done; what cannot be undone, with the place of the old content."""
-        lost = [entry for entry in reversed(self.done) if not _undo(*entry)]
-        kept = {backup for _, backup in lost}
-        self.temps = [temp for temp in self.temps if temp not in kept]
-        return [(change.target, backup) for change, backup in lost]
-
     def _clean_up(self) -> None:
-        for temp in self.temps:
-            with suppress(OSError):
-                os.unlink(temp)
-        for directory in [] if self.complete else reversed(self.made):
-            with suppress(OSError):
-                os.rmdir(directory)
+        kept = {step.backup for step in self.lost}
+        for step in self.steps:
+            for path in (step.staged, step.backup):
+                if path is not None and path not in kept:
+                    with suppress(OSError):
+                        os.unlink(path)
+        if not self.complete:
+            remove_directories(reversed(self.made))
+            return
+        for step in self.steps:
+            if step.change.after is None:
+                target = step.change.target
+                if target.real == target.link:
+                    top = target.real[: -len(target.path)]
+                    remove_directories(emptied(target.real, top))
 
 
-def _put(change: Change, temp: str) -> None:
+def _step(change: Change) -> Step:
+    return Step(
+        change,
+        None if change.after is None else _beside(change.target),
+        None if change.before is None else _beside(change.target),
+    )
+
+
+def _beside(target: Target) -> str:
+    directory, name = os.path.split(target.real)
+    short = os.fsdecode(os.fsencode(name)[:200])
+    return os.path.join(directory, f".{short}.boocode-{os.urandom(6).hex()}.tmp")
+
+
+def _missing_directories(directories: Sequence[str]) -> list[str]:
+    missing: dict[str, None] = {}
+    for directory in directories:
+        above = []
+        path = directory
+        while not os.path.isdir(path):
+            above.append(path)
+            path = os.path.dirname(path)
+        missing.update(dict.fromkeys(reversed(above)))
+    return list(missing)
+
+
+def remove_directories(paths: Iterable[str]) -> None:
+    """Remove directories that are empty.
+
+    Args:
+        paths: absolute paths, innermost first.
+    """
+    for path in paths:
+        with suppress(OSError):
+            os.rmdir(path)
+
+
+def emptied(path: str, top: str) -> Iterator[str]:
+    """The directories that a deleted file may have left empty, innermost first.
+
+    Args:
+        path: the file, absolute.
+        top: the directory at which to end, absolute; the current directory ends it too.
+    """
+    with suppress(OSError):
+        here = os.path.join(os.getcwd(), "")
+        above = os.path.dirname(path)
+        while above.startswith(os.path.join(top, "")) and above != os.path.normpath(top):
+            if here.startswith(os.path.join(above, "")):
+                return
+            yield above
+            above = os.path.dirname(above)
+
+
+def _put(step: Step) -> None:
     """Move a finished file into its place; a new one never over another that appeared there."""
-    real = change.target.real
-    if change.before is not None:
-        os.replace(temp, real)
-        return
+    change, staged = step.change, step.staged
+    if staged is None:
+        os.unlink(change.target.real)
+    elif change.before is not None:
+        os.replace(staged, change.target.real)
+        if change.spelling is not None:
+            os.rename(change.target.real, change.spelling.real)
+    else:
+        _put_new(change.target, staged)
+
+
+def _put_new(target: Target, staged: str) -> None:
     try:
-        os.link(temp, real)
+        os.link(staged, target.real)
     except FileExistsError:
-        raise ChangedMeanwhileError(change.target) from None
+        raise ChangedMeanwhileError(target) from None
     except (OSError, NotImplementedError) as error:
         if isinstance(error, OSError) and error.errno not in _NO_LINKS:
             raise
-        if os.path.lexists(real):
-            raise ChangedMeanwhileError(change.target) from None
-        os.replace(temp, real)
+        if os.path.lexists(target.real):
+            raise ChangedMeanwhileError(target) from None
+        os.replace(staged, target.real)
 
 
-def _undo(change: Change, backup: str | None) -> bool:
-    """Bring the old file back; whether that worked."""
-    real = change.target.real
+def _undo(step: Step, *, unsure: bool) -> bool:
+    """Bring the old file back; whether that worked.
+
+    Args:
+        step: what was done.
+        unsure: whether it may not have been.
+    """
+    change = step.change
     try:
         if not _is_ours(change):
-            return True
-        if backup is None:
-            os.unlink(real)
+            # What was written has been changed by another program, unless it never was.
+            return unsure
+        if step.backup is None:
+            os.unlink(change.target.real)
         else:
-            os.replace(backup, real)
+            os.replace(step.backup, change.target.real)
+        if change.spelling is not None:
+            # The same file by its old name; where the two are not the same, it is not there.
+            with suppress(FileNotFoundError):
+                os.rename(change.spelling.real, change.target.real)
     except (OSError, FatalError):
         return False
     with suppress(OSError):
-        sync_directory(os.path.dirname(real))
+        sync_directory(os.path.dirname(change.target.real))
     return True
 
 
@@ -274,16 +384,20 @@ def _is_ours(change: Change) -> bool:
         now = read_snapshot(change.target.real)
     except MissError:
         return False
-    return now is not None and now.data == change.after and not now.same(change.before)
+    if now is None or change.after is None:
+        return now is None and change.after is None
+    return now.data == change.after and not now.same(change.before)
 
 
-def _half_written(doing: Target, lost: Sequence[tuple[Target, str | None]]) -> FatalError:
-    names = ", ".join(f"'{target.path}'" for target, _ in lost)
+def _half_written(doing: Target, lost: Sequence[Step]) -> FatalError:
+    names = ", ".join(f"'{step.change.target.path}'" for step in lost)
     return FatalError(
         f"cannot write '{doing.path}', and could not put back {names}",
         code="half_written",
         hints=tuple(
-            f"the old content of '{target.path}' is in '{copy}'" for target, copy in lost if copy
+            f"the old content of '{step.change.target.path}' is in '{step.backup}'"
+            for step in lost
+            if step.backup
         ),
         details={"applied": False},
     )
@@ -294,5 +408,10 @@ def _unwritten(doing: Target, error: OSError) -> FatalError:
     return FatalError(
         f"cannot write '{doing.path}': {reason}; nothing was changed",
         code="disk_full" if error.errno in _FULL else "unwritable",
+        hints=(
+            "make room on the disk, then run the command again"
+            if error.errno in _FULL
+            else "look at the permissions of the file and of its directory",
+        ),
         details={"applied": False},
     )

@@ -7,10 +7,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from git_boocode.editing.inputs import Source
+from git_boocode.editing.edits import Action, Edit
+from git_boocode.editing.inputs import Inputs, Source
 from git_boocode.editing.place import Place
 from git_boocode.editing.result import Answer, EditsRefusedError
-from git_boocode.editing.service import Options, apply_edits
+from git_boocode.editing.service import Options, apply_edits, apply_inputs
 from tests.repo_kit import Repo
 
 
@@ -23,11 +24,28 @@ def apply(
     return apply_edits([Source("input", data)], place, options or Options())
 
 
+def act(*actions: tuple[str, Action] | tuple[str, Action, str]) -> Inputs:
+    """The inputs that ask for actions: path, action and, for a rename, the new path."""
+    edits = [
+        Edit(number, path, action, None, "test", {"action": repr(action)}, *to)
+        for number, (path, action, *to) in enumerate(actions)
+    ]
+    return Inputs(edits, [])
+
+
+def carry_out(inputs: Inputs, *, index: bool = True, options: Options | None = None) -> Answer:
+    """Apply inputs in the current directory, in this process."""
+    return apply_inputs(inputs, Place.find(index=index), options or Options())
+
+
 def refused(edits: object, **how: object) -> EditsRefusedError:
     """The refusal of edits, which must not have changed a file."""
     before = snapshot(Path())
     try:
-        apply(edits, **how)  # type: ignore[arg-type]
+        if isinstance(edits, Inputs):
+            carry_out(edits, **how)  # type: ignore[arg-type]
+        else:
+            apply(edits, **how)  # type: ignore[arg-type]
     except EditsRefusedError as error:
         assert snapshot(Path()) == before
         return error

@@ -303,10 +303,9 @@ def test_paths_count_from_the_top_and_then_from_here(
         repo.write(path, "x\n")
     monkeypatch.chdir(repo.top / "sub")
     answer = apply(
-        [{"path": name, "content": "y\n"} for name in ("both", "only", "../other", "new")]
+        [{"path": name, "content": "y\n"} for name in ("sub/both", "only", "../other", "new")]
     )
-    assert [file.target.path for file in answer.files] == ["both", "sub/only", "other", "new"]
-    assert repo.read("sub/both") == b"x\n"
+    assert [file.target.path for file in answer.files] == ["sub/both", "sub/only", "other", "new"]
     answer = apply({"path": "both", "content": "z\n"}, from_here=True)
     assert answer.files[0].target.path == "sub/both"
 
@@ -411,3 +410,110 @@ def test_profile_and_verbatim_reach_the_matcher(repo: Repo) -> None:
     assert codes(drifted, options=Options(How("exact"))) == [(0, "not_found")]
     apply(drifted, options=Options(How(verbatim=True)))
     assert repo.read("a") == b"def f():\n  x = 1\n  return y\n"
+
+
+def test_a_path_that_leads_to_two_files_is_refused(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.write("a", "old\n")
+    repo.write("sub/a", "old\n")
+    repo.write("sub/b", "old\n")
+    monkeypatch.chdir("sub")
+    (failure,) = refused(replace("a", "old", "new")).failures
+    assert failure.code == "ambiguous"
+    assert failure.message.startswith("there is 'a' at the top of the worktree, and 'sub/a'")
+    for path in ("b", str(repo.top / "a"), str(repo.top / "sub/a")):
+        apply(replace(path, "old", "new"))
+    assert repo.read("a") == repo.read("sub/a") == repo.read("sub/b") == b"new\n"
+
+
+def test_a_tilde_is_no_directory(repo: Repo) -> None:
+    assert codes({"path": "~/f", "content": "x"}) == [(0, "outside_worktree")]
+    repo.write("~/f", "old\n")
+    apply(replace("~/f", "old", "new"))
+
+
+REST = "def f():\n    # ... rest of code ...\n"
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"path": "a", "content": REST},
+        {"path": "a", "changes": [{"start": ["one"], "content": ["# ... existing code ..."]}]},
+        {"path": "a", "patch": "@@ -1,2 +1,2 @@\n-one\n+// rest of code unchanged\n two\n"},
+    ],
+)
+def test_code_that_is_left_out_is_refused_in_every_format(
+    repo: Repo, edit: dict[str, object]
+) -> None:
+    repo.write("a", "one\ntwo\nthree\n")
+    (failure,) = refused(edit).failures
+    assert failure.code == "invalid_input"
+    assert "stands for text that it leaves out" in failure.message
+    apply(edit, options=Options(How(verbatim=True)))
+
+
+def test_what_only_looks_left_out_is_taken(repo: Repo) -> None:
+    repo.write("a.pyi", "def f(): ...\n# ... rest of code ...\n")
+    apply({"path": "a.pyi", "content": "class A:\n    ...\n# ... rest of code ...\n"})
+    apply({"path": "new", "content": REST})
+
+
+def test_a_failure_says_which_lines_it_counts(repo: Repo) -> None:
+    repo.write("a", "one\nthe second line is here\n")
+    edits = [replace("a", "one", "1\n1"), replace("a", "the second line is not", "2")]
+    (failure,) = refused(edits).failures
+    assert failure.candidates
+    assert failure.message.endswith("; lines are counted as the edits before it leave the file")
+
+
+def test_a_git_directory_by_another_name_is_not_edited(repo: Repo) -> None:
+    repo.git("init", "-q", "--separate-git-dir", "meta", "inner")
+    repo.git("init", "-q", "--bare", "bare")
+    for path in ("meta/config", "bare/hooks/pre-receive", "bare/HEAD"):
+        assert codes({"path": path, "content": "x"}) == [(0, "outside_worktree")]
+
+
+def test_no_index_keeps_out_of_git_directories(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(repo.top / ".git")
+    assert codes({"path": "config", "content": "x"}, index=False) == [(0, "outside_worktree")]
+
+
+def test_a_worktree_inside_a_bare_repository_is_edited(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit(a="old\n")
+    bare = tmp_path / "bare"
+    repo.git("clone", "-q", "--bare", ".", str(bare))
+    repo.git("-C", str(bare), "worktree", "add", "-q", "tree")
+    monkeypatch.chdir(bare / "tree")
+    for index in (True, False):
+        apply(replace("a", "old", "new"), index=index)
+        assert Path("a").read_text() == "new\n"
+        Path("a").write_text("old\n")
+
+
+def test_hard_links_whose_names_differ_in_case_are_two_files(repo: Repo) -> None:
+    repo.write("a.txt", "old\n")
+    try:
+        os.link("a.txt", "A.txt")
+    except FileExistsError:
+        pytest.skip("names do not differ by case here")
+    apply([replace("a.txt", "old", "one"), replace("A.txt", "old", "two")])
+    assert (repo.read("a.txt"), repo.read("A.txt")) == (b"one\n", b"two\n")
+
+
+def test_a_lock_that_is_held_is_among_the_failures(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from git_boocode.editing import place
+    from git_boocode.repo.repository import Repository
+    from git_boocode.repo.scratch import worktree_lock
+
+    repo.write("a", "old\n")
+    monkeypatch.setattr(place, "LOCK_PATIENCE", 0.0)
+    with worktree_lock(Repository.discover().state_dir, shared=False, patience=0):
+        error = refused(replace("a", "old", "new"))
+    assert [(bad.number, bad.code) for bad in error.failures] == [(None, "locked")]
+    assert "locked" in error.retry_context

@@ -40,7 +40,9 @@ def test_a_record_holds_the_files_before_and_after(repo: Repo) -> None:
     assert repo.git("rev-parse", f"{ref}^").strip() == head
     subject, found = document(repo, ref)
     assert subject == "edit src/a b\\n and 1 more"
-    assert list(found) == ["boocode", "kind", "id", "created_at", "edits", "files"]
+    assert list(found) == [
+        "boocode", "kind", "id", "created_at", "worktree", "edits", "files"
+    ]  # fmt: skip
     assert (found["boocode"], found["kind"], found["id"]) == (1, "edit", answer.id)
     assert [edit["edit"] for edit in found["edits"]] == edits
     assert [(file["path"], file["action"], file["mode"]) for file in found["files"]] == [

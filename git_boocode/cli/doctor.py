@@ -1,0 +1,117 @@
+"""`git boocode doctor`: explain what is amiss, and mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from git_boocode.cli.framework import Command, json_option
+
+if TYPE_CHECKING:
+    from git_boocode.repo.repository import Repository
+
+_PATIENCE = 2.0
+"""Seconds to wait for a command at work, which is no ailment."""
+
+
+class Finding(NamedTuple):
+    """Something that is amiss.
+
+    Attributes:
+        kind: a stable word for it.
+        message: what it is, in one sentence.
+        paths: the files that it is about.
+        remedy: what to do about it by hand, or what was done.
+        fixed: whether it is mended now.
+    """
+
+    kind: str
+    message: str
+    paths: tuple[str, ...]
+    remedy: str
+    fixed: bool = False
+
+
+@click.command(cls=Command)
+@click.option("--fix", is_flag=True, help="Mend what can be mended.")
+@json_option
+def doctor(fix: bool, as_json: bool) -> int:
+    """Look for what killed commands left behind, and explain it."""
+    from git_boocode.cli.output import print_json
+    from git_boocode.repo.repository import Repository
+    from git_boocode.repo.scratch import worktree_lock
+
+    repository = Repository.discover()
+    with worktree_lock(repository.state_dir, shared=False, patience=_PATIENCE):
+        findings = _findings(repository, fix=fix)
+    open_ones = [finding for finding in findings if not finding.fixed]
+    if as_json:
+        print_json(_as_json(findings, open_ones))
+    else:
+        _print(findings)
+    return 1 if open_ones else 0
+
+
+def _as_json(findings: list[Finding], open_ones: list[Finding]) -> dict[str, object]:
+    answer: dict[str, object] = {"ok": not open_ones}
+    if open_ones:
+        first = open_ones[0]
+        answer["error"] = {"code": first.kind, "message": first.message, "hint": first.remedy}
+    return {**answer, "findings": [finding._asdict() for finding in findings]}
+
+
+def _findings(repository: Repository, *, fix: bool) -> list[Finding]:
+    found = (_interrupted_edit(repository, fix=fix), _interrupted_restore(repository))
+    return [*(finding for finding in found if finding is not None), *_broken_records(repository)]
+
+
+def _broken_records(repository: Repository) -> Iterator[Finding]:
+    from git_boocode.editing.records import problems
+
+    for identifier, reason in problems(repository):
+        yield Finding(
+            "broken_record",
+            f"the record '{identifier}' of an edit cannot be used: {reason}",
+            (),
+            f"'git update-ref -d refs/boocode/edits/{identifier}' drops it; "
+            "'git fsck' tells what else is missing",
+        )
+
+
+def _interrupted_edit(repository: Repository, *, fix: bool) -> Finding | None:
+    from git_boocode.editing.recovery import describe, interrupted_edit, mend
+
+    found = interrupted_edit(repository)
+    if found is None:
+        return None
+    paths = tuple(file.path for file in found.note.files)
+    if fix:
+        done = mend(repository, found)
+        return Finding("interrupted_edit", describe(found), paths, done, fixed=True)
+    remedy = "'git boocode doctor --fix' takes the files back to what they were before it"
+    if found.done:
+        remedy = "'git boocode doctor --fix' removes what it left behind"
+    return Finding("interrupted_edit", describe(found), paths, remedy)
+
+
+def _interrupted_restore(repository: Repository) -> Finding | None:
+    from git_boocode.checkpoints.journal import interrupted
+    from git_boocode.cli.interruption import is_kept
+
+    safety = interrupted(repository.state_dir)
+    if safety is None or not is_kept(repository, safety):
+        return None
+    message = f"a restore was interrupted half-way; the state before it is kept as {safety}"
+    return Finding("interrupted_restore", message, (), "'git boocode undo' goes back to it")
+
+
+def _print(findings: list[Finding]) -> None:
+    from git_boocode.cli.output import print_text, printable
+
+    for finding in findings:
+        print_text(printable(finding.message))
+        print_text(f"  {'fixed' if finding.fixed else 'to do'}: {printable(finding.remedy)}")
+    if not findings:
+        print_text("all is well")

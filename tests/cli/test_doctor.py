@@ -1,0 +1,41 @@
+import json
+from pathlib import Path
+
+from tests.repo_kit import Repo
+
+
+def test_a_repository_in_which_nothing_is_amiss(repo: Repo) -> None:
+    done = repo.boocode("doctor")
+    assert (done.code, done.out, done.err) == (0, "all is well\n", "")
+    assert repo.boocode("doctor", "--fix", "--json").json == {"ok": True, "findings": []}
+
+
+def test_an_interrupted_restore_is_told(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    first = repo.boocode("checkpoint").out.strip()
+    repo.write("a", "two\n")
+    undo = repo.boocode("restore", first, "--json").json["undo"]
+    # What a restore leaves that was killed after its safety checkpoint.
+    Path(".git/boocode/restore-in-progress").write_text(json.dumps({"safety": undo}))
+    done = repo.boocode("doctor", "--json")
+    assert (done.code, done.json["ok"]) == (1, False)
+    assert done.json["error"]["code"] == "interrupted_restore"
+    assert undo in done.json["error"]["message"]
+    assert repo.boocode("undo").code == 0
+    assert repo.boocode("doctor").code == 0
+
+
+def test_a_record_that_lacks_an_object_is_told(repo: Repo) -> None:
+    repo.write("a", "old\n")
+    done = repo.boocode("apply-edit", "--path", "a", "--old", "old", "--new", "new", "--json")
+    blob = repo.git("rev-parse", f"refs/boocode/edits/{done.json['id']}:before/a").strip()
+    Path(f".git/objects/{blob[:2]}/{blob[2:]}").unlink()
+    found = repo.boocode("doctor", "--json")
+    assert (found.code, found.json["error"]["code"]) == (1, "broken_record")
+    assert done.json["id"] in found.json["error"]["message"]
+
+
+def test_outside_a_repository(repo: Repo, tmp_path: Path) -> None:
+    done = repo.boocode("doctor", cwd=tmp_path)
+    assert done.code == 128
+    assert "not a git repository" in done.err

@@ -1,0 +1,269 @@
+"""An edit that is killed at any step, and what mends it."""
+
+import json
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from git_boocode.editing.actions import Create, Delete, Replace
+from git_boocode.editing.inputs import Inputs
+from git_boocode.editing.journal import NAME
+from git_boocode.editing.service import Options
+from git_boocode.repo.errors import FatalError, RefusedError
+from tests.editing.kit import act, apply, carry_out, leftovers, records, replace
+from tests.repo_kit import Repo
+
+# Every system call by which the worktree, the note or the record's ref can change.
+CALLS = ("open", "link", "replace", "unlink", "mkdir", "fsync", "rmdir")
+
+INPUTS = act(
+    ("a", Replace("old", "new")),
+    ("moved", Replace("old", "new"), "deep/er/to"),
+    ("gone/last", Delete()),
+    ("made/it", Create("new\n")),
+)
+NEW = {"a": b"new\n", "deep/er/to": b"new\n", "made/it": b"new\n"}
+
+
+def prepare(repo: Repo) -> None:
+    for name in ("a", "moved", "gone/last"):
+        repo.write(name, "old\n", 0o755)
+
+
+def killed_at(call: str, number: int, inputs: Inputs, options: Options) -> bool:
+    """Carry the inputs out in a child that is killed at the nth call; whether it was."""
+    child = os.fork()
+    if child == 0:
+        _die_at(call, number)
+        try:
+            carry_out(inputs, options=options)
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+
+
+def _die_at(call: str, number: int) -> None:
+    real, calls = getattr(os, call), []
+
+    def dying(*args: object, **how: object) -> object:
+        calls.append(args)
+        if len(calls) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*args, **how)
+
+    setattr(os, call, dying)
+
+
+def contents(repo: Repo) -> dict[str, bytes]:
+    return {path: data for path, (_, data) in repo.files().items()}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("record", [True, False])
+@pytest.mark.parametrize("call", CALLS)
+def test_a_kill_at_any_step_is_mended_to_all_old_or_all_new(
+    repo: Repo, call: str, record: bool
+) -> None:
+    mixed = 0
+    for number in range(1, 60):
+        for path in repo.top.iterdir():
+            if path.name != ".git":
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        # What a killed call leaves there is swept by the next one, and would shift the numbers.
+        shutil.rmtree(".git/boocode", ignore_errors=True)
+        prepare(repo)
+        before, known = repo.files(), set(records(repo))
+        if not killed_at(call, number, INPUTS, Options(record=record)):
+            break
+        halfway = contents(repo)
+        mixed += not (old_of(halfway) or new_of(halfway))
+        done = repo.boocode("doctor", "--fix", "--json")
+        assert done.code == 0, done.err
+        assert not leftovers(repo.top)
+        assert not Path(".git/boocode", NAME).exists()
+        assert repo.boocode("doctor").out == "all is well\n"
+        if repo.files() == before:
+            assert set(records(repo)) == known
+            assert sorted(path.name for path in repo.top.iterdir()) == [
+                ".git",
+                "a",
+                "gone",
+                "moved",
+            ]
+        else:
+            assert contents(repo) == NEW
+            assert len(set(records(repo)) - known) == record
+    else:
+        raise AssertionError("it never got through")
+    assert number > 1
+    assert contents(repo) == NEW
+    # The calls that put files in their places do leave some old and some new.
+    assert mixed > 0 or call not in ("link", "unlink")
+
+
+def new_of(found: dict[str, bytes]) -> bool:
+    return {path: data for path, data in found.items() if not path.endswith(".tmp")} == NEW
+
+
+def old_of(found: dict[str, bytes]) -> bool:
+    return all(found.get(name) == b"old\n" for name in ("a", "moved", "gone/last")) and not any(
+        name in found for name in ("deep/er/to", "made/it")
+    )
+
+
+def interrupt(repo: Repo, *, record: bool = True) -> None:
+    """Leave `a` written and `b` not."""
+    repo.write("a", "old\n")
+    repo.write("b", "old\n")
+    inputs = act(("a", Replace("old", "new")), ("b", Replace("old", "new")))
+    # The first replace puts the note in its place, the second `a`, the third `b`.
+    assert killed_at("replace", 3, inputs, Options(record=record))
+    assert (repo.read("a"), repo.read("b")) == (b"new\n", b"old\n")
+
+
+def test_the_next_edit_says_so_and_changes_nothing(repo: Repo) -> None:
+    interrupt(repo)
+    before = repo.files()
+    with pytest.raises(RefusedError) as caught:
+        apply(replace("b", "old", "other"))
+    assert caught.value.code == "half_written"
+    assert "1 of 2 files hold its new content" in caught.value.message
+    assert "doctor --fix" in caught.value.hints[0]
+    assert repo.files() == before
+
+
+def test_where_no_file_or_every_file_was_written_the_next_edit_just_goes_on(repo: Repo) -> None:
+    repo.write("a", "old\n")
+    inputs = act(("a", Replace("old", "new")))
+    options = Options(record=False)
+    # Before the only file is replaced, and after.
+    for call, number, now in (("replace", 2, b"old\n"), ("unlink", 1, b"new\n")):
+        assert killed_at(call, number, inputs, options)
+        assert repo.read("a") == now
+        assert leftovers(repo.top)
+        repo.write("other", "old\n")
+        apply(replace("other", "old", "new"))
+        assert not leftovers(repo.top)
+
+
+@pytest.mark.parametrize("record", [True, False])
+def test_what_changed_since_is_left_alone(repo: Repo, record: bool) -> None:
+    interrupt(repo, record=record)
+    repo.write("a", "somebody's\n")
+    looked = repo.boocode("doctor")
+    assert looked.code == 1
+    assert "since then 'a' changed again" in looked.out
+    done = repo.boocode("doctor", "--fix")
+    assert done.code == 0
+    assert (repo.read("a"), repo.read("b")) == (b"somebody's\n", b"old\n")
+    assert "'a' changed again since and was left alone" in done.out
+    if record:
+        (ref,) = records(repo)
+        assert ref.rpartition("/")[2] in done.out
+        assert repo.git("show", f"{ref}:before/a") == "old\n"
+        assert not leftovers(repo.top)
+    else:
+        (kept,) = leftovers(repo.top)
+        assert kept in done.out
+        assert Path(kept).read_bytes() == b"old\n"
+
+
+def test_no_backup_is_kept_of_a_file_that_was_not_written(repo: Repo) -> None:
+    interrupt(repo, record=False)
+    repo.write("b", "somebody's\n")
+    assert repo.boocode("doctor", "--fix").code == 0
+    assert (repo.read("a"), repo.read("b")) == (b"old\n", b"somebody's\n")
+    assert not leftovers(repo.top)
+
+
+def test_doctor_alone_changes_nothing(repo: Repo) -> None:
+    interrupt(repo)
+    before = repo.files()
+    done = repo.boocode("doctor", "--json")
+    assert (done.code, done.json["ok"]) == (1, False)
+    (finding,) = done.json["findings"]
+    assert (finding["kind"], finding["paths"]) == ("interrupted_edit", ["a", "b"])
+    assert finding["fixed"] is False
+    assert repo.files() == before
+
+
+def test_a_failing_repair_can_be_repeated(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    from git_boocode.editing.recovery import interrupted_edit, mend
+    from git_boocode.repo.repository import Repository
+
+    interrupt(repo)
+    repository = Repository.discover()
+    found = interrupted_edit(repository)
+    assert found is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", _broken)
+        with pytest.raises(FatalError, match="cannot put 'a' back: input/output error"):
+            mend(repository, found)
+    assert repo.boocode("doctor", "--fix").code == 0
+    assert repo.read("a") == b"old\n"
+
+
+def _broken(*_: object) -> None:
+    raise OSError(5, "Input/output error")
+
+
+@pytest.mark.parametrize("note", ["", "{", "[]", '{"files": 1}', '{"record":null,"files":[{}]}'])
+def test_a_note_that_cannot_be_read_is_said(repo: Repo, note: str) -> None:
+    repo.write("a", "old\n")
+    repo.write(f".git/boocode/{NAME}", note)
+    for done in (repo.boocode("doctor"), repo.boocode("apply-edit", stdin=json.dumps(
+        replace("a", "old", "new")
+    ))):  # fmt: skip
+        assert done.code == 128
+        assert "note of an interrupted edit cannot be read" in done.err
+        assert NAME in done.err
+    assert repo.read("a") == b"old\n"
+
+
+def test_a_repository_that_was_moved_is_mended_where_it_is(repo: Repo, tmp_path: Path) -> None:
+    interrupt(repo)
+    copy = Repo(tmp_path / "copy")
+    shutil.copytree(repo.top, copy.top)
+    left = repo.files()
+    assert copy.boocode("doctor", "--fix").code == 0
+    assert (copy.read("a"), copy.read("b")) == (b"old\n", b"old\n")
+    assert not leftovers(copy.top)
+    assert repo.files() == left
+
+
+def test_a_note_that_leads_out_is_refused(repo: Repo, tmp_path: Path) -> None:
+    interrupt(repo)
+    note = Path(".git/boocode", NAME)
+    other = tmp_path / "other"
+    other.write_text("new\n")
+    found = json.loads(note.read_text())
+    found["files"][0]["real"] = os.path.relpath(other, repo.top)
+    note.write_text(json.dumps(found))
+    done = repo.boocode("doctor", "--fix")
+    assert done.code == 128
+    assert "is outside the worktree" in done.err
+    assert other.read_text() == "new\n"
+
+
+def test_the_old_content_comes_from_git_if_nothing_is_kept_beside_the_file(repo: Repo) -> None:
+    repo.write("a", "old\n", 0o755)
+    interrupt(repo)
+    for path in leftovers(repo.top):
+        os.unlink(path)
+    assert repo.boocode("doctor", "--fix").code == 0
+    assert (repo.read("a"), repo.read("b")) == (b"old\n", b"old\n")
+    assert not leftovers(repo.top)
+
+
+def test_what_is_nowhere_is_said(repo: Repo) -> None:
+    interrupt(repo, record=False)
+    for path in leftovers(repo.top):
+        os.unlink(path)
+    done = repo.boocode("doctor", "--fix")
+    assert done.code == 128
+    assert "its old content is neither beside it nor in git" in done.err
+    assert NAME in done.err
