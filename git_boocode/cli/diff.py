@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from git_boocode.checkpoints.catalog import Catalog, Checkpoint
     from git_boocode.repo.repository import Repository
 
+_READER_GONE = (-13, 141)
+"""How git ends when it writes to a closed pipe: by the signal, or as a shell tells of it."""
+
 
 @click.command(cls=Command)
 @click.argument("arguments", nargs=-1, metavar="[<checkpoint> [<checkpoint>]] [--] [<path>...]")
@@ -56,12 +59,22 @@ def print_diff(repository: Repository, stream: IO[bytes], arguments: list[str]) 
         repository: the repository.
         stream: where to; git's pager, or standard output.
         arguments: what to compare, for `git diff`.
+
+    Raises:
+        BrokenPipeError: the reader has seen enough.
+        GitError: git failed.
     """
     from git_boocode.cli.output import colour_wanted
+    from git_boocode.repo.git import GitError
 
     colour = "always" if colour_wanted(repository.config) else "never"
     git = repository.users_git.bind(cwd=os.path.join(repository.worktree, repository.prefix))
-    git.stream("--no-pager", "diff", f"--color={colour}", *arguments, to=stream)
+    try:
+        git.stream("--no-pager", "diff", f"--color={colour}", *arguments, to=stream)
+    except GitError as error:
+        if error.status in _READER_GONE:
+            raise BrokenPipeError from None
+        raise
     return 0
 
 

@@ -29,8 +29,9 @@ _NEXT_PAGES = 512
     help="At the most this many.",
 )
 @click.option("--all", "everywhere", is_flag=True, help="Those of every worktree.")
+@click.option("--edits", is_flag=True, help="The applied edits instead, which rewind undoes.")
 @json_option
-def log(max_count: int | None, everywhere: bool, as_json: bool) -> int:
+def log(max_count: int | None, everywhere: bool, edits: bool, as_json: bool) -> int:
     """List the checkpoints of this worktree, newest first."""
     from git_boocode.checkpoints.catalog import Catalog
     from git_boocode.cli.interruption import warn_of_interruption
@@ -39,8 +40,12 @@ def log(max_count: int | None, everywhere: bool, as_json: bool) -> int:
 
     repository = Repository.discover()
     warn_of_interruption(repository)
-    catalog = Catalog(repository)
     limit = None if max_count is None else min(max_count, sys.maxsize)
+    if edits:
+        from git_boocode.cli.edit_records import list_edits
+
+        return list_edits(repository, limit, everywhere=everywhere, as_json=as_json)
+    catalog = Catalog(repository)
     rows = _rows(catalog, catalog.newest_first(everywhere=everywhere), limit)
     if as_json:
         print_json({"ok": True, "checkpoints": [row for _, row in rows]})

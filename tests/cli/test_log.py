@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -162,3 +163,68 @@ def test_a_reader_that_has_seen_enough(repo: Repo) -> None:
     os.close(writing)
     assert done.returncode == 141
     assert done.stderr == b""
+
+
+def edit(repo: Repo, *edits: object) -> str:
+    """Apply edits and return the id of their record."""
+    identifier: str = repo.boocode("apply-edit", "--json", stdin=json.dumps(edits)).json["id"]
+    return identifier
+
+
+def test_edits_as_json(repo: Repo) -> None:
+    assert repo.boocode("log", "--edits", "--json").json == {"ok": True, "edits": []}
+    patch = {"patch": "diff --git a/a b/b\nrename from a\nrename to b\n"}
+    first = edit(repo, {"path": "a", "content": "1\n"}, {"path": "c", "content": "1\n"})
+    second = edit(repo, patch)
+    third = repo.boocode("rewind", "--json").json["id"]
+    done = repo.boocode("log", "--edits", "--json")
+    assert (done.code, done.err, list(done.json)) == (0, "", ["ok", "edits"])
+    newest, middle, oldest = done.json["edits"]
+    assert list(newest) == [
+        "id", "commit", "created_at", "worktree", "files", "edits", "rewound", "rewinds"
+    ]  # fmt: skip
+    assert [newest[key] for key in ("id", "rewound", "rewinds")] == [third, False, second]
+    assert [middle[key] for key in ("id", "rewound", "rewinds")] == [second, True, None]
+    assert middle["files"] == [{"path": "b", "action": "rename", "from": "a"}]
+    assert [oldest[key] for key in ("id", "edits", "rewound")] == [first, 2, False]
+    assert oldest["commit"] == repo.git("rev-parse", f"refs/boocode/edits/{first}").strip()
+    assert oldest["created_at"].endswith("Z")
+    for options, shown in ((["-n", "1"], [third]), (["-n", "0"], [])):
+        listed = repo.boocode("log", "--edits", "--json", *options).json["edits"]
+        assert [row["id"] for row in listed] == shown
+
+
+def test_edits_as_lines(repo: Repo) -> None:
+    first = edit(repo, *({"path": name, "content": "1\n"} for name in "abcde"))
+    second = repo.boocode("rewind", "--json", "a").json["id"]
+    one, two = (re.escape(identifier[:13]) for identifier in (first, second))
+    newest, oldest = repo.boocode("log", "--edits").out.splitlines()
+    when = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+    assert re.fullmatch(rf"{two}\S*  @~0   {when}  a  rewinds {one}\S*", newest)
+    assert re.fullmatch(
+        rf"{one}\S*  @~1   {when}  a, b, c and 2 more  5 edits  \[rewound in part\]", oldest
+    )
+    for line, identifier in ((newest, second), (oldest, first)):
+        assert repo.boocode("show", line.split()[0], "--json").json["edit"]["id"] == identifier
+
+
+def test_edits_of_every_worktree(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.commit(a="a\n")
+    repo.git("worktree", "add", "-q", "-b", "side", "linked")
+    ours = edit(repo, {"path": "n", "content": ""})
+    linked = Repo(repo.top / "linked")
+    theirs = edit(linked, {"path": "n", "content": ""})
+    listed = repo.boocode("log", "--edits", "--json").json["edits"]
+    assert [row["id"] for row in listed] == [ours]
+    listed = repo.boocode("log", "--edits", "--json", "--all").json["edits"]
+    assert [(row["id"], row["worktree"]) for row in listed] == [(theirs, "linked"), (ours, "main")]
+    linked_line, our_line = repo.boocode("log", "--edits", "--all").out.splitlines()
+    assert "  (linked)  " in linked_line
+    # What `rewind @~0` means here.
+    assert "  @~0   " in our_line
+
+
+def test_edits_in_colour(repo: Repo) -> None:
+    edit(repo, {"path": "n", "content": ""})
+    repo.git("config", "color.ui", "always")
+    assert repo.boocode("log", "--edits").out.startswith("\x1b[33m")

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+import subprocess
+
 import pytest
 
 from tests.checkpoints.kit import take
@@ -87,3 +90,136 @@ def test_usage_errors(repo: Repo) -> None:
     assert repo.boocode("show", "@", "@").code == 129
     assert repo.boocode("show", "--json", "@", "@").json["error"]["code"] == "usage"
     assert repo.boocode("show", "-h").code == 129
+
+
+def edited(repo: Repo) -> str:
+    """Apply edits to two files and return the id of their record."""
+    edits = [
+        {"path": "a\tb", "old_string": "  x  = 1", "new_string": "  x = 2"},
+        {"path": "sub/n", "content": "n\n"},
+    ]
+    identifier: str = repo.boocode("apply-edit", "--json", stdin=json.dumps(edits)).json["id"]
+    return identifier
+
+
+def test_an_edit(repo: Repo) -> None:
+    repo.write("a\tb", "def f():\n    x = 1\n")
+    identifier = edited(repo)
+    done = repo.boocode("show", identifier)
+    assert (done.code, done.err) == (0, "")
+    header, _, diff = done.out.partition("\n\n")
+    lines = header.split("\n")
+    ref = f"refs/boocode/edits/{identifier}"
+    assert lines[:2] == [f"edit {identifier}", f"commit      {repo.git('rev-parse', ref).strip()}"]
+    assert lines[2].startswith("created_at  ")
+    assert lines[3:6] == [
+        "worktree    main", 'file        "a\\tb": modify', "file        sub/n: create"
+    ]  # fmt: skip
+    assert lines[6].startswith('edit        "a\\tb": fuzzy (')
+    assert ", line 2" in lines[6]
+    assert lines[7] == "edit        sub/n: exact (write), at the top"
+    assert "-    x = 1\n+    x = 2\n" in diff
+    assert diff.startswith('diff --git "a/a\\tb" "b/a\\tb"\n')
+    assert "new file mode 100644" in diff
+    assert " 2 files changed" in repo.boocode("show", "--stat", identifier).out
+    repo.boocode("rewind")
+    assert "\nstate       rewound\n" in repo.boocode("show", identifier).out
+    newest = repo.git("for-each-ref", "--format=%(refname)", "refs/boocode/edits/").split()[-1]
+    rewind = repo.boocode("show", newest.rpartition("/")[2]).out
+    assert f"\nrewinds     {identifier}\n" in rewind
+    assert "deleted file" in rewind
+
+
+def test_an_edit_as_json(repo: Repo) -> None:
+    repo.write("a\tb", "x = 1\n")
+    identifier = edited(repo)
+    answer = repo.boocode("show", identifier[:-1], "--json").json
+    assert list(answer) == ["ok", "edit", "files", "diff"]
+    assert answer["edit"]["id"] == identifier
+    assert (answer["edit"]["kind"], answer["edit"]["rewound"]) == ("edit", False)
+    assert len(answer["edit"]["edits"]) == 2
+    assert answer["files"] == [
+        {"path": "a\tb", "action": "modify"}, {"path": "sub/n", "action": "create"}
+    ]  # fmt: skip
+    assert "+n\n" in answer["diff"]
+
+
+def test_an_edit_in_the_users_colours(repo: Repo) -> None:
+    repo.write("a\tb", "x = 1\n")
+    identifier = edited(repo)
+    repo.git("config", "color.ui", "always")
+    repo.git("config", "color.diff.old", "magenta")
+    assert "\x1b[35m-x = 1" in repo.boocode("show", identifier).out
+
+
+def test_the_beginning_of_a_checkpoint_and_of_an_edit(repo: Repo) -> None:
+    repo.write("a\tb", "x = 1\n")
+    taken = take()
+    identifier = edited(repo)
+    # Both were made within a minute: the first digits are those of the time.
+    done = repo.boocode("show", identifier[:6], "--json")
+    assert (done.code, done.json["error"]["code"]) == (1, "ambiguous")
+    assert done.json["error"]["message"] == (
+        f"'{identifier[:6]}' is the beginning of a checkpoint's id and of an edit's"
+    )
+    assert taken.id in done.json["error"]["hint"]
+    assert identifier in done.json["error"]["hint"]
+    take()
+    assert repo.boocode("show", identifier[:6], "--json").json["error"]["code"] == "ambiguous"
+    assert "edit" in repo.boocode("show", identifier, "--json").json
+    assert "checkpoint" in repo.boocode("show", taken.id, "--json").json
+
+
+def test_the_beginning_of_several_edits(repo: Repo) -> None:
+    repo.write("a\tb", "x = 1\n")
+    first = edited(repo)
+    repo.boocode("rewind")
+    done = repo.boocode("show", first[:6])
+    assert (done.code, done.err.splitlines()[0]) == (
+        1, f"error: '{first[:6]}' is the beginning of 2 edits"
+    )  # fmt: skip
+
+
+def test_an_edit_that_cannot_be_used(repo: Repo) -> None:
+    tree = repo.git("mktree").strip()
+    commit = repo.git("commit-tree", tree, stdin='s\n\n{"boocode": 2}').strip()
+    repo.git("update-ref", "refs/boocode/edits/0190aaaa-0000-7000-8000-000000000000", commit)
+    done = repo.boocode("show", "0190aaaa", "--json")
+    assert (done.code, done.json["error"]["code"]) == (1, "newer")
+
+
+@pytest.mark.parametrize("kind", ["edit", "checkpoint"])
+def test_the_reader_closes_the_pipe(repo: Repo, kind: str) -> None:
+    repo.commit(a="a\n")
+    content = "a line that is changed\n" * 20_000
+    if kind == "edit":
+        done = repo.boocode(
+            "apply-edit", "--json", stdin=json.dumps({"path": "a", "content": content})
+        )
+        name = done.json["id"]
+    else:
+        repo.write("a", content)
+        name = take().id
+    command = ["git", "boocode", "show", name]
+    with subprocess.Popen(
+        command, cwd=repo.top, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        said = process.stderr.read()
+    assert (process.returncode, said) == (141, b"")
+
+
+def test_a_rename_is_told_whatever_the_user_likes(repo: Repo) -> None:
+    repo.write("a", "".join(f"line {number}\n" for number in range(20)))
+    patch = "*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n-line 3\n+three\n"
+    done = repo.boocode("apply-edit", "--json", stdin=f"{patch}*** End Patch\n")
+    repo.git("config", "diff.renames", "false")
+    shown = repo.boocode("show", done.json["id"]).out
+    assert "rename from a\nrename to b\n" in shown
+    assert (
+        "rename from a\nrename to b\n"
+        in repo.boocode("show", done.json["id"], "--json").json["diff"]
+    )

@@ -1,0 +1,133 @@
+"""`git boocode rewind`: undo an applied edit."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
+
+if TYPE_CHECKING:
+    from git_boocode.editing.records import EditRecord, Records
+    from git_boocode.editing.rewind import Rewound
+    from git_boocode.repo.repository import Repository
+
+_DONE = {"create": "brought back", "delete": "deleted", "rename": "renamed back"}
+
+
+@click.command(cls=Command)
+@click.argument("arguments", nargs=-1, metavar="[<edit>] [--] [<path>...]")
+@click.option("-n", "--dry-run", is_flag=True, help="Say what would be done; write nothing.")
+@click.option("--diff", "show_diff", is_flag=True, help="Show the resulting diff.")
+@click.option(
+    "--no-record", is_flag=True, help="Do not record the rewind; it cannot be rewound then."
+)
+@json_option
+@click.pass_context
+def rewind(
+    context: click.Context,
+    arguments: tuple[str, ...],
+    dry_run: bool,
+    show_diff: bool,
+    no_record: bool,
+    as_json: bool,
+) -> int:
+    """Undo an applied edit, in all its files or in some, although they have moved on since.
+
+    By default the newest edit that is not rewound yet. A rewind is recorded like an edit, so that
+    rewinding it brings the edit back. Nothing is changed if a place is not certain, or holds
+    something else by now.
+    """
+    from git_boocode.cli.edited import refuse
+    from git_boocode.cli.output import print_json, print_text
+    from git_boocode.cli.progress import progress
+    from git_boocode.editing import rewind as service
+    from git_boocode.editing.records import Records
+    from git_boocode.repo.repository import Repository
+
+    repository = Repository.discover()
+    if not dry_run:
+        service.settled(repository)
+    behind: int | None = context.meta.get(AFTER_DASHES)
+    record, paths = _split(repository, Records(repository), list(arguments), behind)
+    try:
+        with progress("rewinding"):
+            done = service.rewind(repository, record, paths, dry_run=dry_run, keep=not no_record)
+    except service.RewindRefusedError as error:
+        if as_json:
+            raise
+        refuse(error)
+    if as_json:
+        print_json(done.as_json())
+    else:
+        _print(done, repository, show_diff=show_diff)
+        if dry_run:
+            print_text("dry run: nothing was written")
+    return 0
+
+
+def _split(
+    repository: Repository, records: Records, arguments: list[str], behind: int | None
+) -> tuple[EditRecord, list[str]]:
+    """Tell the edit from the paths, as git tells revisions from paths."""
+    count = len(arguments) if behind is None else len(arguments) - behind
+    front, rest = arguments[:count], arguments[count:]
+    if behind is not None and len(front) > 1:
+        raise click.UsageError(f"only one edit can be rewound, not also '{front[1]}'")
+    if not front:
+        return _counted(records), rest
+    if behind is None and _is_path(repository, records, front[0]):
+        return _counted(records), front
+    if front[0].startswith("@"):
+        return _counted(records, front[0]), [*front[1:], *rest]
+    return records.find(front[0]), [*front[1:], *rest]
+
+
+def _counted(records: Records, name: str | None = None) -> EditRecord:
+    """The newest edit, or one so many before it, where one that is unreadable may be meant."""
+    from git_boocode.cli.edit_records import warn_of_unreadable
+
+    try:
+        return records.to_rewind() if name is None else records.find(name)
+    finally:
+        warn_of_unreadable(records)
+
+
+def _is_path(repository: Repository, records: Records, name: str) -> bool:
+    from git_boocode.editing.rewind import is_named
+    from git_boocode.repo.errors import RefusedError
+
+    if name == "@" or name.startswith("@~") or records.matching(name):
+        return False
+    if os.path.lexists(os.path.join(repository.worktree, repository.prefix, name)):
+        return True
+    try:
+        newest = records.to_rewind()
+    except RefusedError:
+        return False
+    # It may have been deleted or renamed by the edit.
+    return any(is_named(repository, file, name) for file in newest.files)
+
+
+def _print(done: Rewound, repository: Repository, *, show_diff: bool) -> None:
+    from git_boocode.cli.edited import print_diffs, summary
+    from git_boocode.cli.output import print_hints, print_text, quote_path
+
+    for file in done.answer.files:
+        if file.path not in done.already:
+            print_text(summary(file, file.landings[0][1], _DONE))
+    for path in done.already:
+        print_text(f" = {quote_path(path)}: already rewound")
+    if show_diff:
+        print_diffs(done.answer, repository.config)
+    identifier = done.record.id
+    if all(file.path in done.already for file in done.answer.files):
+        print_text(f"nothing to do: {identifier} is rewound already")
+        print_hints(("'git boocode log --edits' lists the other edits",))
+        return
+    print_text(f"{'rewound' if done.answer.applied else 'would rewind'} {identifier}")
+    if done.answer.id:
+        print_text(f"recorded as {done.answer.id}")
+        print_hints((f"'git boocode rewind {done.answer.id}' brings the edit back",))

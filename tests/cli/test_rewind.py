@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.editing.kit import records, replace
+from tests.repo_kit import Repo
+
+DRY = "dry run: nothing was written\n"
+
+
+def edit(repo: Repo, *edits: object) -> str:
+    """Apply edits and return the id of their record."""
+    answer = repo.boocode("apply-edit", "--json", stdin=json.dumps(edits))
+    assert answer.code == 0, answer.out
+    identifier: str = answer.json["id"]
+    return identifier
+
+
+def test_the_newest_edit_by_default(repo: Repo) -> None:
+    repo.write("a", "1\n2\n3\n")
+    edit(repo, {"path": "b", "content": "b\n"})
+    newest = edit(repo, replace("a", "2", "two"))
+    done = repo.boocode("rewind")
+    assert done.code == 0
+    recorded = done.out.splitlines()[-1].removeprefix("recorded as ")
+    assert done.out == f" M a: line 2\nrewound {newest}\nrecorded as {recorded}\n"
+    assert done.err == f"hint: 'git boocode rewind {recorded}' brings the edit back\n"
+    assert repo.read("a") == b"1\n2\n3\n"
+    assert repo.boocode("rewind").out.startswith(" D b: deleted\n")
+    again = repo.boocode("rewind", recorded)
+    assert again.code == 0
+    assert repo.read("a") == b"1\ntwo\n3\n"
+
+
+def test_the_json_answer(repo: Repo) -> None:
+    repo.write("a", "1\n")
+    identifier = edit(repo, replace("a", "1", "2"), {"path": "n", "content": ""})
+    (repo.top / "n").unlink()
+    done = repo.boocode("rewind", "--json")
+    assert (done.code, done.err) == (0, "")
+    answer = done.json
+    assert {**answer, "files": None} == {
+        "ok": True, "applied": True, "id": answer["id"], "rewinds": identifier,
+        "already_rewound": ["n"], "files": None,
+    }  # fmt: skip
+    (file,) = answer["files"]
+    assert list(file) == ["path", "action", "edits", "diff"]
+    assert (file["path"], file["action"]) == ("a", "modify")
+    assert file["diff"] == "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-2\n+1\n"
+    assert f"refs/boocode/edits/{answer['id']}" in records(repo)
+
+
+def test_a_dry_run_with_its_diff(repo: Repo) -> None:
+    repo.write("a", "  1\n")
+    identifier = edit(repo, replace("a", "1", "2"))
+    done = repo.boocode("rewind", "-n", "--diff")
+    shown = "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-2\n+1\n"
+    assert done == (0, f" M a: line 1\n{shown}would rewind {identifier}\n{DRY}", "")
+    assert repo.read("a") == b"  2\n"
+    answer = repo.boocode("rewind", "--dry-run", "--json").json
+    assert (answer["applied"], answer["id"], len(records(repo))) == (False, None, 1)
+
+
+def test_no_record(repo: Repo) -> None:
+    repo.write("a", "1\n")
+    edit(repo, replace("a", "1", "2"))
+    done = repo.boocode("rewind", "--no-record")
+    assert (done.code, done.err) == (0, "")
+    assert "recorded" not in done.out
+    assert len(records(repo)) == 1
+
+
+def test_a_file_that_moved_on(repo: Repo) -> None:
+    repo.write("a.py", "def f():\n    x = 1\n    return x\n")
+    edit(repo, replace("a.py", "x = 1", "x = 2"))
+    repo.write("a.py", "class K:\n    def f():\n        x = 2\n        return x\n")
+    done = repo.boocode("rewind")
+    assert done.out.startswith(" M a.py: line 3, fuzzy (whitespace 1.00), reindented\n")
+    assert repo.read("a.py") == b"class K:\n    def f():\n        x = 1\n        return x\n"
+
+
+def test_what_was_overwritten_is_refused(repo: Repo) -> None:
+    repo.write("a", "1\n2\n3\n")
+    repo.write("b", "1\n")
+    edits = [replace("a", "2", "two"), replace("b", "1", "one"), {"path": "n", "content": ""}]
+    identifier = edit(repo, *edits)
+    repo.write("a", "1\nTWO\n3\n")
+    repo.write("n", "mine\n")
+    done = repo.boocode("rewind")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.splitlines() == [
+        "error: a: what the edit wrote has changed since, at line 2",
+        "  line 2 (similarity 0.25):",
+        "  2| TWO",
+        "error: n: the edit created it, and it has changed since, at line 1",
+        f"hint: take it back by hand: 'git boocode show {identifier}' prints the edit's diff",
+        "hint: what was added since would be lost; delete the file yourself if it may go",
+    ]
+    assert repo.read("b") == b"one\n"
+    answer = repo.boocode("rewind", "--json")
+    assert answer.code == 1
+    assert (answer.json["ok"], answer.json["applied"]) == (False, False)
+    assert [(row["path"], row["code"], row["lines"]) for row in answer.json["failures"]] == [
+        ("a", "conflict", [2]), ("n", "conflict", [1])
+    ]  # fmt: skip
+    assert answer.json["error"]["code"] == "conflict"
+    assert "retry_context" not in answer.json
+    assert len(records(repo)) == 1
+    assert repo.boocode("rewind", "b").code == 0
+    assert repo.read("b") == b"1\n"
+
+
+def test_nothing_to_do(repo: Repo) -> None:
+    repo.write("a", "1\n")
+    identifier = edit(repo, replace("a", "1", "2"))
+    repo.write("a", "1\n")
+    done = repo.boocode("rewind")
+    assert (done.code, done.out) == (
+        0, f" = a: already rewound\nnothing to do: {identifier} is rewound already\n"
+    )  # fmt: skip
+    assert done.err == "hint: 'git boocode log --edits' lists the other edits\n"
+
+
+def test_edits_and_paths_are_told_apart(repo: Repo) -> None:
+    for name in ("a", "b", "gone", "abcd1234"):
+        repo.write(name, "1\n")
+    patch = {"patch": "--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n"}
+    first = edit(repo, *(replace(name, "1", "2") for name in ("a", "b", "abcd1234")), patch)
+    for arguments, back in (
+        (["gone"], "gone"), ([first, "a"], "a"), (["--", "b"], "b"), (["abcd1234"], "abcd1234")
+    ):  # fmt: skip
+        done = repo.boocode("rewind", *arguments)
+        assert done.code == 0, done.err
+        assert repo.read(back) == b"1\n"
+    assert repo.boocode("rewind", "@", "--", "abcd1234").code == 0
+    assert repo.read("abcd1234") == b"2\n"
+
+
+def test_paths_from_a_subdirectory(repo: Repo) -> None:
+    repo.write("sub/a", "1\n")
+    repo.write("a", "1\n")
+    edit(repo, replace("sub/a", "1", "2"), replace("a", "1", "2"))
+    assert repo.boocode("rewind", "a", cwd="sub").code == 0
+    assert (repo.read("sub/a"), repo.read("a")) == (b"1\n", b"2\n")
+    assert repo.boocode("rewind", "../a", cwd="sub").code == 0
+    assert repo.read("a") == b"1\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nonsense"], "'nonsense' is no edit's id, nor four or more characters of one"),
+        (["ffffffff"], "no edit's id or commit begins with 'ffffffff'"),
+        (["@~1"], "'@~1': this worktree has only 1 recorded edit"),
+        (["--", "b"], "'b' is not among the files of the edit"),
+        (["b"], "'b' is not among the files of the edit"),
+        (["@", "sub"], "'sub' is not among the files of the edit"),
+    ],
+)
+def test_what_is_not_there(repo: Repo, arguments: list[str], said: str) -> None:
+    repo.write("b", "1\n")
+    edit(repo, {"path": "a", "content": "1\n"})
+    done = repo.boocode("rewind", *arguments)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith(f"error: {said}")
+    assert "hint: " in done.err
+    assert repo.boocode("rewind", "--json", *arguments).json["error"]["code"] == "not_found"
+
+
+def test_there_is_no_edit(repo: Repo) -> None:
+    done = repo.boocode("rewind")
+    assert (done.code, done.err.splitlines()[0]) == (
+        1, "error: this worktree has no edit left to rewind"
+    )  # fmt: skip
+
+
+def test_several_edits_at_once_are_a_usage_error(repo: Repo) -> None:
+    done = repo.boocode("rewind", "@", "@~1", "--", "a")
+    assert done.code == 129
+    assert "only one edit can be rewound, not also '@~1'" in done.err
+    assert repo.boocode("rewind", "--no").code == 129
+    assert repo.boocode("rewind", "-h").code == 129
+
+
+def test_a_half_written_edit_comes_first(repo: Repo) -> None:
+    repo.write("a", "1\n")
+    repo.write("b", "1\n")
+    edit(repo, replace("a", "1", "2"), replace("b", "1", "2"))
+    repo.write("b", "1\n")
+    note: dict[str, Any] = {"record": None, "made": [], "files": []}
+    for name in "ab":
+        note["files"].append({
+            "path": name, "real": str(repo.top / name), "spelling": None, "staged": None,
+            "backup": None, "before": _hash(b"1\n"), "after": _hash(b"2\n"),
+        })  # fmt: skip
+    repo.write(".git/boocode/edit-in-progress", json.dumps(note))
+    done = repo.boocode("rewind", "--json")
+    assert (done.code, done.json["error"]["code"]) == (1, "half_written")
+    assert repo.read("a") == b"2\n"
+
+
+def _hash(data: bytes) -> str:
+    from git_boocode.editing.journal import fingerprint
+
+    return fingerprint(data) or ""
+
+
+def test_names_that_could_steer_a_terminal(repo: Repo) -> None:
+    evil = "a\x1b[31m\tb"
+    identifier = edit(repo, {"path": evil, "content": ""})
+    for command in (f"show {identifier}", "log --edits", "rewind -n", "rewind"):
+        done = repo.boocode(*command.split())
+        assert done.code == 0, done.err
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", done.out + done.err), command
+
+
+def test_a_dry_run_with_nothing_to_do(repo: Repo) -> None:
+    identifier = edit(repo, {"path": "n", "content": ""})
+    (repo.top / "n").unlink()
+    shown = f" = n: already rewound\nnothing to do: {identifier} is rewound already\n{DRY}"
+    assert repo.boocode("rewind", "-n").out == shown
+
+
+def test_a_place_in_a_file_that_was_wrapped_in_part(repo: Repo) -> None:
+    """What stands below it, and was not wrapped, says nothing about its depth."""
+    body = "    total = 0\n    for item in x:\n        total += item\n    return total\n"
+    rest = "\n\ndef beta(y):\n    return y\n"
+    repo.write("p.py", f"def alpha(x):\n{body}{rest}")
+    edit(repo, replace("p.py", body, "    return sum(x)\n"))
+    repo.write("p.py", f"class K:\n    def alpha(x):\n        return sum(x)\n{rest}")
+    assert repo.boocode("rewind").code == 0
+    deeper = "".join(f"    {line}" for line in body.splitlines(keepends=True))
+    assert repo.read("p.py").decode() == f"class K:\n    def alpha(x):\n{deeper}{rest}"
+
+
+@pytest.mark.parametrize("name", [(), ("@~0",)])
+def test_records_that_cannot_be_read_are_warned_of(repo: Repo, name: tuple[str, ...]) -> None:
+    repo.write("a", "1\n")
+    spoilt = edit(repo, replace("a", "1", "2"))
+    tree = repo.git("mktree").strip()
+    commit = repo.git("commit-tree", tree, stdin='s\n\n{"boocode": 99, "kind": "edit"}').strip()
+    repo.git("update-ref", f"refs/boocode/edits/{spoilt}", commit)
+    done = repo.boocode("rewind", *name)
+    assert done.code == 1
+    warning, hint, *_ = done.err.splitlines()
+    assert warning == "warning: 1 record of an edit cannot be read"
+    assert hint == "hint: 'git boocode doctor' tells which, and why"
+    if not name:
+        assert "error: this worktree has no edit left to rewind that can be read\n" in done.err
+    listed = repo.boocode("log", "--edits")
+    assert (listed.code, listed.out) == (0, "")
+    assert listed.err == f"{warning}\n{hint}\n"
+    assert repo.boocode("log", "--edits", "--json").json == {"ok": True, "edits": []}

@@ -1,0 +1,343 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from git_boocode.editing.record import EDITS
+from git_boocode.editing.records import EditRecord, Records, UnusableRecord, abbreviations, problems
+from git_boocode.editing.retention import Limits, prune_edits, prune_now_and_then
+from git_boocode.editing.rewind import rewind
+from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.ids import new_id
+from git_boocode.repo.repository import Repository
+from tests.editing.kit import apply, records, replace
+from tests.repo_kit import Repo
+
+DAY = 86_400.0
+
+
+def catalog() -> Records:
+    return Records(Repository.discover())
+
+
+def made(path: str = "a", content: str = "x\n") -> str:
+    """Apply an edit and return the id of its record."""
+    answer = apply({"path": path, "content": content})
+    assert answer.id is not None
+    return answer.id
+
+
+def forged(repo: Repo, message: str, identifier: str | None = None) -> str:
+    """A ref among the records with a message of our own; its tree is empty."""
+    tree = repo.git("mktree").strip()
+    commit = repo.git("commit-tree", tree, stdin=message).strip()
+    identifier = identifier or new_id()
+    repo.git("update-ref", EDITS + identifier, commit)
+    return identifier
+
+
+def message(**values: object) -> str:
+    known = {"boocode": 1, "kind": "edit", "files": [{"path": "a", "action": "create"}]}
+    return "s\n\n" + json.dumps({**known, **values})
+
+
+def test_the_newest_comes_first(repo: Repo) -> None:
+    ids = [made(content=str(number)) for number in range(3)]
+    found = list(catalog().history())
+    assert [record.id for record in found] == ids[::-1]
+    assert [file.action for record in found for file in record.files] == [
+        "modify", "modify", "create"
+    ]  # fmt: skip
+    assert [record.worktree_name for record in found] == ["main"] * 3
+    assert not any(record.rewound or record.rewinds for record in found)
+
+
+def test_what_a_record_holds(repo: Repo) -> None:
+    repo.write("a\tb\n", b"old\xff\r\n", 0o755)
+    repo.write("gone", "g\n")
+    apply([replace("a\tb\n", "old", "new"), {"path": "n", "content": ""}, {"patch": PATCH}])
+    (record,) = catalog().history()
+    contents = {kept.file.path: kept for kept in catalog().contents(record, record.files)}
+    assert contents["a\tb\n"][1:] == (b"old\xff\r\n", b"new\xff\r\n")
+    assert contents["a\tb\n"].file.mode == 0o755
+    assert contents["n"][1:] == (None, b"")
+    assert contents["gone"][1:] == (b"g\n", None)
+
+
+PATCH = "--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-g\n"
+
+
+def test_by_id_and_by_commit(repo: Repo) -> None:
+    first, second = made(content="1"), made(content="2")
+    commit = repo.git("rev-parse", EDITS + second).strip()
+    for name in (second, second.upper(), second[:-1], commit, commit[:12], "@", "@~0"):
+        assert catalog().find(name).id == second, name
+    assert catalog().find("@~1").id == catalog().find("@~").id == first
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nonsense", "'nonsense' is no edit's id, nor four or more characters of one"),
+        ("abc", "'abc' is no edit's id, nor four or more characters of one"),
+        ("ffffffff", "no edit's id or commit begins with 'ffffffff'"),
+        ("@~7", "'@~7': this worktree has only 1 recorded edit"),
+        (
+            "00000000-0000-7000-8000-000000000000",
+            "no edit's id or commit begins with '00000000-0000-7000-8000-000000000000'",
+        ),
+    ],
+)
+def test_there_is_no_such_record(repo: Repo, name: str, said: str) -> None:
+    made()
+    with pytest.raises(RefusedError) as caught:
+        catalog().find(name)
+    assert caught.value.code == "not_found"
+    assert caught.value.message.startswith(said)
+    assert caught.value.hints == ("'git boocode log --edits' lists the edits",)
+
+
+def test_the_beginning_of_several(repo: Repo) -> None:
+    first, second = made(content="1"), made(content="2")
+    with pytest.raises(RefusedError) as caught:
+        catalog().find(first[:6])
+    assert (caught.value.code, caught.value.message) == (
+        "ambiguous",
+        f"'{first[:6]}' is the beginning of 2 edits",
+    )
+    assert caught.value.hints == (f"it could be: {second}, {first}",)
+
+
+MALFORMED = [
+    "",
+    "s\n\n[]",
+    "s\n\n{}",
+    message(kind="checkpoint"),
+    message(files=[]),
+    message(files="a"),
+    message(files=[{"path": 7, "action": "modify"}]),
+    message(files=[{"path": "a", "action": "explode"}]),
+    message(files=[{"path": "a", "action": "rename"}]),
+    message(files=[{"path": "a", "action": "modify", "from": 1}]),
+]
+
+
+@pytest.mark.parametrize("text", [*MALFORMED, message(boocode=2)])
+def test_what_cannot_be_used_breaks_nothing_else(repo: Repo, text: str) -> None:
+    good = made()
+    bad = forged(repo, text)
+    assert [record.id for record in catalog().history(everywhere=True)] == [good]
+    assert catalog().to_rewind().id == good
+    assert [type(entry) for entry in catalog().entries()] == [UnusableRecord, EditRecord]
+    with pytest.raises(RefusedError) as caught:
+        catalog().find(bad)
+    assert caught.value.code == ("newer" if "2" in text[:20] else "malformed")
+    assert caught.value.message.startswith(f"the record '{bad}' cannot be used: ")
+    done = repo.boocode("log", "--edits", "--json")
+    assert [row["id"] for row in done.json["edits"]] == [good]
+
+
+def test_a_ref_to_something_else(repo: Repo) -> None:
+    blob = repo.git("hash-object", "-w", "--stdin", stdin="x").strip()
+    repo.git("update-ref", EDITS + new_id(), blob)
+    good = made()
+    assert [record.id for record in catalog().history()] == [good]
+
+
+@pytest.mark.parametrize(
+    "more", [{"worktree": 7}, {"rewinds": []}, {"rewinds": {"id": 1, "paths": 2}}, {"edits": {}}]
+)
+def test_parts_of_the_wrong_kind_count_as_missing(repo: Repo, more: dict[str, object]) -> None:
+    forged(repo, message(**more))
+    (record,) = catalog().history()
+    assert (record.worktree_name, record.rewinds, record.edits) == (
+        "main", None if "id" not in str(more) else record.rewinds, []
+    )  # fmt: skip
+    assert record.undone_paths == []
+
+
+def test_a_record_without_its_objects(repo: Repo) -> None:
+    forged(repo, message(files=[{"path": "a", "action": "modify", "mode": "0644"}]))
+    (record,) = catalog().history()
+    with pytest.raises(RefusedError, match="lacks the content of a file"):
+        catalog().contents(record, record.files)
+
+
+def test_records_of_other_worktrees(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.commit(a="a\n")
+    repo.git("worktree", "add", "-q", "-b", "side", "linked")
+    ours = made()
+    old = forged(repo, message())
+    monkeypatch.chdir(repo.top / "linked")
+    theirs = made()
+    assert [record.id for record in catalog().history()] == [theirs]
+    assert [record.id for record in catalog().history(everywhere=True)] == [theirs, old, ours]
+    monkeypatch.chdir(repo.top)
+    # Records from before worktrees were noted are the main one's.
+    assert [record.id for record in catalog().history()] == [old, ours]
+    with pytest.raises(RefusedError) as caught:
+        rewind(Repository.discover(), catalog().find(theirs))
+    assert caught.value.code == "other_worktree"
+    assert f"git -C '{repo.top / 'linked'}' boocode rewind {theirs}" in caught.value.hints[0]
+
+
+def test_what_became_of_a_record(repo: Repo) -> None:
+    repository = Repository.discover()
+
+    def again(name: str, *paths: str) -> str:
+        done = rewind(repository, catalog().find(name), paths)
+        assert done.answer.id is not None
+        return done.answer.id
+
+    def rewound() -> dict[str, frozenset[str]]:
+        return {record.id: record.rewound_paths for record in catalog().history()}
+
+    edit = apply([{"path": "a", "content": "x\n"}, {"path": "b", "content": "x\n"}]).id
+    assert edit is not None
+    first = again(edit, "a")
+    assert rewound() == {edit: {"a"}, first: set()}
+    assert catalog().to_rewind().id == edit
+    second = again(edit)
+    assert rewound()[edit] == {"a", "b"}
+    with pytest.raises(RefusedError, match="no edit left to rewind"):
+        catalog().to_rewind()
+    third = again(first)
+    assert rewound() == {edit: {"b"}, first: {"a"}, second: set(), third: set()}
+    again(third)
+    assert rewound()[edit] == {"a", "b"}
+
+
+def test_abbreviations_are_unique_and_lead_back(repo: Repo) -> None:
+    stem = new_id()
+    ids = [stem[:-1] + digit for digit in "01"] + [new_id(0)]
+    for identifier in ids:
+        forged(repo, message(), identifier)
+    short = abbreviations(catalog().store)
+    assert [len(short[identifier]) for identifier in ids] == [36, 36, 13]
+    assert [catalog().find(short[identifier]).id for identifier in ids] == ids
+
+
+def aged(days: float) -> str:
+    """The id of a record that is so many days old, on the day that `NOW` is in."""
+    return new_id(int((NOW - days * DAY) * 1e9))
+
+
+NOW = 1_800_000_000.0
+
+
+def test_old_records_go(repo: Repo) -> None:
+    ids = [aged(days) for days in (1, 29, 31, 400)]
+    for identifier in ids:
+        forged(repo, message(), identifier)
+    foreign = forged(repo, message(), "not-an-id")
+    broken = forged(repo, "broken", aged(32))
+    repository = Repository.discover()
+    going = [ids[2], broken, ids[3]]
+    assert prune_edits(repository, now=NOW, dry_run=True) == going
+    assert len(records(repo)) == 6
+    assert prune_edits(repository, now=NOW) == going
+    assert sorted(records(repo)) == sorted(EDITS + left for left in (*ids[:2], foreign))
+    assert prune_edits(repository, now=NOW) == []
+    assert prune_edits(repository, Limits(max_age=None), now=NOW * 2) == []
+
+
+def test_the_newest_of_each_worktree_are_kept(repo: Repo) -> None:
+    of = {"main": [], "other": []}  # type: dict[str, list[str]]
+    for number in range(4):
+        for name, ids in of.items():
+            text = message(worktree={"name": name})
+            ids.insert(0, forged(repo, text, aged(1 - number / 10 - (name == "main") / 100)))
+    repo.git("config", "boocode.keepEdits", "3")
+    assert prune_edits(Repository.discover(), now=NOW) == [of["main"][3], of["other"][3]]
+
+
+def test_what_an_interrupted_edit_needs_is_kept(repo: Repo, tmp_path: Path) -> None:
+    identifier = forged(repo, message(), aged(400))
+    note = {"record": identifier, "files": [], "made": []}
+    repo.write(".git/boocode/edit-in-progress", json.dumps(note))
+    assert prune_edits(Repository.discover(), now=NOW) == []
+
+
+@pytest.mark.parametrize("key", ["keepEdits", "editsMaxAge"])
+@pytest.mark.parametrize("value", ["many", "0", "-1", "5 months ahead", ""])
+def test_limits_that_make_no_sense(repo: Repo, key: str, value: str) -> None:
+    repo.git("config", f"boocode.{key}", value)
+    with pytest.raises(FatalError) as caught:
+        prune_edits(Repository.discover())
+    assert caught.value.code == "bad_config"
+    assert f"'boocode.{key}'" in caught.value.message
+
+
+def test_pruning_happens_now_and_then(repo: Repo) -> None:
+    forged(repo, message(), aged(400))
+    repository = Repository.discover()
+    often = sum(prunes(repo, repository, number) for number in range(256))
+    assert often == 4
+
+
+def prunes(repo: Repo, repository: Repository, number: int) -> bool:
+    old = records(repo) or [EDITS + forged(repo, message(), new_id(0))]
+    prune_now_and_then(repository, f"{new_id()[:-2]}{number:02x}")
+    return records(repo) != old
+
+
+def test_an_edit_succeeds_although_pruning_cannot(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("git_boocode.editing.retention._EVERY", 1)
+    old = forged(repo, message(), new_id(0))
+    new = made()
+    assert records(repo) == [EDITS + new]
+    repo.git("config", "boocode.keepEdits", "none")
+    forged(repo, message(), old)
+    made(content="y\n")
+    assert len(records(repo)) == 3
+
+
+def lost(repo: Repo, name: str) -> None:
+    """Remove an object."""
+    identifier = repo.git("rev-parse", name).strip()
+    path = repo.top / ".git/objects" / identifier[:2] / identifier[2:]
+    path.chmod(0o644)
+    path.unlink()
+
+
+def test_problems(repo: Repo) -> None:
+    assert problems(Repository.discover()) == []
+    sound, lacking = made("a b", "1\n"), made("c d", "2\n")
+    made("line\nfeed", "3\n")
+    assert problems(Repository.discover()) == []
+    lost(repo, f"{EDITS}{lacking}:after/c d")
+    malformed = forged(repo, "s\n\nnonsense")
+    newer = forged(repo, message(boocode=99))
+    empty = forged(repo, message())
+    found = problems(Repository.discover())
+    assert [identifier for identifier, _ in found] == [empty, newer, malformed, lacking]
+    reasons = dict(found)
+    assert reasons[lacking] == "it lacks the content of 'c d'"
+    assert reasons[empty] == "it lacks the content of 'a'"
+    assert all(reasons.values())
+    assert sound not in reasons
+    # Only the newest are looked at.
+    assert [identifier for identifier, _ in problems(Repository.discover(), most=2)] == [
+        empty, newer
+    ]  # fmt: skip
+
+
+def test_problems_of_records_that_lack_a_tree_or_a_commit(repo: Repo) -> None:
+    first, second, third = made("a", "1\n"), made("b", "2\n"), made("c", "3\n")
+    lost(repo, f"{EDITS}{first}^{{tree}}")
+    lost(repo, f"{EDITS}{third}")
+    found = dict(problems(Repository.discover()))
+    assert set(found) >= {first}
+    assert second not in found
+
+
+def test_what_history_could_not_read_is_known(repo: Repo) -> None:
+    made()
+    spoilt = forged(repo, "s\n\nnonsense")
+    records = catalog()
+    assert len(list(records.history())) == 1
+    assert list(records.unreadable) == [EDITS + spoilt]
