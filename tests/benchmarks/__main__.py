@@ -9,6 +9,7 @@ BENCHMARKS = {
     "startup": "what git-boocode's own start costs, against the bare interpreter and click",
     "checkpoints": "checkpoint and restore, against git status and the plain shell recipe",
     "accuracy": "drifted edits: how many land byte for byte, kind by kind",
+    "patches": "whole-file edits in every format and drift, beside git apply and GNU patch",
     "speed": "drifted edits in files of many sizes, against one pass of str.strip over the lines",
 }
 

@@ -257,7 +257,9 @@ def _no_newline(hunk: Hunk, rng: random.Random) -> Case | None:
     return _of_model(hunk, lambda text: text.removesuffix("\n"))
 
 
-def _typo(rng: random.Random) -> Callable[[str], str | None]:
+def typo(rng: random.Random) -> Callable[[str], str | None]:
+    """A change that takes a letter out of the middle word of a line, if it has a long one."""
+
     def change(line: str) -> str | None:
         words = list(re.finditer(r"[A-Za-z]{5,}", line))
         if not words:
@@ -271,23 +273,23 @@ def _typo(rng: random.Random) -> Callable[[str], str | None]:
 
 @_recover("a typo in a context line")
 def _typo_context(hunk: Hunk, rng: random.Random) -> Case | None:
-    return _model_context(hunk, rng, _typo(rng))
+    return _model_context(hunk, rng, typo(rng))
 
 
 @_recover("two typos in context lines")
 def _two_typos(hunk: Hunk, rng: random.Random) -> Case | None:
-    return _model_context(hunk, rng, _typo(rng), 2)
+    return _model_context(hunk, rng, typo(rng), 2)
 
 
 @_recover("a typo in a removed line")
 def _typo_removed(hunk: Hunk, rng: random.Random) -> Case | None:
     old = lines_of(hunk.old)
     kept = {at for at, _ in _context(hunk)}
-    removed = [at for at in range(len(old)) if at not in kept and _typo(rng)(old[at])]
+    removed = [at for at in range(len(old)) if at not in kept and typo(rng)(old[at])]
     if not removed:
         return None
     at = rng.choice(removed)
-    old[at] = _typo(rng)(old[at]) or ""
+    old[at] = typo(rng)(old[at]) or ""
     return Case(hunk.before, "".join(old), hunk.new, hunk.after)
 
 

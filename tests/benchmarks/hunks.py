@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 _MAX_BYTES = 120_000
 _MAX_HUNK = 40
-_TEXT = (
+TEXT = (
     ".py",
     ".js",
     ".ts",
@@ -54,7 +54,7 @@ class Hunk(NamedTuple):
 def from_history(git_dir: str, count: int, rng: random.Random) -> list[Hunk]:
     """Hunks out of a history, one a changed file, each with a text that stands in one place."""
     found: list[Hunk] = []
-    commits = _git(git_dir, "rev-list", "--no-merges", "--max-count=4000", "HEAD").decode().split()
+    commits = git(git_dir, "rev-list", "--no-merges", "--max-count=4000", "HEAD").decode().split()
     rng.shuffle(commits)
     # Few of each commit, so that many kinds of work are drawn; more where there are few commits.
     share = max(3, 2 * count // max(len(commits) - 1, 1))
@@ -67,21 +67,22 @@ def from_history(git_dir: str, count: int, rng: random.Random) -> list[Hunk]:
 
 
 def _of_commit(git_dir: str, commit: str, rng: random.Random) -> list[Hunk]:
-    listing = _git(git_dir, "diff-tree", "-r", "-z", "--diff-filter=M", "--no-commit-id", commit)
+    listing = git(git_dir, "diff-tree", "-r", "-z", "--diff-filter=M", "--no-commit-id", commit)
     fields = listing.decode("utf-8", "replace").split("\0")
     found = []
     for head, path in zip(fields[::2], fields[1::2], strict=False):
-        if path.endswith(_TEXT):
+        if path.endswith(TEXT):
             _, _, old, new, _ = head.split(" ")
             texts = [
-                _text(_git(git_dir, "cat-file", "blob", identifier)) for identifier in (old, new)
+                text_of(git(git_dir, "cat-file", "blob", identifier)) for identifier in (old, new)
             ]
             if all(texts):
                 found += _one_hunk(path, texts[0], texts[1], rng)
     return found
 
 
-def _text(data: bytes) -> str:
+def text_of(data: bytes) -> str:
+    """A blob as text; nothing where it is too long, no text, or of foreign line endings."""
     if len(data) > _MAX_BYTES or b"\0" in data or b"\r" in data:
         return ""
     try:
@@ -117,7 +118,7 @@ def made(count: int, rng: random.Random) -> list[Hunk]:
     while len(found) < count:
         name = rng.choice(names)
         with open(os.path.join(top, name), "rb") as file:
-            text = _text(file.read())
+            text = text_of(file.read())
         found += [hunk for hunk in _make(name, text, rng) if text]
     return found
 
@@ -155,6 +156,7 @@ def _edited(old: list[str], rng: random.Random) -> list[str]:
     return new
 
 
-def _git(git_dir: str, *arguments: str) -> bytes:
+def git(git_dir: str, *arguments: str) -> bytes:
+    """What git answers."""
     command = ["git", f"--git-dir={git_dir}", *arguments]
     return subprocess.run(command, capture_output=True, check=True).stdout
