@@ -7,7 +7,7 @@ Only LF and CRLF end a line: form feeds, NEL or U+2028 are ordinary characters, 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import accumulate
 
@@ -27,6 +27,7 @@ class Text:
     def __init__(self, raw: str) -> None:
         self.raw = raw
         self.mark = BOM if raw.startswith(BOM) else ""
+        self._asked: tuple[tuple[tuple[int, int], ...], tuple[Span, ...]] | None = None
 
     @cached_property
     def has_crlf(self) -> bool:
@@ -178,13 +179,19 @@ class Text:
 
     def spans(self, places: Iterable[tuple[int, int]]) -> tuple[Span, ...]:
         """Spans with line numbers for ascending ``(start, end)`` offsets."""
-        spans, line, seen = [], 1, 0
+        asked = tuple(places)
+        # Locating, refitting and telling ask for the same places, and each costs a pass.
+        if self._asked is None or self._asked[0] != asked:
+            self._asked = asked, tuple(self._spans(asked))
+        return self._asked[1]
+
+    def _spans(self, places: Iterable[tuple[int, int]]) -> Iterator[Span]:
+        line, seen = 1, 0
         for start, end in places:
             line += self.raw.count("\n", seen, start)
             seen = start
             last = line + self.raw.count("\n", start, max(start, end - 1))
-            spans.append(Span(start, end, line, last))
-        return tuple(spans)
+            yield Span(start, end, line, last)
 
 
 def framed(lines: Iterable[str]) -> str:

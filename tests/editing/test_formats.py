@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from git_boocode.editing import inputs as inputs_module
 from git_boocode.editing.actions import Insert, Replace, Write
-from git_boocode.editing.edits import How, MissError
+from git_boocode.editing.edits import Action, How, MissError
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.jsonread import MAX_DEPTH
 from git_boocode.editing.textfile import Text
@@ -442,7 +442,7 @@ def test_a_text_is_refused_for_its_length_before_it_is_searched(
 
 
 def test_nul_does_not_turn_text_into_a_binary_file() -> None:
-    actions = [
+    actions: list[Action] = [
         Replace("x", "y\0"),
         Insert(0, "\0"),
         Write("a\nb\0"),
