@@ -23,7 +23,8 @@ def edits() -> list[Edit]:
 def test_kinds_give_cases_and_ours_is_nearly_perfect(name: str, edits: list[Edit]) -> None:
     table = patches.measured(name, edits, 1, {})
     verdicts = sum((row["ours"] for row in table.values()), Counter[str]())
-    assert sum(verdicts.values()) > 2 * len(table)
+    # How many kinds a source lends itself to differs; every kind is drawn here and there.
+    assert sum(verdicts.values()) > len(table)
     assert verdicts["half-written"] == 0
     assert verdicts["perfect"] > 0.9 * sum(verdicts.values())
 
