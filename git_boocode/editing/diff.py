@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from git_boocode.editing.lines import Range, changed_ranges
-from git_boocode.editing.textfile import Text, split_lines
+from git_boocode.editing.textfile import Text, common_prefix, split_lines
 
 CONTEXT = 3
 _QUOTED = re.compile(rb'[\x00-\x1f"\\\x7f-\xff]')
@@ -123,16 +123,8 @@ def _dedented(hunk: str) -> str:
     header, *lines = split_lines(hunk)
     text = [line[1:] for line in lines if line[1:].strip() and not line.startswith("\\")]
     indents = [line[: len(line) - len(line.lstrip(" \t"))] for line in text]
-    width = _common(min(indents, default=""), max(indents, default=""))
+    width = common_prefix(min(indents, default=""), max(indents, default=""))
     return header + "".join(_cut(line, width) for line in lines)
-
-
-def _common(one: str, other: str) -> int:
-    pairs = zip(one, other, strict=False)
-    return next(
-        (count for count, (here, there) in enumerate(pairs) if here != there),
-        min(len(one), len(other)),
-    )
 
 
 def _cut(line: str, width: int) -> str:

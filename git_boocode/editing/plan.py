@@ -14,20 +14,13 @@ from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.lines import LineMap
 from git_boocode.editing.place import Place, Target, both_listed, missing_file, one_file
 from git_boocode.editing.snapshot import Snapshot, read_snapshot
-from git_boocode.editing.textfile import Text, decode
+from git_boocode.editing.textfile import Text, changed_lines, decode
 
 _UNDECODED = re.compile("[\udc80-\udcff]")
 _BEYOND_ASCII = re.compile("[^\x00-\x7f\udc80-\udcff]")
 
 REWIND = "rewind"
 """The format of the edits that undo recorded ones."""
-
-_EXISTING = re.compile(
-    r"\b(?:rest|remainder|existing|previous|original|remain|unchanged|omitted|elided|snip|same"
-    r"|before|truncated|code|other)",
-    re.IGNORECASE,
-)
-"""What a text without placeholders mostly lacks: a quick look before the close one."""
 
 _FOLLOWS = ("not_found", "ambiguous", "missing_file", "binary")
 """What an edit can be refused as only because an earlier edit of the file was refused."""
@@ -244,19 +237,21 @@ class _Planner:
         The matcher does so where it compares an old text with a new one; here it is for whole
         files, regions and hunks. A line of dots alone can be code.
         """
-        if old is None or self.how.verbatim or not _EXISTING.search(new.text):
+        if old is None or self.how.verbatim:
             return
         from git_boocode.matching import PROFILES
         from git_boocode.matching.placeholders import is_marker
 
         if PROFILES[self.how.profile].placeholders:
             return
-        fresh = set(new.text.split("\n")).difference(old.text.split("\n"))
-        found = next((line for line in fresh if re.search(r"\w", line) and is_marker(line)), None)
-        if found is not None:
+        changed = changed_lines(old.text, new.text)
+        found = {line for line in changed if is_marker(line) and re.search(r"\w", line)}
+        fresh = found.difference(old.text.split("\n")) if found else found
+        if fresh:
+            line = next(line for line in changed if line in fresh)
             raise MissError(
                 "invalid_input",
-                f"the new text has the line '{found.strip()}', which stands for text that it "
+                f"the new text has the line '{line.strip()}', which stands for text that it "
                 "leaves out",
                 hint="send all of the text; --verbatim takes it as given",
             )

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from git_boocode.editing.record import EDITS
+from git_boocode.editing.textfile import common_prefix
 from git_boocode.repo.blobs import read_blobs
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import GitError, nul_records
@@ -329,7 +330,9 @@ def abbreviations(store: Store, *others: str) -> dict[str, str]:
     ids = sorted({name.rpartition("/")[2] for name in names})
     neighbours = zip(ids, ["", *ids], [*ids[1:], ""], strict=False)
     short = {
-        own: own[: max(_LEAST_ABBREVIATION, _common(own, above) + 1, _common(own, below) + 1)]
+        own: own[
+            : max(_LEAST_ABBREVIATION, common_prefix(own, above) + 1, common_prefix(own, below) + 1)
+        ]
         for own, above, below in neighbours
     }
     recorded = (name.removeprefix(EDITS) for name in names if name.startswith(EDITS))
@@ -359,11 +362,6 @@ def _by_name(rows: Sequence[str]) -> dict[str, str]:
 
 def _matches(ref: Ref, beginning: str) -> bool:
     return ref.name.removeprefix(EDITS).startswith(beginning) or ref.target.startswith(beginning)
-
-
-def _common(one: str, other: str) -> int:
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _still_undone(rewind: EditRecord, rewound: frozenset[str]) -> Iterator[str]:

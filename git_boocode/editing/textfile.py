@@ -73,6 +73,29 @@ def split_lines(text: str) -> list[str]:
     return [*lines, last] if last else lines
 
 
+def common_prefix(one: str, other: str) -> int:
+    """How many characters two texts have in common at their beginnings."""
+    same, most = 0, min(len(one), len(other))
+    # Comparing halves is quicker than character by character: a file may have millions.
+    while same < most:
+        middle = (same + most + 1) // 2
+        if one[same:middle] == other[same:middle]:
+            same = middle
+        else:
+            most = middle - 1
+    return same
+
+
+def changed_lines(old: str, new: str) -> list[str]:
+    """The lines of a new text from the first that differs from the old one to the last."""
+    above = common_prefix(old, new)
+    rest = new[above:][::-1]
+    below = common_prefix(old[above:][::-1], rest)
+    start = new.rfind("\n", 0, above) + 1
+    end = new.find("\n", len(new) - below)
+    return new[start : len(new) if end < 0 else end].split("\n")
+
+
 def uniform_crlf(text: str) -> bool:
     """Whether a text has line endings and all of them are CRLF."""
     return "\r\n" in text and text.count("\r\n") == text.count("\n")

@@ -454,6 +454,13 @@ def test_code_that_is_left_out_is_refused_in_every_format(
     apply(edit, options=Options(How(verbatim=True)))
 
 
+def test_code_that_is_left_out_is_found_by_the_matchers_own_words(repo: Repo) -> None:
+    # None of these words stands anywhere else in the file.
+    repo.write("a", "one\ntwo\n")
+    (failure,) = refused({"path": "a", "content": "one\n# ... more lines ...\n"}).failures
+    assert "'# ... more lines ...', which stands for text" in failure.message
+
+
 def test_what_only_looks_left_out_is_taken(repo: Repo) -> None:
     repo.write("a.pyi", "def f(): ...\n# ... rest of code ...\n")
     apply({"path": "a.pyi", "content": "class A:\n    ...\n# ... rest of code ...\n"})

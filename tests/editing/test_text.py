@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from git_boocode.editing import lines as line_module
 from git_boocode.editing.diff import unified_diff, without_common_indentation
 from git_boocode.editing.lines import LineMap, changed_ranges
-from git_boocode.editing.textfile import Text, decode, line_count, split_lines
+from git_boocode.editing.textfile import (
+    Text,
+    changed_lines,
+    common_prefix,
+    decode,
+    line_count,
+    split_lines,
+)
 
 
 @pytest.mark.parametrize(
@@ -182,3 +189,20 @@ def test_a_line_map_never_leaves_the_original(one: str, two: str, three: str) ->
     lines.follow(two, three)
     for line in range(1, line_count(three) + 1):
         assert 1 <= lines.original(line) <= max(line_count(one), 1)
+
+
+@given(st.text("ab\n", max_size=30), st.text("ab\n", max_size=30))
+def test_lines_that_did_not_change_are_left_out(old: str, new: str) -> None:
+    count = common_prefix(old, new)
+    assert old[:count] == new[:count]
+    assert count in (len(old), len(new)) or old[count] != new[count]
+    changed = changed_lines(old, new)
+    assert "\n".join(changed) in new
+    # Whatever is new is among them.
+    assert set(new.split("\n")) - set(old.split("\n")) <= set(changed)
+
+
+def test_one_changed_line_is_alone() -> None:
+    lines = [f"line {number}" for number in range(1_000)]
+    changed = [*lines[:500], "line X", *lines[501:]]
+    assert changed_lines("\n".join(lines), "\n".join(changed)) == ["line X"]
