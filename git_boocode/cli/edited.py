@@ -50,10 +50,12 @@ def candidate_lines(candidate: object, most: int) -> list[str]:
 
 
 def lines_of(start: int, end: int) -> str:
-    """A range of lines in words."""
+    """A range of lines in words, empty ones included."""
+    from git_boocode.editing import words
+
     if end < start:
         return f"after line {end}" if end else "at the top"
-    return f"line {start}" if start == end else f"lines {start}-{end}"
+    return words.lines_of(start, end)
 
 
 def print_diffs(answer: Answer, config: Config) -> None:

@@ -40,11 +40,6 @@ class Replace(NamedTuple):
     start_line: int | None = None
 
     @property
-    def whole(self) -> bool:
-        """It edits in place."""
-        return False
-
-    @property
     def anchors(self) -> str:
         """The old text."""
         return self.old
@@ -206,11 +201,6 @@ class Insert(NamedTuple):
     text: str
 
     @property
-    def whole(self) -> bool:
-        """It edits in place."""
-        return False
-
-    @property
     def anchors(self) -> str:
         """It goes by number, not by text."""
         return ""
@@ -257,11 +247,6 @@ class Write(NamedTuple):
     content: str
 
     @property
-    def whole(self) -> bool:
-        """It replaces whatever is there."""
-        return True
-
-    @property
     def anchors(self) -> str:
         """It looks for nothing."""
         return ""
@@ -294,11 +279,6 @@ class Create(NamedTuple):
     content: str
     executable: bool = False
     notes: tuple[str, ...] = ()
-
-    @property
-    def whole(self) -> bool:
-        """It must not meet other content, so it does not replace any."""
-        return False
 
     @property
     def anchors(self) -> str:
@@ -338,11 +318,6 @@ class Delete(NamedTuple):
     notes: tuple[str, ...] = ()
 
     @property
-    def whole(self) -> bool:
-        """It goes with the content it expects, not whatever is there."""
-        return False
-
-    @property
     def anchors(self) -> str:
         """The content that it expects."""
         return self.content or ""
@@ -374,11 +349,6 @@ class Keep(NamedTuple):
     """
 
     executable: bool | None = None
-
-    @property
-    def whole(self) -> bool:
-        """It replaces nothing."""
-        return False
 
     @property
     def anchors(self) -> str:

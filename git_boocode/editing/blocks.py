@@ -46,11 +46,6 @@ class Block(NamedTuple):
     start_line: int | None = None
 
     @property
-    def whole(self) -> bool:
-        """It edits in place."""
-        return False
-
-    @property
     def anchors(self) -> str:
         """The old text, in its longest reading."""
         return self.readings[-1].old

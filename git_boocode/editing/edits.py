@@ -104,10 +104,6 @@ class Action(Protocol):
     """One change of one file. A format brings its own, or uses those of `editing.actions`."""
 
     @property
-    def whole(self) -> bool:
-        """Whether it replaces the file whatever that holds; such an edit stands alone."""
-
-    @property
     def anchors(self) -> str:
         """The text that it looks for in the file."""
 

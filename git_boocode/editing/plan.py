@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from git_boocode.editing.actions import Write
 from git_boocode.editing.base import check_base
 from git_boocode.editing.edits import Edit, Failure, How, Landing, MissError, Outcome, edit_name
 from git_boocode.editing.inputs import Inputs
@@ -347,7 +348,7 @@ def _check_movable(file: PlannedFile) -> None:
 
 def _check_mixed(file: PlannedFile, edit: Edit) -> None:
     first = file.edits[0]
-    if edit is first or not any(other.action.whole for other in file.edits):
+    if edit is first or not any(isinstance(other.action, Write) for other in file.edits):
         return
     raise MissError(
         "mixed_write",

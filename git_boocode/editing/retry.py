@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from git_boocode.editing.edits import Failure, edit_name
-
-if TYPE_CHECKING:
-    from git_boocode.matching import Candidate
+from git_boocode.editing.words import lines_of
+from git_boocode.matching import Candidate
 
 BEGIN = "@retry_context"
 END = "@end retry_context"
@@ -80,7 +78,8 @@ def _lines(failure: Failure) -> Iterator[str]:
 
 def _candidate(failure: Failure, candidate: Candidate) -> Iterator[str]:
     what = "one of the places" if failure.code == "ambiguous" else "the nearest text of the file"
-    yield (f"{what}, {_lines_of(candidate)} (similarity {candidate.similarity:.2f}):")
+    where = lines_of(candidate.start_line, candidate.end_line)
+    yield f"{what}, {where} (similarity {candidate.similarity:.2f}):"
     yield from numbered(candidate, MAX_LINES)
 
 
@@ -98,11 +97,6 @@ def numbered(candidate: Candidate, most: int) -> Iterator[str]:
         yield f"{number:>{width}}| {_cut(shown, MAX_WIDTH)}"
     if len(lines) > most:
         yield f"{'…':>{width}}| ({len(lines) - most} more lines)"
-
-
-def _lines_of(candidate: Candidate) -> str:
-    start, end = candidate.start_line, candidate.end_line
-    return f"line {start}" if start == end else f"lines {start}-{end}"
 
 
 def _one_line(text: str) -> str:

@@ -29,11 +29,6 @@ class TakeBack(NamedTuple):
     executable: bool | None = None
 
     @property
-    def whole(self) -> bool:
-        """It takes back the edit's own change and no other."""
-        return False
-
-    @property
     def anchors(self) -> str:
         """No other action of the call is for the same file."""
         return ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from itertools import islice
 from typing import NamedTuple
 
@@ -93,46 +94,14 @@ def _unquoted(text: str) -> str | None:
     return "\n".join(_QUOTED.sub("", line, count=1) for line in lines)
 
 
-def _numbers(reading: Reading, text: Text) -> Iterator[Reading]:
-    from git_boocode.matching.numbering import numbers
+def _lazily(module: str, name: str) -> Reader:
+    """A reader whose module is imported when it is first needed."""
 
-    return numbers(reading, text)
+    def read(reading: Reading, text: Text) -> Iterator[Reading]:
+        reader: Reader = getattr(import_module(f"git_boocode.matching.{module}"), name)
+        return reader(reading, text)
 
-
-def _quotes(reading: Reading, text: Text) -> Iterator[Reading]:
-    from git_boocode.matching.escapes import quotes
-
-    return quotes(reading, text)
-
-
-def _escapes(reading: Reading, text: Text) -> Iterator[Reading]:
-    from git_boocode.matching.escapes import escapes
-
-    return escapes(reading, text)
-
-
-def _entities(reading: Reading, text: Text) -> Iterator[Reading]:
-    from git_boocode.matching.escapes import entities
-
-    return entities(reading, text)
-
-
-def _mixed(reading: Reading, text: Text) -> Iterator[Reading]:
-    from git_boocode.matching.escapes import mixed
-
-    return mixed(reading, text)
-
-
-def _folded(reading: Reading, text: Text) -> Iterator[Reading]:
-    from git_boocode.matching.folding import folded
-
-    return folded(reading, text)
-
-
-def _completed(reading: Reading, text: Text) -> Iterator[Reading]:
-    from git_boocode.matching.completion import completed
-
-    return completed(reading, text)
+    return read
 
 
 def marked(reading: Reading, _text: Text) -> Iterator[Reading]:
@@ -155,14 +124,14 @@ def _unmarked(text: str, marks: str) -> str | None:
 READERS: dict[str, Reader] = {
     "fences": fences,
     "quoted": quoted,
-    "numbers": _numbers,
-    "quotes": _quotes,
-    "escapes": _escapes,
-    "entities": _entities,
-    "mixed": _mixed,
+    "numbers": _lazily("numbering", "numbers"),
+    "quotes": _lazily("escapes", "quotes"),
+    "escapes": _lazily("escapes", "escapes"),
+    "entities": _lazily("escapes", "entities"),
+    "mixed": _lazily("escapes", "mixed"),
     "marked": marked,
-    "folded": _folded,
-    "completed": _completed,
+    "folded": _lazily("folding", "folded"),
+    "completed": _lazily("completion", "completed"),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from git_boocode.repo.git import Git
+from git_boocode.repo.git import Git, batch_bodies
 
 
 def read_blobs(git: Git, ids: Sequence[str]) -> list[bytes | None]:
@@ -20,17 +20,4 @@ def read_blobs(git: Git, ids: Sequence[str]) -> list[bytes | None]:
     if not ids:
         return []
     output = git.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in ids).encode())
-    found: list[bytes | None] = []
-    position = 0
-    for _ in ids:
-        end = output.index(b"\n", position)
-        header = output[position:end].split(b" ")
-        position = end + 1
-        if len(header) != 3:
-            found.append(None)
-            continue
-        size = int(header[2])
-        body = output[position : position + size]
-        position += size + 1
-        found.append(body if header[1] == b"blob" else None)
-    return found
+    return list(batch_bodies(output, b"blob"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, NamedTuple
 
 from git_boocode.repo.errors import FatalError
@@ -178,3 +178,23 @@ def nul_records(output: bytes) -> list[str]:
 def nul_lines(paths: Iterable[str]) -> bytes:
     """Join paths as git's `-z --stdin` options read them."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
+def batch_bodies(output: bytes, kind: bytes) -> Iterator[bytes | None]:
+    """The objects that `git cat-file --batch` printed; None for missing ones and other kinds.
+
+    Args:
+        output: what it printed.
+        kind: the kind of object that is wanted.
+    """
+    position = 0
+    while position < len(output):
+        end = output.index(b"\n", position)
+        header = output[position:end].split(b" ")
+        position = end + 1
+        if len(header) != 3:
+            yield None
+            continue
+        size = int(header[2])
+        yield output[position : position + size] if header[1] == kind else None
+        position += size + 1

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import NamedTuple, Protocol
 
 from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.git import batch_bodies
 from git_boocode.repo.identity import Identity
 from git_boocode.repo.repository import Repository
 
@@ -163,19 +164,8 @@ class PlumbingStore:
         if done.status:
             yield from self._read_around_damage(ids)
             return
-        output = done.stdout
-        position = 0
-        for identifier in ids:
-            end = output.index(b"\n", position)
-            header = output[position:end].split(b" ")
-            position = end + 1
-            if len(header) != 3:
-                yield None
-                continue
-            size = int(header[2])
-            body = output[position : position + size]
-            position += size + 1
-            yield parse_commit(identifier, body) if header[1] == b"commit" else None
+        for identifier, body in zip(ids, batch_bodies(done.stdout, b"commit"), strict=True):
+            yield None if body is None else parse_commit(identifier, body)
 
     def _read_around_damage(self, ids: list[str]) -> Iterator[Commit | None]:
         # Git ends at a damaged object, and what stands behind it in the request stays unread.

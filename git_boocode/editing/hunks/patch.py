@@ -33,11 +33,6 @@ class Patch(NamedTuple):
     executable: bool | None = None
 
     @property
-    def whole(self) -> bool:
-        """It edits in place."""
-        return False
-
-    @property
     def anchors(self) -> str:
         """The old lines of all hunks."""
         return "".join(line for hunk in self.hunks for line in hunk.old)

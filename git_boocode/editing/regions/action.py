@@ -24,11 +24,6 @@ class Regions(NamedTuple):
     changes: tuple[Change, ...]
 
     @property
-    def whole(self) -> bool:
-        """It edits in place."""
-        return False
-
-    @property
     def anchors(self) -> str:
         """The lines of all anchors."""
         return "\n".join(
