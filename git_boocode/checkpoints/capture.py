@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.catalog import CHECKPOINTS, SAFETY, SAFETY_KIND, Catalog, Checkpoint
+from git_boocode.checkpoints.kept import leave_kept
 from git_boocode.checkpoints.metadata import Metadata
-from git_boocode.checkpoints.snapshot import Snapshot, take_snapshot
+from git_boocode.checkpoints.partial import PartialReading
+from git_boocode.checkpoints.reading import reading
+from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging, conflict_blobs, decode_special
+from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.identity import identity
@@ -34,6 +39,8 @@ class Request(NamedTuple):
         trigger: what made it take the checkpoint, such as `manual` or a hook's name.
         meta: anything else.
         only_if_changed: take none when nothing differs from the latest one.
+        paths: pathspecs; only what they match is looked at, the rest is as in the latest one.
+        allow_home: whether the worktree may be the home directory or the root.
     """
 
     label: str = ""
@@ -44,6 +51,8 @@ class Request(NamedTuple):
     trigger: str = "manual"
     meta: Mapping[str, Any] = {}
     only_if_changed: bool = False
+    paths: tuple[str, ...] = ()
+    allow_home: bool = False
 
 
 class Captured(NamedTuple):
@@ -62,25 +71,72 @@ def capture(repository: Repository, request: Request) -> Captured:
     """Take a checkpoint of the worktree and the staging area.
 
     Raises:
-        RefusedError: a restore is at work (`locked`).
+        RefusedError: a restore is at work (`locked`), the worktree is the home directory or the
+            root (`home_worktree`), or a path leads out of it (`outside_worktree`).
         FatalError: the worktree could not be read, or the checkpoint not be written.
     """
+    if not request.allow_home:
+        _refuse_home(repository)
     state = repository.state_dir
     with (
         worktree_lock(state, shared=True, patience=PATIENCE),
         scratch_directory(state) as scratch,
     ):
-        snapshot = take_snapshot(repository, scratch)
         catalog = Catalog(repository)
-        latest = catalog.latest()
-        changed = latest is None or not holds(repository, latest, snapshot)
-        if latest is not None and request.only_if_changed and not changed:
-            return Captured(latest, changed=False)
-        values: dict[str, Any] = {key: getattr(request, key) or None for key in _TOLD}
-        values["anchor"] = _anchor(request)
-        values["meta"] = dict(request.meta)
-        taken = keep(repository, catalog.store, snapshot, "checkpoint", values)
-        return Captured(taken, changed)
+        base = catalog.latest() if request.paths else None
+        partial = base and _partial(repository, scratch, base, request.paths)
+        if base and partial:
+            return _take(repository, catalog, request, base, partial.read(), base=base)
+        with reading(repository, scratch) as under_way:
+            # While git walks the worktree.
+            latest = catalog.latest()
+            return _take(repository, catalog, request, latest, under_way.finish(), base=None)
+
+
+def _refuse_home(repository: Repository) -> None:
+    top = os.path.realpath(repository.worktree)
+    if top != os.path.dirname(top) and top != os.path.realpath(os.path.expanduser("~")):
+        return
+    if repository.config.boolean("boocode.allowHome", default=False):
+        return
+    raise RefusedError(
+        f"the worktree '{top}' is the home directory or the root; a checkpoint would take in "
+        "everything that is not ignored there",
+        code="home_worktree",
+        hints=("if that is meant: --allow-home, or git config boocode.allowHome true",),
+    )
+
+
+def _partial(
+    repository: Repository, scratch: str, base: Checkpoint, paths: Sequence[str]
+) -> PartialReading | None:
+    """The reading of some paths; None if the checkpoint to build on has lost its trees."""
+    try:
+        return PartialReading(repository, scratch, base, paths)
+    except GitError:
+        return None
+
+
+def _take(
+    repository: Repository,
+    catalog: Catalog,
+    request: Request,
+    latest: Checkpoint | None,
+    snapshot: Snapshot,
+    *,
+    base: Checkpoint | None,
+) -> Captured:
+    changed = latest is None or not holds(repository, latest, snapshot)
+    if latest is not None and request.only_if_changed and not changed:
+        return Captured(latest, changed=False)
+    values: dict[str, Any] = {key: getattr(request, key) or None for key in _TOLD}
+    values["anchor"] = _anchor(request)
+    values["meta"] = dict(request.meta)
+    if base is not None:
+        paths = list(request.paths)
+        values["partial"] = {"base": base.id, "prefix": repository.prefix, "paths": paths}
+    taken = keep(repository, catalog.store, snapshot, "checkpoint", values)
+    return Captured(taken, changed)
 
 
 _CONVERSATION = ("session", "chat", "message", "agent", "anchor", "meta")
@@ -169,6 +225,9 @@ def keep(
     commit = writer.commit(snapshot.tree, parents, message)
     ref = f"{CHECKPOINTS if kind == 'checkpoint' else SAFETY}{identifier}"
     store.update_refs([RefChange(ref, commit, None)])
+    if snapshot.kept is not None:
+        kept = snapshot.kept._replace(ref=ref, commit=commit)
+        leave_kept(repository, kept, snapshot.index.path)
     return Checkpoint(identifier, ref, Commit(commit, snapshot.tree, tuple(parents), message), meta)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from git_boocode.checkpoints.changes import GITLINK, Change, tree_changes
-from git_boocode.checkpoints.snapshot import Skipped, Snapshot
+from git_boocode.checkpoints.recorder import Skipped
+from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging
 from git_boocode.repo.git import GitError, nul_lines, nul_records
 from git_boocode.repo.index import Entry, Index, copy_index
@@ -50,7 +51,7 @@ def plan_restore(
     kept = dict(_keep(repository, snapshot, tree, wanted, untouchable))
     blockers = list(_in_the_way(repository.worktree, wanted, kept))
     if blockers:
-        snapshot.force_add(blockers)
+        snapshot.force_add(blockers, repository.worktree)
         wanted = tree_changes(git, snapshot.disk_tree, tree)
         kept |= dict(_keep_what_blocks(snapshot, blockers, wanted))
     changes = [change for change in wanted if change.path not in kept]

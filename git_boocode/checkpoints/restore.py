@@ -20,7 +20,9 @@ from git_boocode.checkpoints.catalog import (
 )
 from git_boocode.checkpoints.changes import Change
 from git_boocode.checkpoints.plan import Plan, disk_tree, plan_restore
-from git_boocode.checkpoints.snapshot import Skipped, Snapshot, take_snapshot
+from git_boocode.checkpoints.reading import take_snapshot
+from git_boocode.checkpoints.recorder import Skipped
+from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging
 from git_boocode.checkpoints.work import Work
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError

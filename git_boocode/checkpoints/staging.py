@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -86,6 +87,18 @@ def _mark_absent(entry: Entry, worktree: str) -> Entry:
     return entry._replace(tag=_ABSENT[entry.tag])
 
 
+def recheck(staging: Staging, worktree: str) -> Staging:
+    """The same staging area, with what is on disk by now looked at anew.
+
+    Args:
+        staging: as it was read earlier from the same index.
+        worktree: the top of the worktree.
+    """
+    present = {absent: tag for tag, absent in _ABSENT.items()}
+    entries = (entry._replace(tag=present.get(entry.tag, entry.tag)) for entry in staging.special)
+    return Staging(staging.tree, tuple(_mark_absent(entry, worktree) for entry in entries))
+
+
 def _without(index: Index, paths: list[str]) -> Index:
     path = f"{index.path}.plain"
     copy_index(index.path, path)
@@ -143,13 +156,20 @@ def _put_intent_to_add(index: Index, special: Iterable[Entry]) -> None:
     for entry in entries:
         target = os.path.join(scratch, entry.path)
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        with open(target, "wb"):
-            pass
-        os.chmod(target, int(entry.mode, 8) & 0o777)
+        _make_empty(target, int(entry.mode, 8))
     git = index.git.bind(cwd=scratch, GIT_WORK_TREE=scratch, GIT_LITERAL_PATHSPECS="1")
     paths = os.fsencode("".join(f"{entry.path}\0" for entry in entries))
     command = ("add", "--intent-to-add", "--force", "--sparse")
     git.run(*command, "--pathspec-from-file=-", "--pathspec-file-nul", stdin=paths)
+
+
+def _make_empty(path: str, mode: int) -> None:
+    if stat.S_ISLNK(mode):
+        os.symlink("nowhere", path)
+        return
+    with open(path, "wb"):
+        pass
+    os.chmod(path, mode & 0o777)
 
 
 def _put_flags(index: Index, special: Iterable[Entry]) -> None:

@@ -7,10 +7,11 @@ import os
 from git_boocode.checkpoints.capture import safety_checkpoint
 from git_boocode.checkpoints.metadata import Metadata
 from git_boocode.checkpoints.plan import Plan, plan_return
-from git_boocode.checkpoints.snapshot import Snapshot, take_snapshot
+from git_boocode.checkpoints.reading import take_snapshot
+from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging, build_index
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
-from git_boocode.repo.git import nul_lines, nul_records
+from git_boocode.repo.git import is_disk_full, nul_lines, nul_records
 from git_boocode.repo.index import Index, copy_index, install_index
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import scratch_directory
@@ -63,7 +64,7 @@ class Work:
         if self._staging is not None:
             index = self._snapshot.index
             made = build_index(self._staging, index, f"{index.path}.staged")
-            self._install(made.path, self._snapshot.dump)
+            self._install(made.path, self._snapshot.dump())
             self._installed = made
 
     def take_back(self) -> None:
@@ -192,8 +193,8 @@ class Work:
             os.unlink(self._repository.index_path)
             return
         # The copy to install gets the index's mode; the original stays as it is.
-        copy = f"{original}.again"
-        copy_index(original, copy)
+        copy = f"{original.path}.again"
+        copy_index(original.path, copy)
         self._install(copy, expected)
 
 
@@ -221,7 +222,7 @@ def _merge_error(said: str) -> BoocodeError:
             code="conflict",
             hints=("nothing was changed; run it from the top of the worktree",),
         )
-    if "No space left on device" in said:
+    if is_disk_full(said):
         return FatalError("cannot restore the files: no space left on device", code="disk_full")
     complaints = [line for line in said.splitlines() if line.startswith(("error: ", "fatal: "))]
     reasons = dict.fromkeys(line.partition(": ")[2] for line in complaints)

@@ -31,7 +31,7 @@ def diff(
     The output is git's own, with the user's pager, colours and diff drivers.
     """
     from git_boocode.checkpoints.catalog import Catalog
-    from git_boocode.checkpoints.snapshot import take_snapshot
+    from git_boocode.checkpoints.reading import take_snapshot
     from git_boocode.cli.output import paged
     from git_boocode.cli.progress import progress
     from git_boocode.repo.repository import Repository

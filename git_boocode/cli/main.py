@@ -9,7 +9,7 @@ import click
 from git_boocode import __version__
 from git_boocode.cli.framework import Entry, LazyGroup, wants_json
 from git_boocode.cli.output import discard_output, print_text, report
-from git_boocode.repo.errors import BoocodeError, FatalError, UsageError
+from git_boocode.repo.errors import BoocodeError, FatalError, UsageError, from_os
 
 # Set by the completion script, as click expects it.
 COMPLETION = "_GIT_BOOCODE_COMPLETE"
@@ -83,7 +83,7 @@ def run(argv: list[str]) -> int:
     except BrokenPipeError:
         return _reader_is_gone()
     except OSError as error:
-        return report(_from_os(error), as_json=as_json)
+        return report(from_os(error), as_json=as_json)
     except Exception as error:  # noqa: BLE001 - the one net under everything: no user sees a traceback
         return report(_unexpected(error), as_json=as_json)
 
@@ -114,12 +114,6 @@ def _usage_error(error: click.UsageError) -> UsageError:
     hints += tuple(f"the most similar option is: {name}" for name in tuple(near)[:1])
     sentence = message[:1].lower() + message[1:].removesuffix(".")
     return UsageError(f"{sentence}\n{usage}", hints=hints)
-
-
-def _from_os(error: OSError) -> FatalError:
-    where = f" '{os.fsdecode(error.filename)}'" if error.filename is not None else ""
-    reason = (error.strerror or str(error)).lower()
-    return FatalError(f"cannot use{where}: {reason}" if where else reason, code="io")
 
 
 def _unexpected(error: Exception) -> FatalError:

@@ -64,6 +64,11 @@ class Config:
         """Whether any key begins and ends so, whatever its subsection."""
         return any(key.startswith(beginning) and key.endswith(end) for key in self._settings)
 
+    def section(self, name: str) -> list[tuple[str, str | None]]:
+        """Every key of a section, subsections included, with its value, in order of the keys."""
+        found = (item for item in self._settings.items() if item[0].startswith(f"{name}."))
+        return sorted((key, setting.value) for key, setting in found)
+
     def text(self, key: str, default: str | None = None) -> str | None:
         """A value as text."""
         found = self.setting(key)

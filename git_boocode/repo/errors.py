@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 EXIT_REFUSED = 1
@@ -62,3 +63,10 @@ class UsageError(BoocodeError):
 
     def __init__(self, message: str, *, hints: tuple[str, ...] = ()) -> None:
         super().__init__(message, code="usage", hints=hints)
+
+
+def from_os(error: OSError) -> FatalError:
+    """What the operating system refused, as an error of ours."""
+    where = f" '{os.fsdecode(error.filename)}'" if error.filename is not None else ""
+    reason = (error.strerror or str(error)).lower()
+    return FatalError(f"cannot use{where}: {reason}" if where else reason, code="io")

@@ -14,8 +14,10 @@ from git_boocode.repo.errors import FatalError
 OVERRIDES = (
     "core.hooksPath=/dev/null",
     "core.logAllRefUpdates=false",
-    "core.fsync=all",
+    # The index that git writes for us is private; the one that is put in place is synced there.
+    "core.fsync=all,-index",
     "core.splitIndex=false",
+    "index.skipHash=false",
     "core.trustctime=true",
     "core.checkStat=default",
     "core.safecrlf=false",
@@ -44,6 +46,8 @@ _CALLERS_OWN = (
     "GIT_DIFF_OPTS",
 )
 
+_NO_ROOM = ("No space left on device", "Disk quota exceeded", "File too large")
+
 
 class GitError(FatalError):
     """A git command failed.
@@ -67,6 +71,26 @@ class Completed(NamedTuple):
     status: int
     stdout: bytes
     stderr: bytes
+
+
+class Running:
+    """A git command that runs beside this process, until `finish` or `stop`."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+
+    def finish(self) -> Completed:
+        """Wait for its end, and report how it went."""
+        stdout, stderr = self._process.communicate()
+        return Completed(self._process.returncode, stdout, stderr)
+
+    def stop(self) -> None:
+        """End it, if it has not ended yet; git removes its locks."""
+        self._process.terminate()
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
+        self._process.wait()
 
 
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -127,6 +151,25 @@ class Git:
             raise _cannot_start(self.cwd) from error
         return Completed(done.returncode, done.stdout, done.stderr)
 
+    def begin(self, *arguments: str) -> Running:
+        """Start git, with nothing on its standard input, and go on.
+
+        Raises:
+            FatalError: there is no git to run, or no directory to run it in.
+        """
+        try:
+            process = subprocess.Popen(
+                self.command(*arguments),
+                cwd=self.cwd,
+                env=self.env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+        except FileNotFoundError as error:
+            raise _cannot_start(self.cwd) from error
+        return Running(process)
+
     def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """Run git and return its raw output.
 
@@ -168,6 +211,11 @@ def _cannot_start(cwd: str) -> FatalError:
         code="no_git",
         hints=("git 2.34 or newer must be on the PATH",),
     )
+
+
+def is_disk_full(stderr: str) -> bool:
+    """Whether git's complaint is that there is no room to write to."""
+    return any(phrase in stderr for phrase in _NO_ROOM)
 
 
 def nul_records(output: bytes) -> list[str]:

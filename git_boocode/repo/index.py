@@ -7,9 +7,13 @@ import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple
+from zlib import crc32
 
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import Completed, Git, nul_lines, nul_records
+
+# In bytes: SHA-256's.
+_LONGEST_CHECKSUM = 32
 
 
 class Entry(NamedTuple):
@@ -123,6 +127,22 @@ def copy_index(source: str, target: str) -> bool:
         shutil.copyfileobj(reading, writing, 1 << 20)
     os.utime(target, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     return True
+
+
+def fingerprint(path: str) -> str:
+    """What tells an index from every other one: its size, git's checksum at its end, and a CRC.
+
+    The CRC is over every byte, so an index that was damaged is another one.
+
+    Returns:
+        Hexadecimal; empty if there is no such index.
+    """
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except FileNotFoundError:
+        return ""
+    return f"{len(content):x}-{content[-_LONGEST_CHECKSUM:].hex()}-{crc32(content):x}"
 
 
 def refuse_if_locked(index_path: str) -> None:

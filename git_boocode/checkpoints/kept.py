@@ -1,0 +1,179 @@
+"""The private index that one capture leaves to the next, so that no file is read twice for nothing.
+
+It is kept for each worktree, beside a note of what it was made from. It is only a help: where it is
+missing, damaged or no longer fits, a capture starts from a copy of the user's index. It counts only
+as long as a checkpoint's ref keeps the objects that it names from being collected.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from git_boocode.checkpoints.specials import Specials
+from git_boocode.checkpoints.staging import Staging, decode_special
+from git_boocode.repo.index import copy_index, fingerprint
+from git_boocode.repo.repository import Repository
+
+_NOTE = "kept-index.json"
+_PREFIX = "kept-index-"
+_VERSION = 1
+# In seconds: what another process has put there and not yet noted is left alone for so long.
+_GRACE = 60.0
+
+
+class Kept(NamedTuple):
+    """What one capture leaves to the next.
+
+    Attributes:
+        ref: the checkpoint whose tree the index holds.
+        commit: what that ref named.
+        users_index: the fingerprint of the user's index.
+        staging: what was staged in it.
+        head_tree: the tree of HEAD.
+        left_to_head: the paths that HEAD has and the user's index has not.
+        extra: the paths in the private index that the user's has not.
+        missing: the paths in the user's index that were not on disk.
+        since: when the reading of the worktree began, in seconds since 1970.
+        recent: the paths that were changed in that second or later.
+        specials: the special files, and the directories that were looked into.
+        attributes: the `.gitattributes` files of the worktree.
+        rules: the fingerprint of the conversions.
+    """
+
+    ref: str
+    commit: str
+    users_index: str
+    staging: Staging
+    head_tree: str
+    left_to_head: tuple[str, ...]
+    extra: frozenset[str]
+    missing: frozenset[str]
+    since: float
+    recent: frozenset[str]
+    specials: Specials
+    attributes: tuple[str, ...]
+    rules: str
+
+    def attributes_known(self, paths: Iterable[str]) -> bool:
+        """Whether no other `.gitattributes` files than those of that time are among some."""
+        return set(self.attributes).issuperset(paths)
+
+
+def load_kept(repository: Repository, target: str) -> Kept | None:
+    """Read what the last capture left.
+
+    Args:
+        repository: whose worktree it is about.
+        target: where to copy the private index to.
+
+    Returns:
+        None if nothing was left, or nothing that can be used.
+    """
+    try:
+        with open(os.path.join(repository.state_dir, _NOTE), encoding="utf-8") as file:
+            note = json.load(file)
+        kept = _read(note)
+        # No path but a name: the note may have been tampered with.
+        source = os.path.join(repository.state_dir, f"{_PREFIX}{int(note['index'], 16):x}")
+        if not copy_index(source, target) or fingerprint(target) != note["fingerprint"]:
+            return None
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return kept
+
+
+def _read(note: dict[str, Any]) -> Kept:
+    if note["version"] != _VERSION:
+        raise ValueError("another version wrote it")
+    staging = Staging(note["tree"], decode_special(os.fsencode(note["special"])))
+    return Kept(
+        ref=str(note["ref"]),
+        commit=str(note["commit"]),
+        users_index=str(note["users_index"]),
+        staging=staging,
+        head_tree=str(note["head_tree"]),
+        left_to_head=tuple(map(str, note["left_to_head"])),
+        extra=frozenset(map(str, note["extra"])),
+        missing=frozenset(map(str, note["missing"])),
+        since=float(note["since"]),
+        recent=frozenset(map(str, note["recent"])),
+        specials=Specials(*map(dict, note["specials"])),
+        attributes=tuple(map(str, note["attributes"])),
+        rules=str(note["rules"]),
+    )
+
+
+def leave_kept(repository: Repository, kept: Kept, index_path: str) -> None:
+    """Leave a private index to the next capture.
+
+    Args:
+        repository: whose worktree it is about.
+        kept: what to say of it.
+        index_path: the index; it may be changed afterwards.
+    """
+    # The checkpoint has been taken; that the next one will take longer is no reason to fail.
+    with suppress(OSError):
+        _leave(repository.state_dir, kept, index_path)
+
+
+def _leave(state_dir: str, kept: Kept, index_path: str) -> None:
+    number = f"{int.from_bytes(os.urandom(8), 'big'):x}"
+    path = os.path.join(state_dir, f"{_PREFIX}{number}")
+    note = {
+        **kept._asdict(),
+        "version": _VERSION,
+        "index": number,
+        "fingerprint": fingerprint(index_path),
+        "tree": kept.staging.tree,
+        "special": os.fsdecode(kept.staging.encode()),
+        **{name: sorted(getattr(kept, name)) for name in ("extra", "missing", "recent")},
+    }
+    del note["staging"]
+    _link_or_copy(index_path, path)
+    making = os.path.join(state_dir, f"{_PREFIX}{number}.json")
+    before = _current(state_dir)
+    try:
+        with open(making, "w", encoding="utf-8") as file:
+            json.dump(note, file)
+        os.replace(making, os.path.join(state_dir, _NOTE))
+    except BaseException:
+        for leftover in (making, path):
+            with suppress(OSError):
+                os.unlink(leftover)
+        raise
+    _sweep(state_dir, os.path.basename(path), before)
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    # git never writes an index in place, so that a link is as good as a copy.
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def _current(state_dir: str) -> str:
+    """The name of the index that the note speaks of; empty if there is none."""
+    try:
+        with open(os.path.join(state_dir, _NOTE), encoding="utf-8") as file:
+            return f"{_PREFIX}{json.load(file)['index']}"
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return ""
+
+
+def _sweep(state_dir: str, current: str, before: str) -> None:
+    limit = time.time() - _GRACE
+    for name in os.listdir(state_dir):
+        if not name.startswith(_PREFIX) or name == current:
+            continue
+        path = os.path.join(state_dir, name)
+        with suppress(OSError):
+            # By the time that it was put here: the other one is when git wrote it.
+            if name == before or os.lstat(path).st_ctime < limit:
+                os.unlink(path)

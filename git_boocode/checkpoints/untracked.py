@@ -1,0 +1,56 @@
+"""Which untracked files are recorded: those that git lists, unless they are too much for a blob."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+from git_boocode.checkpoints.recorder import Skipped
+from git_boocode.repo.config import Config
+
+LISTING = ("ls-files", "--others", "--exclude-standard", "-z")
+MAX_FILE_SIZE = 50 << 20
+# git lists what it can, and only warns of a directory that it cannot look into.
+_UNREADABLE = re.compile(r"^warning: could not open directory '(.*)/': (.*)$", re.MULTILINE)
+
+
+def size_limit(config: Config) -> int:
+    """How many bytes an untracked file may have to be recorded (`boocode.maxFileSize`).
+
+    Raises:
+        FatalError: the setting is no number.
+    """
+    return config.integer("boocode.maxFileSize", default=MAX_FILE_SIZE)
+
+
+def unreadable(stderr: str) -> list[Skipped]:
+    """The directories that git could not look into, from what it said while it listed files."""
+    return [Skipped(path, reason.lower()) for path, reason in _UNREADABLE.findall(stderr)]
+
+
+def sort_out(worktree: str, paths: Iterable[str], limit: int) -> tuple[list[str], list[Skipped]]:
+    """Tell the files to record from what is not to be recorded.
+
+    Args:
+        worktree: the top of the worktree.
+        paths: what git lists as untracked, from there.
+        limit: how many bytes a file may have.
+    """
+    wanted, skipped = [], []
+    for path in paths:
+        if reason := _why_not(worktree, path, limit):
+            skipped.append(Skipped(path.rstrip("/"), reason))
+        else:
+            wanted.append(path)
+    return wanted, skipped
+
+
+def _why_not(worktree: str, path: str, limit: int) -> str:
+    if path.endswith("/"):
+        return "nested repository"
+    try:
+        size = os.lstat(os.path.join(worktree, path)).st_size
+    except OSError as error:
+        return f"{error.strerror}".lower()
+    return f"larger than boocode.maxFileSize ({limit} bytes)" if size > limit else ""

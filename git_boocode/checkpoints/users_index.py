@@ -1,0 +1,79 @@
+"""The user's index, copied once at the beginning of a capture and never touched."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+
+from git_boocode.checkpoints.staging import Staging, read_staging
+from git_boocode.repo.git import GitError, is_disk_full, nul_records
+from git_boocode.repo.index import Entry, Index, copy_index, fingerprint
+from git_boocode.repo.repository import Repository
+
+# Of the stages of a conflict, the first of these that is there stands for the path: ours.
+_PREFERRED = (0, 2, 3, 1)
+
+
+class UsersIndex:
+    """A copy of the user's index.
+
+    Args:
+        repository: whose index to copy.
+        scratch: a directory for private files.
+
+    Attributes:
+        index: the copy; the file is missing where the user has no index.
+        exists: whether the user has one.
+        fingerprint: what tells it from any other; empty if the user has none.
+    """
+
+    def __init__(self, repository: Repository, scratch: str) -> None:
+        self._repository = repository
+        self.index = Index(repository.git, os.path.join(scratch, "original.index"))
+        self.exists = copy_index(repository.index_path, self.index.path)
+        self.fingerprint = fingerprint(self.index.path)
+
+    @cached_property
+    def dump(self) -> bytes:
+        """All its entries, as `Index.dump` gives them.
+
+        Raises:
+            GitError: git cannot read it.
+        """
+        return self.index.dump() if self.exists else b""
+
+    def staging(self, path: str) -> Staging:
+        """What is staged.
+
+        Args:
+            path: where to make another copy, to work on.
+
+        Raises:
+            GitError: git cannot read it, or objects that it names are missing.
+        """
+        dump = self.dump
+        copy_index(self.index.path, path)
+        return read_staging(self._repository, Index(self._repository.git, path), dump)
+
+    def is_damaged(self, error: GitError) -> bool:
+        """Whether git failed to read it because of what is in it, and not for another reason.
+
+        What is staged must not be taken for lost because git was killed, or the disk is full.
+
+        Args:
+            error: how it failed.
+        """
+        return error.status >= 0 and not is_disk_full(error.stderr)
+
+    @cached_property
+    def records(self) -> dict[str, list[str]]:
+        """Its entries as `Entry.parse` reads them, by path; several of them in a conflict."""
+        found: dict[str, list[str]] = {}
+        for record in nul_records(self.dump):
+            found.setdefault(record[record.index("\t") + 1 :], []).append(record)
+        return found
+
+    def entry(self, path: str) -> Entry | None:
+        """The entry of a path; in a conflict the one that is ours; None if there is none."""
+        entries = {entry.stage: entry for entry in map(Entry.parse, self.records.get(path, ()))}
+        return next((entries[stage] for stage in _PREFERRED if stage in entries), None)
