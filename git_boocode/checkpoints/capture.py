@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.catalog import CHECKPOINTS, SAFETY, SAFETY_KIND, Catalog, Checkpoint
-from git_boocode.checkpoints.kept import leave_kept
+from git_boocode.checkpoints.kept import Kept, leave_kept
 from git_boocode.checkpoints.metadata import Metadata
 from git_boocode.checkpoints.partial import PartialReading
 from git_boocode.checkpoints.reading import reading
@@ -21,7 +21,7 @@ from git_boocode.repo.ids import OBJECT_ID, id_time, new_id, timestamp
 from git_boocode.repo.metadata import VERSION, MetadataError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import scratch_directory, worktree_lock
-from git_boocode.repo.store import Commit, RefChange, Store, open_store
+from git_boocode.repo.store import Commit, Ref, RefChange, Store, open_store
 
 # A capture waits for a restore to end: half-restored files are no state to remember.
 PATIENCE = 30.0
@@ -83,14 +83,13 @@ def capture(repository: Repository, request: Request) -> Captured:
         scratch_directory(state) as scratch,
     ):
         catalog = Catalog(repository)
-        base = catalog.latest() if request.paths else None
-        partial = base and _partial(repository, scratch, base, request.paths)
-        if base and partial:
-            return _take(repository, catalog, request, base, partial.read(), base=base)
+        if request.paths and (taken := _capture_paths(repository, catalog, scratch, request)):
+            return taken
         with reading(repository, scratch) as under_way:
             # While git walks the worktree.
-            latest = catalog.latest()
-            return _take(repository, catalog, request, latest, under_way.finish(), base=None)
+            newest = catalog.newest()
+            snapshot = under_way.finish(newest)
+            return _take(repository, catalog, request, snapshot, newest, under_way.kept)
 
 
 def _refuse_home(repository: Repository) -> None:
@@ -107,34 +106,49 @@ def _refuse_home(repository: Repository) -> None:
     )
 
 
-def _partial(
-    repository: Repository, scratch: str, base: Checkpoint, paths: Sequence[str]
-) -> PartialReading | None:
-    """The reading of some paths; None if the checkpoint to build on has lost its trees."""
-    try:
-        return PartialReading(repository, scratch, base, paths)
-    except GitError:
+def _capture_paths(
+    repository: Repository, catalog: Catalog, scratch: str, request: Request
+) -> Captured | None:
+    """Take a checkpoint of some paths; None if there is none to build on."""
+    newest = catalog.newest()
+    base = catalog.latest(newest)
+    if base is None:
         return None
+    try:
+        under_way = PartialReading(repository, scratch, base, request.paths)
+    except GitError:
+        # It has lost its trees.
+        return None
+    partial = {"base": base.id, "prefix": repository.prefix, "paths": list(request.paths)}
+    return _take(
+        repository, catalog, request, under_way.read(), newest, under_way.kept, partial=partial
+    )
 
 
 def _take(
     repository: Repository,
     catalog: Catalog,
     request: Request,
-    latest: Checkpoint | None,
     snapshot: Snapshot,
+    newest: list[Ref],
+    kept: Kept | None,
     *,
-    base: Checkpoint | None,
+    partial: Mapping[str, Any] | None = None,
 ) -> Captured:
-    changed = latest is None or not holds(repository, latest, snapshot)
-    if latest is not None and request.only_if_changed and not changed:
-        return Captured(latest, changed=False)
+    if kept is not None and newest[:1] == [Ref(kept.ref, kept.commit)]:
+        changed = kept.content != snapshot.content()
+    else:
+        latest = catalog.latest(newest)
+        changed = latest is None or not holds(repository, latest, snapshot)
+    if request.only_if_changed and not changed:
+        latest = catalog.latest(newest)
+        if latest is not None:
+            return Captured(latest, changed=False)
     values: dict[str, Any] = {key: getattr(request, key) or None for key in _TOLD}
     values["anchor"] = _anchor(request)
     values["meta"] = dict(request.meta)
-    if base is not None:
-        paths = list(request.paths)
-        values["partial"] = {"base": base.id, "prefix": repository.prefix, "paths": paths}
+    if partial is not None:
+        values["partial"] = partial
     taken = keep(repository, catalog.store, snapshot, "checkpoint", values)
     return Captured(taken, changed)
 
@@ -226,7 +240,7 @@ def keep(
     ref = f"{CHECKPOINTS if kind == 'checkpoint' else SAFETY}{identifier}"
     store.update_refs([RefChange(ref, commit, None)])
     if snapshot.kept is not None:
-        kept = snapshot.kept._replace(ref=ref, commit=commit)
+        kept = snapshot.kept._replace(ref=ref, commit=commit, content=snapshot.content())
         leave_kept(repository, kept, snapshot.index.path)
     return Checkpoint(identifier, ref, Commit(commit, snapshot.tree, tuple(parents), message), meta)
 

@@ -96,14 +96,21 @@ class Catalog:
             if everywhere or isinstance(entry, Unusable) or self._is_ours(entry):
                 yield entry
 
-    def latest(self) -> Checkpoint | None:
-        """The newest checkpoint of this worktree."""
-        for newest in (_FIRST_LOOK, 0):
-            refs = self.store.refs(CHECKPOINTS, newest=newest)
-            found = next(self._ours(self.entries(refs)), None)
-            if found is not None or len(refs) < newest:
-                return found
-        return None
+    def newest(self) -> list[Ref]:
+        """The refs of the newest few checkpoints, of whatever worktree."""
+        return self.store.refs(CHECKPOINTS, newest=_FIRST_LOOK)
+
+    def latest(self, newest: list[Ref] | None = None) -> Checkpoint | None:
+        """The newest checkpoint of this worktree.
+
+        Args:
+            newest: what `newest` gave just now, if it was asked.
+        """
+        newest = self.newest() if newest is None else newest
+        found = next(self._ours(self.entries(newest)), None)
+        if found is not None or len(newest) < _FIRST_LOOK:
+            return found
+        return next(self._ours(self.entries(self.store.refs(CHECKPOINTS))), None)
 
     def safety(self) -> list[Checkpoint]:
         """The safety checkpoints of this worktree, newest first."""

@@ -10,6 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.catalog import Checkpoint
+from git_boocode.checkpoints.changes import tree_changes
+from git_boocode.repo.git import Git, GitError
+from git_boocode.repo.ids import OBJECT_ID
 
 RESTORE = "restore"
 UNDO = "undo"
@@ -37,6 +40,27 @@ def describe(kind: str, target: Checkpoint) -> dict[str, Any]:
         target: where the operation goes.
     """
     return {"operation": kind, "target": target.id, "target_commit": target.commit.id}
+
+
+def made_by_restore(git: Git, safety: Checkpoint) -> frozenset[str]:
+    """The paths that an operation made, where there were none.
+
+    A safety checkpoint holds what stood in the way of its operation, ignored files included; so
+    what it lacks was not there.
+
+    Args:
+        git: git for our own work.
+        safety: the state before the operation; of any other checkpoint the answer is empty.
+    """
+    target = safety.meta.part("restore", "target_commit")
+    if not safety.is_safety or target is None or not OBJECT_ID.fullmatch(target):
+        return frozenset()
+    try:
+        changes = tree_changes(git, safety.tree, f"{target}^{{tree}}")
+    except GitError:
+        # It has been dropped since.
+        return frozenset()
+    return frozenset(change.path for change in changes if change.action == "create")
 
 
 def operation_of(safety: Checkpoint) -> Operation | None:

@@ -27,12 +27,29 @@ _VERSION = 1
 _GRACE = 60.0
 
 
+class Content(NamedTuple):
+    """What two checkpoints have in common if there is no difference between them.
+
+    Attributes:
+        tree: the tree of the files.
+        head: the commit that HEAD names.
+        staged: the tree of what is staged; None if that could not be read.
+        special: what `Staging.encode` gives, as text.
+    """
+
+    tree: str
+    head: str | None
+    staged: str | None
+    special: str
+
+
 class Kept(NamedTuple):
     """What one capture leaves to the next.
 
     Attributes:
         ref: the checkpoint whose tree the index holds.
         commit: what that ref named.
+        content: what the checkpoint holds, to be compared with that of a snapshot.
         users_index: the fingerprint of the user's index.
         staging: what was staged in it.
         head_tree: the tree of HEAD.
@@ -48,6 +65,7 @@ class Kept(NamedTuple):
 
     ref: str
     commit: str
+    content: Content
     users_index: str
     staging: Staging
     head_tree: str
@@ -95,6 +113,7 @@ def _read(note: dict[str, Any]) -> Kept:
     return Kept(
         ref=str(note["ref"]),
         commit=str(note["commit"]),
+        content=Content(*note["content"]),
         users_index=str(note["users_index"]),
         staging=staging,
         head_tree=str(note["head_tree"]),

@@ -36,6 +36,9 @@ class PartialReading:
         base: what holds everything else.
         pathspecs: as git reads them, from where the caller stands.
 
+    Attributes:
+        kept: what the last capture left, if it was that checkpoint.
+
     Raises:
         GitError: the checkpoint's trees are missing.
     """
@@ -47,7 +50,7 @@ class PartialReading:
         self._pathspecs = pathspecs
         self._users = UsersIndex(repository, scratch)
         self._index = Index(repository.git, os.path.join(scratch, "worktree.index"))
-        self._kept = self._load(base)
+        self.kept = self._load(base)
         self._recorder = Recorder(self._index, repository.worktree)
 
     def _load(self, base: Checkpoint) -> Kept | None:
@@ -123,7 +126,7 @@ class PartialReading:
                 yield Skipped(path, "ignored, or no regular file")
 
     def _staging(self) -> Staging | None:
-        kept = self._kept
+        kept = self.kept
         if kept is not None and kept.users_index == self._users.fingerprint:
             return recheck(kept.staging, self._repository.worktree)
         try:
@@ -135,7 +138,7 @@ class PartialReading:
 
     def _to_keep(self, known: set[str], wanted: list[str]) -> Kept | None:
         """What to leave to the next capture; what it says of the user's index stays as it was."""
-        kept = self._kept
+        kept = self.kept
         if kept is None:
             return None
         there = {path for path in known if os.path.lexists(self._on_disk(path))}

@@ -34,7 +34,11 @@ class Plan(NamedTuple):
 
 
 def plan_restore(
-    repository: Repository, snapshot: Snapshot, tree: str, untouchable: frozenset[str]
+    repository: Repository,
+    snapshot: Snapshot,
+    tree: str,
+    untouchable: frozenset[str],
+    ours: frozenset[str] = frozenset(),
 ) -> Plan:
     """Plan to turn the worktree into a tree.
 
@@ -45,10 +49,11 @@ def plan_restore(
         snapshot: what is in the worktree now; it may grow.
         tree: the tree of the files that shall be on disk.
         untouchable: paths that one side could not capture.
+        ours: paths that an earlier restore made, where none were; to be deleted though ignored.
     """
     git = repository.git
     wanted = tree_changes(git, snapshot.disk_tree, tree)
-    kept = dict(_keep(repository, snapshot, tree, wanted, untouchable))
+    kept = dict(_keep(repository, snapshot, tree, wanted, untouchable, ours))
     blockers = list(_in_the_way(repository.worktree, wanted, kept))
     if blockers:
         snapshot.force_add(blockers, repository.worktree)
@@ -98,8 +103,9 @@ def _keep(
     tree: str,
     wanted: list[Change],
     untouchable: frozenset[str],
+    ours: frozenset[str],
 ) -> Iterator[tuple[str, str]]:
-    ignored = _ignored_by(repository, snapshot, tree, wanted)
+    ignored = _ignored_by(repository, snapshot, tree, wanted) - ours
     for change in wanted:
         if change.touches_gitlink:
             yield change.path, "submodule or nested repository"
@@ -107,7 +113,7 @@ def _keep(
             yield change.path, "not captured"
         elif change.path in ignored:
             yield change.path, "ignored in the checkpoint"
-        elif nested := _repository_in_the_way(repository.worktree, change):
+        elif nested := _repository_in_the_way(repository.worktree, snapshot, change):
             yield change.path, f"'{nested}' is a nested repository"
 
 
@@ -150,7 +156,7 @@ def _ignored_by(
     return frozenset(nul_records(done.stdout))
 
 
-def _repository_in_the_way(top: str, change: Change) -> str:
+def _repository_in_the_way(top: str, snapshot: Snapshot, change: Change) -> str:
     """The nested repository that a path to be created lies in or stands for."""
     if change.action == "delete":
         return ""
@@ -160,11 +166,17 @@ def _repository_in_the_way(top: str, change: Change) -> str:
         full = os.path.join(top, step)
         if os.path.islink(full) or not os.path.isdir(full):
             return ""
-        if os.path.lexists(os.path.join(full, ".git")):
+        if os.path.lexists(os.path.join(full, ".git")) and not _holds_files(snapshot, step):
             return step
         if count == len(parts):
             return _repository_below(full, step)
     return ""
+
+
+def _holds_files(snapshot: Snapshot, directory: str) -> bool:
+    """Whether git takes a directory for a plain one, `.git` in it or not: it tracks files there."""
+    git = snapshot.index.git.bind(GIT_LITERAL_PATHSPECS="1")
+    return bool(git.run("ls-files", "-z", "--", f"{directory}/"))
 
 
 def _repository_below(full: str, step: str) -> str:

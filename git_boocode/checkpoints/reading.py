@@ -6,6 +6,7 @@ the files that are not. All else is small beside these two walks.
 
 from __future__ import annotations
 
+import math
 import os
 import stat
 import time
@@ -14,8 +15,8 @@ from contextlib import contextmanager, suppress
 from functools import cached_property
 
 from git_boocode.checkpoints.conversion import ATTRIBUTES, conversion_rules, is_attributes
-from git_boocode.checkpoints.kept import Kept, load_kept
-from git_boocode.checkpoints.recorder import Recorder, Skipped, last_line
+from git_boocode.checkpoints.kept import Content, Kept, load_kept
+from git_boocode.checkpoints.recorder import Recorder, Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.specials import NOTHING, Specials, find_specials
 from git_boocode.checkpoints.staging import Staging, match_disk, recheck
@@ -23,8 +24,9 @@ from git_boocode.checkpoints.untracked import LISTING, size_limit, sort_out, unr
 from git_boocode.checkpoints.users_index import UsersIndex
 from git_boocode.repo.git import Git, GitError, Running, nul_records
 from git_boocode.repo.head import Head, read_head
-from git_boocode.repo.index import Index, copy_index
+from git_boocode.repo.index import Entry, Index, copy_index
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import Ref
 
 _GITLINK = "160000"
 # In seconds: how coarse the clock of a file system may be, and how far it may be behind ours.
@@ -70,6 +72,11 @@ class Reading:
     def __init__(self, first: _Pass) -> None:
         self._pass = first
 
+    @property
+    def kept(self) -> Kept | None:
+        """What the last capture left; None if there is nothing, or it does not fit any more."""
+        return self._pass.kept
+
     def begin(self) -> None:
         """Let git start."""
         with suppress(_OutdatedError):
@@ -79,21 +86,24 @@ class Reading:
         """End what still runs."""
         self._pass.stop()
 
-    def finish(self) -> Snapshot:
+    def finish(self, refs: Iterable[Ref] = ()) -> Snapshot:
         """Wait for git, and give what was read.
+
+        Args:
+            refs: some that are known to be there; it saves looking for one.
 
         Raises:
             FatalError: the worktree could not be read as a whole.
         """
         try:
-            return self._pass.finish()
+            return self._pass.finish(refs)
         except (_OutdatedError, GitError):
-            if not self._pass.is_warm:
+            if self._pass.kept is None:
                 raise
         self._pass.stop()
         self._pass = self._pass.anew()
         self._pass.begin()
-        return self._pass.finish()
+        return self._pass.finish(refs)
 
 
 class _Pass:
@@ -105,29 +115,25 @@ class _Pass:
         self._repository = repository
         self._users = users
         self._index = index
-        self._kept = kept
+        self.kept = kept
         self._recorder = Recorder(index, repository.worktree)
         self._skipped: list[Skipped] = []
         self._known: Running | None = None
         self._listing: Running | None = None
-        self._again: list[str] = []
+        self._touched = False
         self._start = time.time() - _CLOCKS_DIFFER
         # Looked up at once: a bad setting is to be told before anything is done.
         self._limit = size_limit(repository.config)
-
-    @property
-    def is_warm(self) -> bool:
-        return self._kept is not None
 
     def anew(self) -> _Pass:
         """The same, from the beginning."""
         return _Pass(self._repository, self._users, self._index, None)
 
     def begin(self) -> None:
-        if self._kept is None:
+        if self.kept is None:
             self._begin_cold()
         else:
-            self._begin_warm(self._kept)
+            self._begin_warm(self.kept)
         self._known = self._recorder.begin_known()
 
     def stop(self) -> None:
@@ -152,19 +158,30 @@ class _Pass:
     def _begin_warm(self, kept: Kept) -> None:
         if conversion_rules(self._repository, kept.attributes) != kept.rules:
             raise _OutdatedError
-        self._again = sorted(self._touched_since(kept.since, kept.recent))
-        self._index.forget([*self._outgrown(kept), *self._again])
+        self._index.forget(self._outgrown(kept))
+        written = int(os.stat(self._index.path).st_mtime)
+        again = list(self._touched_since(kept.since, kept.recent, before=written))
+        self._index.doubt(again)
+        self._touched = bool(again)
         self._begin_listing(self._users.index.git)
 
-    def _touched_since(self, moment: float, paths: Iterable[str]) -> Iterator[str]:
-        """The files that changed at a moment or later, whatever their time stamps claim.
+    def _touched_since(
+        self, moment: float, paths: Iterable[str], *, before: float = math.inf
+    ) -> Iterator[str]:
+        """The files that changed at a moment or later, although they claim to be older.
 
-        Of two changes within one second git sees only the first, if the file keeps its size and is
-        given its old time of modification back.
+        Of two changes within one second git sees only the first, if the size stays, and if the
+        index was written in a later second, or the file is given its old time back.
+
+        Args:
+            moment: in seconds since 1970.
+            paths: the files.
+            before: they must claim to be from before this, in seconds since 1970.
         """
         for path in paths:
             with suppress(OSError):
-                if os.lstat(self._on_disk(path)).st_ctime >= moment:
+                found = os.lstat(self._on_disk(path))
+                if found.st_ctime >= moment and found.st_mtime < before:
                     yield path
 
     def _begin_listing(self, git: Git) -> None:
@@ -184,20 +201,20 @@ class _Pass:
     @cached_property
     def _staging(self) -> Staging | None:
         """What is staged; None if the user's index cannot be read."""
-        kept = self._kept
+        kept = self.kept
         if kept is not None and self._users.fingerprint == kept.users_index:
             return recheck(kept.staging, self._repository.worktree)
         try:
             return self._users.staging(f"{self._index.path}.staged")
         except GitError as error:
-            if self.is_warm or not self._users.is_damaged(error):
+            if self.kept is not None or not self._users.is_damaged(error):
                 raise
-            self._do_without_index(error)
+            self._do_without_index()
             return None
 
-    def _do_without_index(self, error: GitError) -> None:
-        # A corrupt index must not cost the user the files: HEAD tells what is tracked.
-        self._skipped.append(Skipped(".git/index", last_line(error.stderr)))
+    def _do_without_index(self) -> None:
+        # It must not cost the user the files: HEAD tells what is tracked.
+        self._skipped.append(Skipped(".git/index", "damaged"))
         os.unlink(self._index.path)
         self._index.break_lock()
         self._index.read_tree(self._head.tree)
@@ -205,11 +222,11 @@ class _Pass:
         copy_index(self._index.path, path)
         self._begin_listing(Index(self._repository.git, path).git)
 
-    def finish(self) -> Snapshot:
+    def finish(self, refs: Iterable[Ref]) -> Snapshot:
         if self._known is None or self._listing is None:
             raise _OutdatedError
-        if self._kept is not None:
-            self._check_ref(self._kept)
+        if self.kept is not None and Ref(self.kept.ref, self.kept.commit) not in refs:
+            self._check_ref(self.kept)
         staging = self._staging
         self._skipped += self._specials.skipped()
         left = self._left_to_head()
@@ -219,14 +236,16 @@ class _Pass:
         self._settle_failed()
         skipped = sorted({*self._skipped, *self._recorder.failed})
         original = self._users.index if self._users.exists else None
-        snapshot = Snapshot(self._head, self._index, original, staging, skipped)
+        snapshot = Snapshot(
+            self._head, self._index, original, staging, skipped, tree=self._unchanged_tree()
+        )
         if self._staging is not None and self._recorder.told_all:
             snapshot.kept = self._to_keep(self._staging, extra, come, left)
         return snapshot
 
     @cached_property
     def _specials(self) -> Specials:
-        before = self._kept.specials if self._kept else NOTHING
+        before = self.kept.specials if self.kept else NOTHING
         return find_specials(self._repository.git, self._repository.worktree, before)
 
     def _check_ref(self, kept: Kept) -> None:
@@ -240,7 +259,7 @@ class _Pass:
 
         `git rm --cached` on an ignored file leaves it on disk, known to HEAD alone.
         """
-        kept, staging = self._kept, self._staging
+        kept, staging = self.kept, self._staging
         if staging is None or staging.tree == self._head.tree:
             return []
         same = kept is not None and kept.users_index == self._users.fingerprint
@@ -255,10 +274,17 @@ class _Pass:
         if done.status:
             raise GitError(LISTING, done.status, os.fsdecode(done.stderr))
         self._skipped += unreadable(os.fsdecode(done.stderr))
-        paths = nul_records(done.stdout)
+        paths = [*nul_records(done.stdout), *self._differing_in_case()]
         wanted, skipped = sort_out(self._repository.worktree, paths, self._limit)
         self._skipped += skipped
         return wanted
+
+    def _differing_in_case(self) -> list[str]:
+        """Files that git takes for tracked ones of another case, which are not on disk, however."""
+        missing = self._recorder.removed or (self.kept is not None and self.kept.missing)
+        if not missing or not self._repository.config.boolean("core.ignoreCase", default=False):
+            return []
+        return nul_records(self._index.git.run(*LISTING))
 
     def _is_own_file(self, path: str) -> bool:
         full = self._on_disk(path)
@@ -272,29 +298,40 @@ class _Pass:
         Returns:
             The tracked paths that it did not hold.
         """
-        if self._kept is None:
+        if self.kept is None:
             self._recorder.add(extra)
             return []
-        come, gone = self._differences(self._kept, extra)
-        new = [path for path in (*come, *extra) if is_attributes(path)]
-        if not self._kept.attributes_known(new):
+        come, gone = self._differences(self.kept, extra)
+        # What the private index held already has been looked at, unless it was gone just then.
+        held = self.kept.extra.difference(self._recorder.removed)
+        new = [*self._to_add(come), *(path for path in extra if path not in held)]
+        if not self.kept.attributes_known(filter(is_attributes, new)):
             raise _OutdatedError
         self._index.forget(gone)
-        self._recorder.add([*self._to_add(come), *extra])
+        self._recorder.add(new)
+        self._touched |= bool(gone or come or new)
         return come
+
+    def _unchanged_tree(self) -> str | None:
+        """The tree of the files, if nothing changed since the last capture."""
+        recorder = self._recorder
+        told = recorder.changed or recorder.removed or recorder.failed or not recorder.told_all
+        if self.kept is None or told or self._touched or self._staging is None:
+            return None
+        return None if self._staging.absent else self.kept.content.tree
 
     def _differences(self, kept: Kept, extra: list[str]) -> tuple[list[str], set[str]]:
         """The tracked paths to add to the private index, and the paths to take out of it."""
         if self._names_stay:
-            back = {*filter(self._is_there, kept.missing), *self._again}
-            return sorted(back - kept.extra), set(kept.extra).difference(extra)
+            back = filter(self._lies_on_disk, kept.missing)
+            return sorted(set(back) - kept.extra), set(kept.extra).difference(extra)
         mine = set(self._index.paths())
         return sorted(self._tracked - mine), mine.difference(self._tracked, extra)
 
     @cached_property
     def _names_stay(self) -> bool:
         """Whether the user's index names the same files on disk as at the last capture."""
-        kept = self._kept
+        kept = self.kept
         if kept is None or self._users.fingerprint != kept.users_index:
             return False
         return self._absent == {entry.path for entry in kept.staging.absent}
@@ -308,22 +345,25 @@ class _Pass:
         """What the user's index names and ought to be on disk."""
         return self._users.records.keys() - self._absent
 
-    def _is_there(self, path: str) -> bool:
-        return self._is_own_file(path) or os.path.isdir(self._on_disk(path))
+    def _is_there(self, entry: Entry) -> bool:
+        if entry.mode == _GITLINK:
+            return os.path.isdir(self._on_disk(entry.path))
+        return self._is_own_file(entry.path)
+
+    def _lies_on_disk(self, path: str) -> bool:
+        return os.path.lexists(self._on_disk(path))
 
     def _to_add(self, paths: list[str]) -> Iterator[str]:
-        """Of tracked paths those to be read from disk; new submodules are put in as they are."""
-        links = []
-        for path in paths:
-            entry = self._users.entry(path)
-            if entry is None or entry.mode != _GITLINK:
-                if self._is_own_file(path):
-                    yield path
-            elif os.path.isdir(self._on_disk(path)):
-                links.append(entry._replace(stage=0))
-                if os.path.lexists(os.path.join(self._on_disk(path), ".git")):
-                    yield path
-        self._index.put(links)
+        """Put in the entries of tracked paths that are on disk; those to be read are given back.
+
+        The entry comes first: it may know of a mode that the file system cannot tell.
+        """
+        entries = filter(None, map(self._users.entry, paths))
+        there = [entry._replace(stage=0) for entry in entries if self._is_there(entry)]
+        self._index.put(there)
+        for entry in there:
+            if entry.mode != _GITLINK or self._lies_on_disk(f"{entry.path}/.git"):
+                yield entry.path
 
     def _settle_failed(self) -> None:
         """What could not be recorded stays as the user's index has it, or out."""
@@ -337,8 +377,8 @@ class _Pass:
     def _to_keep(
         self, staging: Staging, extra: list[str], come: list[str], left: list[str]
     ) -> Kept | None:
-        if self._kept is not None:
-            attributes, rules = self._kept.attributes, self._kept.rules
+        if self.kept is not None:
+            attributes, rules = self.kept.attributes, self.kept.rules
         else:
             attributes = tuple(self._attributes())
             rules = conversion_rules(self._repository, attributes)
@@ -349,6 +389,7 @@ class _Pass:
         return Kept(
             ref="",
             commit="",
+            content=Content("", None, None, ""),
             users_index=self._users.fingerprint,
             staging=staging,
             head_tree=self._head.tree,
@@ -364,7 +405,7 @@ class _Pass:
 
     def _missing(self, come: list[str]) -> frozenset[str]:
         """The tracked paths that the private index does not hold."""
-        kept = self._kept
+        kept = self.kept
         if kept is None:
             return frozenset(self._recorder.removed)
         if not self._names_stay:
@@ -373,8 +414,8 @@ class _Pass:
         return missing.difference(self._index.paths()) if come else missing
 
     def _recent(self, extra: list[str], come: list[str]) -> frozenset[str]:
-        known = self._kept.extra if self._kept else frozenset()
-        before = self._kept.recent if self._kept else frozenset()
+        known = self.kept.extra if self.kept else frozenset()
+        before = self.kept.recent if self.kept else frozenset()
         read = {*self._recorder.changed, *come, *before, *set(extra).difference(known)}
         return frozenset(self._touched_since(int(self._start), read))
 

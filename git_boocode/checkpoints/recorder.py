@@ -94,6 +94,7 @@ class Recorder:
             return
         done = self._index.add(paths)
         if not done.status:
+            self._note_ignored(paths, os.fsdecode(done.stderr))
             return
         self._index.break_lock()
         if len(paths) > 1:
@@ -102,6 +103,14 @@ class Recorder:
             self.add(paths[middle:])
         else:
             self._add_alone(paths[0], done)
+
+    def _note_ignored(self, paths: list[str], said: str) -> None:
+        # It passes over names that lead into a git directory on some file system, such as `git~1`.
+        if "Ignoring path " not in said:
+            return
+        for path in paths:
+            if f"Ignoring path {path}\n" in said and self._is_there(path):
+                self.failed.append(Skipped(path, "git allows no such name"))
 
     def _add_alone(self, path: str, done: Completed) -> None:
         if done.status < 0:

@@ -190,7 +190,8 @@ class _Restore:
         try:
             staging = self._kept_staging(snapshot)
             tree = disk_tree(snapshot, target.tree, staging)
-            plan = plan_restore(self._repository, snapshot, tree, skipped)
+            ours = history.made_by_restore(self._repository.git, target)
+            plan = plan_restore(self._repository, snapshot, tree, skipped, ours)
         except GitError as error:
             raise _missing_objects(target, error) from error
         except MetadataError as error:

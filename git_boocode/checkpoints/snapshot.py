@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
-from git_boocode.checkpoints.kept import Kept
+from git_boocode.checkpoints.kept import Content, Kept
 from git_boocode.checkpoints.recorder import Recorder, Skipped
 from git_boocode.checkpoints.staging import Staging
 from git_boocode.repo.head import Head
@@ -34,14 +35,24 @@ class Snapshot:
         original: Index | None,
         staging: Staging | None,
         skipped: list[Skipped],
+        *,
+        tree: str | None = None,
     ) -> None:
         self.head = head
         self.index = index
         self.original = original
         self.staging = staging
         self.skipped = skipped
-        self.disk_tree = self.tree = ""
-        self.write_trees()
+        self.disk_tree = self.tree = tree or ""
+        if tree is None or (staging and staging.absent):
+            self.write_trees()
+
+    def content(self) -> Content:
+        """What it holds, to be compared with what a checkpoint holds."""
+        staged, special = (
+            (self.staging.tree, self.staging.encode()) if self.staging else (None, b"")
+        )
+        return Content(self.tree, self.head.commit, staged, os.fsdecode(special))
 
     def dump(self) -> bytes | None:
         """The entries of the user's index; None if it could not be read."""
@@ -68,4 +79,5 @@ class Snapshot:
             copy_index(self.index.path, path)
             complete = Index(self.index.git, path)
             complete.put(absent)
-            self.tree = complete.write_tree()
+            # In a partial clone what is absent need not even be in the repository.
+            self.tree = complete.write_tree("--missing-ok")

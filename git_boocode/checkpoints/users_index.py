@@ -7,10 +7,12 @@ from functools import cached_property
 
 from git_boocode.checkpoints.staging import Staging, read_staging
 from git_boocode.repo.git import GitError, is_disk_full, nul_records
-from git_boocode.repo.index import Entry, Index, copy_index, fingerprint
+from git_boocode.repo.index import Entry, Index, copy_index, fingerprint, is_whole
 from git_boocode.repo.repository import Repository
 
+# What reads an index, for the words of an error.
 # Of the stages of a conflict, the first of these that is there stands for the path: ours.
+_READ = ("ls-files",)
 _PREFERRED = (0, 2, 3, 1)
 
 
@@ -38,9 +40,13 @@ class UsersIndex:
         """All its entries, as `Index.dump` gives them.
 
         Raises:
-            GitError: git cannot read it.
+            GitError: it is damaged.
         """
-        return self.index.dump() if self.exists else b""
+        if not self.exists:
+            return b""
+        if not is_whole(self.index.path, self._repository.object_format):
+            raise GitError(_READ, 128, "fatal: index file corrupt: its checksum is wrong")
+        return self.index.dump()
 
     def staging(self, path: str) -> Staging:
         """What is staged.

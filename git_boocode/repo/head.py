@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import NamedTuple
 
 from git_boocode.repo.git import Git
+from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.repository import Repository
 
 # Files and directories in the git directory that say what is going on; the first one decides.
@@ -18,6 +20,9 @@ _STATES = (
     ("REVERT_HEAD", "revert"),
     ("BISECT_LOG", "bisect"),
 )
+
+# What the file says where refs are kept elsewhere.
+_NOT_HERE = "/.invalid"
 
 
 class Head(NamedTuple):
@@ -37,13 +42,27 @@ class Head(NamedTuple):
 def read_head(repository: Repository) -> Head:
     """Ask git for HEAD."""
     git = repository.git
-    symbolic = git.attempt("symbolic-ref", "-q", "HEAD")
-    ref = os.fsdecode(symbolic.stdout).strip() or None
+    ref = _branch(repository)
     found = git.attempt("rev-parse", "HEAD^{commit}", "HEAD^{tree}", "--")
     if found.status:
         return Head(ref, None, repository.empty_tree)
     commit, tree = os.fsdecode(found.stdout).split("\n")[:2]
     return Head(ref, commit, tree)
+
+
+def _branch(repository: Repository) -> str | None:
+    # Read from the file where it is plain: the process would cost as much as all else here.
+    path = os.path.join(repository.git_dir, "HEAD")
+    if not os.path.islink(path):
+        with suppress(OSError), open(path, encoding="utf-8", errors="surrogateescape") as file:
+            content = file.read()
+            name = content.removeprefix("ref:").strip()
+            if OBJECT_ID.fullmatch(name):
+                return None
+            if content.startswith("ref:") and not name.endswith(_NOT_HERE):
+                return name
+    symbolic = repository.git.attempt("symbolic-ref", "-q", "HEAD")
+    return os.fsdecode(symbolic.stdout).strip() or None
 
 
 def tree_of(git: Git, commit: str) -> str:

@@ -6,12 +6,15 @@ import os
 import shutil
 from collections.abc import Iterable
 from contextlib import suppress
+from itertools import islice
 from typing import NamedTuple
 from zlib import crc32
 
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import Completed, Git, nul_lines, nul_records
 
+# So many paths go into one command line.
+_ARGUMENTS = 500
 # In bytes: SHA-256's.
 _LONGEST_CHECKSUM = 32
 
@@ -61,9 +64,9 @@ class Index:
         """All entries with flags, modes and stages, NUL-terminated (`ls-files -s -v -z`)."""
         return self.git.run("ls-files", "-s", "-v", "-z")
 
-    def write_tree(self) -> str:
+    def write_tree(self, *options: str) -> str:
         """Store the entries as trees and return the id of the root; there must be no conflict."""
-        return self.git.line("write-tree")
+        return self.git.line("write-tree", *options)
 
     def read_tree(self, *arguments: str) -> None:
         """Run `git read-tree`; a sparse checkout neither hides entries nor removes files."""
@@ -91,6 +94,14 @@ class Index:
         """Run one of `update-index`'s flag options, such as `--skip-worktree`, on paths."""
         if stdin := nul_lines(paths):
             self.git.run("update-index", option, "-z", "--stdin", stdin=stdin)
+
+    def doubt(self, paths: Iterable[str]) -> None:
+        """Forget what is known of some files' time and size, so that they are read again."""
+        git = self.git.bind(GIT_LITERAL_PATHSPECS="1")
+        remaining = iter(paths)
+        while some := list(islice(remaining, _ARGUMENTS)):
+            records = nul_records(git.run("ls-files", "-s", "-v", "-z", "--", *some))
+            self.put(map(Entry.parse, records))
 
     def paths(self) -> list[str]:
         """The paths of all entries, each once."""
@@ -143,6 +154,27 @@ def fingerprint(path: str) -> str:
     except FileNotFoundError:
         return ""
     return f"{len(content):x}-{content[-_LONGEST_CHECKSUM:].hex()}-{crc32(content):x}"
+
+
+def is_whole(path: str, object_format: str) -> bool:
+    """Whether an index is as git wrote it, by the checksum at its end.
+
+    Git itself does not look at that when it reads an index, and makes what it can of a damaged one.
+
+    Args:
+        path: the index.
+        object_format: the repository's, `sha1` or `sha256`.
+    """
+    # Only needed where the user's index has changed; it takes longer to import than to use.
+    import hashlib
+
+    hashed = hashlib.new(object_format, usedforsecurity=False)
+    with open(path, "rb") as file:
+        content = file.read()
+    end = content[-hashed.digest_size :]
+    hashed.update(content[: -hashed.digest_size])
+    # All zeros if the user has it so (`index.skipHash`).
+    return hashed.digest() == end or not any(end)
 
 
 def refuse_if_locked(index_path: str) -> None:

@@ -131,11 +131,23 @@ class Repository:
         return {**clean_environment(os.environ), **self._location()}
 
     def _overrides(self) -> tuple[str, ...]:
+        overrides: tuple[str, ...] = OVERRIDES
         fsmonitor = self.config.setting("core.fsmonitor")
-        if fsmonitor is not None and fsmonitor.is_users_own:
-            return OVERRIDES
-        # A repository copied from elsewhere can bring along a program to run here.
-        return (*OVERRIDES, "core.fsmonitor=false")
+        if fsmonitor is None or not fsmonitor.is_users_own:
+            # A repository copied from elsewhere can bring along a program to run here.
+            overrides += ("core.fsmonitor=false",)
+        if not self.config.boolean("core.fileMode", default=True) and self._has_modes():
+            # Git may overlook them, if that is how the user wants it; a way back may not.
+            overrides += ("core.fileMode=true",)
+        return overrides
+
+    def _has_modes(self) -> bool:
+        """Whether files have modes here; where they have none, every file seems executable."""
+        try:
+            mode = os.stat(os.path.join(self.git_dir, "HEAD")).st_mode
+        except OSError:
+            return False
+        return os.name != "nt" and not mode & 0o111
 
 
 class _Answers:

@@ -37,7 +37,7 @@ def watch(module, name):
     setattr(module, name, call)
 
 repository = Repository.discover()
-watch(subprocess, "run")
+watch(subprocess, "Popen")
 for name in ("replace", "link", "rename", "fsync", "unlink"):
     watch(os, name)
 if what == "capture":
@@ -175,6 +175,44 @@ def test_an_undo_killed_at_every_step(repo: Repo) -> None:
     at_every_step(repo, "undo", check)
 
 
+class Failed:
+    """A git process that fails, at once or after it has done its work.
+
+    Args:
+        stderr: what it says.
+        process: what does the work.
+    """
+
+    args = "git"
+    returncode = 128
+    stdout = None
+    stderr = None
+
+    def __init__(self, stderr: bytes, process: subprocess.Popen[bytes] | None) -> None:
+        self._said = stderr
+        self._process = process
+
+    def __enter__(self) -> Failed:  # noqa: PYI034 - Self came with 3.11
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.terminate()
+
+    def communicate(self, given: bytes | None = None, **_: object) -> tuple[bytes, bytes]:
+        if self._process is not None:
+            self._process.communicate(given)
+            self._process = None
+        return b"", self._said
+
+    def poll(self) -> int:
+        return self.returncode
+
+    def terminate(self) -> None:
+        self.communicate()
+
+    wait = poll
+
+
 class Failing:
     """Lets one call of git fail: before it ran, or after it has done its work.
 
@@ -188,16 +226,15 @@ class Failing:
         self._step = step
         self._after = after
         self._stderr = stderr
-        self._real = subprocess.run
+        self._real = subprocess.Popen
         self.count = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self.count += 1
         if self.count != self._step:
             return self._real(*args, **kwargs)
-        if self._after:
-            self._real(*args, **kwargs)
-        return subprocess.CompletedProcess(args[0], 128, b"", self._stderr)
+        process = self._real(*args, **kwargs) if self._after else None
+        return Failed(self._stderr, process)
 
 
 ENOSPC = b"fatal: unable to write file: No space left on device\n"
@@ -229,7 +266,7 @@ def test_every_call_of_git_fails_once_in_a_restore(
         step += 1
         failing = Failing(step, after=after, stderr=ENOSPC)
         with monkeypatch.context() as patch:
-            patch.setattr(subprocess, "run", failing)
+            patch.setattr(subprocess, "Popen", failing)
             code = exit_code(lambda: back(callback=host and host.path))
         assert code in (0, 1, 128), step
         failed = code != 0
@@ -267,7 +304,7 @@ def test_every_call_of_git_fails_once_in_a_capture(
         known = refs(repo)
         failing = Failing(step, after=False, stderr=ENOSPC)
         with monkeypatch.context() as patch:
-            patch.setattr(subprocess, "run", failing)
+            patch.setattr(subprocess, "Popen", failing)
             code = exit_code(take)
         assert code in (0, 128), step
         if code:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
-from git_boocode.checkpoints.capture import Request, capture
+from git_boocode.checkpoints.capture import Request, capture, kept_staging
 from git_boocode.checkpoints.restore import Options, restore, undo
+from git_boocode.checkpoints.staging import Staging
 from git_boocode.repo.repository import Repository
-from tests.checkpoints.states import STATES, mutate
+from tests.checkpoints.events import EVENTS, scene
+from tests.checkpoints.states import STATES, base, mutate
 from tests.repo_kit import Repo
 
 
@@ -63,3 +67,72 @@ def test_the_same_again_is_no_change(in_state: Repo) -> None:
     again = capture(repository, Request(only_if_changed=True))
     assert not again.changed
     assert restore(repository, "@", Options()).undo is None
+
+
+class Held(NamedTuple):
+    """All that a checkpoint holds, but for when and why it was taken."""
+
+    tree: str
+    staging: Staging | None
+    skipped: list[dict[str, Any]]
+
+
+def held() -> Held:
+    """Take a checkpoint; what it holds."""
+    repository = Repository.discover()
+    taken = capture(repository, Request()).checkpoint
+    staging = kept_staging(repository, taken.meta)
+    return Held(taken.tree, staging, taken.meta.values["skipped"])
+
+
+def held_without_history() -> Held:
+    """Take a checkpoint where nothing is left of earlier ones; those come back afterwards."""
+    private = Path(Repository.discover().state_dir)
+    aside = private.with_name("boocode-aside")
+    private.rename(aside)
+    try:
+        return held()
+    finally:
+        shutil.rmtree(private)
+        aside.rename(private)
+
+
+def warm_up(repo: Repo, state: str) -> None:
+    """Take a checkpoint of what is there before a state, where a state can have a before."""
+    if "unborn" in state or state in ("only_ignored_files", "no_files_at_all"):
+        repo.write("before.txt", "before\n")
+        held()
+        (repo.top / "before.txt").unlink()
+    else:
+        base(repo)
+        held()
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_history_does_not_matter_to_what_a_checkpoint_holds(state: str, repo: Repo) -> None:
+    warm_up(repo, state)
+    STATES[state](repo)
+    assert held() == held_without_history()
+    mutate(repo)
+    assert held() == held_without_history()
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_whatever_happens_history_does_not_matter(event: str, repo: Repo) -> None:
+    scene(repo)
+    held()
+    EVENTS[event](repo)
+    assert held() == held_without_history()
+
+
+def test_what_no_longer_hinders_is_history_too(repo: Repo) -> None:
+    scene(repo)
+    before = held()
+    repo.write(".git/info/exclude", "new.txt\n")
+    repo.git("config", "boocode.maxFileSize", "7")
+    Repo(repo.top / "made").git("init", "-q")
+    assert held() != before
+    repo.write(".git/info/exclude", "")
+    repo.git("config", "--unset", "boocode.maxFileSize")
+    shutil.rmtree(repo.top / "made/.git")
+    assert held() == before == held_without_history()

@@ -72,7 +72,7 @@ def test_from_a_subdirectory_all_is_recorded(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize(
-    "args", [("--meta", "novalue"), ("--meta", "=v"), ("--nonsense",), ("path",), ("-m",)]
+    "args", [("--meta", "novalue"), ("--meta", "=v"), ("--nonsense",), ("-m",)]
 )
 def test_usage_errors(repo: Repo, args: tuple[str, ...]) -> None:
     done = repo.boocode("checkpoint", *args)
@@ -87,7 +87,7 @@ def test_usage_errors(repo: Repo, args: tuple[str, ...]) -> None:
 def test_help(repo: Repo) -> None:
     done = repo.boocode("checkpoint", "-h")
     assert (done.code, done.err) == (129, "")
-    assert done.out.startswith("usage: git boocode checkpoint [<options>]\n")
+    assert done.out.startswith("usage: git boocode checkpoint [<options>] [--] [<path>...]\n")
     assert "--if-changed" in done.out
 
 
@@ -121,3 +121,60 @@ def test_a_closed_standard_output(repo: Repo) -> None:
     os.close(writing)
     assert done.returncode == 141
     assert done.stderr == b""
+
+
+def test_only_some_paths(repo: Repo) -> None:
+    repo.commit(**{"a": "a\n", "sub/b": "b\n", "sub/c": "c\n", ".gitignore": "*.log\n"})
+    first = repo.boocode("checkpoint").out.strip()
+    for path in ("a", "sub/b", "sub/c", "sub/new", "sub/x.log"):
+        repo.write(path, "changed\n")
+    done = repo.boocode("checkpoint", "--json", "b", "new", "x.log", "gone", cwd="sub")
+    changed = repo.git("diff", "--name-only", f"refs/boocode/checkpoints/{first}", done.json["ref"])
+    assert changed.split() == ["sub/b", "sub/new"]
+    assert done.json["skipped"] == [{"path": "sub/x.log", "reason": "ignored, or no regular file"}]
+    told = repo.boocode("show", "--json").json["checkpoint"]["partial"]
+    assert told == {"base": first, "prefix": "sub/", "paths": ["b", "new", "x.log", "gone"]}
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "sub/../../x"])
+def test_a_path_outside_the_worktree(repo: Repo, path: str) -> None:
+    repo.commit(a="a\n")
+    repo.boocode("checkpoint")
+    before = repo.git("for-each-ref")
+    done = repo.boocode("checkpoint", "--json", path)
+    assert (done.code, done.json["error"]["code"]) == (1, "outside_worktree")
+    assert path in done.json["error"]["message"]
+    assert repo.git("for-each-ref") == before
+
+
+def test_a_path_that_git_cannot_make_sense_of(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    repo.boocode("checkpoint")
+    done = repo.boocode("checkpoint", ":(nonsense)a")
+    assert done.code == 128
+    assert "nonsense" in done.err
+
+
+def test_best_effort_only_warns(repo: Repo, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    done = repo.boocode("checkpoint", "--best-effort", cwd=elsewhere)
+    assert (done.code, done.out) == (0, "")
+    assert "not a git repository" in done.err
+    answer = repo.boocode("checkpoint", "--best-effort", "--json", cwd=elsewhere)
+    assert (answer.code, answer.json["ok"]) == (0, False)
+    assert answer.json["error"]["code"] == "not_a_repository"
+
+
+def test_best_effort_forgives_no_wrong_usage(repo: Repo) -> None:
+    assert repo.boocode("checkpoint", "--best-effort", "--nonsense").code == 129
+
+
+def test_the_home_directory_is_refused_unless_asked(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    env = {"HOME": str(repo.top)}
+    done = repo.boocode("checkpoint", "--json", env=env)
+    assert (done.code, done.json["error"]["code"]) == (1, "home_worktree")
+    assert repo.git("for-each-ref") == ""
+    assert repo.boocode("checkpoint", "--allow-home", env=env).code == 0
+    repo.git("config", "boocode.allowHome", "true")
+    assert repo.boocode("checkpoint", env=env).code == 0
