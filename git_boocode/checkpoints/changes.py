@@ -64,20 +64,20 @@ def _change(fields: str, path: str) -> Change:
 
 
 def count_changes(git: Git, pairs: list[tuple[str, str]]) -> list[int | None]:
-    """How many paths differ within each of some pairs of trees.
+    """How many paths differ within each of some pairs.
 
     Args:
         git: git for our own work.
-        pairs: an old and a new tree each.
+        pairs: an old and a new tree each, or a commit and an older one to compare it with.
 
     Returns:
         The counts in order; None where objects are missing.
     """
     if not pairs:
         return []
-    request = "".join(f"{old} {new}\n" for old, new in pairs).encode()
+    request = "".join(f"{one} {other}\n" for one, other in pairs).encode()
     done = _without_index(git).attempt(
-        "diff-tree", "--stdin", "-r", "--raw", "--no-renames", stdin=request
+        "diff-tree", "--stdin", "-r", "--raw", "--no-renames", "--always", stdin=request
     )
     counts = _count_lines(done.stdout)
     # A pair whose trees are missing is passed over, or ends it all.
@@ -85,7 +85,8 @@ def count_changes(git: Git, pairs: list[tuple[str, str]]) -> list[int | None]:
         return counts
     if len(pairs) == 1:
         return [None]
-    return [count_changes(git, [pair])[0] for pair in pairs]
+    middle = len(pairs) // 2
+    return [*count_changes(git, pairs[:middle]), *count_changes(git, pairs[middle:])]
 
 
 def _count_lines(output: bytes) -> list[int | None]:

@@ -8,7 +8,8 @@ import re
 from git_boocode.repo import metadata
 
 _SUBJECT_LENGTH = 72
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+# `git log` prints subjects as they are: nothing there may steer a terminal or turn its text around.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 class Metadata(metadata.Metadata):

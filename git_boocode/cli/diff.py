@@ -11,6 +11,7 @@ from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
 
 if TYPE_CHECKING:
     from git_boocode.checkpoints.catalog import Catalog, Checkpoint
+    from git_boocode.repo.git import Git
     from git_boocode.repo.repository import Repository
 
 _READER_GONE = (-13, 141)
@@ -32,8 +33,9 @@ def diff(
     """
     from git_boocode.checkpoints.catalog import Catalog
     from git_boocode.checkpoints.reading import take_snapshot
-    from git_boocode.cli.output import paged
     from git_boocode.cli.progress import progress
+    from git_boocode.repo.errors import EXIT_FATAL
+    from git_boocode.repo.foreground import run_in_foreground
     from git_boocode.repo.repository import Repository
     from git_boocode.repo.scratch import scratch_directory
 
@@ -48,8 +50,12 @@ def diff(
     if as_json:
         return _print_json(repository, old, new, paths)
     options = ["--stat"] * stat + ["--name-only"] * name_only
-    with paged(repository.users_git) as stream:
-        return print_diff(repository, stream, [*options, old, new, "--", *paths])
+    # Git itself finds the pager that the user has set for `git diff`, and the colours with it.
+    status = run_in_foreground(_users_git(repository), "diff", *options, old, new, "--", *paths)
+    if status in _READER_GONE:
+        raise BrokenPipeError
+    # It has said what is wrong.
+    return EXIT_FATAL if status else 0
 
 
 def print_diff(repository: Repository, stream: IO[bytes], arguments: list[str]) -> int:
@@ -67,8 +73,8 @@ def print_diff(repository: Repository, stream: IO[bytes], arguments: list[str]) 
     from git_boocode.cli.output import colour_wanted
     from git_boocode.repo.git import GitError
 
-    colour = "always" if colour_wanted(repository.config) else "never"
-    git = repository.users_git.bind(cwd=os.path.join(repository.worktree, repository.prefix))
+    colour = "always" if colour_wanted(repository.config, "color.diff") else "never"
+    git = _users_git(repository)
     try:
         git.stream("--no-pager", "diff", f"--color={colour}", *arguments, to=stream)
     except GitError as error:
@@ -76,6 +82,10 @@ def print_diff(repository: Repository, stream: IO[bytes], arguments: list[str]) 
             raise BrokenPipeError from None
         raise
     return 0
+
+
+def _users_git(repository: Repository) -> Git:
+    return repository.users_git.bind(cwd=os.path.join(repository.worktree, repository.prefix))
 
 
 def _print_json(repository: Repository, old: str, new: str, paths: list[str]) -> int:

@@ -8,13 +8,16 @@ from git_boocode.checkpoints.journal import interrupted
 from git_boocode.cli.output import warn
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import INSIDE_RESTORE, worktree_lock
 
 
 def warn_of_interruption(repository: Repository) -> None:
     """Say so if an earlier restore was killed half-way."""
     safety = interrupted(repository.state_dir)
-    if safety is None or os.environ.get(INSIDE_RESTORE):
+    if safety is None:
+        return
+    from git_boocode.repo.scratch import INSIDE_RESTORE, worktree_lock
+
+    if os.environ.get(INSIDE_RESTORE):
         return
     try:
         with worktree_lock(repository.state_dir, shared=True, patience=0):

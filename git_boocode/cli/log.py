@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from git_boocode.checkpoints.catalog import Catalog, Checkpoint, Unusable
     from git_boocode.cli.output import Style
 
-# A screenful first, then larger pages: each page costs two git processes.
+# A screenful first, then larger and larger pages: each costs a git process.
 _FIRST_PAGE = 32
-_NEXT_PAGES = 512
+_LARGEST_PAGE = 512
 
 
 @click.command(cls=Command)
@@ -46,34 +46,37 @@ def log(max_count: int | None, everywhere: bool, edits: bool, as_json: bool) -> 
 
         return list_edits(repository, limit, everywhere=everywhere, as_json=as_json)
     catalog = Catalog(repository)
-    rows = _rows(catalog, catalog.newest_first(everywhere=everywhere), limit)
+    pages = _pages(catalog, catalog.newest_first(everywhere=everywhere), limit)
     if as_json:
-        print_json({"ok": True, "checkpoints": [row for _, row in rows]})
+        print_json({"ok": True, "checkpoints": [row for page in pages for _, row in page]})
         return 0
     style = Style(enabled=colour_wanted(repository.config))
     with paged(repository.users_git) as stream:
         number = 0
-        for entry, row in rows:
-            # `@~N` counts the checkpoints of this worktree alone.
-            ours = entry.worktree_name == repository.worktree_name
-            where = f"@~{number}" if ours else f"({entry.worktree_name})"
-            stream.write(encode_text(_line(where, row, style)))
-            number += ours
+        for page in pages:
+            for entry, row in page:
+                # `@~N` counts the checkpoints of this worktree alone.
+                ours = entry.worktree_name == repository.worktree_name
+                where = f"@~{number}" if ours else f"({entry.worktree_name})"
+                stream.write(encode_text(_line(where, row, style)))
+                number += ours
+            # Someone is reading, and the next page takes its time.
+            stream.flush()
     return 0
 
 
-def _rows(
+def _pages(
     catalog: Catalog, entries: Iterator[Checkpoint | Unusable], max_count: int | None
-) -> Iterator[tuple[Checkpoint, dict[str, Any]]]:
+) -> Iterator[list[tuple[Checkpoint, dict[str, Any]]]]:
     from git_boocode.checkpoints.catalog import Unusable
 
     usable = (entry for entry in entries if not isinstance(entry, Unusable))
     wanted = islice(usable, max_count)
     size = _FIRST_PAGE
     while page := list(islice(wanted, size)):
-        for entry, files in zip(page, catalog.count_files(page), strict=True):
-            yield entry, _row(entry, files)
-        size = _NEXT_PAGES
+        counts = catalog.count_files(page)
+        yield [(entry, _row(entry, files)) for entry, files in zip(page, counts, strict=True)]
+        size = min(size * 2, _LARGEST_PAGE)
 
 
 def _row(entry: Checkpoint, files: int | None) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def _left_alone(repository: Repository, outcome: Outcome) -> Iterator[str]:
     """What is not as it was at the checkpoint, because a restore does not touch it."""
     if outcome.head_differs:
         yield "HEAD is not where it was at the checkpoint; it was left where it is"
-    then = outcome.checkpoint.meta.text("state") or None
+    then = printable(outcome.checkpoint.meta.text("state")) or None
     now = operation_in_progress(repository.git_dir)
     if then and then != now:
         yield f"the checkpoint was taken in the middle of a {then}, which is no longer under way"

@@ -8,24 +8,32 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO
 
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
+from git_boocode.repo.foreground import outlast
 from git_boocode.repo.git import Git, clean_environment
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+# What steers a terminal: control characters of ASCII and beyond, what turns the direction of text,
+# and bytes that are no UTF-8 but control characters in other encodings.
+_STEERING = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+_IN_JSON = re.compile(f"[{_STEERING}\ud800-\udfff]")
+_CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f{_STEERING}\udc80-\udc9f]")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f"}
 _ESCAPES |= {"\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _COLOURS = {"yellow": "33", "green": "32", "red": "31", "bold": "1", "cyan": "36"}
 
 
 def encode_json(payload: Mapping[str, object]) -> bytes:
-    r"""One JSON object as UTF-8; bytes of a path that are not UTF-8 appear as `\udcXX`."""
+    r"""One JSON object as UTF-8; bytes of a path that are not UTF-8 appear as `\udcXX`.
+
+    So does whatever could steer a terminal.
+    """
     text = json.dumps(payload, ensure_ascii=False)
-    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode() + b"\n"
+    return _IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode() + b"\n"
 
 
 def print_json(payload: Mapping[str, object]) -> None:
@@ -81,7 +89,12 @@ def encode_text(text: str) -> bytes:
 
 def printable(text: str) -> str:
     """Text from elsewhere on one line, without a character that could steer a terminal."""
-    return _CONTROL.sub("?", text.replace("\n", " "))
+    return _harmless(text.replace("\n", " "))
+
+
+def _harmless(text: str) -> str:
+    # In the C locale, what came from the command line is one surrogate for each byte of UTF-8.
+    return _CONTROL.sub("?", encode_text(text).decode("utf-8", "surrogateescape"))
 
 
 def quote_path(path: str) -> str:
@@ -93,11 +106,9 @@ def quote_path(path: str) -> str:
 def _quote_character(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
-    if character < " " or character == "\x7f":
-        return f"\\{ord(character):03o}"
-    if "\ud800" <= character <= "\udfff":
-        return "".join(f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape"))
-    return printable(character)
+    if character < " " or "\ud800" <= character <= "\udfff" or _CONTROL.match(character):
+        return "".join(f"\\{byte:03o}" for byte in encode_text(character))
+    return character
 
 
 def report(error: BoocodeError, *, as_json: bool) -> int:
@@ -107,7 +118,7 @@ def report(error: BoocodeError, *, as_json: bool) -> int:
         return error.exit_code
     severity = "fatal" if error.exit_code == BoocodeError.exit_code else "error"
     severity = "error" if isinstance(error, RefusedError) else severity
-    first, *more = _CONTROL.sub("?", error.message.replace("\r", "")).split("\n")
+    first, *more = _harmless(error.message.replace("\r", "")).split("\n")
     for line in (f"{severity}: {first}", *more):
         print_text(line, to_stderr=True)
     print_hints(error.hints)
@@ -126,7 +137,7 @@ def print_hints(hints: tuple[str, ...]) -> None:
         return
     for hint in hints:
         for line in hint.split("\n"):
-            print_text(f"hint: {_CONTROL.sub('?', line)}".rstrip(), to_stderr=True)
+            print_text(f"hint: {_harmless(line)}".rstrip(), to_stderr=True)
 
 
 def _advice_wanted() -> bool:
@@ -139,21 +150,33 @@ def _advice_wanted() -> bool:
     return answer.stdout.strip() != b"false"
 
 
-def colour_wanted(config: Config) -> bool:
-    """Whether standard output takes colour, by `color.ui` and by what it is."""
-    setting = config.setting("color.ui")
+def colour_wanted(config: Config, key: str = "color.ui") -> bool:
+    """Whether standard output takes colour, by the configuration and by what it is.
+
+    Args:
+        config: the configuration.
+        key: what decides, before `color.ui` does.
+    """
+    setting = config.setting(key) or config.setting("color.ui")
     word = "auto" if setting is None or setting.value is None else setting.value.lower()
     if word in ("always", "never", "false", "no", "off", "0"):
         return word == "always"
-    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    # `git -p` has a pager run before it runs us.
+    watched = sys.stdout.isatty() or os.environ.get("GIT_PAGER_IN_USE") == "true"
+    return watched and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def _exists(pager: str) -> bool:
     import shlex
     import shutil
 
-    words = shlex.split(pager)
-    return bool(words) and shutil.which(words[0]) is not None
+    try:
+        words = shlex.split(pager)
+    except ValueError:
+        # The shell will say what it does not understand.
+        return True
+    commands = [word for word in words if not _ASSIGNMENT.match(word)]
+    return bool(commands) and shutil.which(commands[0]) is not None
 
 
 class Style:
@@ -182,11 +205,13 @@ def paged(git: Git) -> Iterator[IO[bytes]]:
         return
     environ = {"LESS": "FRX", "LV": "-c", **os.environ}
     # The pager is the user's own command line, which git too hands to the shell.
-    with subprocess.Popen(["sh", "-c", pager], stdin=subprocess.PIPE, env=environ) as process:
-        assert process.stdin is not None
-        try:
+    process = subprocess.Popen(["sh", "-c", pager], stdin=subprocess.PIPE, env=environ)
+    assert process.stdin is not None
+    try:
+        # If the pipe breaks, the reader has seen enough and left the pager.
+        with suppress(BrokenPipeError):
             yield process.stdin
+    finally:
+        with suppress(BrokenPipeError):
             process.stdin.close()
-        except BrokenPipeError:
-            # The reader has seen enough and left the pager.
-            return
+        outlast(process)

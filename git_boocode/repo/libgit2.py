@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from itertools import islice
 
@@ -45,7 +46,8 @@ class Libgit2Store(PlumbingStore):
 
     def refs(self, *prefixes: str, newest: int = 0) -> list[Ref]:
         """See `Store.refs`."""
-        wanted = sorted(filter(_under(prefixes), self._opened.references), reverse=True)
+        names = filter(_under(prefixes), self._opened.references)
+        wanted = sorted(names, key=os.fsencode, reverse=True)
         refs = (self._ref(name) for name in wanted)
         present = (ref for ref in refs if ref is not None)
         return list(islice(present, newest or None))

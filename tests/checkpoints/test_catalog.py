@@ -9,6 +9,7 @@ from git_boocode.checkpoints.catalog import CHECKPOINTS, Catalog, Checkpoint, Un
 from git_boocode.checkpoints.metadata import Metadata
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import Ref
 from tests.checkpoints.kit import back, take
 from tests.repo_kit import Repo
 
@@ -157,6 +158,79 @@ def test_the_newest_is_found_behind_many_of_another_worktree(
     latest = Catalog(Repository.discover()).latest()
     assert latest is not None
     assert latest.id == find("@") == ours.id
+
+
+def many(repo: Repo, count: int, *, name: str = "main") -> list[str]:
+    """The ids of many checkpoints, oldest first, that hold the same."""
+    body = json.dumps({"boocode": 1, "worktree": {"name": name}})
+    commit = repo.git("commit-tree", repo.git("mktree").strip(), stdin=f"s\n\n{body}\n").strip()
+    ids = [f"0190{number:04x}-0000-7000-8000-000000000000" for number in range(count)]
+    create = "".join(f"create {CHECKPOINTS}{identifier} {commit}\n" for identifier in ids)
+    repo.git("update-ref", "--stdin", stdin=create)
+    return ids
+
+
+def test_more_than_are_looked_at_first(repo: Repo) -> None:
+    ids = many(repo, 1200)
+    repo.git("update-ref", f"{CHECKPOINTS}\udcff", f"{CHECKPOINTS}{ids[0]}")
+    listed = [entry.ref for entry in Catalog(Repository.discover()).newest_first()]
+    assert listed == [f"{CHECKPOINTS}{name}" for name in ("\udcff", *reversed(ids))]
+    assert [find(name) for name in ("@~1", "@~511", "@~512", "@~513", "@~1200")] == [
+        ids[-1], ids[-511], ids[-512], ids[-513], ids[0]
+    ]  # fmt: skip
+    assert refusal("@~1201").code == "not_found"
+
+
+def test_the_first_of_many_are_found_without_listing_all(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = many(repo, 600)
+    catalog = Catalog(Repository.discover())
+    asked: list[int] = []
+    real = catalog.store.refs
+
+    def refs(*prefixes: str, newest: int = 0) -> list[Ref]:
+        asked.append(newest)
+        return real(*prefixes, newest=newest)
+
+    monkeypatch.setattr(catalog.store, "refs", refs)
+    assert catalog.find("@~60").id == ids[-61]
+    assert len(asked) == 1
+    assert asked[0] > 0
+
+
+def test_what_comes_while_listing_shifts_nothing(repo: Repo) -> None:
+    ids = many(repo, 600)
+    entries = Catalog(Repository.discover()).newest_first()
+    seen = [next(entries)]
+    forge(repo, "ffff", 's\n\n{"boocode": 1}\n')
+    repo.git("update-ref", "-d", f"{CHECKPOINTS}{ids[0]}")
+    seen += entries
+    assert [entry.ref.rpartition("/")[2] for entry in seen] == ids[:0:-1]
+
+
+def test_one_that_is_archived_and_kept_too_is_one(repo: Repo, three: list[Checkpoint]) -> None:
+    kept, commit = three[0].id, three[0].commit.id
+    for place in ("x", "y"):
+        repo.git("update-ref", f"refs/boocode/archive/{place}/{kept}", commit)
+    catalog = Catalog(Repository.discover())
+    for name in (kept, kept[:-1], commit, commit[:12], commit[:12].upper()):
+        assert catalog.find(name).ref == three[0].ref
+    repo.git("update-ref", "-d", three[0].ref)
+    assert find(kept) == find(commit[:12]) == kept
+
+
+def test_a_beginning_of_one_ones_id_and_of_anothers_commit(
+    repo: Repo, three: list[Checkpoint]
+) -> None:
+    commit = three[0].commit.id
+    forge(repo, commit[:8] + three[1].id[8:], 's\n\n{"boocode": 1}\n')
+    for name in (commit[:6], commit[:6].upper()):
+        error = refusal(name)
+        assert error.code == "ambiguous"
+        assert three[0].id in error.hints[0]
+        assert commit[:8] + three[1].id[8:] in error.hints[0]
+    assert find(commit[:9]) == three[0].id
 
 
 FOREIGN: dict[str, Callable[[Repo], object]] = {

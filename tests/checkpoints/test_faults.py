@@ -293,14 +293,19 @@ def test_every_call_of_git_fails_once_in_a_restore(
     assert refused > 10
 
 
+@pytest.mark.parametrize("warm", [True, False], ids=["after another one", "the first one"])
 def test_every_call_of_git_fails_once_in_a_capture(
-    repo: Repo, monkeypatch: pytest.MonkeyPatch
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, warm: bool
 ) -> None:
-
-    _, before = scene(repo)
+    scene(repo)
     step = 0
     while True:
         step += 1
+        repo.write("agents", f"mess {step}\n")
+        repo.write(f"more {step}", "untracked\n")
+        if not warm:
+            forget_index(repo)
+        before = seen(repo)
         known = refs(repo)
         failing = Failing(step, after=False, stderr=ENOSPC)
         with monkeypatch.context() as patch:
@@ -312,13 +317,19 @@ def test_every_call_of_git_fails_once_in_a_capture(
         else:
             newest = refs(repo, "checkpoints")[-1].split()[0]
             names = repo.git("ls-tree", "-r", "--name-only", newest).split("\n")
-            assert {"a", "b", "dir", "agents"} <= set(names), step
+            assert {"a", "b", "dir", "agents", f"more {step}"} <= set(names), step
             assert repo.git("show", f"{newest}:a") == "mess\n"
+            assert repo.git("show", f"{newest}:agents") == f"mess {step}\n"
         if failing.count < step:
             break
         assert seen(repo) == before
         sound(repo)
-    assert step > 8
+    assert step > (8 if warm else 12)
+
+
+def forget_index(repo: Repo) -> None:
+    for path in (repo.top / ".git/boocode").glob("kept-index*"):
+        path.unlink()
 
 
 def test_the_child_is_killed_where_it_ought_to_be(repo: Repo) -> None:

@@ -85,6 +85,32 @@ def test_refs_packed_and_loose(repo: Repo, store: Store) -> None:
     assert store.refs("refs/x/") == [Ref("refs/x/b", one), Ref("refs/x/a", two)]
 
 
+def test_refs_come_in_the_order_of_their_bytes(repo: Repo, store: Store) -> None:
+    (one,) = targets(repo, 1)
+    names = [f"refs/x/{name}" for name in ("\udcff", "\U0001f600", "\uff41", "ä", "a")]
+    for name in names:
+        repo.git("update-ref", name, one)
+    assert [ref.name for ref in store.refs("refs/x/")] == names
+    assert [ref.name for ref in store.refs("refs/x/", newest=2)] == names[:2]
+
+
+def test_symbolic_refs_and_tags(repo: Repo, store: Store) -> None:
+    (one,) = targets(repo, 1)
+    create(store, a=one)
+    repo.git("symbolic-ref", "refs/x/link", "refs/x/a")
+    repo.git("symbolic-ref", "refs/x/self", "refs/x/self")
+    repo.git("tag", "-a", "-m", "x", "t", one)
+    tag = repo.git("rev-parse", "t").strip()
+    create(store, tag=tag)
+    assert store.refs("refs/x/") == [
+        Ref("refs/x/tag", tag), Ref("refs/x/link", one), Ref("refs/x/a", one)
+    ]  # fmt: skip
+    assert list(store.commits([tag])) == [None]
+    # What is at the end of a symbolic ref stays as it is.
+    store.update_refs([RefChange("refs/x/link", None, one)])
+    assert [ref.name for ref in store.refs("refs/x/")] == ["refs/x/tag", "refs/x/a"]
+
+
 @pytest.mark.parametrize("name", ["ä", "\udcff", "a\u2028b", "a\x85b", "\U0001f600"])
 def test_refs_with_odd_names(repo: Repo, store: Store, name: str) -> None:
     (one,) = targets(repo, 1)
