@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.specials import Specials
 from git_boocode.checkpoints.staging import Staging, decode_special
-from git_boocode.repo.index import copy_index, fingerprint
+from git_boocode.repo.index import borrow_index, crc_of
 from git_boocode.repo.repository import Repository
 
 _NOTE = "kept-index.json"
@@ -88,7 +87,7 @@ def load_kept(repository: Repository, target: str) -> Kept | None:
 
     Args:
         repository: whose worktree it is about.
-        target: where to copy the private index to.
+        target: where to put the private index.
 
     Returns:
         None if nothing was left, or nothing that can be used.
@@ -99,7 +98,7 @@ def load_kept(repository: Repository, target: str) -> Kept | None:
         kept = _read(note)
         # No path but a name: the note may have been tampered with.
         source = os.path.join(repository.state_dir, f"{_PREFIX}{int(note['index'], 16):x}")
-        if not copy_index(source, target) or fingerprint(target) != note["fingerprint"]:
+        if not borrow_index(source, target) or crc_of(target) != note["crc"]:
             return None
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
@@ -148,18 +147,18 @@ def _leave(state_dir: str, kept: Kept, index_path: str) -> None:
         **kept._asdict(),
         "version": _VERSION,
         "index": number,
-        "fingerprint": fingerprint(index_path),
+        "crc": crc_of(index_path),
         "tree": kept.staging.tree,
         "special": os.fsdecode(kept.staging.encode()),
         **{name: sorted(getattr(kept, name)) for name in ("extra", "missing", "recent")},
     }
     del note["staging"]
-    _link_or_copy(index_path, path)
+    borrow_index(index_path, path)
     making = os.path.join(state_dir, f"{_PREFIX}{number}.json")
     before = _current(state_dir)
     try:
         with open(making, "w", encoding="utf-8") as file:
-            json.dump(note, file)
+            file.write(json.dumps(note))
         os.replace(making, os.path.join(state_dir, _NOTE))
     except BaseException:
         for leftover in (making, path):
@@ -167,14 +166,6 @@ def _leave(state_dir: str, kept: Kept, index_path: str) -> None:
                 os.unlink(leftover)
         raise
     _sweep(state_dir, os.path.basename(path), before)
-
-
-def _link_or_copy(source: str, target: str) -> None:
-    # git never writes an index in place, so that a link is as good as a copy.
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
 
 
 def _current(state_dir: str) -> str:

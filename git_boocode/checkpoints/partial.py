@@ -21,6 +21,7 @@ from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import GitError, nul_records
 from git_boocode.repo.head import read_head
 from git_boocode.repo.index import Index
+from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
 
 _GITLINK = "160000"
@@ -48,8 +49,9 @@ class PartialReading:
     ) -> None:
         self._repository = repository
         self._pathspecs = pathspecs
-        self._users = UsersIndex(repository, scratch)
-        self._index = Index(repository.git, os.path.join(scratch, "worktree.index"))
+        self._quarantine = Quarantine(repository, scratch)
+        self._users = UsersIndex(repository, scratch, self._quarantine.git)
+        self._index = Index(self._quarantine.git, os.path.join(scratch, "worktree.index"))
         self.kept = self._load(base)
         self._recorder = Recorder(self._index, repository.worktree)
 
@@ -83,6 +85,8 @@ class PartialReading:
         head = read_head(self._repository)
         snapshot = Snapshot(head, self._index, original, self._staging(), sorted(set(skipped)))
         snapshot.kept = self._to_keep(known, wanted)
+        self._quarantine.release()
+        snapshot.index = Index(self._repository.git, self._index.path)
         return snapshot
 
     def _list(self, index: Index, *arguments: str) -> list[str]:

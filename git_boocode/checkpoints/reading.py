@@ -25,6 +25,7 @@ from git_boocode.checkpoints.users_index import UsersIndex
 from git_boocode.repo.git import Git, GitError, Running, nul_records
 from git_boocode.repo.head import Head, read_head
 from git_boocode.repo.index import Entry, Index, copy_index
+from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref
 
@@ -51,10 +52,11 @@ def take_snapshot(repository: Repository, scratch: str) -> Snapshot:
 @contextmanager
 def reading(repository: Repository, scratch: str) -> Iterator[Reading]:
     """Start to read a worktree, and go on while git walks it; see `take_snapshot`."""
-    users = UsersIndex(repository, scratch)
-    index = Index(repository.git, os.path.join(scratch, "worktree.index"))
+    quarantine = Quarantine(repository, scratch)
+    users = UsersIndex(repository, scratch, quarantine.git)
+    index = Index(quarantine.git, os.path.join(scratch, "worktree.index"))
     kept = load_kept(repository, index.path)
-    under_way = Reading(_Pass(repository, users, index, kept))
+    under_way = Reading(repository, quarantine, _Pass(repository, users, index, kept))
     try:
         under_way.begin()
         yield under_way
@@ -69,7 +71,9 @@ class _OutdatedError(Exception):
 class Reading:
     """The reading of a worktree, under way."""
 
-    def __init__(self, first: _Pass) -> None:
+    def __init__(self, repository: Repository, quarantine: Quarantine, first: _Pass) -> None:
+        self._repository = repository
+        self._quarantine = quarantine
         self._pass = first
 
     @property
@@ -95,6 +99,12 @@ class Reading:
         Raises:
             FatalError: the worktree could not be read as a whole.
         """
+        snapshot = self._finish(refs)
+        self._quarantine.release()
+        snapshot.index = Index(self._repository.git, snapshot.index.path)
+        return snapshot
+
+    def _finish(self, refs: Iterable[Ref]) -> Snapshot:
         try:
             return self._pass.finish(refs)
         except (_OutdatedError, GitError):
@@ -227,26 +237,29 @@ class _Pass:
             raise _OutdatedError
         if self.kept is not None and Ref(self.kept.ref, self.kept.commit) not in refs:
             self._check_ref(self.kept)
-        staging = self._staging
-        self._skipped += self._specials.skipped()
+        # Looking everywhere takes a while, and so does git.
+        specials = self._find_specials(NOTHING, ()) if self.kept is None else None
         left = self._left_to_head()
         self._recorder.finish_known(self._known)
         extra = [*self._untracked(), *filter(self._is_own_file, left)]
         come = self._match_names(extra)
         self._settle_failed()
-        skipped = sorted({*self._skipped, *self._recorder.failed})
+        if specials is None and self.kept is not None:
+            new = set(extra).difference(self.kept.extra)
+            near = [*new, *self._recorder.changed, *self._recorder.removed]
+            specials = self._find_specials(self.kept.specials, near)
+        specials = specials or NOTHING
+        skipped = sorted({*self._skipped, *specials.skipped(), *self._recorder.failed})
         original = self._users.index if self._users.exists else None
         snapshot = Snapshot(
-            self._head, self._index, original, staging, skipped, tree=self._unchanged_tree()
+            self._head, self._index, original, self._staging, skipped, tree=self._unchanged_tree()
         )
         if self._staging is not None and self._recorder.told_all:
-            snapshot.kept = self._to_keep(self._staging, extra, come, left)
+            snapshot.kept = self._to_keep(self._staging, extra, come, left, specials)
         return snapshot
 
-    @cached_property
-    def _specials(self) -> Specials:
-        before = self.kept.specials if self.kept else NOTHING
-        return find_specials(self._repository.git, self._repository.worktree, before)
+    def _find_specials(self, before: Specials, changed: Iterable[str]) -> Specials:
+        return find_specials(self._repository.git, self._repository.worktree, before, changed)
 
     def _check_ref(self, kept: Kept) -> None:
         # While the ref is there, no object that the private index names has been collected.
@@ -375,7 +388,12 @@ class _Pass:
         self._index.put(entry._replace(stage=0) for entry in entries.values() if entry)
 
     def _to_keep(
-        self, staging: Staging, extra: list[str], come: list[str], left: list[str]
+        self,
+        staging: Staging,
+        extra: list[str],
+        come: list[str],
+        left: list[str],
+        specials: Specials,
     ) -> Kept | None:
         if self.kept is not None:
             attributes, rules = self.kept.attributes, self.kept.rules
@@ -398,7 +416,7 @@ class _Pass:
             missing=self._missing(come),
             since=self._start,
             recent=self._recent(extra, come),
-            specials=self._specials,
+            specials=specials,
             attributes=attributes,
             rules=rules,
         )

@@ -6,8 +6,8 @@ import os
 from functools import cached_property
 
 from git_boocode.checkpoints.staging import Staging, read_staging
-from git_boocode.repo.git import GitError, is_disk_full, nul_records
-from git_boocode.repo.index import Entry, Index, copy_index, fingerprint, is_whole
+from git_boocode.repo.git import Git, GitError, is_disk_full, nul_records
+from git_boocode.repo.index import Entry, Index, borrow_index, copy_index, fingerprint, is_whole
 from git_boocode.repo.repository import Repository
 
 # What reads an index, for the words of an error.
@@ -22,6 +22,7 @@ class UsersIndex:
     Args:
         repository: whose index to copy.
         scratch: a directory for private files.
+        git: git that may write objects.
 
     Attributes:
         index: the copy; the file is missing where the user has no index.
@@ -29,10 +30,11 @@ class UsersIndex:
         fingerprint: what tells it from any other; empty if the user has none.
     """
 
-    def __init__(self, repository: Repository, scratch: str) -> None:
+    def __init__(self, repository: Repository, scratch: str, git: Git) -> None:
         self._repository = repository
+        self._git = git
         self.index = Index(repository.git, os.path.join(scratch, "original.index"))
-        self.exists = copy_index(repository.index_path, self.index.path)
+        self.exists = borrow_index(repository.index_path, self.index.path)
         self.fingerprint = fingerprint(self.index.path)
 
     @cached_property
@@ -59,7 +61,7 @@ class UsersIndex:
         """
         dump = self.dump
         copy_index(self.index.path, path)
-        return read_staging(self._repository, Index(self._repository.git, path), dump)
+        return read_staging(self._repository, Index(self._git, path), dump)
 
     def is_damaged(self, error: GitError) -> bool:
         """Whether git failed to read it because of what is in it, and not for another reason.

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 from itertools import islice
+from mmap import ACCESS_READ, mmap
 from typing import NamedTuple
 from zlib import crc32
 
@@ -140,20 +141,46 @@ def copy_index(source: str, target: str) -> bool:
     return True
 
 
-def fingerprint(path: str) -> str:
-    """What tells an index from every other one: its size, git's checksum at its end, and a CRC.
+def borrow_index(source: str, target: str) -> bool:
+    """Get hold of an index as it is now, by a hard link where that is possible.
 
-    The CRC is over every byte, so an index that was damaged is another one.
+    Git never writes an index in place; so what is borrowed stays as it is, and so does the source
+    if git writes the target anew.
 
     Returns:
-        Hexadecimal; empty if there is no such index.
+        False if there is no such index.
+    """
+    if os.path.islink(source):
+        return copy_index(source, target)
+    try:
+        os.link(source, target)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        # No hard links here, or not to a file of another user.
+        return copy_index(source, target)
+    return True
+
+
+def fingerprint(path: str) -> str:
+    """What tells an index from an earlier one: its size, its time, and git's checksum at its end.
+
+    Returns:
+        Empty if there is no such index.
     """
     try:
         with open(path, "rb") as file:
-            content = file.read()
+            found = os.fstat(file.fileno())
+            file.seek(max(0, found.st_size - _LONGEST_CHECKSUM))
+            return f"{found.st_size:x}-{found.st_mtime_ns:x}-{file.read().hex()}"
     except FileNotFoundError:
         return ""
-    return f"{len(content):x}-{content[-_LONGEST_CHECKSUM:].hex()}-{crc32(content):x}"
+
+
+def crc_of(path: str) -> int:
+    """A CRC of every byte of an index, by which one is known that a crash has left in shreds."""
+    with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        return crc32(content)
 
 
 def is_whole(path: str, object_format: str) -> bool:

@@ -1,0 +1,145 @@
+"""A place for new objects until all of them are written, as `git receive-pack` has one.
+
+Git syncs every object by itself, one after the other. Here they are written first, then synced side
+by side, and only then moved to where others see them; what is not finished leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+
+from git_boocode.repo.git import Git
+from git_boocode.repo.repository import Repository
+
+_THREADS = 8
+# Git looks for a pack by its index; so that comes last.
+_LAST = ".idx"
+
+
+class Quarantine:
+    """A directory of new objects.
+
+    Args:
+        repository: where they are to go.
+        scratch: a directory for private files.
+
+    Attributes:
+        git: git that writes there, and reads the repository's objects as well.
+    """
+
+    def __init__(self, repository: Repository, scratch: str) -> None:
+        given = repository.git.env.get("GIT_OBJECT_DIRECTORY")
+        self._objects = given or os.path.join(repository.common_dir, "objects")
+        self._path = os.path.join(scratch, "objects")
+        os.makedirs(self._path, exist_ok=True)
+        others = repository.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
+        places = [_quoted(os.path.abspath(self._objects)), *([others] if others else [])]
+        git = repository.git.bind(
+            GIT_OBJECT_DIRECTORY=self._path,
+            GIT_ALTERNATE_OBJECT_DIRECTORIES=os.pathsep.join(places),
+        )
+        self.git = Git(git.cwd, git.env, (*git.overrides, "core.fsync=none"))
+
+    def release(self) -> None:
+        """Sync what was written, and move it to the repository's objects.
+
+        Raises:
+            OSError: there is no room for it there, or no permission.
+        """
+        files = [path for path in self._files() if not os.path.basename(path).startswith("tmp_")]
+        if not files:
+            return
+        _each(_sync, files)
+        for path in sorted(files, key=lambda path: path.endswith(_LAST)):
+            self._move(path)
+        _each(_sync_directory, {os.path.dirname(self._target(path)) for path in files})
+
+    def _files(self) -> Iterable[str]:
+        for directory, _, names in os.walk(self._path):
+            for name in names:
+                yield os.path.join(directory, name)
+
+    def _target(self, path: str) -> str:
+        return os.path.join(self._objects, os.path.relpath(path, self._path))
+
+    def _move(self, path: str) -> None:
+        target = self._target(path)
+        directory = os.path.dirname(target)
+        if not os.path.isdir(directory):
+            _make_like(directory, os.path.dirname(path))
+        try:
+            os.rename(path, target)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            _move_across(path, target)
+
+
+def _quoted(path: str) -> str:
+    # As git reads a list of directories, of which one may hold the separator.
+    if os.pathsep not in path and not path.startswith('"'):
+        return path
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _make_like(directory: str, pattern: str) -> None:
+    with suppress(FileExistsError):
+        os.mkdir(directory)
+        # As git made it, by `core.sharedRepository`.
+        os.chmod(directory, stat.S_IMODE(os.stat(pattern).st_mode))
+
+
+def _move_across(path: str, target: str) -> None:
+    """Move a file to another file system, where it must not be seen before it is whole."""
+    import shutil
+
+    making = f"{os.path.dirname(target)}/tmp_obj_{os.urandom(6).hex()}"
+    try:
+        shutil.copy2(path, making)
+        _sync(making)
+        os.rename(making, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(making)
+        raise
+
+
+def _each(work: Callable[[str], None], paths: Iterable[str]) -> None:
+    """Do something with each of some paths, several at a time: the disk takes them together."""
+    todo = list(paths)
+    failed: list[OSError] = []
+    shares = [todo[number::_THREADS] for number in range(min(_THREADS, len(todo)))]
+    threads = [threading.Thread(target=_all, args=(work, share, failed)) for share in shares]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[0]
+
+
+def _all(work: Callable[[str], None], paths: Sequence[str], failed: list[OSError]) -> None:
+    try:
+        for path in paths:
+            work(path)
+    except OSError as error:
+        failed.append(error)
+
+
+def _sync(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync_directory(path: str) -> None:
+    if os.name != "nt":
+        _sync(path)
