@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from git_boocode.repo.git import Git, nul_records
+from git_boocode.repo.index import Index
+from git_boocode.repo.trees import Item
 
 GITLINK = "160000"
 _ACTIONS = {"A": "create", "D": "delete"}
@@ -51,6 +53,22 @@ def tree_changes(git: Git, old: str, new: str, pathspecs: Iterable[str] = ()) ->
     arguments = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--abbrev=64", old, new, "--")
     records = nul_records(_without_index(git).run(*arguments, *pathspecs))
     return [_change(fields, path) for fields, path in zip(records[::2], records[1::2], strict=True)]
+
+
+def index_changes(index: Index, tree: str) -> dict[bytes, Item | None]:
+    """What differs in an index from a tree, as `edit_tree` takes it.
+
+    Args:
+        index: an index without conflicts.
+        tree: the id of a tree.
+    """
+    arguments = ("diff-index", "--cached", "--raw", "--no-renames", "--abbrev=64", "-z", tree)
+    records = index.git.run(*arguments).split(b"\0")[:-1]
+    found = {}
+    for fields, path in zip(records[::2], records[1::2], strict=True):
+        _, mode, _, identifier, letter = fields.split(b" ")
+        found[path] = None if letter == b"D" else Item(mode, identifier)
+    return found
 
 
 def _without_index(git: Git) -> Git:

@@ -56,8 +56,9 @@ class Kept(NamedTuple):
         extra: the paths in the private index that the user's has not.
         missing: the paths in the user's index that were not on disk.
         since: when the reading of the worktree began, in seconds since 1970.
-        recent: the paths that were changed in that second or later.
+        recent: the paths that were changed in that second or later, and claim to be older.
         specials: the special files, and the directories that were looked into.
+        stale: for how many directories the private index does not know which trees they are.
         attributes: the `.gitattributes` files of the worktree.
         rules: the fingerprint of the conversions.
     """
@@ -74,6 +75,7 @@ class Kept(NamedTuple):
     since: float
     recent: frozenset[str]
     specials: Specials
+    stale: int
     attributes: tuple[str, ...]
     rules: str
 
@@ -122,6 +124,7 @@ def _read(note: dict[str, Any]) -> Kept:
         since=float(note["since"]),
         recent=frozenset(map(str, note["recent"])),
         specials=Specials(*map(dict, note["specials"])),
+        stale=int(note["stale"]),
         attributes=tuple(map(str, note["attributes"])),
         rules=str(note["rules"]),
     )
@@ -154,6 +157,8 @@ def _leave(state_dir: str, kept: Kept, index_path: str) -> None:
     }
     del note["staging"]
     borrow_index(index_path, path)
+    # What changed after it was read is as new as the index, or newer, and git compares it again.
+    os.utime(path, (kept.since, kept.since))
     making = os.path.join(state_dir, f"{_PREFIX}{number}.json")
     before = _current(state_dir)
     try:

@@ -150,6 +150,7 @@ class PartialReading:
             extra=kept.extra.union(wanted),
             missing=(kept.missing - there) | (known - there - kept.extra),
             recent=kept.recent.union(known, wanted),
+            stale=0,
         )
 
     def _on_disk(self, path: str) -> str:

@@ -13,7 +13,9 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
+from itertools import islice
 
+from git_boocode.checkpoints.changes import index_changes
 from git_boocode.checkpoints.conversion import ATTRIBUTES, conversion_rules, is_attributes
 from git_boocode.checkpoints.kept import Content, Kept, load_kept
 from git_boocode.checkpoints.recorder import Recorder, Skipped
@@ -28,8 +30,13 @@ from git_boocode.repo.index import Entry, Index, copy_index
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref
+from git_boocode.repo.trees import edit_tree
 
 _GITLINK = "160000"
+# Git remembers in the index which trees it holds. For so many directories, it may have forgotten.
+_STALE = 500
+# To look at so many files takes as long as a process of git; more at once are no one's edits.
+_MOST_RECENT = 2000
 # In seconds: how coarse the clock of a file system may be, and how far it may be behind ours.
 _COARSE = 2.0
 _CLOCKS_DIFFER = 0.05
@@ -131,6 +138,7 @@ class _Pass:
         self._known: Running | None = None
         self._listing: Running | None = None
         self._touched = False
+        self._stale = 0
         self._start = time.time() - _CLOCKS_DIFFER
         # Looked up at once: a bad setting is to be told before anything is done.
         self._limit = size_limit(repository.config)
@@ -169,8 +177,7 @@ class _Pass:
         if conversion_rules(self._repository, kept.attributes) != kept.rules:
             raise _OutdatedError
         self._index.forget(self._outgrown(kept))
-        written = int(os.stat(self._index.path).st_mtime)
-        again = list(self._touched_since(kept.since, kept.recent, before=written))
+        again = list(self._touched_since(kept.since, kept.recent))
         self._index.doubt(again)
         self._touched = bool(again)
         self._begin_listing(self._users.index.git)
@@ -181,7 +188,7 @@ class _Pass:
         """The files that changed at a moment or later, although they claim to be older.
 
         Of two changes within one second git sees only the first, if the size stays, and if the
-        index was written in a later second, or the file is given its old time back.
+        file is given its old time back.
 
         Args:
             moment: in seconds since 1970.
@@ -190,7 +197,7 @@ class _Pass:
         """
         for path in paths:
             with suppress(OSError):
-                found = os.lstat(self._on_disk(path))
+                found = os.lstat(f"{self._repository.worktree}/{path}")
                 if found.st_ctime >= moment and found.st_mtime < before:
                     yield path
 
@@ -241,7 +248,7 @@ class _Pass:
         specials = self._find_specials(NOTHING, ()) if self.kept is None else None
         left = self._left_to_head()
         self._recorder.finish_known(self._known)
-        extra = [*self._untracked(), *filter(self._is_own_file, left)]
+        extra = [*self._untracked(), *filter(self._recorder.is_own_file, left)]
         come = self._match_names(extra)
         self._settle_failed()
         if specials is None and self.kept is not None:
@@ -251,10 +258,9 @@ class _Pass:
         specials = specials or NOTHING
         skipped = sorted({*self._skipped, *specials.skipped(), *self._recorder.failed})
         original = self._users.index if self._users.exists else None
-        snapshot = Snapshot(
-            self._head, self._index, original, self._staging, skipped, tree=self._unchanged_tree()
-        )
-        if self._staging is not None and self._recorder.told_all:
+        tree = self._tree()
+        snapshot = Snapshot(self._head, self._index, original, self._staging, skipped, tree=tree)
+        if self._staging is not None:
             snapshot.kept = self._to_keep(self._staging, extra, come, left, specials)
         return snapshot
 
@@ -297,13 +303,8 @@ class _Pass:
         missing = self._recorder.removed or (self.kept is not None and self.kept.missing)
         if not missing or not self._repository.config.boolean("core.ignoreCase", default=False):
             return []
+        self._index.forget(self._recorder.removed)
         return nul_records(self._index.git.run(*LISTING))
-
-    def _is_own_file(self, path: str) -> bool:
-        full = self._on_disk(path)
-        if os.path.realpath(os.path.dirname(full)) != os.path.dirname(full):
-            return False
-        return os.path.islink(full) or os.path.isfile(full)
 
     def _match_names(self, extra: list[str]) -> list[str]:
         """Let the private index hold what is tracked, and the extra paths, and nothing else.
@@ -311,27 +312,37 @@ class _Pass:
         Returns:
             The tracked paths that it did not hold.
         """
+        recorder = self._recorder
         if self.kept is None:
-            self._recorder.add(extra)
+            self._index.forget(recorder.removed)
+            recorder.add([*recorder.changed, *extra])
             return []
         come, gone = self._differences(self.kept, extra)
         # What the private index held already has been looked at, unless it was gone just then.
-        held = self.kept.extra.difference(self._recorder.removed)
+        held = self.kept.extra.difference(recorder.removed)
         new = [*self._to_add(come), *(path for path in extra if path not in held)]
         if not self.kept.attributes_known(filter(is_attributes, new)):
             raise _OutdatedError
+        gone.update(recorder.removed)
         self._index.forget(gone)
-        self._recorder.add(new)
-        self._touched |= bool(gone or come or new)
+        recorder.add([*recorder.changed, *new])
+        self._touched |= bool(gone or recorder.changed or new)
         return come
 
-    def _unchanged_tree(self) -> str | None:
-        """The tree of the files, if nothing changed since the last capture."""
-        recorder = self._recorder
-        told = recorder.changed or recorder.removed or recorder.failed or not recorder.told_all
-        if self.kept is None or told or self._touched or self._staging is None:
+    def _tree(self) -> str | None:
+        """The tree of the files, made of the last one; None if git is to make it anew."""
+        kept, staging = self.kept, self._staging
+        if kept is None or staging is None or staging.absent or kept.staging.absent:
             return None
-        return None if self._staging.absent else self.kept.content.tree
+        if not self._touched:
+            return kept.content.tree
+        changes = index_changes(self._index, kept.content.tree)
+        self._stale = kept.stale + len({path.rpartition(b"/")[0] for path in changes})
+        if self._stale > _STALE:
+            return None
+        with suppress(ValueError):
+            return edit_tree(self._index.git, kept.content.tree, changes)
+        return None
 
     def _differences(self, kept: Kept, extra: list[str]) -> tuple[list[str], set[str]]:
         """The tracked paths to add to the private index, and the paths to take out of it."""
@@ -361,7 +372,7 @@ class _Pass:
     def _is_there(self, entry: Entry) -> bool:
         if entry.mode == _GITLINK:
             return os.path.isdir(self._on_disk(entry.path))
-        return self._is_own_file(entry.path)
+        return self._recorder.is_own_file(entry.path)
 
     def _lies_on_disk(self, path: str) -> bool:
         return os.path.lexists(self._on_disk(path))
@@ -417,6 +428,7 @@ class _Pass:
             since=self._start,
             recent=self._recent(extra, come),
             specials=specials,
+            stale=self._stale,
             attributes=attributes,
             rules=rules,
         )
@@ -432,10 +444,12 @@ class _Pass:
         return missing.difference(self._index.paths()) if come else missing
 
     def _recent(self, extra: list[str], come: list[str]) -> frozenset[str]:
+        """What was changed in the second of the reading, and claims to be older."""
         known = self.kept.extra if self.kept else frozenset()
         before = self.kept.recent if self.kept else frozenset()
         read = {*self._recorder.changed, *come, *before, *set(extra).difference(known)}
-        return frozenset(self._touched_since(int(self._start), read))
+        second = int(self._start)
+        return frozenset(islice(self._touched_since(second, read, before=second), _MOST_RECENT))
 
     def _attributes(self) -> list[str]:
         pattern = f":(glob)**/{ATTRIBUTES}"

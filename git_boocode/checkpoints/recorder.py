@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from typing import NamedTuple
 
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.git import Completed, GitError, Running, is_disk_full
+from git_boocode.repo.git import Completed, Running, is_disk_full, nul_records
 from git_boocode.repo.index import Entry, Index
 
 # git memory-maps what it hashes and dies by SIGBUS if a writer truncates the file meanwhile.
 _ATTEMPTS = 3
-_UPDATE = ("add", "--update", "--verbose", "--sparse", "--ignore-errors", ".")
-_DEED = re.compile(r"(add|remove) '(.*)'")
+_LOOK = ("diff-files", "--name-only", "--ignore-submodules=dirty", "-z")
 
 
 class Skipped(NamedTuple):
@@ -33,9 +31,8 @@ class Recorder:
 
     Attributes:
         failed: the files that could not be recorded, and why.
-        changed: the known files that were changed.
-        removed: the known files that were deleted.
-        told_all: whether these two are complete.
+        changed: the known files that have changed, or may have.
+        removed: the known files that are no longer there.
     """
 
     def __init__(self, index: Index, worktree: str) -> None:
@@ -44,49 +41,49 @@ class Recorder:
         self.failed: list[Skipped] = []
         self.changed: list[str] = []
         self.removed: list[str] = []
-        self.told_all = True
+        self._directories: dict[str, bool] = {}
 
     def begin_known(self) -> Running:
-        """Start to bring the entries that the index has up to what is on disk."""
-        return self._index.git.begin(*_UPDATE)
+        """Start to compare the entries that the index has with what is on disk."""
+        return self._index.git.begin(*_LOOK)
 
     def finish_known(self, running: Running) -> None:
-        """Wait for what `begin_known` started, and do by other means what it could not do."""
+        """Wait for what `begin_known` started; what differs is in `changed` and `removed`."""
         done = running.finish()
         for _ in range(_ATTEMPTS - 1):
             if done.status >= 0:
                 break
-            self._index.break_lock()
-            done = self._index.git.attempt(*_UPDATE)
-        if done.status < 0:
-            self._index.break_lock()
-        self._note(os.fsdecode(done.stdout))
-        if done.status:
-            rest = self._perhaps_changed()
-            self.add(rest)
-            self.changed += rest
-            self.removed += [path for path in rest if not self._is_there(path)]
+            done = self._index.git.attempt(*_LOOK)
+        names = self._all() if done.status else nul_records(done.stdout)
+        for path in dict.fromkeys(names):
+            (self.changed if self._can_stay(path) else self.removed).append(path)
+
+    def _all(self) -> list[str]:
+        # What cannot be recorded cannot be compared either, and while its entry is racily clean,
+        # git compares it whenever it writes the index.
+        self._index.forget_times()
+        return self._index.paths()
+
+    def _can_stay(self, path: str) -> bool:
+        """Whether what a known path stands for is still a file, or a repository, and there."""
+        return self.is_own_file(path) or self._is_there(f"{path}/.git")
+
+    def is_own_file(self, path: str) -> bool:
+        """Whether there is anything but a directory at a path, and no symlink leads there."""
+        full = f"{self._worktree}/{path}"
+        directory = os.path.dirname(full)
+        own = self._directories.get(directory)
+        if own is None:
+            own = self._directories[directory] = os.path.realpath(directory) == directory
+        if not own:
+            return False
+        try:
+            return not stat.S_ISDIR(os.lstat(full).st_mode)
+        except OSError:
+            return False
 
     def _is_there(self, path: str) -> bool:
         return os.path.lexists(os.path.join(self._worktree, path))
-
-    def _note(self, told: str) -> None:
-        for line in told.split("\n")[:-1]:
-            deed = _DEED.fullmatch(line)
-            if deed is None:
-                # A name with a newline in it, which git does not quote here.
-                self.told_all = False
-            else:
-                (self.changed if deed[1] == "add" else self.removed).append(deed[2])
-
-    def _perhaps_changed(self) -> list[str]:
-        try:
-            return self._index.changed_on_disk()
-        except GitError:
-            # What cannot be recorded cannot be compared either, and while its entry is racily
-            # clean, git compares it whenever it writes the index.
-            self._index.forget_times()
-            return self._index.paths()
 
     def add(self, paths: list[str]) -> None:
         """Record files as they are on disk, or their absence; by halves, down to the bad ones."""
