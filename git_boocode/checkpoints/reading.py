@@ -6,7 +6,6 @@ the files that are not. All else is small beside these two walks.
 
 from __future__ import annotations
 
-import math
 import os
 import stat
 import time
@@ -18,21 +17,23 @@ from itertools import islice
 from git_boocode.checkpoints.changes import index_changes
 from git_boocode.checkpoints.conversion import ATTRIBUTES, conversion_rules, is_attributes
 from git_boocode.checkpoints.kept import Content, Kept, load_kept
+from git_boocode.checkpoints.names import Names
 from git_boocode.checkpoints.recorder import Recorder, Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.specials import NOTHING, Specials, find_specials
 from git_boocode.checkpoints.staging import Staging, match_disk, recheck
+from git_boocode.checkpoints.timing import changed_since
 from git_boocode.checkpoints.untracked import LISTING, size_limit, sort_out, unreadable
 from git_boocode.checkpoints.users_index import UsersIndex
 from git_boocode.repo.git import Git, GitError, Running, nul_records
 from git_boocode.repo.head import Head, read_head
-from git_boocode.repo.index import Entry, Index, copy_index
+from git_boocode.repo.index import Index, copy_index
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref
 from git_boocode.repo.trees import edit_tree
 
-_GITLINK = "160000"
+_RECORDED = (stat.S_IFREG, stat.S_IFLNK)
 # Git remembers in the index which trees it holds. For so many directories, it may have forgotten.
 _STALE = 500
 # To look at so many files takes as long as a process of git; more at once are no one's edits.
@@ -138,7 +139,7 @@ class _Pass:
         self._known: Running | None = None
         self._listing: Running | None = None
         self._touched = False
-        self._stale = 0
+        self._stale = kept.stale if kept else 0
         self._start = time.time() - _CLOCKS_DIFFER
         # Looked up at once: a bad setting is to be told before anything is done.
         self._limit = size_limit(repository.config)
@@ -177,29 +178,10 @@ class _Pass:
         if conversion_rules(self._repository, kept.attributes) != kept.rules:
             raise _OutdatedError
         self._index.forget(self._outgrown(kept))
-        again = list(self._touched_since(kept.since, kept.recent))
+        again = list(changed_since(self._repository.worktree, kept.since, kept.recent))
         self._index.doubt(again)
         self._touched = bool(again)
         self._begin_listing(self._users.index.git)
-
-    def _touched_since(
-        self, moment: float, paths: Iterable[str], *, before: float = math.inf
-    ) -> Iterator[str]:
-        """The files that changed at a moment or later, although they claim to be older.
-
-        Of two changes within one second git sees only the first, if the size stays, and if the
-        file is given its old time back.
-
-        Args:
-            moment: in seconds since 1970.
-            paths: the files.
-            before: they must claim to be from before this, in seconds since 1970.
-        """
-        for path in paths:
-            with suppress(OSError):
-                found = os.lstat(f"{self._repository.worktree}/{path}")
-                if found.st_ctime >= moment and found.st_mtime < before:
-                    yield path
 
     def _begin_listing(self, git: Git) -> None:
         self._listing = git.begin(*LISTING)
@@ -209,10 +191,8 @@ class _Pass:
         for path in kept.extra.difference(kept.left_to_head):
             with suppress(OSError):
                 found = os.lstat(self._on_disk(path))
-                regular = stat.S_ISREG(found.st_mode)
-                if (regular and found.st_size > self._limit) or (
-                    not regular and not stat.S_ISLNK(found.st_mode)
-                ):
+                too_large = stat.S_ISREG(found.st_mode) and found.st_size > self._limit
+                if too_large or stat.S_IFMT(found.st_mode) not in _RECORDED:
                     yield path
 
     @cached_property
@@ -306,6 +286,14 @@ class _Pass:
         self._index.forget(self._recorder.removed)
         return nul_records(self._index.git.run(*LISTING))
 
+    @cached_property
+    def _names(self) -> Names | None:
+        """The names in the private index and the user's; None if there is none of either."""
+        kept, staging, top = self.kept, self._staging, self._repository.worktree
+        if kept is None or staging is None:
+            return None
+        return Names(top, self._index, self._users, staging, kept, self._recorder)
+
     def _match_names(self, extra: list[str]) -> list[str]:
         """Let the private index hold what is tracked, and the extra paths, and nothing else.
 
@@ -317,10 +305,11 @@ class _Pass:
             self._index.forget(recorder.removed)
             recorder.add([*recorder.changed, *extra])
             return []
-        come, gone = self._differences(self.kept, extra)
+        assert self._names is not None
+        come, gone = self._names.differences(extra)
         # What the private index held already has been looked at, unless it was gone just then.
         held = self.kept.extra.difference(recorder.removed)
-        new = [*self._to_add(come), *(path for path in extra if path not in held)]
+        new = [*self._names.put(come), *(path for path in extra if path not in held)]
         if not self.kept.attributes_known(filter(is_attributes, new)):
             raise _OutdatedError
         gone.update(recorder.removed)
@@ -337,57 +326,12 @@ class _Pass:
         if not self._touched:
             return kept.content.tree
         changes = index_changes(self._index, kept.content.tree)
-        self._stale = kept.stale + len({path.rpartition(b"/")[0] for path in changes})
-        if self._stale > _STALE:
-            return None
-        with suppress(ValueError):
-            return edit_tree(self._index.git, kept.content.tree, changes)
+        self._stale += len({path.rpartition(b"/")[0] for path in changes})
+        if self._stale <= _STALE:
+            with suppress(ValueError):
+                return edit_tree(self._index.git, kept.content.tree, changes)
+        self._stale = 0
         return None
-
-    def _differences(self, kept: Kept, extra: list[str]) -> tuple[list[str], set[str]]:
-        """The tracked paths to add to the private index, and the paths to take out of it."""
-        if self._names_stay:
-            back = filter(self._lies_on_disk, kept.missing)
-            return sorted(set(back) - kept.extra), set(kept.extra).difference(extra)
-        mine = set(self._index.paths())
-        return sorted(self._tracked - mine), mine.difference(self._tracked, extra)
-
-    @cached_property
-    def _names_stay(self) -> bool:
-        """Whether the user's index names the same files on disk as at the last capture."""
-        kept = self.kept
-        if kept is None or self._users.fingerprint != kept.users_index:
-            return False
-        return self._absent == {entry.path for entry in kept.staging.absent}
-
-    @cached_property
-    def _absent(self) -> set[str]:
-        return {entry.path for entry in self._staging.absent} if self._staging else set()
-
-    @cached_property
-    def _tracked(self) -> set[str]:
-        """What the user's index names and ought to be on disk."""
-        return self._users.records.keys() - self._absent
-
-    def _is_there(self, entry: Entry) -> bool:
-        if entry.mode == _GITLINK:
-            return os.path.isdir(self._on_disk(entry.path))
-        return self._recorder.is_own_file(entry.path)
-
-    def _lies_on_disk(self, path: str) -> bool:
-        return os.path.lexists(self._on_disk(path))
-
-    def _to_add(self, paths: list[str]) -> Iterator[str]:
-        """Put in the entries of tracked paths that are on disk; those to be read are given back.
-
-        The entry comes first: it may know of a mode that the file system cannot tell.
-        """
-        entries = filter(None, map(self._users.entry, paths))
-        there = [entry._replace(stage=0) for entry in entries if self._is_there(entry)]
-        self._index.put(there)
-        for entry in there:
-            if entry.mode != _GITLINK or self._lies_on_disk(f"{entry.path}/.git"):
-                yield entry.path
 
     def _settle_failed(self) -> None:
         """What could not be recorded stays as the user's index has it, or out."""
@@ -411,7 +355,8 @@ class _Pass:
         else:
             attributes = tuple(self._attributes())
             rules = conversion_rules(self._repository, attributes)
-            if any(self._touched_since(self._start - _COARSE, attributes)):
+            moment = self._start - _COARSE
+            if any(changed_since(self._repository.worktree, moment, attributes)):
                 # It may have changed while files were being read by it.
                 return None
         failed = {path for path, _ in self._recorder.failed}
@@ -424,7 +369,7 @@ class _Pass:
             head_tree=self._head.tree,
             left_to_head=tuple(left),
             extra=frozenset(extra) - failed,
-            missing=self._missing(come),
+            missing=self._names.missing(come) if self._names else frozenset(self._recorder.removed),
             since=self._start,
             recent=self._recent(extra, come),
             specials=specials,
@@ -433,23 +378,14 @@ class _Pass:
             rules=rules,
         )
 
-    def _missing(self, come: list[str]) -> frozenset[str]:
-        """The tracked paths that the private index does not hold."""
-        kept = self.kept
-        if kept is None:
-            return frozenset(self._recorder.removed)
-        if not self._names_stay:
-            return frozenset(self._tracked.difference(self._index.paths()))
-        missing = kept.missing.union(self._recorder.removed) - kept.extra
-        return missing.difference(self._index.paths()) if come else missing
-
     def _recent(self, extra: list[str], come: list[str]) -> frozenset[str]:
         """What was changed in the second of the reading, and claims to be older."""
         known = self.kept.extra if self.kept else frozenset()
         before = self.kept.recent if self.kept else frozenset()
         read = {*self._recorder.changed, *come, *before, *set(extra).difference(known)}
         second = int(self._start)
-        return frozenset(islice(self._touched_since(second, read, before=second), _MOST_RECENT))
+        found = changed_since(self._repository.worktree, second, read, before=second)
+        return frozenset(islice(found, _MOST_RECENT))
 
     def _attributes(self) -> list[str]:
         pattern = f":(glob)**/{ATTRIBUTES}"

@@ -240,7 +240,8 @@ def batch_bodies(output: bytes, kind: bytes) -> Iterator[bytes | None]:
         end = output.index(b"\n", position)
         header = output[position:end].split(b" ")
         position = end + 1
-        if len(header) != 3:
+        if not header[-1].isdigit():
+            # "missing" or "ambiguous", behind what was asked for, which may hold blanks.
             yield None
             continue
         size = int(header[2])

@@ -16,8 +16,9 @@ from git_boocode.repo.git import Completed, Git, nul_lines, nul_records
 
 # So many paths go into one command line.
 _ARGUMENTS = 500
-# In bytes: SHA-256's.
+# In bytes: SHA-256's and SHA-1's.
 _LONGEST_CHECKSUM = 32
+_SHORTEST_CHECKSUM = 20
 
 
 class Entry(NamedTuple):
@@ -165,6 +166,9 @@ def borrow_index(source: str, target: str) -> bool:
 def fingerprint(path: str) -> str:
     """What tells an index from an earlier one: its size, its time, and git's checksum at its end.
 
+    Where the user has git leave out the checksum (`index.skipHash`), the file's number stands in:
+    git writes a new file every time.
+
     Returns:
         Empty if there is no such index.
     """
@@ -172,9 +176,11 @@ def fingerprint(path: str) -> str:
         with open(path, "rb") as file:
             found = os.fstat(file.fileno())
             file.seek(max(0, found.st_size - _LONGEST_CHECKSUM))
-            return f"{found.st_size:x}-{found.st_mtime_ns:x}-{file.read().hex()}"
+            end = file.read()
     except FileNotFoundError:
         return ""
+    mark = end.hex() if any(end[-_SHORTEST_CHECKSUM:]) else f"{found.st_ino:x}"
+    return f"{found.st_size:x}-{found.st_mtime_ns:x}-{mark}"
 
 
 def crc_of(path: str) -> int:

@@ -1,0 +1,99 @@
+"""Which paths a private index has to hold: what is tracked and on disk, and what is added to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cached_property
+
+from git_boocode.checkpoints.kept import Kept
+from git_boocode.checkpoints.recorder import Recorder
+from git_boocode.checkpoints.staging import Staging
+from git_boocode.checkpoints.users_index import UsersIndex
+from git_boocode.repo.index import Entry, Index
+
+_GITLINK = "160000"
+
+
+class Names:
+    """The names in a private index that the last capture has left, and in the user's.
+
+    Args:
+        worktree: the top of the worktree.
+        index: the private index.
+        users: the user's index.
+        staging: what is staged there.
+        kept: what the last capture left.
+        recorder: what compares the private index with what is on disk.
+    """
+
+    def __init__(
+        self,
+        worktree: str,
+        index: Index,
+        users: UsersIndex,
+        staging: Staging,
+        kept: Kept,
+        recorder: Recorder,
+    ) -> None:
+        self._worktree = worktree
+        self._index = index
+        self._users = users
+        self._kept = kept
+        self._recorder = recorder
+        self._absent = {entry.path for entry in staging.absent}
+
+    @cached_property
+    def _stay(self) -> bool:
+        """Whether the user's index names the same files on disk as at the last capture."""
+        if self._users.fingerprint != self._kept.users_index:
+            return False
+        return self._absent == {entry.path for entry in self._kept.staging.absent}
+
+    @cached_property
+    def _tracked(self) -> set[str]:
+        """What the user's index names and ought to be on disk."""
+        return self._users.records.keys() - self._absent
+
+    def differences(self, extra: list[str]) -> tuple[list[str], set[str]]:
+        """The tracked paths that the private index lacks, and the paths to take out of it.
+
+        Args:
+            extra: what is to be recorded beside what is tracked.
+        """
+        if self._stay:
+            back = filter(self._lies_on_disk, self._kept.missing)
+            return sorted(set(back) - self._kept.extra), set(self._kept.extra).difference(extra)
+        held = set(self._index.paths())
+        return sorted(self._tracked - held), held.difference(self._tracked, extra)
+
+    def put(self, paths: list[str]) -> Iterator[str]:
+        """Put in the entries of tracked paths that are on disk; those to be read are given back.
+
+        The entry comes first: it may know of a mode that the file system cannot tell.
+        """
+        entries = filter(None, map(self._users.entry, paths))
+        there = [entry._replace(stage=0) for entry in entries if self._is_there(entry)]
+        self._index.put(there)
+        for entry in there:
+            if entry.mode != _GITLINK or self._lies_on_disk(f"{entry.path}/.git"):
+                yield entry.path
+
+    def missing(self, come: list[str]) -> frozenset[str]:
+        """The tracked paths that the private index does not hold, in the end.
+
+        Args:
+            come: those that it lacked before.
+        """
+        if not self._stay:
+            return frozenset(self._tracked.difference(self._index.paths()))
+        missing = self._kept.missing.union(self._recorder.removed) - self._kept.extra
+        return missing.difference(self._index.paths()) if come else missing
+
+    def _is_there(self, entry: Entry) -> bool:
+        if entry.mode == _GITLINK:
+            return os.path.isdir(os.path.join(self._worktree, entry.path))
+        return self._recorder.is_own_file(entry.path)
+
+    def _lies_on_disk(self, path: str) -> bool:
+        return os.path.lexists(os.path.join(self._worktree, path))
