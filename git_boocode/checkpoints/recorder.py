@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 from typing import NamedTuple
 
@@ -112,6 +113,8 @@ class Recorder:
     def _add_alone(self, path: str, done: Completed) -> None:
         if done.status < 0:
             done = self._add_bytes(path)
+        if done.status < 0:
+            raise _killed(path, -done.status)
         if done.status:
             self._index.break_lock()
             self._fail(path, last_line(os.fsdecode(done.stderr)))
@@ -137,6 +140,16 @@ class Recorder:
         if is_disk_full(reason):
             raise FatalError(f"cannot capture '{path}': no space left on device", code="disk_full")
         self.failed.append(Skipped(path, reason))
+
+
+def _killed(path: str, number: int) -> FatalError:
+    if number == getattr(signal, "SIGXFSZ", None):
+        return FatalError(
+            f"cannot capture '{path}': file too large",
+            code="disk_full",
+            hints=("the system limits how large a file may grow: ulimit -f",),
+        )
+    return FatalError(f"cannot capture '{path}': git was ended by signal {number}", code="git")
 
 
 def last_line(stderr: str) -> str:

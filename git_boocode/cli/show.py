@@ -104,7 +104,7 @@ def _as_json(found: Checkpoint) -> dict[str, Any]:
 
 
 def _text(found: Checkpoint, style: Style) -> str:
-    from git_boocode.cli.output import printable, quote_path
+    from git_boocode.cli.output import printable
 
     lines = [style(f"checkpoint {found.id}", "yellow"), f"commit      {found.commit.id}"]
     told = ((key, found.meta.text(key)) for key in _LINES)
@@ -113,5 +113,18 @@ def _text(found: Checkpoint, style: Style) -> str:
     lines.append(f"head        {printable(ref or 'detached')} {commit or '(unborn)'}")
     if meta := found.meta.table("meta"):
         lines.append(f"meta        {printable(json.dumps(meta))}")
-    lines += [f"not kept    {quote_path(path)}" for path in sorted(found.meta.skipped_paths)]
+    if base := found.meta.part("partial", "base"):
+        paths = found.meta.table("partial").get("paths")
+        lines.append(
+            f"only        {printable(json.dumps(paths))}, the rest as in {printable(base)}"
+        )
+    lines += map(_not_kept, found.meta.tables("skipped"))
     return "\n".join(lines) + "\n\n"
+
+
+def _not_kept(row: dict[str, Any]) -> str:
+    from git_boocode.cli.output import printable, quote_path
+
+    path, reason = (row.get(key) for key in ("path", "reason"))
+    why = f" ({printable(reason)})" if isinstance(reason, str) else ""
+    return f"not kept    {quote_path(path if isinstance(path, str) else '?')}{why}"

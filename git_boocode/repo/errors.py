@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping
 
@@ -69,4 +70,9 @@ def from_os(error: OSError) -> FatalError:
     """What the operating system refused, as an error of ours."""
     where = f" '{os.fsdecode(error.filename)}'" if error.filename is not None else ""
     reason = (error.strerror or str(error)).lower()
-    return FatalError(f"cannot use{where}: {reason}" if where else reason, code="io")
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return FatalError(
+        f"cannot use{where}: {reason}" if where else reason,
+        code="disk_full" if full else "io",
+        hints=("make room where the repository lies, then run it again",) if full else (),
+    )

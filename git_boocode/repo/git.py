@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, NamedTuple
 
@@ -197,6 +198,9 @@ class Git:
         )
         if done.returncode:
             raise GitError(arguments, done.returncode, os.fsdecode(done.stderr))
+        # What a driver of the user's had to say.
+        sys.stderr.buffer.write(done.stderr)
+        sys.stderr.flush()
 
     def line(self, *arguments: str, stdin: bytes = b"") -> str:
         """Run git and return its output as text without the final newline."""

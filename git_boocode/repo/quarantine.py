@@ -57,7 +57,8 @@ class Quarantine:
         _each(_sync, files)
         for path in sorted(files, key=lambda path: path.endswith(_LAST)):
             self._move(path)
-        _each(_sync_directory, {os.path.dirname(self._target(path)) for path in files})
+        directories = {os.path.dirname(self._target(path)) for path in files}
+        _each(_sync_directory, {self._objects, *directories})
 
     def _files(self) -> Iterable[str]:
         for directory, _, names in os.walk(self._path):

@@ -124,7 +124,10 @@ def test_an_error_of_the_system_names_file_and_reason(
     monkeypatch.setattr(main, "_dispatch", full)
     assert main.run(["checkpoint"]) == 128
     shown = capsys.readouterr().err
-    assert shown == "fatal: cannot use '/somewhere/file': no space left on device\n"
+    assert shown == (
+        "fatal: cannot use '/somewhere/file': no space left on device\n"
+        "hint: make room where the repository lies, then run it again\n"
+    )
 
 
 def test_a_reader_that_left_is_no_error(repo: Repo) -> None:

@@ -32,7 +32,7 @@ def test_the_newest_by_default(repo: Repo) -> None:
         "trigger     manual",
         f"head        refs/heads/main {head}",
         'meta        {"k": "v"}',
-        'not kept    "large\\n"',
+        'not kept    "large\\n" (larger than boocode.maxFileSize (5 bytes))',
     ]
     assert diff == repo.git("diff", head, taken.commit.id)
 
