@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
@@ -21,6 +22,8 @@ def main() -> int:
         for known, about in BENCHMARKS.items():
             print(f"{known:<12} {about}")
         return 0 if not name else 2
+    # As it is installed: nobody compiles the program anew for every command.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     import_module(f"tests.benchmarks.{name}").run(arguments)
     return 0
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.capture import Request, capture
+from git_boocode.checkpoints.capture import Request, capture, kept_staging
 from git_boocode.checkpoints.catalog import Checkpoint
 from git_boocode.checkpoints.restore import Options, Outcome, restore, undo
+from git_boocode.checkpoints.staging import Staging
 from git_boocode.repo.repository import Repository
 from tests.repo_kit import Repo
 
@@ -54,6 +56,34 @@ def sound(repo: Repo) -> None:
     assert not (git_dir / "index.lock").exists()
     assert list((git_dir / "boocode").glob("tmp-*")) == []
     assert not (git_dir / "boocode/restore-in-progress").exists()
+
+
+class Held(NamedTuple):
+    """All that a checkpoint holds, but for when and why it was taken."""
+
+    tree: str
+    staging: Staging | None
+    skipped: list[dict[str, Any]]
+
+
+def held() -> Held:
+    """Take a checkpoint; what it holds."""
+    repository = Repository.discover()
+    taken = capture(repository, Request()).checkpoint
+    staging = kept_staging(repository, taken.meta)
+    return Held(taken.tree, staging, taken.meta.values["skipped"])
+
+
+def held_without_history() -> Held:
+    """Take a checkpoint where nothing is left of earlier ones; those come back afterwards."""
+    private = Path(Repository.discover().state_dir)
+    aside = private.with_name("boocode-aside")
+    private.rename(aside)
+    try:
+        return held()
+    finally:
+        shutil.rmtree(private)
+        aside.rename(private)
 
 
 class Host:

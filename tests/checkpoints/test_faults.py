@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -185,12 +186,11 @@ class Failed:
 
     args = "git"
     returncode = 128
-    stdout = None
-    stderr = None
 
     def __init__(self, stderr: bytes, process: subprocess.Popen[bytes] | None) -> None:
         self._said = stderr
         self._process = process
+        self.stdin, self.stdout, self.stderr = BytesIO(), BytesIO(), BytesIO(stderr)
 
     def __enter__(self) -> Failed:  # noqa: PYI034 - Self came with 3.11
         return self

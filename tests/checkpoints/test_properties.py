@@ -11,7 +11,15 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.checkpoints.kit import back, seen, sound, take, undone
+from tests.checkpoints.kit import (
+    back,
+    held,
+    held_without_history,
+    seen,
+    sound,
+    take,
+    undone,
+)
 from tests.repo_kit import Repo
 
 # Few names, so that files, directories and symlinks meet in the same place; none that git refuses.
@@ -102,5 +110,26 @@ def test_restore_and_undo_are_identities(
                 undone()
             assert seen(fresh) == mess
             sound(fresh)
+        finally:
+            os.chdir(repo.top)
+
+
+@settings(
+    deadline=None,
+    derandomize=True,
+    max_examples=15,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(turns=st.lists(st.lists(DEED, min_size=1, max_size=3), min_size=2, max_size=5))
+def test_history_does_not_matter(repo: Repo, turns: list[list[tuple[str, str, Any]]]) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        fresh = Repo(Path(os.path.realpath(directory)))
+        fresh.git("init", "-q")
+        os.chdir(fresh.top)
+        try:
+            for turn in turns:
+                for deed in turn:
+                    do(fresh, deed)
+                assert held() == held_without_history()
         finally:
             os.chdir(repo.top)

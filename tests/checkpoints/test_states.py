@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
-from git_boocode.checkpoints.capture import Request, capture, kept_staging
+from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.restore import Options, restore, undo
-from git_boocode.checkpoints.staging import Staging
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.events import EVENTS, scene
+from tests.checkpoints.kit import held, held_without_history
 from tests.checkpoints.states import STATES, base, mutate
 from tests.repo_kit import Repo
 
@@ -67,34 +66,6 @@ def test_the_same_again_is_no_change(in_state: Repo) -> None:
     again = capture(repository, Request(only_if_changed=True))
     assert not again.changed
     assert restore(repository, "@", Options()).undo is None
-
-
-class Held(NamedTuple):
-    """All that a checkpoint holds, but for when and why it was taken."""
-
-    tree: str
-    staging: Staging | None
-    skipped: list[dict[str, Any]]
-
-
-def held() -> Held:
-    """Take a checkpoint; what it holds."""
-    repository = Repository.discover()
-    taken = capture(repository, Request()).checkpoint
-    staging = kept_staging(repository, taken.meta)
-    return Held(taken.tree, staging, taken.meta.values["skipped"])
-
-
-def held_without_history() -> Held:
-    """Take a checkpoint where nothing is left of earlier ones; those come back afterwards."""
-    private = Path(Repository.discover().state_dir)
-    aside = private.with_name("boocode-aside")
-    private.rename(aside)
-    try:
-        return held()
-    finally:
-        shutil.rmtree(private)
-        aside.rename(private)
 
 
 def warm_up(repo: Repo, state: str) -> None:
