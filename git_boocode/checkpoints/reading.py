@@ -312,9 +312,10 @@ class _Pass:
         new = [*self._names.put(come), *(path for path in extra if path not in held)]
         if not self.kept.attributes_known(filter(is_attributes, new)):
             raise _OutdatedError
+        changed = [path for path in recorder.changed if path not in gone]
         gone.update(recorder.removed)
         self._index.forget(gone)
-        recorder.add([*recorder.changed, *new])
+        recorder.add([*changed, *new])
         self._touched |= bool(gone or recorder.changed or new)
         return come
 

@@ -284,3 +284,9 @@ def checkpoints_are_dropped_and_pruned(repo: Repo) -> None:
         repo.git("update-ref", "-d", ref)
     repo.git("reflog", "expire", "--expire=now", "--all")
     repo.git("gc", "-q", "--prune=now")
+
+
+@event
+def a_file_changes_and_is_ignored_from_now_on(repo: Repo) -> None:
+    repo.write("new.txt", "changed, and ignored\n")
+    repo.write(".gitignore", "*.o\nout/\nnew.txt\n")
