@@ -117,7 +117,7 @@ def _capture_paths(
     try:
         under_way = PartialReading(repository, scratch, base, request.paths)
     except GitError:
-        # It has lost its trees.
+        # It has lost its trees, or there is no telling what is tracked.
         return None
     partial = {"base": base.id, "prefix": repository.prefix, "paths": list(request.paths)}
     return _take(

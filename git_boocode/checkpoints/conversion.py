@@ -25,17 +25,27 @@ def conversion_rules(repository: Repository, attributes: Iterable[str]) -> str:
         attributes: the `.gitattributes` files of the worktree.
     """
     config = repository.config
-    parts = [repr(config.section(name)).encode() for name in _SECTIONS]
     default = os.path.expanduser("~/.config/git/attributes")
     if home := os.environ.get("XDG_CONFIG_HOME"):
         default = os.path.join(home, "git/attributes")
     files = [
         config.path("core.attributesFile") or default,
         os.path.join(repository.common_dir, "info/attributes"),
-        *(os.path.join(repository.worktree, path) for path in sorted(attributes)),
+        *attributes,
     ]
-    parts += [os.fsencode(path) + b"\0" + _content(path) for path in files]
-    whole = b"\0\0".join(parts)
+    rules = repr([config.section(name) for name in _SECTIONS]).encode("utf-8", "surrogateescape")
+    return f"{crc32(rules):x}-{fingerprint_of_files(repository.worktree, files)}"
+
+
+def fingerprint_of_files(top: str, paths: Iterable[str]) -> str:
+    """A fingerprint of what some files hold.
+
+    Args:
+        top: where git runs; relative paths count from there.
+        paths: the files; one that is missing or cannot be read counts as empty, as with git.
+    """
+    found = ((os.fsencode(path), _content(os.path.join(top, path))) for path in sorted(paths))
+    whole = b"\0\0".join(part for pair in found for part in pair)
     return f"{len(whole):x}-{crc32(whole):x}"
 
 
@@ -49,5 +59,4 @@ def _content(path: str) -> bytes:
         with open(path, "rb") as file:
             return file.read()
     except OSError:
-        # git, too, goes on without a file that it cannot read.
         return b""

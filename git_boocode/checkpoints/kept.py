@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.specials import Specials
 from git_boocode.checkpoints.staging import Staging, decode_special
+from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import borrow_index, crc_of
 from git_boocode.repo.repository import Repository
 
@@ -110,6 +111,8 @@ def load_kept(repository: Repository, target: str) -> Kept | None:
 def _read(note: dict[str, Any]) -> Kept:
     if note["version"] != _VERSION:
         raise ValueError("another version wrote it")
+    if not OBJECT_ID.fullmatch(note["tree"]) or not OBJECT_ID.fullmatch(note["content"][0]):
+        raise ValueError("it names no tree")
     staging = Staging(note["tree"], decode_special(os.fsencode(note["special"])))
     return Kept(
         ref=str(note["ref"]),
@@ -123,7 +126,7 @@ def _read(note: dict[str, Any]) -> Kept:
         missing=frozenset(map(str, note["missing"])),
         since=float(note["since"]),
         recent=frozenset(map(str, note["recent"])),
-        specials=Specials(*map(dict, note["specials"])),
+        specials=Specials.load(note["specials"]),
         stale=int(note["stale"]),
         attributes=tuple(map(str, note["attributes"])),
         rules=str(note["rules"]),

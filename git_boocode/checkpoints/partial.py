@@ -7,15 +7,16 @@ many files there are.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from git_boocode.checkpoints.catalog import Checkpoint
+from git_boocode.checkpoints.conversion import conversion_rules, is_attributes
 from git_boocode.checkpoints.kept import Kept, load_kept
 from git_boocode.checkpoints.recorder import Recorder, Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging, recheck
-from git_boocode.checkpoints.untracked import LISTING, size_limit, sort_out
+from git_boocode.checkpoints.untracked import LISTING, size_limit, sort_out, why_left_out
 from git_boocode.checkpoints.users_index import UsersIndex
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import GitError, nul_records
@@ -26,6 +27,24 @@ from git_boocode.repo.repository import Repository
 
 _GITLINK = "160000"
 _OUTSIDE = "is outside repository"
+
+
+def _refusal(error: GitError) -> RefusedError | None:
+    """What is wrong with the pathspecs; None if they are not what git complains of."""
+    said = error.stderr.strip().removeprefix("fatal: ")
+    if _OUTSIDE in said:
+        return RefusedError(
+            said.partition(": ")[2],
+            code="outside_worktree",
+            hints=("only what is in the worktree can be recorded",),
+        )
+    if "pathspec" in said:
+        return RefusedError(
+            said[:1].lower() + said[1:],
+            code="invalid_pathspec",
+            hints=("'git help glossary' describes pathspecs",),
+        )
+    return None
 
 
 class PartialReading:
@@ -41,7 +60,7 @@ class PartialReading:
         kept: what the last capture left, if it was that checkpoint.
 
     Raises:
-        GitError: the checkpoint's trees are missing.
+        GitError: the checkpoint's trees are missing, or the user's index is damaged.
     """
 
     def __init__(
@@ -54,6 +73,8 @@ class PartialReading:
         self._index = Index(self._quarantine.git, os.path.join(scratch, "worktree.index"))
         self.kept = self._load(base)
         self._recorder = Recorder(self._index, repository.worktree)
+        self._staging = self._read_staging()
+        self._head = read_head(repository)
 
     def _load(self, base: Checkpoint) -> Kept | None:
         kept = load_kept(self._repository, self._index.path)
@@ -64,6 +85,14 @@ class PartialReading:
         self._index.read_tree(base.tree)
         return None
 
+    def _read_staging(self) -> Staging:
+        kept = self.kept
+        if kept is not None and kept.users_index == self._users.fingerprint:
+            staging = recheck(kept.staging, self._repository.worktree)
+            if staging == kept.staging:
+                return staging
+        return self._users.staging(f"{self._index.path}.staged")
+
     def read(self) -> Snapshot:
         """Read them.
 
@@ -71,20 +100,18 @@ class PartialReading:
             RefusedError: one leads out of the worktree (`outside_worktree`).
             FatalError: git cannot make sense of one, or failed otherwise.
         """
-        known = {
-            *self._list(self._index, "ls-files", "--cached", "-z"),
-            *self._list(self._users.index, "ls-files", "--cached", "-z"),
-        }
-        others = [path for path in self._list(self._index, *LISTING) if path not in known]
+        held = self._list(self._index, "ls-files", "--cached", "-z")
+        tracked = self._list(self._users.index, "ls-files", "--cached", "-z")
+        others = self._list(self._users.index, *LISTING)
         limit = size_limit(self._repository.config)
-        wanted, skipped = sort_out(self._repository.worktree, others, limit)
-        self._index.forget(path for path in known if self._is_directory(path))
-        self._recorder.add([*self._files(known), *wanted])
-        skipped += [*self._recorder.failed, *self._passed_over({*known, *others})]
+        extra, skipped = sort_out(self._repository.worktree, others, limit)
+        extra += self._left_to_head(set(held).difference(tracked, extra))
+        self._record(held, tracked, extra)
+        skipped += [*self._recorder.failed, *self._passed_over({*tracked, *others, *extra})]
         original = self._users.index if self._users.exists else None
-        head = read_head(self._repository)
-        snapshot = Snapshot(head, self._index, original, self._staging(), sorted(set(skipped)))
-        snapshot.kept = self._to_keep(known, wanted)
+        skipped = sorted(set(skipped))
+        snapshot = Snapshot(self._head, self._index, original, self._staging, skipped)
+        snapshot.kept = self._to_keep(held, tracked, extra)
         self._quarantine.release()
         snapshot.index = Index(self._repository.git, self._index.path)
         return snapshot
@@ -93,63 +120,73 @@ class PartialReading:
         here = os.path.join(self._repository.worktree, self._repository.prefix)
         git = index.git.bind(cwd=here)
         try:
-            return nul_records(git.run(*arguments, "--full-name", "--", *self._pathspecs))
+            found = git.run(*arguments, "--full-name", "--", *map(self._from_here, self._pathspecs))
         except GitError as error:
-            if _OUTSIDE not in error.stderr:
-                raise
-            raise RefusedError(
-                error.stderr.strip().removeprefix("fatal: ").partition(": ")[2],
-                code="outside_worktree",
-                hints=("only what is in the worktree can be recorded",),
-            ) from None
+            raise _refusal(error) or error from None
+        return list(dict.fromkeys(nul_records(found)))
 
-    def _is_directory(self, path: str) -> bool:
-        """Whether there is a plain directory where a file was."""
-        full = self._on_disk(path)
-        if os.path.islink(full) or not os.path.isdir(full):
+    def _from_here(self, spec: str) -> str:
+        """A pathspec as git takes it; what is absolute may lead through a symlink to the top."""
+        if not os.path.isabs(spec):
+            return spec
+        directory, name = os.path.split(spec)
+        full = os.path.join(os.path.realpath(directory), name)
+        top = self._repository.worktree
+        return os.path.relpath(full, os.path.join(top, self._repository.prefix))
+
+    def _left_to_head(self, candidates: set[str]) -> list[str]:
+        """The paths that HEAD has and the user's index has not, as in a capture of everything."""
+        if not candidates:
+            return []
+        arguments = ("diff-index", "--cached", "--diff-filter=D", "--name-only", "-z")
+        missing = nul_records(self._users.index.git.run(*arguments, self._head.tree))
+        return [path for path in missing if path in candidates and self._is_file(path)]
+
+    def _record(self, held: list[str], tracked: list[str], extra: list[str]) -> None:
+        wanted = [*filter(self._is_file, tracked), *extra]
+        links = [path for path in tracked if self._is_module(path)]
+        self._index.forget(set(held).difference(wanted, links))
+        if self.kept is not None and not self._rules_stay(self.kept):
+            self._index.doubt(set(held).intersection(wanted))
+        begun = [path for path in links if os.path.lexists(self._on_disk(f"{path}/.git"))]
+        self._recorder.add([*wanted, *begun])
+        self._recorder.settle_failed(self._users.entry)
+
+    def _rules_stay(self, kept: Kept) -> bool:
+        return conversion_rules(self._repository, kept.attributes) == kept.rules
+
+    def _is_file(self, path: str) -> bool:
+        return self._recorder.is_own_file(path)
+
+    def _is_module(self, path: str) -> bool:
+        if not os.path.isdir(self._on_disk(path)):
             return False
         entry = self._users.entry(path)
-        return entry is None or entry.mode != _GITLINK
-
-    def _files(self, known: Iterable[str]) -> Iterator[str]:
-        for path in known:
-            full = self._on_disk(path)
-            is_link = os.path.islink(full)
-            if is_link or not os.path.isdir(full) or os.path.lexists(os.path.join(full, ".git")):
-                yield path
+        return entry is not None and entry.mode == _GITLINK
 
     def _passed_over(self, found: set[str]) -> Iterator[Skipped]:
         """The paths that were named, are there, and are not among what git found."""
         top = self._repository.worktree
         for spec in self._pathspecs:
-            full = os.path.normpath(os.path.join(top, self._repository.prefix, spec))
+            given = os.path.join(top, self._repository.prefix, self._from_here(spec))
+            full = os.path.normpath(given)
             path = os.path.relpath(full, top).replace(os.sep, "/")
-            if os.path.isdir(full) or not os.path.lexists(full) or path in found:
-                continue
-            if not any(path.startswith(f"{other}/") for other in found if other.endswith("/")):
-                yield Skipped(path, "ignored, or no regular file")
+            known = spec.endswith("/") or os.path.isdir(full) or not os.path.lexists(full)
+            if not known and path not in found:
+                yield Skipped(path, why_left_out(top, path))
 
-    def _staging(self) -> Staging | None:
-        kept = self.kept
-        if kept is not None and kept.users_index == self._users.fingerprint:
-            return recheck(kept.staging, self._repository.worktree)
-        try:
-            return self._users.staging(f"{self._index.path}.staged")
-        except GitError as error:
-            if self._users.is_damaged(error):
-                return None
-            raise
-
-    def _to_keep(self, known: set[str], wanted: list[str]) -> Kept | None:
+    def _to_keep(self, held: list[str], tracked: list[str], extra: list[str]) -> Kept | None:
         """What to leave to the next capture; what it says of the user's index stays as it was."""
         kept = self.kept
-        if kept is None:
+        named = {*held, *tracked, *extra}
+        if kept is None or any(map(is_attributes, named)):
             return None
-        there = {path for path in known if os.path.lexists(self._on_disk(path))}
+        failed = {path for path, _ in self._recorder.failed}
+        missing = {path for path in tracked if not os.path.lexists(self._on_disk(path))}
         return kept._replace(
-            extra=kept.extra.union(wanted),
-            missing=(kept.missing - there) | (known - there - kept.extra),
-            recent=kept.recent.union(known, wanted),
+            extra=(kept.extra - named).union(set(extra) - failed),
+            missing=kept.missing.difference(tracked) | missing,
+            recent=kept.recent.union(named),
             stale=0,
         )
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import islice
 
 from git_boocode.checkpoints.changes import index_changes
-from git_boocode.checkpoints.conversion import ATTRIBUTES, conversion_rules, is_attributes
+from git_boocode.checkpoints.conversion import conversion_rules, is_attributes
 from git_boocode.checkpoints.kept import Content, Kept, load_kept
 from git_boocode.checkpoints.names import Names
 from git_boocode.checkpoints.recorder import Recorder, Skipped
@@ -200,7 +200,9 @@ class _Pass:
         """What is staged; None if the user's index cannot be read."""
         kept = self.kept
         if kept is not None and self._users.fingerprint == kept.users_index:
-            return recheck(kept.staging, self._repository.worktree)
+            staging = recheck(kept.staging, self._repository.worktree)
+            if staging == kept.staging:
+                return staging
         try:
             return self._users.staging(f"{self._index.path}.staged")
         except GitError as error:
@@ -230,11 +232,14 @@ class _Pass:
         self._recorder.finish_known(self._known)
         extra = [*self._untracked(), *filter(self._recorder.is_own_file, left)]
         come = self._match_names(extra)
-        self._settle_failed()
+        if self._staging is not None:
+            self._recorder.settle_failed(self._users.entry)
         if specials is None and self.kept is not None:
             new = set(extra).difference(self.kept.extra)
             near = [*new, *self._recorder.changed, *self._recorder.removed]
             specials = self._find_specials(self.kept.specials, near)
+            if specials.attributes != self.kept.attributes:
+                raise _OutdatedError
         specials = specials or NOTHING
         skipped = sorted({*self._skipped, *specials.skipped(), *self._recorder.failed})
         original = self._users.index if self._users.exists else None
@@ -245,7 +250,7 @@ class _Pass:
         return snapshot
 
     def _find_specials(self, before: Specials, changed: Iterable[str]) -> Specials:
-        return find_specials(self._repository.git, self._repository.worktree, before, changed)
+        return find_specials(self._repository, before, changed)
 
     def _check_ref(self, kept: Kept) -> None:
         # While the ref is there, no object that the private index names has been collected.
@@ -334,15 +339,6 @@ class _Pass:
         self._stale = 0
         return None
 
-    def _settle_failed(self) -> None:
-        """What could not be recorded stays as the user's index has it, or out."""
-        failed = [path for path, _ in self._recorder.failed]
-        if not failed or self._staging is None:
-            return
-        entries = {path: self._users.entry(path) for path in failed}
-        self._index.forget(path for path, entry in entries.items() if entry is None)
-        self._index.put(entry._replace(stage=0) for entry in entries.values() if entry)
-
     def _to_keep(
         self,
         staging: Staging,
@@ -351,10 +347,10 @@ class _Pass:
         left: list[str],
         specials: Specials,
     ) -> Kept | None:
+        attributes = specials.attributes
         if self.kept is not None:
-            attributes, rules = self.kept.attributes, self.kept.rules
+            rules = self.kept.rules
         else:
-            attributes = tuple(self._attributes())
             rules = conversion_rules(self._repository, attributes)
             moment = self._start - _COARSE
             if any(changed_since(self._repository.worktree, moment, attributes)):
@@ -387,10 +383,6 @@ class _Pass:
         second = int(self._start)
         found = changed_since(self._repository.worktree, second, read, before=second)
         return frozenset(islice(found, _MOST_RECENT))
-
-    def _attributes(self) -> list[str]:
-        pattern = f":(glob)**/{ATTRIBUTES}"
-        return nul_records(self._index.git.run("ls-files", "-z", "--", pattern))
 
     def _on_disk(self, path: str) -> str:
         return os.path.join(self._repository.worktree, path)

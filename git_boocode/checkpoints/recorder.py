@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import stat
+from collections.abc import Callable
 from typing import NamedTuple
 
 from git_boocode.repo.errors import FatalError
@@ -13,6 +15,8 @@ from git_boocode.repo.index import Entry, Index
 
 # git memory-maps what it hashes and dies by SIGBUS if a writer truncates the file meanwhile.
 _ATTEMPTS = 3
+# What git says of a call that the system refused.
+_SYSTEM = re.compile(r'(?:open|lstat|readlink|opendir)\(".*"\): (.*)', re.DOTALL)
 _LOOK = ("diff-files", "--name-only", "--ignore-submodules=dirty", "-z")
 
 
@@ -102,6 +106,16 @@ class Recorder:
         else:
             self._add_alone(paths[0], done)
 
+    def settle_failed(self, entry_of: Callable[[str], Entry | None]) -> None:
+        """Let what could not be recorded stay as the user's index has it, or out.
+
+        Args:
+            entry_of: gives the entry of a path in the user's index; None if there is none.
+        """
+        entries = {path: entry_of(path) for path, _ in self.failed}
+        self._index.forget(path for path, entry in entries.items() if entry is None)
+        self._index.put(entry._replace(stage=0) for entry in entries.values() if entry)
+
     def _note_ignored(self, paths: list[str], said: str) -> None:
         # It passes over names that lead into a git directory on some file system, such as `git~1`.
         if "Ignoring path " not in said:
@@ -137,6 +151,8 @@ class Recorder:
         return done
 
     def _fail(self, path: str, reason: str) -> None:
+        if refused := _SYSTEM.match(reason):
+            reason = f"cannot be read: {refused[1].lower()}"
         if is_disk_full(reason):
             raise FatalError(f"cannot capture '{path}': no space left on device", code="disk_full")
         self.failed.append(Skipped(path, reason))

@@ -9,13 +9,17 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from git_boocode.checkpoints.conversion import ATTRIBUTES, fingerprint_of_files
 from git_boocode.checkpoints.recorder import Skipped
-from git_boocode.repo.git import Git, nul_lines, nul_records
+from git_boocode.repo.git import nul_lines, nul_records
+from git_boocode.repo.repository import Repository
 
+_T = TypeVar("_T")
+IGNORES = ".gitignore"
 _KINDS = {
     stat.S_IFSOCK: "socket",
     stat.S_IFIFO: "FIFO",
@@ -33,112 +37,165 @@ class Specials(NamedTuple):
 
     Attributes:
         files: the special files, and which kind each is.
-        directories: the directories that are not ignored, and when each was changed, in
-            nanoseconds since 1970; 0 if that is too short a time ago to tell.
+        directories: the directories that are not ignored, and which they were and when each was
+            changed, as one number; 0 if that is too short a time ago to tell.
+        attributes: the `.gitattributes` files in them.
+        ignores: the `.gitignore` files in them.
+        rules: the fingerprint of what says which files are ignored.
     """
 
     files: dict[str, str]
     directories: dict[str, int]
+    attributes: tuple[str, ...]
+    ignores: tuple[str, ...]
+    rules: str
+
+    @classmethod
+    def load(cls, values: Sequence[Any]) -> Specials:
+        """Read it from JSON.
+
+        Raises:
+            ValueError: it is no such thing.
+        """
+        files, directories, attributes, ignores, rules = values
+        times = {str(path): int(time) for path, time in dict(directories).items()}
+        return cls(dict(files), times, tuple(attributes), tuple(ignores), str(rules))
 
     def skipped(self) -> list[Skipped]:
         """The files as paths that cannot be captured."""
         return [Skipped(path, kind) for path, kind in self.files.items()]
 
 
-NOTHING = Specials({}, {})
+NOTHING = Specials({}, {}, (), (), "")
 
 
 def find_specials(
-    git: Git, worktree: str, before: Specials, changed: Iterable[str] = ()
+    repository: Repository, before: Specials, changed: Iterable[str] = ()
 ) -> Specials:
-    """Look for special files in what is not ignored.
+    """Look for special files, and for git's own, in what is not ignored.
 
     Args:
-        git: git for our own work.
-        worktree: the top of the worktree.
+        repository: whose worktree to look at.
         before: what was found at the last look; `NOTHING` at the first.
         changed: the files that have changed since. Where there are very many directories, only
             those of these files are looked at.
     """
-    look = _Look(git, worktree, before)
+    if _rules(repository, before.ignores) != before.rules:
+        # What was ignored may not be ignored any more.
+        before = NOTHING
+    look = _Look(repository, before)
     look.at_known(changed)
-    files = look.files
-    ignored = look.ignored(files) if files else frozenset()
-    return Specials(
-        {path: kind for path, kind in files.items() if path not in ignored}, look.directories
-    )
+    ignored = look.ignored(look.files) if look.files else frozenset()
+    files = {path: kind for path, kind in look.files.items() if path not in ignored}
+    attributes, ignores = (tuple(sorted(look.own[name])) for name in (ATTRIBUTES, IGNORES))
+    return Specials(files, look.directories, attributes, ignores, _rules(repository, ignores))
+
+
+def _rules(repository: Repository, ignores: Iterable[str]) -> str:
+    default = os.path.expanduser("~/.config/git/ignore")
+    if home := os.environ.get("XDG_CONFIG_HOME"):
+        default = os.path.join(home, "git/ignore")
+    own = repository.config.path("core.excludesFile") or default
+    info = os.path.join(repository.common_dir, "info/exclude")
+    return fingerprint_of_files(repository.worktree, [own, info, *ignores])
 
 
 class _Look:
     """One look at a worktree."""
 
-    def __init__(self, git: Git, worktree: str, before: Specials) -> None:
-        self._git = git
-        self._worktree = worktree
+    def __init__(self, repository: Repository, before: Specials) -> None:
+        self._git = repository.git
+        self._worktree = repository.worktree
         self._before = before
         self._settled = time.time_ns() - _COARSE
         self.files: dict[str, str] = {}
         self.directories: dict[str, int] = {}
+        self._closed: set[str] = set()
+        self.own: dict[str, set[str]] = {ATTRIBUTES: set(), IGNORES: set()}
 
     def at_known(self, files: Iterable[str]) -> None:
         """Look into what has changed of the directories that were there, and into new ones."""
-        changed = self._changed() if len(self._before.directories) < _MANY else self._likely(files)
-        self.files = {
-            path: kind
-            for path, kind in self._before.files.items()
-            if path.rpartition("/")[0] in self.directories
-        }
+        few = len(self._before.directories) < _MANY
+        changed = self._changed() if few else self._likely(files)
+        self._take_over()
         new = self._scan_all(changed if self._before.directories else [""])
         while new:
             ignored = self.ignored(new)
             new = self._scan_all([path for path in new if path not in ignored])
 
     def _changed(self) -> list[str]:
-        # One tight loop: there may be thousands of them.
-        found, top, stat_of, changed = self.directories, f"{self._worktree}/", os.stat, []
+        # One tight loop: there may be a thousand of them.
+        found, top, stat_of, changed = self.directories, f"{self._worktree}/", os.lstat, []
         for directory, then in self._before.directories.items():
             try:
-                now = stat_of(top + directory).st_mtime_ns
+                status = stat_of(top + directory)
             except OSError:
+                changed.append(directory)
                 continue
-            if now == then:
-                found[directory] = now
+            if _mark(status) == then:
+                found[directory] = then
             else:
                 changed.append(directory)
         return changed
 
     def _likely(self, files: Iterable[str]) -> list[str]:
-        near = {path.rpartition("/")[0] for path in (*files, *self._before.files)}
-        near.intersection_update(self._before.directories)
+        """The known directories above some files, and above those that were found before."""
+        near = {step for path in (*files, *self._before.files) for step in self._known_above(path)}
         self.directories = dict(self._before.directories)
         for directory in near:
             del self.directories[directory]
         return sorted(near)
 
+    def _known_above(self, path: str) -> Iterator[str]:
+        while path:
+            path = path.rpartition("/")[0]
+            if path in self._before.directories:
+                yield path
+
+    def _take_over(self) -> None:
+        """Remember what was in the directories that need no second look."""
+        before, known = self._before, self.directories
+        self.files = {
+            path: kind for path, kind in before.files.items() if path.rpartition("/")[0] in known
+        }
+        for name, paths in ((ATTRIBUTES, before.attributes), (IGNORES, before.ignores)):
+            self.own[name].update(path for path in paths if path.rpartition("/")[0] in known)
+
     def _scan_all(self, directories: Iterable[str]) -> list[str]:
         """Look into directories, and give those in them that were not there before."""
-        inside = (path for directory in directories for path in self._scan(directory))
+        inside = [path for directory in directories for path in self._scan(directory)]
         return [path for path in inside if path not in self._before.directories]
 
     def _scan(self, directory: str) -> list[str]:
         """The directories in one, which is noted, together with the special files in it."""
-        full = os.path.join(self._worktree, directory)
+        below = f"{directory}/" if directory else ""
+        full = self._worktree + "/" + directory
         try:
-            changed = os.stat(full).st_mtime_ns
-            entries = list(os.scandir(full))
+            status = os.lstat(full)
+            plain = stat.S_ISDIR(status.st_mode) and os.path.realpath(full) == full.rstrip("/")
+            entries = list(os.scandir(full)) if plain else []
         except OSError:
-            # git has told of a directory that cannot be read.
+            # It is gone, or git has told of a directory that cannot be read.
+            plain, entries = False, []
+        parent = directory.rpartition("/")[0]
+        if directory and (parent not in self.directories or parent in self._closed):
+            # It lies in what is left out.
             return []
-        self.directories[directory] = changed if changed < self._settled else 0
+        if not plain:
+            self._leave_out(below)
+            return []
+        self.directories[directory] = _mark(status) if status.st_mtime_ns < self._settled else 0
         if directory and any(entry.name == ".git" for entry in entries):
             # A nested repository is another one's affair.
-            self._leave_out(f"{directory}/")
+            self._leave_out(below)
+            self._closed.add(directory)
             return []
-        below = f"{directory}/" if directory else ""
         return [below + entry.name for entry in entries if self._is_directory(below, entry)]
 
     def _is_directory(self, below: str, entry: os.DirEntry[str]) -> bool:
         if entry.is_file(follow_symlinks=False) or entry.is_symlink():
+            if entry.name in self.own:
+                self.own[entry.name].add(below + entry.name)
             return False
         if entry.is_dir(follow_symlinks=False):
             return entry.name != ".git"
@@ -149,11 +206,22 @@ class _Look:
         return False
 
     def _leave_out(self, beginning: str) -> None:
-        for table in (self.files, self.directories):
-            for path in [path for path in table if path.startswith(beginning)]:
-                del table[path]
+        self.files = _without(self.files, beginning)
+        self.directories = _without(self.directories, beginning)
+        for name, paths in self.own.items():
+            self.own[name] = {path for path in paths if not path.startswith(beginning)}
 
     def ignored(self, paths: Iterable[str]) -> frozenset[str]:
         """Which of some paths git ignores."""
         arguments = ("check-ignore", "--no-index", "-z", "--stdin")
-        return frozenset(nul_records(self._git.attempt(*arguments, stdin=nul_lines(paths)).stdout))
+        done = self._git.attempt(*arguments, stdin=nul_lines(paths))
+        return frozenset(nul_records(done.stdout))
+
+
+def _without(table: Mapping[str, _T], beginning: str) -> dict[str, _T]:
+    return {path: value for path, value in table.items() if not path.startswith(beginning)}
+
+
+def _mark(status: os.stat_result) -> int:
+    """Which directory it is, and when names were last put in or taken out."""
+    return status.st_mtime_ns << 64 | status.st_ino

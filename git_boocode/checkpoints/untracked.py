@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterable
 
 from git_boocode.checkpoints.recorder import Skipped
@@ -54,3 +55,24 @@ def _why_not(worktree: str, path: str, limit: int) -> str:
     except OSError as error:
         return f"{error.strerror}".lower()
     return f"larger than boocode.maxFileSize ({limit} bytes)" if size > limit else ""
+
+
+def why_left_out(worktree: str, path: str) -> str:
+    """Why git does not list a path that is there.
+
+    Args:
+        worktree: the top of the worktree.
+        path: the path, from there.
+    """
+    parts = path.split("/")
+    if ".git" in parts:
+        return "part of a repository"
+    for count in range(1, len(parts)):
+        step = "/".join(parts[:count])
+        full = os.path.join(worktree, step)
+        if os.path.islink(full):
+            return f"beyond the symbolic link '{step}'"
+        if os.path.lexists(os.path.join(full, ".git")):
+            return f"inside the repository '{step}'"
+    mode = os.lstat(os.path.join(worktree, path)).st_mode
+    return "ignored" if stat.S_ISREG(mode) or stat.S_ISLNK(mode) else "no regular file"

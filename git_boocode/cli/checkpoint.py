@@ -36,7 +36,7 @@ def _parse_meta(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -
 @click.option("--if-changed", is_flag=True, help="Take none when nothing differs from the latest.")
 @click.option("--best-effort", is_flag=True, help="Where it fails, only warn, and exit with 0.")
 @click.option("--allow-home", is_flag=True, help="Also where the worktree is your home directory.")
-@click.argument("paths", nargs=-1, type=click.Path(), metavar="[--] [<path>...]")
+@click.argument("paths", nargs=-1, type=click.Path(readable=False), metavar="[--] [<path>...]")
 @json_option
 def checkpoint(
     label: str,
