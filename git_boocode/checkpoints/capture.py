@@ -13,7 +13,7 @@ from git_boocode.checkpoints.partial import PartialReading
 from git_boocode.checkpoints.reading import reading
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging, conflict_blobs, decode_special
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.identity import identity
@@ -239,6 +239,13 @@ def keep(
     commit = writer.commit(snapshot.tree, parents, message)
     ref = f"{CHECKPOINTS if kind == 'checkpoint' else SAFETY}{identifier}"
     store.update_refs([RefChange(ref, commit, None)])
+    if repository.git.attempt("cat-file", "-e", f"{commit}^{{tree}}").status:
+        store.update_refs([RefChange(ref, None, commit)])
+        raise FatalError(
+            "the objects of the checkpoint were collected by another process meanwhile",
+            code="missing_objects",
+            hints=("'git gc --prune=now' does that to what is not yet named; run it again",),
+        )
     if snapshot.kept is not None:
         kept = snapshot.kept._replace(ref=ref, commit=commit, content=snapshot.content())
         leave_kept(repository, kept, snapshot.index.path)

@@ -11,6 +11,8 @@ from git_boocode.repo.index import Index
 from git_boocode.repo.trees import Item
 
 GITLINK = "160000"
+# Whatever the user wants to hear of them.
+_MODULES = "--ignore-submodules=none"
 _ACTIONS = {"A": "create", "D": "delete"}
 
 
@@ -50,8 +52,8 @@ def tree_changes(git: Git, old: str, new: str, pathspecs: Iterable[str] = ()) ->
         new: tree B.
         pathspecs: limits to these, from the top of the worktree; git's own syntax.
     """
-    arguments = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--abbrev=64", old, new, "--")
-    records = nul_records(_without_index(git).run(*arguments, *pathspecs))
+    arguments = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--abbrev=64", _MODULES)
+    records = nul_records(_without_index(git).run(*arguments, old, new, "--", *pathspecs))
     return [_change(fields, path) for fields, path in zip(records[::2], records[1::2], strict=True)]
 
 
@@ -62,8 +64,8 @@ def index_changes(index: Index, tree: str) -> dict[bytes, Item | None]:
         index: an index without conflicts.
         tree: the id of a tree.
     """
-    arguments = ("diff-index", "--cached", "--raw", "--no-renames", "--abbrev=64", "-z", tree)
-    records = index.git.run(*arguments).split(b"\0")[:-1]
+    arguments = ("diff-index", "--cached", "--raw", "--no-renames", "--abbrev=64", _MODULES)
+    records = index.git.run(*arguments, "-z", tree).split(b"\0")[:-1]
     found = {}
     for fields, path in zip(records[::2], records[1::2], strict=True):
         _, mode, _, identifier, letter = fields.split(b" ")

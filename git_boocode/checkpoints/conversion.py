@@ -30,6 +30,7 @@ def conversion_rules(repository: Repository, attributes: Iterable[str]) -> str:
         default = os.path.join(home, "git/attributes")
     files = [
         config.path("core.attributesFile") or default,
+        "/etc/gitattributes",
         os.path.join(repository.common_dir, "info/attributes"),
         *attributes,
     ]

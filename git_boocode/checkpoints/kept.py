@@ -59,6 +59,7 @@ class Kept(NamedTuple):
         since: when the reading of the worktree began, in seconds since 1970.
         recent: the paths that were changed in that second or later, and claim to be older.
         specials: the special files, and the directories that were looked into.
+        modules: the submodules and nested repositories in it that have a repository.
         stale: for how many directories the private index does not know which trees they are.
         attributes: the `.gitattributes` files of the worktree.
         rules: the fingerprint of the conversions.
@@ -76,6 +77,7 @@ class Kept(NamedTuple):
     since: float
     recent: frozenset[str]
     specials: Specials
+    modules: frozenset[str]
     stale: int
     attributes: tuple[str, ...]
     rules: str
@@ -127,6 +129,7 @@ def _read(note: dict[str, Any]) -> Kept:
         since=float(note["since"]),
         recent=frozenset(map(str, note["recent"])),
         specials=Specials.load(note["specials"]),
+        modules=frozenset(map(str, note["modules"])),
         stale=int(note["stale"]),
         attributes=tuple(map(str, note["attributes"])),
         rules=str(note["rules"]),
@@ -156,7 +159,7 @@ def _leave(state_dir: str, kept: Kept, index_path: str) -> None:
         "crc": crc_of(index_path),
         "tree": kept.staging.tree,
         "special": os.fsdecode(kept.staging.encode()),
-        **{name: sorted(getattr(kept, name)) for name in ("extra", "missing", "recent")},
+        **{name: sorted(getattr(kept, name)) for name in ("extra", "missing", "recent", "modules")},
     }
     del note["staging"]
     borrow_index(index_path, path)

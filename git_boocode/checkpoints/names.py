@@ -67,6 +67,10 @@ class Names:
         held = set(self._index.paths())
         return sorted(self._tracked - held), held.difference(self._tracked, extra)
 
+    def closed_modules(self) -> list[str]:
+        """The submodules that have lost their repository, so that the index alone knows of them."""
+        return [path for path in self._kept.modules if not self._lies_on_disk(f"{path}/.git")]
+
     def put(self, paths: list[str]) -> Iterator[str]:
         """Put in the entries of tracked paths that are on disk; those to be read are given back.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from git_boocode.checkpoints.catalog import Checkpoint
-from git_boocode.checkpoints.conversion import conversion_rules, is_attributes
+from git_boocode.checkpoints.conversion import is_attributes
 from git_boocode.checkpoints.kept import Kept, load_kept
 from git_boocode.checkpoints.recorder import Recorder, Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
@@ -146,14 +146,14 @@ class PartialReading:
         wanted = [*filter(self._is_file, tracked), *extra]
         links = [path for path in tracked if self._is_module(path)]
         self._index.forget(set(held).difference(wanted, links))
-        if self.kept is not None and not self._rules_stay(self.kept):
-            self._index.doubt(set(held).intersection(wanted))
+        # They were named, and are read whatever their times say.
+        self._index.doubt(set(held).intersection(wanted))
         begun = [path for path in links if os.path.lexists(self._on_disk(f"{path}/.git"))]
         self._recorder.add([*wanted, *begun])
-        self._recorder.settle_failed(self._users.entry)
-
-    def _rules_stay(self, kept: Kept) -> bool:
-        return conversion_rules(self._repository, kept.attributes) == kept.rules
+        intended = self._staging.intended
+        self._recorder.settle_failed(
+            lambda path: None if path in intended else self._users.entry(path)
+        )
 
     def _is_file(self, path: str) -> bool:
         return self._recorder.is_own_file(path)

@@ -91,8 +91,11 @@ class Reading:
 
     def begin(self) -> None:
         """Let git start."""
-        with suppress(_OutdatedError):
+        try:
             self._pass.begin()
+        except (_OutdatedError, GitError):
+            if self._pass.kept is None:
+                raise
 
     def stop(self) -> None:
         """End what still runs."""
@@ -139,6 +142,7 @@ class _Pass:
         self._known: Running | None = None
         self._listing: Running | None = None
         self._touched = False
+        self._forgotten: set[str] = set()
         self._stale = kept.stale if kept else 0
         self._start = time.time() - _CLOCKS_DIFFER
         # Looked up at once: a bad setting is to be told before anything is done.
@@ -172,15 +176,19 @@ class _Pass:
         if self._staging is None:
             return
         match_disk(self._index, self._staging)
+        self._index.join()
         self._begin_listing(self._users.index.git)
 
     def _begin_warm(self, kept: Kept) -> None:
         if conversion_rules(self._repository, kept.attributes) != kept.rules:
             raise _OutdatedError
-        self._index.forget(self._outgrown(kept))
+        if self._users.fingerprint != kept.users_index and self._repository.index_knows_modes:
+            raise _OutdatedError
+        self._forgotten = set(self._outgrown(kept))
+        self._index.forget(self._forgotten)
         again = list(changed_since(self._repository.worktree, kept.since, kept.recent))
         self._index.doubt(again)
-        self._touched = bool(again)
+        self._touched = bool(again or self._forgotten)
         self._begin_listing(self._users.index.git)
 
     def _begin_listing(self, git: Git) -> None:
@@ -233,7 +241,10 @@ class _Pass:
         extra = [*self._untracked(), *filter(self._recorder.is_own_file, left)]
         come = self._match_names(extra)
         if self._staging is not None:
-            self._recorder.settle_failed(self._users.entry)
+            intended = self._staging.intended
+            self._recorder.settle_failed(
+                lambda path: None if path in intended else self._users.entry(path)
+            )
         if specials is None and self.kept is not None:
             new = set(extra).difference(self.kept.extra)
             near = [*new, *self._recorder.changed, *self._recorder.removed]
@@ -256,6 +267,11 @@ class _Pass:
         # While the ref is there, no object that the private index names has been collected.
         done = self._repository.git.attempt("rev-parse", "--verify", "--quiet", kept.ref, "--")
         if os.fsdecode(done.stdout).strip() != kept.commit:
+            raise _OutdatedError
+
+    def _check_tree(self, tree: str) -> None:
+        # A ref keeps objects, but no ref brings back what had been collected before it was made.
+        if self._repository.git.attempt("cat-file", "-e", tree).status:
             raise _OutdatedError
 
     def _left_to_head(self) -> list[str]:
@@ -288,8 +304,11 @@ class _Pass:
         missing = self._recorder.removed or (self.kept is not None and self.kept.missing)
         if not missing or not self._repository.config.boolean("core.ignoreCase", default=False):
             return []
-        self._index.forget(self._recorder.removed)
-        return nul_records(self._index.git.run(*LISTING))
+        path = f"{self._index.path}.without-missing"
+        copy_index(self._users.index.path, path)
+        present = Index(self._users.index.git, path)
+        present.forget({*self._recorder.removed, *(self.kept.missing if self.kept else ())})
+        return nul_records(present.git.run(*LISTING))
 
     @cached_property
     def _names(self) -> Names | None:
@@ -312,8 +331,9 @@ class _Pass:
             return []
         assert self._names is not None
         come, gone = self._names.differences(extra)
+        come += self._names.closed_modules()
         # What the private index held already has been looked at, unless it was gone just then.
-        held = self.kept.extra.difference(recorder.removed)
+        held = self.kept.extra.difference(recorder.removed, self._forgotten)
         new = [*self._names.put(come), *(path for path in extra if path not in held)]
         if not self.kept.attributes_known(filter(is_attributes, new)):
             raise _OutdatedError
@@ -330,6 +350,7 @@ class _Pass:
         if kept is None or staging is None or staging.absent or kept.staging.absent:
             return None
         if not self._touched:
+            self._check_tree(kept.content.tree)
             return kept.content.tree
         changes = index_changes(self._index, kept.content.tree)
         self._stale += len({path.rpartition(b"/")[0] for path in changes})
@@ -370,10 +391,19 @@ class _Pass:
             since=self._start,
             recent=self._recent(extra, come),
             specials=specials,
+            modules=self._modules(),
             stale=self._stale,
             attributes=attributes,
             rules=rules,
         )
+
+    def _modules(self) -> frozenset[str]:
+        """The submodules and nested repositories that are tracked, and have a repository."""
+        if self.kept is not None and self.kept.users_index == self._users.fingerprint:
+            known: Iterable[str] = self.kept.modules
+        else:
+            known = self._users.modules
+        return frozenset(path for path in known if os.path.lexists(self._on_disk(f"{path}/.git")))
 
     def _recent(self, extra: list[str], come: list[str]) -> frozenset[str]:
         """What was changed in the second of the reading, and claims to be older."""

@@ -125,7 +125,8 @@ class Recorder:
                 self.failed.append(Skipped(path, "git allows no such name"))
 
     def _add_alone(self, path: str, done: Completed) -> None:
-        if done.status < 0:
+        if done.status < 0 or b"short read" in done.stderr:
+            # It is being written to.
             done = self._add_bytes(path)
         if done.status < 0:
             raise _killed(path, -done.status)

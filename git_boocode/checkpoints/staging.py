@@ -41,6 +41,11 @@ class Staging(NamedTuple):
         """The entries of a sparse checkout that have no file on disk and are not deleted."""
         return [entry for entry in self.special if entry.tag in _ABSENT.values()]
 
+    @property
+    def intended(self) -> frozenset[str]:
+        """The paths that are only intended to be added."""
+        return frozenset(entry.path for entry in self.special if entry.tag == INTENT_TO_ADD)
+
     def encode(self) -> bytes:
         """The special entries as bytes, to be kept in a blob."""
         return os.fsencode("".join(f"{entry}\0" for entry in self.special))
@@ -134,6 +139,7 @@ def build_index(staging: Staging, base: Index, path: str) -> Index:
     """
     copy_index(base.path, path)
     made = Index(base.git, path)
+    made.break_lock()
     made.read_tree("-m", staging.tree)
     _put_conflicts(made, staging.special)
     _put_intent_to_add(made, staging.special)

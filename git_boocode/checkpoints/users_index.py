@@ -61,7 +61,9 @@ class UsersIndex:
         """
         dump = self.dump
         copy_index(self.index.path, path)
-        return read_staging(self._repository, Index(self._git, path), dump)
+        index = Index(self._git, path)
+        index.break_lock()
+        return read_staging(self._repository, index, dump)
 
     def is_damaged(self, error: GitError) -> bool:
         """Whether git failed to read it because of what is in it, and not for another reason.
@@ -80,6 +82,15 @@ class UsersIndex:
         for record in nul_records(self.dump):
             found.setdefault(record[record.index("\t") + 1 :], []).append(record)
         return found
+
+    @cached_property
+    def modules(self) -> list[str]:
+        """The paths of its submodules and nested repositories."""
+        if b" 160000 " not in self.dump:
+            return []
+        return [
+            path for path, records in self.records.items() if records[0].split(" ")[1] == "160000"
+        ]
 
     def entry(self, path: str) -> Entry | None:
         """The entry of a path; in a conflict the one that is ours; None if there is none."""

@@ -19,6 +19,7 @@ OVERRIDES = (
     "core.fsync=all,-index",
     "core.splitIndex=false",
     "index.skipHash=false",
+    "index.sparse=false",
     "core.trustctime=true",
     "core.checkStat=default",
     "core.safecrlf=false",

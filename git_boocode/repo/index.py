@@ -105,6 +105,13 @@ class Index:
             records = nul_records(git.run("ls-files", "-s", "-v", "-z", "--", *some))
             self.put(map(Entry.parse, records))
 
+    def join(self) -> None:
+        """Write a split index as one that needs no other file; any other stays as it is."""
+        with suppress(FileNotFoundError), open(self.path, "rb") as file:
+            if b"link" not in file.read():
+                return
+            self.git.run("update-index", "--no-split-index")
+
     def paths(self) -> list[str]:
         """The paths of all entries, each once."""
         return list(dict.fromkeys(nul_records(self.git.run("ls-files", "-z"))))

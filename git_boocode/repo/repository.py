@@ -141,6 +141,13 @@ class Repository:
             overrides += ("core.fileMode=true",)
         return overrides
 
+    @property
+    def index_knows_modes(self) -> bool:
+        """Whether the index tells modes that the file system does not."""
+        if not self.config.boolean("core.symlinks", default=True):
+            return True
+        return not self.config.boolean("core.fileMode", default=True) and not self._has_modes()
+
     def _has_modes(self) -> bool:
         """Whether files have modes here; where they have none, every file seems executable."""
         try:

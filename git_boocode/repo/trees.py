@@ -42,13 +42,26 @@ def edit_tree(git: Git, tree: str, changes: Mapping[bytes, Item | None]) -> str:
     """
     tables = _by_directory(changes)
     found = _read(git, tree, list(tables))
+    _check_complete(tree, found)
     with _writer(git) as write:
         # A directory comes before those in which it lies.
         for directory in sorted(tables, key=lambda name: name.count(b"/"), reverse=True):
             if directory:
-                _put_below(tables, directory, _written(write, found[directory], tables[directory]))
-        root = {**found[b""], **tables[b""]}
+                _put_below(
+                    tables, directory, _written(write, found[directory] or {}, tables[directory])
+                )
+        root = {**(found[b""] or {}), **tables[b""]}
         return write(_items(root)).decode("ascii")
+
+
+def _check_complete(tree: str, found: Mapping[bytes, Table | None]) -> None:
+    """Raise an error if a tree is not there, although one that is there names it."""
+    for directory, table in found.items():
+        parent, _, name = directory.rpartition(b"/")
+        above = found[parent] if directory else None
+        named = above.get(name) if above else None
+        if table is None and (not directory or (named is not None and named.mode == _TREE)):
+            raise GitError(("cat-file",), 128, f"fatal: a tree of {tree} is missing")
 
 
 def _by_directory(changes: Mapping[bytes, Item | None]) -> dict[bytes, Table]:
@@ -83,15 +96,15 @@ def _items(table: Table) -> Iterator[tuple[bytes, Item]]:
     return ((name, item) for name, item in table.items() if item is not None)
 
 
-def _read(git: Git, tree: str, directories: list[bytes]) -> dict[bytes, Table]:
-    """What some directories of a tree hold; nothing if they are not there."""
+def _read(git: Git, tree: str, directories: list[bytes]) -> dict[bytes, Table | None]:
+    """What some directories of a tree hold; None if they are not there."""
     if any(b"\n" in directory for directory in directories):
         raise ValueError("a name holds a newline")
     request = b"".join(b"%s:%s\n" % (tree.encode(), directory) for directory in directories)
     bodies = batch_bodies(git.run("cat-file", "--batch", stdin=request), b"tree")
     size = len(tree) // 2
     return {
-        directory: _parse(body or b"", size)
+        directory: None if body is None else _parse(body, size)
         for directory, body in zip(directories, bodies, strict=True)
     }
 

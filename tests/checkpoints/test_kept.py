@@ -1,0 +1,557 @@
+"""The private index that one capture leaves to the next: a help, and never more than that."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_boocode.checkpoints import kept
+from git_boocode.repo.errors import BoocodeError
+from tests.checkpoints.kit import back, held, held_without_history, refs, sound, take
+from tests.checkpoints.test_capture import tree
+from tests.repo_kit import Repo
+
+NOTE = "kept-index.json"
+
+
+def state(repo: Repo) -> Path:
+    """Where the main worktree's private files are."""
+    return repo.top / ".git/boocode"
+
+
+def indexes(private: Path) -> list[Path]:
+    """The indexes that were left."""
+    return sorted(path for path in private.glob("kept-index-*") if path.suffix != ".json")
+
+
+def note(repo: Repo) -> dict[str, Any]:
+    """What was noted of the one that was left."""
+    found: dict[str, Any] = json.loads((state(repo) / NOTE).read_text())
+    return found
+
+
+def scene(repo: Repo) -> None:
+    """A checkpoint of files in every condition, and changes since."""
+    repo.write(".gitignore", "*.log\n")
+    repo.commit(**{"a": "a\n", "b": "b\n", "gone": "g\n", "dir/c": "c\n"})
+    repo.write("b", "changed\n")
+    (repo.top / "gone").unlink()
+    for path in ("new", "made/x", "made/y", "x.log"):
+        repo.write(path, f"{path}\n")
+    settle(repo)
+    held()
+    repo.write("a", "changed\n")
+    repo.write("new", "changed\n")
+    repo.write("newer", "newer\n")
+    (repo.top / "made/y").unlink()
+
+
+def settle(repo: Repo) -> None:
+    """Let all files be so old that git trusts what an index says of them."""
+    for path in repo.files():
+        os.utime(repo.top / path, (1_700_000_000, 1_700_000_000))
+    repo.git("update-index", "-q", "--refresh", check=False)
+
+
+def goes_on(repo: Repo) -> None:
+    """The next checkpoint is right, and leaves an index to the one after it, which is right too."""
+    taken = held()
+    assert taken == held_without_history()
+    newest = refs(repo, "checkpoints")
+    told = note(repo)
+    assert f"kept-index-{told['index']}" in {path.name for path in indexes(state(repo))}
+    assert f"{told['ref']} {told['commit']}" in newest
+    assert held() == taken
+    sound(repo)
+
+
+def changed(**values: Any) -> Callable[[dict[str, Any]], str]:
+    """A note with other values."""
+    return lambda old: json.dumps({**old, **values})
+
+
+def without(key: str) -> Callable[[dict[str, Any]], str]:
+    """A note without a value."""
+    return lambda old: json.dumps({name: value for name, value in old.items() if name != key})
+
+
+KEYS = (
+    *("ref", "commit", "content", "users_index", "head_tree", "left_to_head", "extra", "missing"),
+    *("since", "recent", "specials", "attributes", "rules", "version", "index", "crc", "tree"),
+    "special",
+)
+NOTES: dict[str, Callable[[dict[str, Any]], str]] = {
+    "empty": lambda _: "",
+    "garbage": lambda _: "garbage",
+    "cut off": lambda old: json.dumps(old)[:-40],
+    "null": lambda _: "null",
+    "a list": lambda _: "[]",
+    "a number": lambda _: "7",
+    "a huge number": lambda _: "9" * 5000,
+    "no object": lambda _: '"version"',
+    "too deep": lambda _: "[" * 100_000,
+    "no text": lambda _: "\udcff\udcfe",
+    "nothing in it": lambda _: "{}",
+    "another version": changed(version=99),
+    "an earlier version": changed(version=0),
+    "a version as text": changed(version="1"),
+    "an index elsewhere": changed(index="../../index"),
+    "an absolute index": changed(index="/etc/passwd"),
+    "an index with a sign": changed(index="-1"),
+    "no number": changed(index="xyz"),
+    "an index that is not there": changed(index="1"),
+    "a huge index": changed(index="f" * 5000),
+    "another sum": changed(crc=1),
+    "a sum as text": changed(crc="1"),
+    "a bad path": changed(special=f"H 100644 {'1' * 40} 1\t../../x\0"),
+    "bad entries": changed(special="x\0"),
+    "content of another kind": changed(content=["x"]),
+    "content with too much": changed(content=["x"] * 9),
+    "specials of another kind": changed(specials=[1, 2]),
+    "too many specials": changed(specials=[{}, {}, {}]),
+    "specials with text for times": changed(specials=[{}, {"": "now"}]),
+    "a time as text": changed(since="soon"),
+    "another ref": changed(ref="refs/heads/main"),
+    "a ref that is an option": changed(ref="--all"),
+    "another commit": changed(commit="1" * 40),
+    "other rules": changed(rules="x"),
+    "another index of the user's": changed(users_index="x"),
+    **{f"without {key}": without(key) for key in KEYS},
+    **{f"null for {key}": changed(**{key: None}) for key in KEYS},
+}
+
+
+@pytest.fixture
+def kept_aside(repo: Repo) -> Path:
+    """A copy of what the checkpoint before the changes left."""
+    scene(repo)
+    aside = repo.top / ".git/aside"
+    shutil.copytree(state(repo), aside)
+    return aside
+
+
+def come_back(repo: Repo, aside: Path) -> dict[str, Any]:
+    """Let the private files be as they were; what was noted."""
+    shutil.rmtree(state(repo))
+    shutil.copytree(aside, state(repo))
+    return note(repo)
+
+
+@pytest.mark.parametrize("share", range(4))
+def test_a_note_that_is_nonsense_costs_time_only(repo: Repo, kept_aside: Path, share: int) -> None:
+    expected = held_without_history()
+    wrong = []
+    for name in [*NOTES][share::4]:
+        text = NOTES[name](come_back(repo, kept_aside))
+        (state(repo) / NOTE).write_bytes(os.fsencode(text))
+        try:
+            if held() != expected:
+                wrong.append(f"{name}: another content")
+            told = note(repo)
+            if not (state(repo) / f"kept-index-{told['index']}").exists():
+                wrong.append(f"{name}: nothing is left")
+        except Exception as error:  # noqa: BLE001
+            wrong.append(f"{name}: {error}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("key", ["extra", "missing", "recent", "left_to_head", "attributes"])
+def test_lists_that_are_something_else_break_nothing(
+    repo: Repo, kept_aside: Path, key: str
+) -> None:
+    for value in (7, "text", {"a": 1}, [["a"]], [None]):
+        told = come_back(repo, kept_aside)
+        (state(repo) / NOTE).write_text(json.dumps({**told, key: value}))
+        assert "newer" in tree(repo, take()), value
+
+
+def test_a_note_that_leads_out_reads_and_writes_nothing_there(repo: Repo) -> None:
+    scene(repo)
+    outside = repo.write(".git/outside/kept-index-1", indexes(state(repo))[0].read_bytes())
+    before = outside.read_bytes()
+    told = {**note(repo), "index": "../outside/kept-index-1", "extra": ["../../x", "/etc/passwd"]}
+    (state(repo) / NOTE).write_text(json.dumps(told))
+    goes_on(repo)
+    assert outside.read_bytes() == before
+
+
+@pytest.mark.parametrize("how", ["gone", "empty", "half", "bit", "last", "longer", "other", "dir"])
+def test_a_damaged_index_costs_time_only(repo: Repo, how: str) -> None:
+    scene(repo)
+    (index,) = indexes(state(repo))
+    content = index.read_bytes()
+    index.unlink()
+    flipped = bytearray(content)
+    flipped[len(content) // 2] ^= 1
+    if how == "dir":
+        index.mkdir()
+        (index / "x").touch()
+    elif how != "gone":
+        index.write_bytes(
+            {
+                "empty": b"",
+                "half": content[: len(content) // 2],
+                "bit": bytes(flipped),
+                "last": content[:-1],
+                "longer": content + b"\0",
+                "other": repo.read(".git/index"),
+            }[how]
+        )
+    goes_on(repo)
+
+
+def test_the_note_is_a_directory(repo: Repo) -> None:
+    scene(repo)
+    (state(repo) / NOTE).unlink()
+    repo.write(f".git/boocode/{NOTE}/x")
+    assert held() == held_without_history()
+    # Nothing piles up either.
+    assert len(indexes(state(repo))) <= 2
+
+
+def prune(repo: Repo) -> None:
+    """Collect all that nothing names."""
+    repo.git("reflog", "expire", "--expire=now", "--all")
+    repo.git("gc", "-q", "--prune=now")
+
+
+def drop(repo: Repo) -> None:
+    """Drop every checkpoint."""
+    for line in refs(repo, "checkpoints"):
+        repo.git("update-ref", "-d", line.split()[0])
+
+
+def test_the_ref_is_gone(repo: Repo) -> None:
+    scene(repo)
+    drop(repo)
+    goes_on(repo)
+
+
+def test_the_ref_is_gone_and_what_it_kept_too(repo: Repo) -> None:
+    scene(repo)
+    drop(repo)
+    prune(repo)
+    goes_on(repo)
+
+
+def test_the_ref_names_another_commit(repo: Repo) -> None:
+    scene(repo)
+    other = repo.git("commit-tree", "-m", "x", "HEAD^{tree}").strip()
+    repo.git("update-ref", note(repo)["ref"], other)
+    prune(repo)
+    goes_on(repo)
+
+
+def test_a_newer_checkpoint_from_elsewhere(repo: Repo) -> None:
+    scene(repo)
+    first = note(repo)["ref"]
+    copy = f"{first[:-12]}ffffffffffff"
+    repo.git("update-ref", copy, first)
+    goes_on(repo)
+
+
+@pytest.mark.parametrize("how", ["ignored", "in a repository", "too large", "a pipe"])
+def test_what_changed_and_is_not_to_be_recorded_any_more(repo: Repo, how: str) -> None:
+    repo.commit(a="a\n")
+    repo.write("made/new", "old\n")
+    assert "made/new" in tree(repo, take())
+    repo.write("made/new", "changed meanwhile\n")
+    if how == "ignored":
+        repo.write(".git/info/exclude", "new\n")
+    elif how == "in a repository":
+        Repo(repo.top / "made").git("init", "-q")
+    elif how == "too large":
+        repo.git("config", "boocode.maxFileSize", "4")
+    else:
+        (repo.top / "made/new").unlink()
+        os.mkfifo(repo.top / "made/new")
+    taken = take()
+    assert "made/new" not in tree(repo, taken)
+    assert held() == held_without_history()
+
+
+def test_private_files_from_elsewhere(repo: Repo) -> None:
+    """Those of another clone, as a copy of a git directory may bring them along."""
+    scene(repo)
+    repo.git("clone", "-q", ".", ".git/clone")
+    other = Repo(repo.top / ".git/clone")
+    shutil.copytree(state(repo), other.top / ".git/boocode")
+    other.write("a", "elsewhere\n")
+    os.chdir(other.top)
+    goes_on(other)
+
+
+def test_the_whole_repository_was_copied(repo: Repo, tmp_path: Path) -> None:
+    scene(repo)
+    shutil.copytree(repo.top, tmp_path / "copy", symlinks=True)
+    other = Repo(tmp_path / "copy")
+    other.write("b", "in the copy\n")
+    os.chdir(other.top)
+    goes_on(other)
+
+
+def test_an_earlier_state_of_the_private_files_comes_back(repo: Repo) -> None:
+    scene(repo)
+    shutil.copytree(state(repo), repo.top / ".git/earlier")
+    held()
+    repo.commit("everything", a="committed\n")
+    held()
+    shutil.rmtree(state(repo))
+    (repo.top / ".git/earlier").rename(state(repo))
+    goes_on(repo)
+
+
+def test_one_index_is_left_however_many_checkpoints(repo: Repo) -> None:
+    scene(repo)
+    for number in range(4):
+        repo.write("a", f"{number}\n")
+        take()
+        assert len(indexes(state(repo))) == 1
+    take(paths=("a",))
+    assert len(indexes(state(repo))) == 1
+    assert list(state(repo).glob("kept-index-*.json")) == []
+
+
+def test_an_index_that_nobody_knows_goes_after_a_while(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene(repo)
+    names = ("kept-index-123", "kept-index-123.json", "kept-index-zzz")
+    for name in names:
+        repo.write(f".git/boocode/{name}", "left by a killed one")
+    (state(repo) / NOTE).write_text("garbage")
+    take()
+    # Another process may be about to note it.
+    assert all((state(repo) / name).exists() for name in names)
+    monkeypatch.setattr(kept, "_GRACE", 0.0)
+    take()
+    assert len(indexes(state(repo))) == 1
+    assert not any((state(repo) / name).exists() for name in names)
+
+
+def test_two_worktrees_do_not_share_it(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.commit(a="a\n")
+    repo.git("worktree", "add", "-q", "-b", "side", "linked")
+    linked = Repo(repo.top / "linked")
+    repo.write(".git/info/exclude", "linked\n")
+    private = repo.top / ".git/worktrees/linked/boocode"
+    held()
+    monkeypatch.chdir(linked.top)
+    linked.write("only", "there\n")
+    held()
+    assert len(indexes(state(repo))) == len(indexes(private)) == 1
+    before = (state(repo) / NOTE).read_bytes()
+    assert (private / NOTE).read_bytes() != before
+    linked.write("a", "there\n")
+    assert held() == held_without_history()
+    assert (state(repo) / NOTE).read_bytes() == before
+    monkeypatch.chdir(repo.top)
+    repo.write("a", "here\n")
+    assert held() == held_without_history()
+
+
+def left(repo: Repo) -> dict[str, bytes]:
+    """What lies there for the next capture."""
+    found = state(repo).glob("kept-index*")
+    return {path.name: path.read_bytes() for path in found}
+
+
+def test_a_capture_that_fails_leaves_the_old_one(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene(repo)
+    before = left(repo)
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "fsync", full)
+        with pytest.raises((OSError, BoocodeError)):
+            take()
+    assert left(repo) == before
+    goes_on(repo)
+
+
+def test_a_ref_that_cannot_be_written_leaves_the_old_one(repo: Repo) -> None:
+    scene(repo)
+    repo.git("pack-refs", "--all")
+    before = left(repo)
+    shutil.rmtree(repo.top / ".git/refs/boocode", ignore_errors=True)
+    repo.write(".git/refs/boocode", "in the way")
+    with pytest.raises((OSError, BoocodeError)):
+        take()
+    assert left(repo) == before
+    (repo.top / ".git/refs/boocode").unlink()
+    goes_on(repo)
+
+
+@pytest.mark.parametrize("failing", ["replace", "link"])
+def test_no_room_for_it_is_no_reason_to_fail(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    scene(repo)
+    before = left(repo)
+    done = getattr(os, failing)
+
+    def full(source: str, target: str) -> None:
+        if os.path.basename(target).startswith("kept-index"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        done(source, target)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, failing, full)
+        taken = take()
+    assert repo.git("show", f"{taken.commit.id}:newer") == "newer\n"
+    if failing == "replace":
+        assert left(repo) == before
+    goes_on(repo)
+
+
+def test_a_private_directory_that_cannot_be_written(repo: Repo) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write anywhere")
+    scene(repo)
+    before = left(repo)
+    state(repo).chmod(0o500)
+    with pytest.raises((OSError, BoocodeError)):
+        take()
+    state(repo).chmod(0o700)
+    assert left(repo) == before
+    goes_on(repo)
+
+
+def test_a_note_that_only_can_be_read(repo: Repo) -> None:
+    scene(repo)
+    for path in (state(repo) / NOTE, *indexes(state(repo))):
+        path.chmod(0o400)
+    goes_on(repo)
+
+
+@pytest.fixture
+def filtered(repo: Repo) -> Repo:
+    """A repository whose files go through a filter that writes down which."""
+    log = repo.top / ".git/filtered"
+    log.touch()
+    repo.git("config", "filter.log.clean", f"echo %f >>'{log}'; cat")
+    # Not in a `.gitattributes`: one that has just been written counts as unsettled.
+    repo.write(".git/info/attributes", "* filter=log\n")
+    repo.commit(**{"same": "s\n", "changed": "c\n", "dir/same": "d\n"})
+    repo.write("changed", "changed\n")
+    for number in range(3):
+        repo.write(f"untracked/{number}", "u\n")
+    repo.write("staged", "s\n")
+    repo.git("add", "staged")
+    settle(repo)
+    log.write_text("")
+    return repo
+
+
+def read(repo: Repo) -> list[str]:
+    """Which files went through the filter since the last time."""
+    log = repo.top / ".git/filtered"
+    found = log.read_text().split()
+    log.write_text("")
+    return sorted(set(found))
+
+
+UNTRACKED = ["untracked/0", "untracked/1", "untracked/2"]
+
+
+def next_second() -> None:
+    """Wait: what was changed in the very second of a capture is read again by the next."""
+    time.sleep(1.06 - time.time() % 1)
+
+
+def change(repo: Repo, *paths: str) -> None:
+    """Change files, each to an old time of its own, so that git need not look at them again."""
+    for path in paths:
+        repo.write(path, "other\n")
+        os.utime(repo.top / path, (1_700_000_100, 1_700_000_100))
+    next_second()
+
+
+def test_nothing_is_read_twice(filtered: Repo) -> None:
+    next_second()
+    take()
+    assert read(filtered) == ["changed", *UNTRACKED]
+    take()
+    assert read(filtered) == []
+    change(filtered, "untracked/1", "dir/same", "new")
+    take()
+    assert read(filtered) == ["dir/same", "new", "untracked/1"]
+    take()
+    assert read(filtered) == []
+
+
+COMMANDS = (
+    ("add", "changed", "untracked/0"),
+    ("commit", "-q", "-m", "staged"),
+    ("checkout", "-q", "-b", "other"),
+    ("reset", "-q", "--mixed", "HEAD~"),
+    ("stash", "create"),
+    ("rm", "-q", "--cached", "same"),
+    ("update-index", "--assume-unchanged", "dir/same"),
+    ("update-index", "--force-write-index"),
+)
+
+
+def test_nothing_is_read_again_because_the_index_changed(filtered: Repo) -> None:
+    next_second()
+    take()
+    for command in COMMANDS:
+        filtered.git(*command)
+        read(filtered)
+        taken = take()
+        assert (command, read(filtered)) == (command, [])
+        assert tree(filtered, taken).keys() == filtered.files().keys()
+    assert held() == held_without_history()
+
+
+def test_what_was_touched_is_read_once(filtered: Repo) -> None:
+    next_second()
+    take()
+    for path in filtered.files():
+        os.utime(filtered.top / path, (1_600_000_000, 1_600_000_000))
+    next_second()
+    read(filtered)
+    take()
+    assert {"untracked/0", "same", "changed"} <= set(read(filtered))
+    take()
+    assert read(filtered) == []
+
+
+def test_a_checkpoint_of_paths_keeps_it_warm(filtered: Repo) -> None:
+    next_second()
+    take()
+    read(filtered)
+    change(filtered, "same", "new")
+    take(paths=("same", "new"))
+    assert read(filtered) == ["new", "same"]
+    take()
+    # It does not know when that second began.
+    assert set(read(filtered)) <= {"same", "new"}
+    take()
+    assert read(filtered) == []
+
+
+def test_what_a_restore_did_not_touch_is_not_read_again(filtered: Repo) -> None:
+    next_second()
+    first = take()
+    change(filtered, "same")
+    take()
+    back(first.id)
+    next_second()
+    take()
+    read(filtered)
+    assert filtered.read("same") == b"s\n"
+    take()
+    assert set(read(filtered)) <= {"same"}

@@ -1,0 +1,428 @@
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_boocode.repo.quarantine import Quarantine
+from git_boocode.repo.repository import Repository
+from tests.repo_kit import Repo
+
+
+@pytest.fixture
+def quarantine(repo: Repo) -> Quarantine:
+    repo.commit(a="a\n")
+    return quarantine_of(repo)
+
+
+def quarantine_of(repo: Repo, scratch: str = ".git/scratch") -> Quarantine:
+    """A quarantine of the repository of the current directory."""
+    return Quarantine(Repository.discover(), str(repo.top / scratch))
+
+
+def objects(repo: Repo, at: str = ".git/objects") -> dict[str, bytes]:
+    """Every file below a directory of objects, and its bytes."""
+    top = repo.top / at
+    return {
+        str(path.relative_to(top)): path.read_bytes() for path in top.rglob("*") if is_file(path)
+    }
+
+
+def is_file(path: Path) -> bool:
+    """Whether it is a file in its own right."""
+    return path.is_file() and not path.is_symlink()
+
+
+def store(quarantine: Quarantine, content: bytes) -> str:
+    """Write a blob through the quarantine; its id."""
+    return quarantine.git.line("hash-object", "-w", "--stdin", stdin=content)
+
+
+def is_there(repo: Repo, identifier: str) -> bool:
+    """Whether git finds an object."""
+    done = subprocess.run(["git", "cat-file", "-e", identifier], cwd=repo.top, capture_output=True)
+    return done.returncode == 0
+
+
+def test_others_see_nothing_until_it_is_released(repo: Repo, quarantine: Quarantine) -> None:
+    before = objects(repo)
+    blob = store(quarantine, b"new\n")
+    tree = quarantine.git.line("mktree", stdin=f"100644 blob {blob}\tnew\n".encode())
+    assert quarantine.git.line("cat-file", "blob", f"{tree}:new") == "new"
+    assert objects(repo) == before
+    assert not is_there(repo, blob)
+    written = objects(repo, ".git/scratch/objects")
+    assert len(written) == 2
+    quarantine.release()
+    assert objects(repo) == before | written
+    assert repo.git("cat-file", "blob", f"{tree}:new") == "new\n"
+    assert objects(repo, ".git/scratch/objects") == {}
+    assert repo.git("fsck", "--no-dangling") == ""
+
+
+def test_nothing_was_written(
+    repo: Repo, quarantine: Quarantine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = objects(repo)
+    monkeypatch.setattr(os, "fsync", refuse(errno.EIO))
+    quarantine.release()
+    assert objects(repo) == before
+
+
+def test_what_is_there_already_is_not_written_again(repo: Repo, quarantine: Quarantine) -> None:
+    assert store(quarantine, b"a\n") == repo.git("rev-parse", "HEAD:a").strip()
+    repo.git("repack", "-adq")
+    assert store(quarantine, b"a\n")
+    assert objects(repo, ".git/scratch/objects") == {}
+
+
+def test_one_after_the_other(repo: Repo, quarantine: Quarantine) -> None:
+    first = store(quarantine, b"first\n")
+    quarantine.release()
+    second = store(quarantine, b"second\n")
+    assert is_there(repo, first)
+    assert not is_there(repo, second)
+    quarantine.release()
+    assert is_there(repo, second)
+
+
+def test_an_object_that_another_one_wrote_meanwhile(repo: Repo, quarantine: Quarantine) -> None:
+    blob = store(quarantine, b"both\n")
+    assert repo.git("hash-object", "-w", "--stdin", stdin="both\n").strip() == blob
+    quarantine.release()
+    assert repo.git("cat-file", "blob", blob) == "both\n"
+    assert repo.git("fsck", "--no-dangling") == ""
+
+
+def test_an_object_that_was_packed_meanwhile(repo: Repo, quarantine: Quarantine) -> None:
+    blob = store(quarantine, b"both\n")
+    repo.commit(both="both\n")
+    repo.git("gc", "-q", "--prune=now")
+    quarantine.release()
+    assert repo.git("cat-file", "blob", blob) == "both\n"
+
+
+@pytest.mark.parametrize("shared", ["group", "all", "0640", "umask"])
+def test_modes_are_as_git_gives_them(repo: Repo, shared: str) -> None:
+    repo.commit(a="a\n")
+    repo.git("config", "core.sharedRepository", shared)
+    quarantine = quarantine_of(repo)
+    contents = [f"{number}\n".encode() for number in range(8)]
+    before = os.umask(0o077)
+    try:
+        blobs = [store(quarantine, content) for content in contents]
+        quarantine.release()
+        repo.git("init", "-q", "--shared=" + shared, "other")
+        other = Repo(repo.top / "other")
+        for content in contents:
+            other.git("hash-object", "-w", "--stdin", stdin=content)
+    finally:
+        os.umask(before)
+    there = {path.name for path in (repo.top / ".git/objects").iterdir()}
+    assert {blob[:2] for blob in blobs} <= there
+    for blob in blobs:
+        path = f".git/objects/{blob[:2]}"
+        assert mode(repo, path) == mode(other, path), path
+        assert mode(repo, f"{path}/{blob[2:]}") == mode(other, f"{path}/{blob[2:]}")
+
+
+def mode(repo: Repo, path: str) -> str:
+    """The permissions of a file."""
+    return oct(stat.S_IMODE((repo.top / path).stat().st_mode))
+
+
+def test_directories_that_are_there_keep_their_modes(repo: Repo, quarantine: Quarantine) -> None:
+    blob = store(quarantine, b"new\n")
+    directory = repo.top / ".git/objects" / blob[:2]
+    directory.mkdir(exist_ok=True)
+    directory.chmod(0o751)
+    quarantine.release()
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o751
+
+
+def test_directories_of_the_callers_own(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.commit(a="a\n")
+    theirs, other = repo.top / "theirs", repo.top / "other"
+    (repo.top / ".git/objects").rename(theirs)
+    (theirs / "pack").mkdir(exist_ok=True)
+    (repo.top / ".git/objects").mkdir()
+    Repo(repo.top).git("init", "-q", "--bare", "other")
+    only_there = Repo(other).git("hash-object", "-w", "--stdin", stdin="other\n").strip()
+    monkeypatch.setenv("GIT_OBJECT_DIRECTORY", str(theirs))
+    monkeypatch.setenv("GIT_ALTERNATE_OBJECT_DIRECTORIES", str(other / "objects"))
+    quarantine = quarantine_of(repo)
+    assert quarantine.git.line("cat-file", "blob", only_there) == "other"
+    assert quarantine.git.line("cat-file", "blob", "HEAD:a") == "a"
+    assert store(quarantine, b"other\n") == only_there
+    blob = store(quarantine, b"new\n")
+    quarantine.release()
+    assert (theirs / blob[:2] / blob[2:]).exists()
+    assert not (theirs / only_there[:2] / only_there[2:]).exists()
+    assert objects(repo) == {}
+
+
+def test_a_relative_directory_of_the_callers_own(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit(a="a\n")
+    (repo.top / "sub").mkdir()
+    monkeypatch.setenv("GIT_OBJECT_DIRECTORY", ".git/objects")
+    quarantine = quarantine_of(repo)
+    assert quarantine.git.line("cat-file", "blob", "HEAD:a") == "a"
+    blob = store(quarantine, b"new\n")
+    quarantine.release()
+    assert is_there(repo, blob)
+
+
+@pytest.mark.parametrize(
+    "name", ["a:b", 'a"b', '"quoted"', "a\\b", '"a:\\"b\\\\', "new\nline:", " :\udcff\té"]
+)
+def test_odd_paths(repo: Repo, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    top = repo.top / name
+    top.mkdir()
+    inner = Repo(top)
+    inner.git("init", "-q")
+    inner.commit(a="a\n")
+    monkeypatch.chdir(top)
+    quarantine = quarantine_of(inner)
+    assert quarantine.git.line("cat-file", "blob", "HEAD:a") == "a"
+    assert store(quarantine, b"a\n")
+    blob = store(quarantine, b"new\n")
+    assert len(objects(inner, ".git/scratch/objects")) == 1
+    quarantine.release()
+    assert is_there(inner, blob)
+
+
+@pytest.mark.parametrize("name", ["a:b", '"quoted"'])
+def test_odd_paths_of_the_callers_own(
+    repo: Repo, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit(a="a\n")
+    (repo.top / ".git/objects").rename(repo.top / name)
+    (repo.top / ".git/objects").mkdir()
+    monkeypatch.setenv("GIT_OBJECT_DIRECTORY", str(repo.top / name))
+    quarantine = quarantine_of(repo)
+    assert quarantine.git.line("cat-file", "blob", "HEAD:a") == "a"
+    blob = store(quarantine, b"new\n")
+    quarantine.release()
+    assert (repo.top / name / blob[:2] / blob[2:]).exists()
+
+
+def write_a_pack(repo: Repo) -> Quarantine:
+    """Let git stream a file that is large to it straight into a pack."""
+    repo.commit(a="a\n")
+    repo.git("config", "core.bigFileThreshold", "1k")
+    repo.write("large", os.urandom(5000))
+    quarantine = quarantine_of(repo)
+    quarantine.git.bind(GIT_INDEX_FILE=str(repo.top / ".git/private")).run("add", "large")
+    return quarantine
+
+
+def test_packs_come_along_with_the_index_last(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    quarantine = write_a_pack(repo)
+    written = objects(repo, ".git/scratch/objects")
+    endings = {Path(path).suffix for path in written}
+    assert {".pack", ".idx"} <= endings
+    moved: list[str] = []
+    rename = os.rename
+
+    def watch(source: str, target: str) -> None:
+        rename(source, target)
+        moved.append(target)
+
+    monkeypatch.setattr(os, "rename", watch)
+    quarantine.release()
+    assert [path.endswith(".idx") for path in moved] == [False] * (len(moved) - 1) + [True]
+    assert objects(repo).items() >= written.items()
+    blob = repo.git("hash-object", "large").strip()
+    assert is_there(repo, blob)
+    assert repo.git("fsck", "--no-dangling") == ""
+
+
+def test_what_git_left_unfinished_stays_behind(repo: Repo, quarantine: Quarantine) -> None:
+    store(quarantine, b"new\n")
+    repo.write(".git/scratch/objects/00/tmp_obj_abc", "half")
+    repo.write(".git/scratch/objects/pack/tmp_pack_abc", "half")
+    quarantine.release()
+    assert not [path for path in objects(repo) if "tmp_" in path]
+
+
+def refuse(number: int) -> Any:
+    """A function that fails, as the system does."""
+
+    def failing(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return failing
+
+
+def test_on_another_file_system(
+    repo: Repo, quarantine: Quarantine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = objects(repo)
+    blobs = [store(quarantine, f"{number}\n".encode()) for number in range(3)]
+    written = objects(repo, ".git/scratch/objects")
+    rename = os.rename
+    synced = watch_syncs(monkeypatch)
+
+    def other_file_system(source: str, target: str) -> None:
+        if os.path.dirname(source) != os.path.dirname(target):
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        # What is copied there is on disk before anyone finds it.
+        assert source in synced
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", other_file_system)
+    quarantine.release()
+    assert objects(repo) == before | written
+    modes = {mode(repo, f".git/objects/{blob[:2]}/{blob[2:]}") for blob in blobs}
+    assert modes == {"0o444"}
+    assert repo.git("fsck", "--no-dangling") == ""
+
+
+def test_no_room_on_another_file_system(
+    repo: Repo, quarantine: Quarantine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = objects(repo)
+    store(quarantine, b"new\n")
+    sync = os.fsync
+
+    def full(descriptor: int) -> None:
+        if "scratch" not in os.readlink(f"/proc/self/fd/{descriptor}"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "rename", refuse(errno.EXDEV))
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        quarantine.release()
+    assert objects(repo) == before
+
+
+@pytest.fixture
+def elsewhere(repo: Repo) -> Iterator[str]:
+    """A directory on another file system than the repository's."""
+    if not os.path.isdir("/dev/shm") or os.stat("/dev/shm").st_dev == repo.top.stat().st_dev:
+        pytest.skip("there is no other file system")
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+        yield directory
+
+
+def test_on_a_real_other_file_system(repo: Repo, elsewhere: str) -> None:
+    repo.commit(a="a\n")
+    quarantine = Quarantine(Repository.discover(), elsewhere)
+    blob = store(quarantine, b"new\n")
+    quarantine.release()
+    assert repo.git("cat-file", "blob", blob) == "new\n"
+    assert [path for path in objects(repo) if "tmp_" in path] == []
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EDQUOT])
+def test_what_cannot_be_synced_is_not_moved(
+    repo: Repo, quarantine: Quarantine, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    before = objects(repo)
+    blob = store(quarantine, b"new\n")
+    monkeypatch.setattr(os, "fsync", refuse(number))
+    with pytest.raises(OSError, match=r".") as caught:
+        quarantine.release()
+    assert caught.value.errno == number
+    assert objects(repo) == before
+    monkeypatch.undo()
+    quarantine.release()
+    assert is_there(repo, blob)
+
+
+def watch_syncs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths that are synced from now on."""
+    synced: list[str] = []
+    sync = os.fsync
+
+    def watch(descriptor: int) -> None:
+        sync(descriptor)
+        synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+
+    monkeypatch.setattr(os, "fsync", watch)
+    return synced
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_files_are_synced_before_they_are_moved_and_directories_afterwards(
+    repo: Repo, quarantine: Quarantine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs = [store(quarantine, f"{number}\n".encode()) for number in range(12)]
+    at = [f"{blob[:2]}/{blob[2:]}" for blob in blobs]
+    new = repo.top / ".git/objects"
+    synced = watch_syncs(monkeypatch)
+    rename = os.rename
+
+    def watch(source: str, target: str) -> None:
+        # All of them: an object may name another one.
+        assert set(synced) == {str(repo.top / ".git/scratch/objects" / path) for path in at}
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", watch)
+    quarantine.release()
+    assert set(synced[len(at) :]) >= {str(new / path[:2]) for path in at}
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_a_new_directory_is_on_disk_in_the_one_above_it(
+    repo: Repo, quarantine: Quarantine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(quarantine, b"in a directory that is not there yet\n")
+    synced = watch_syncs(monkeypatch)
+    quarantine.release()
+    assert str(repo.top / ".git/objects") in synced
+
+
+def test_an_unwritable_place_leaves_everything(repo: Repo, quarantine: Quarantine) -> None:
+    blob = store(quarantine, b"new\n")
+    (repo.top / ".git/objects" / blob[:2]).write_text("in the way")
+    with pytest.raises(OSError, match=r"."):
+        quarantine.release()
+    assert (repo.top / ".git/scratch/objects" / blob[:2] / blob[2:]).exists()
+
+
+def test_linked_worktrees_share_the_objects(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.commit(a="a\n")
+    repo.git("worktree", "add", "-q", "linked")
+    monkeypatch.chdir(repo.top / "linked")
+    quarantine = quarantine_of(repo, ".git/worktrees/linked/scratch")
+    blob = store(quarantine, b"new\n")
+    assert not is_there(repo, blob)
+    quarantine.release()
+    assert is_there(repo, blob)
+    assert (repo.top / ".git/objects" / blob[:2] / blob[2:]).exists()
+    assert not (repo.top / ".git/worktrees/linked/objects").exists()
+
+
+def test_alternates_of_the_repository_count(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.commit(a="a\n")
+    repo.git("clone", "-q", "--shared", ".", "clone")
+    monkeypatch.chdir(repo.top / "clone")
+    quarantine = quarantine_of(Repo(repo.top / "clone"))
+    assert quarantine.git.line("cat-file", "blob", "HEAD:a") == "a"
+    store(quarantine, b"a\n")
+    quarantine.release()
+    assert objects(repo, "clone/.git/objects").keys() == {"info/alternates"}
+
+
+def test_sha256(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.git("init", "-q", "--object-format=sha256", "inner")
+    inner = Repo(repo.top / "inner")
+    inner.commit(a="a\n")
+    monkeypatch.chdir(inner.top)
+    quarantine = quarantine_of(inner)
+    blob = store(quarantine, b"new\n")
+    assert len(blob) == 64
+    quarantine.release()
+    assert inner.git("cat-file", "blob", blob) == "new\n"
+    assert inner.git("fsck", "--no-dangling") == ""
