@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from git_boocode.checkpoints.changes import GITLINK, Change, tree_changes
@@ -54,6 +54,7 @@ def plan_restore(
     git = repository.git
     wanted = tree_changes(git, snapshot.disk_tree, tree)
     kept = dict(_keep(repository, snapshot, tree, wanted, untouchable, ours))
+    kept |= _unknown(snapshot, tree, kept)
     blockers = list(_in_the_way(repository.worktree, wanted, kept))
     if blockers:
         snapshot.force_add(blockers, repository.worktree)
@@ -115,6 +116,22 @@ def _keep(
             yield change.path, "ignored in the checkpoint"
         elif nested := _repository_in_the_way(repository.worktree, snapshot, change):
             yield change.path, f"'{nested}' is a nested repository"
+
+
+def _unknown(snapshot: Snapshot, tree: str, kept: Mapping[str, str]) -> dict[str, str]:
+    """The files of the target that cannot be read now, so that there is no telling if they differ.
+
+    Args:
+        snapshot: what is in the worktree.
+        tree: the tree of the files that shall be on disk.
+        kept: those of which it is known that they differ.
+    """
+    unread = {path: reason for path, reason in snapshot.skipped if path not in kept}
+    if not unread:
+        return {}
+    git = snapshot.index.git.bind(GIT_LITERAL_PATHSPECS="1")
+    names = nul_records(git.run("ls-tree", "-r", "-z", "--name-only", tree, "--", *unread))
+    return {path: f"cannot be compared: {unread[path]}" for path in names if path in unread}
 
 
 def _keep_what_blocks(

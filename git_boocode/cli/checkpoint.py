@@ -78,10 +78,11 @@ def _take(request: Request, *, as_json: bool) -> int:
     from git_boocode.cli.interruption import warn_of_interruption
     from git_boocode.cli.progress import progress
     from git_boocode.repo.repository import Repository
+    from git_boocode.repo.signals import ended_by_signals
 
     repository = Repository.discover()
     warn_of_interruption(repository)
-    with progress("recording the worktree"):
+    with progress("recording the worktree"), ended_by_signals():
         taken, changed = capture(repository, request)
     skipped = taken.meta.values["skipped"]
     if as_json:

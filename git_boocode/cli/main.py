@@ -75,13 +75,23 @@ def run(argv: list[str]) -> int:
         return shell_complete(boocode, {}, "git-boocode", COMPLETION, wanted)
     as_json = wants_json(argv)
     try:
+        return _answered(argv, as_json=as_json)
+    except BrokenPipeError:
+        return _reader_is_gone()
+    except BoocodeError as error:
+        # There is no room for the answer, not even for that it failed.
+        return report(error, as_json=False)
+
+
+def _answered(argv: list[str], *, as_json: bool) -> int:
+    try:
         return _dispatch(argv)
     except BoocodeError as error:
         return report(error, as_json=as_json)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        return _reader_is_gone()
+        raise
     except OSError as error:
         return report(from_os(error), as_json=as_json)
     except Exception as error:  # noqa: BLE001 - the one net under everything: no user sees a traceback

@@ -86,7 +86,8 @@ def _summary(outcome: Outcome) -> str:
     name = outcome.checkpoint.meta.text("label")
     where = outcome.checkpoint.id + (f" ({printable(name)})" if name else "")
     if not parts:
-        return f"nothing to do: the worktree is as at {where}"
+        as_then = "everything else is" if outcome.kept else "the worktree is"
+        return f"nothing to do: {as_then} as at {where}"
     return f"{'would restore' if outcome.dry_run else 'restored'} {_listed(parts)} to {where}"
 
 
