@@ -17,6 +17,7 @@ from git_boocode.repo.git import Git
 from git_boocode.repo.repository import Repository
 
 _THREADS = 8
+_ATTEMPTS = 5
 # Git looks for a pack by its index; so that comes last.
 _LAST = ".idx"
 
@@ -71,14 +72,22 @@ class Quarantine:
     def _move(self, path: str) -> None:
         target = self._target(path)
         directory = os.path.dirname(target)
-        if not os.path.isdir(directory):
-            _make_like(directory, os.path.dirname(path))
-        try:
-            os.rename(path, target)
-        except OSError as error:
-            if error.errno != errno.EXDEV:
-                raise
-            _move_across(path, target)
+        for attempt in range(_ATTEMPTS):
+            if not os.path.isdir(directory):
+                _make_like(directory, os.path.dirname(path))
+            try:
+                os.rename(path, target)
+            except FileNotFoundError:
+                # `git gc` removes directories that have become empty.
+                if attempt == _ATTEMPTS - 1 or not os.path.lexists(path):
+                    raise
+            except OSError as error:
+                if error.errno != errno.EXDEV:
+                    raise
+                _move_across(path, target)
+                return
+            else:
+                return
 
 
 def _quoted(path: str) -> str:
@@ -90,7 +99,7 @@ def _quoted(path: str) -> str:
 
 
 def _make_like(directory: str, pattern: str) -> None:
-    with suppress(FileExistsError):
+    with suppress(FileExistsError, FileNotFoundError):
         os.mkdir(directory)
         # As git made it, by `core.sharedRepository`.
         os.chmod(directory, stat.S_IMODE(os.stat(pattern).st_mode))
@@ -142,5 +151,8 @@ def _sync(path: str) -> None:
 
 
 def _sync_directory(path: str) -> None:
-    if os.name != "nt":
+    if os.name == "nt":
+        return
+    # Where `git gc` has packed the objects meanwhile and removed the directory, it has synced them.
+    with suppress(FileNotFoundError):
         _sync(path)

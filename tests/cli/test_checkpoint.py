@@ -131,7 +131,7 @@ def test_only_some_paths(repo: Repo) -> None:
     done = repo.boocode("checkpoint", "--json", "b", "new", "x.log", "gone", cwd="sub")
     changed = repo.git("diff", "--name-only", f"refs/boocode/checkpoints/{first}", done.json["ref"])
     assert changed.split() == ["sub/b", "sub/new"]
-    assert done.json["skipped"] == [{"path": "sub/x.log", "reason": "ignored, or no regular file"}]
+    assert done.json["skipped"] == [{"path": "sub/x.log", "reason": "ignored"}]
     told = repo.boocode("show", "--json").json["checkpoint"]["partial"]
     assert told == {"base": first, "prefix": "sub/", "paths": ["b", "new", "x.log", "gone"]}
 
@@ -151,8 +151,8 @@ def test_a_path_that_git_cannot_make_sense_of(repo: Repo) -> None:
     repo.commit(a="a\n")
     repo.boocode("checkpoint")
     done = repo.boocode("checkpoint", ":(nonsense)a")
-    assert done.code == 128
-    assert "nonsense" in done.err
+    assert done.code == 1
+    assert done.err.startswith("error: invalid pathspec magic 'nonsense'")
 
 
 def test_best_effort_only_warns(repo: Repo, tmp_path_factory: pytest.TempPathFactory) -> None:
