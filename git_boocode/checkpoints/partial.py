@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from git_boocode.checkpoints.catalog import Checkpoint
+from git_boocode.checkpoints.changes import index_changes
 from git_boocode.checkpoints.conversion import is_attributes
 from git_boocode.checkpoints.kept import Kept, load_kept
 from git_boocode.checkpoints.recorder import Recorder, Skipped
@@ -24,6 +25,7 @@ from git_boocode.repo.head import read_head
 from git_boocode.repo.index import Index
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.trees import edit_tree
 
 _GITLINK = "160000"
 _OUTSIDE = "is outside repository"
@@ -74,6 +76,7 @@ class PartialReading:
         self.kept = self._load(base)
         self._recorder = Recorder(self._index, repository.worktree)
         self._staging = self._read_staging()
+        self._stale = 0
         self._head = read_head(repository)
 
     def _load(self, base: Checkpoint) -> Kept | None:
@@ -110,7 +113,8 @@ class PartialReading:
         skipped += [*self._recorder.failed, *self._passed_over({*tracked, *others, *extra})]
         original = self._users.index if self._users.exists else None
         skipped = sorted(set(skipped))
-        snapshot = Snapshot(self._head, self._index, original, self._staging, skipped)
+        tree = self._tree()
+        snapshot = Snapshot(self._head, self._index, original, self._staging, skipped, tree=tree)
         snapshot.kept = self._to_keep(held, tracked, extra)
         self._quarantine.release()
         snapshot.index = Index(self._repository.git, self._index.path)
@@ -175,6 +179,19 @@ class PartialReading:
             if not known and path not in found:
                 yield Skipped(path, why_left_out(top, path))
 
+    def _tree(self) -> str | None:
+        """The tree of the files, made of the last one; None if git is to make it anew."""
+        kept = self.kept
+        if kept is None or self._staging.absent or kept.staging.absent:
+            return None
+        # If the last tree is lost, git makes it anew.
+        with suppress(ValueError, GitError):
+            changes = index_changes(self._index, kept.content.tree)
+            tree = edit_tree(self._index.git, kept.content.tree, changes)
+            self._stale = kept.stale + len({path.rpartition(b"/")[0] for path in changes})
+            return tree
+        return None
+
     def _to_keep(self, held: list[str], tracked: list[str], extra: list[str]) -> Kept | None:
         """What to leave to the next capture; what it says of the user's index stays as it was."""
         kept = self.kept
@@ -187,7 +204,7 @@ class PartialReading:
             extra=(kept.extra - named).union(set(extra) - failed),
             missing=kept.missing.difference(tracked) | missing,
             recent=kept.recent.union(named),
-            stale=0,
+            stale=self._stale,
         )
 
     def _on_disk(self, path: str) -> str:
