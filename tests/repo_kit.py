@@ -55,6 +55,18 @@ class Repo:
         )
         return Result(done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
 
+    def reader_that_leaves(self, *command: str) -> tuple[int, bytes]:
+        """How a command ends, and what it says, if its reader goes after a few bytes."""
+        with subprocess.Popen(
+            command, cwd=self.top, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            process.stdout.read(10)
+            process.stdout.close()
+            said = process.stderr.read()
+        return process.returncode, said
+
     def write(self, path: str, content: str | bytes = "", mode: int | None = None) -> Path:
         """Write a file, making its directories."""
         target = self.top / path

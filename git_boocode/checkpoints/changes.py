@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.repo.git import Git, nul_records
-from git_boocode.repo.index import Index
-from git_boocode.repo.trees import Item
+from git_boocode.repo.index import GITLINK, Index
+from git_boocode.repo.trees import Item, NewlineError, edit_tree
 
-GITLINK = "160000"
+if TYPE_CHECKING:
+    from git_boocode.checkpoints.kept import Kept
+    from git_boocode.checkpoints.staging import Staging
+
+# Git remembers in the index which trees it holds. For so many directories, it may have forgotten.
+_STALE = 500
 # Whatever the user wants to hear of them.
 _MODULES = "--ignore-submodules=none"
 _ACTIONS = {"A": "create", "D": "delete"}
@@ -55,6 +60,33 @@ def tree_changes(git: Git, old: str, new: str, pathspecs: Iterable[str] = ()) ->
     arguments = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--abbrev=64", _MODULES)
     records = nul_records(_without_index(git).run(*arguments, old, new, "--", *pathspecs))
     return [_change(fields, path) for fields, path in zip(records[::2], records[1::2], strict=True)]
+
+
+def next_tree(index: Index, kept: Kept, staging: Staging) -> tuple[str, int] | None:
+    """The tree of what an index holds, made of the tree of the last capture.
+
+    Args:
+        index: the private index that the last capture left, brought up to what is on disk.
+        kept: what else it left.
+        staging: what is staged now.
+
+    Returns:
+        The tree, and for how many directories the index does not know which trees they are; None
+        if git is to make the tree anew.
+
+    Raises:
+        GitError: the last tree is lost, or git failed otherwise.
+    """
+    if staging.absent or kept.staging.absent:
+        return None
+    changes = index_changes(index, kept.content.tree)
+    stale = kept.stale + len({path.rpartition(b"/")[0] for path in changes})
+    if stale > _STALE:
+        return None
+    try:
+        return edit_tree(index.git, kept.content.tree, changes), stale
+    except NewlineError:
+        return None
 
 
 def index_changes(index: Index, tree: str) -> dict[bytes, Item | None]:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable
 from zlib import crc32
 
+from git_boocode.repo.config import Config
 from git_boocode.repo.repository import Repository
 
 ATTRIBUTES = ".gitattributes"
@@ -25,17 +26,26 @@ def conversion_rules(repository: Repository, attributes: Iterable[str]) -> str:
         attributes: the `.gitattributes` files of the worktree.
     """
     config = repository.config
-    default = os.path.expanduser("~/.config/git/attributes")
-    if home := os.environ.get("XDG_CONFIG_HOME"):
-        default = os.path.join(home, "git/attributes")
     files = [
-        config.path("core.attributesFile") or default,
+        users_file(config, "core.attributesFile", "attributes"),
         "/etc/gitattributes",
         os.path.join(repository.common_dir, "info/attributes"),
         *attributes,
     ]
     rules = repr([config.section(name) for name in _SECTIONS]).encode("utf-8", "surrogateescape")
     return f"{crc32(rules):x}-{fingerprint_of_files(repository.worktree, files)}"
+
+
+def users_file(config: Config, key: str, name: str) -> str:
+    """Where the user keeps a file of rules that holds in every repository.
+
+    Args:
+        config: the configuration.
+        key: the setting that says where.
+        name: what it is called where git looks for it by default.
+    """
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return config.path(key) or os.path.join(home, "git", name)
 
 
 def fingerprint_of_files(top: str, paths: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.specials import Specials
-from git_boocode.checkpoints.staging import Staging, decode_special
+from git_boocode.checkpoints.staging import Staging, decode_special, recheck
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import borrow_index, crc_of
 from git_boocode.repo.repository import Repository
@@ -61,7 +61,6 @@ class Kept(NamedTuple):
         specials: the special files, and the directories that were looked into.
         modules: the submodules and nested repositories in it that have a repository.
         stale: for how many directories the private index does not know which trees they are.
-        attributes: the `.gitattributes` files of the worktree.
         rules: the fingerprint of the conversions.
     """
 
@@ -79,12 +78,22 @@ class Kept(NamedTuple):
     specials: Specials
     modules: frozenset[str]
     stale: int
-    attributes: tuple[str, ...]
     rules: str
 
     def attributes_known(self, paths: Iterable[str]) -> bool:
         """Whether no other `.gitattributes` files than those of that time are among some."""
-        return set(self.attributes).issuperset(paths)
+        return set(self.specials.attributes).issuperset(paths)
+
+    def staging_of(self, users_index: str, worktree: str) -> Staging | None:
+        """What is staged now; None if that may be something else than at that time.
+
+        Args:
+            users_index: the fingerprint of the user's index.
+            worktree: the top of the worktree.
+        """
+        if users_index != self.users_index or recheck(self.staging, worktree) != self.staging:
+            return None
+        return self.staging
 
 
 def load_kept(repository: Repository, target: str) -> Kept | None:
@@ -131,7 +140,6 @@ def _read(note: dict[str, Any]) -> Kept:
         specials=Specials.load(note["specials"]),
         modules=frozenset(map(str, note["modules"])),
         stale=int(note["stale"]),
-        attributes=tuple(map(str, note["attributes"])),
         rules=str(note["rules"]),
     )
 

@@ -10,9 +10,7 @@ from git_boocode.checkpoints.kept import Kept
 from git_boocode.checkpoints.recorder import Recorder
 from git_boocode.checkpoints.staging import Staging
 from git_boocode.checkpoints.users_index import UsersIndex
-from git_boocode.repo.index import Entry, Index
-
-_GITLINK = "160000"
+from git_boocode.repo.index import GITLINK, Entry, Index
 
 
 class Names:
@@ -62,14 +60,14 @@ class Names:
             extra: what is to be recorded beside what is tracked.
         """
         if self._stay:
-            back = filter(self._lies_on_disk, self._kept.missing)
+            back = filter(self._recorder.is_there, self._kept.missing)
             return sorted(set(back) - self._kept.extra), set(self._kept.extra).difference(extra)
         held = set(self._index.paths())
         return sorted(self._tracked - held), held.difference(self._tracked, extra)
 
     def closed_modules(self) -> list[str]:
         """The submodules that have lost their repository, so that the index alone knows of them."""
-        return [path for path in self._kept.modules if not self._lies_on_disk(f"{path}/.git")]
+        return [path for path in self._kept.modules if not self._recorder.is_there(f"{path}/.git")]
 
     def put(self, paths: list[str]) -> Iterator[str]:
         """Put in the entries of tracked paths that are on disk; those to be read are given back.
@@ -80,7 +78,7 @@ class Names:
         there = [entry._replace(stage=0) for entry in entries if self._is_there(entry)]
         self._index.put(there)
         for entry in there:
-            if entry.mode != _GITLINK or self._lies_on_disk(f"{entry.path}/.git"):
+            if entry.mode != GITLINK or self._recorder.is_there(f"{entry.path}/.git"):
                 yield entry.path
 
     def missing(self, come: list[str]) -> frozenset[str]:
@@ -95,9 +93,6 @@ class Names:
         return missing.difference(self._index.paths()) if come else missing
 
     def _is_there(self, entry: Entry) -> bool:
-        if entry.mode == _GITLINK:
+        if entry.mode == GITLINK:
             return os.path.isdir(os.path.join(self._worktree, entry.path))
         return self._recorder.is_own_file(entry.path)
-
-    def _lies_on_disk(self, path: str) -> bool:
-        return os.path.lexists(os.path.join(self._worktree, path))

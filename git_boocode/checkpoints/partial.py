@@ -11,23 +11,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from git_boocode.checkpoints.catalog import Checkpoint
-from git_boocode.checkpoints.changes import index_changes
+from git_boocode.checkpoints.changes import next_tree
 from git_boocode.checkpoints.conversion import is_attributes
 from git_boocode.checkpoints.kept import Kept, load_kept
 from git_boocode.checkpoints.recorder import Recorder, Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
-from git_boocode.checkpoints.staging import Staging, recheck
+from git_boocode.checkpoints.staging import Staging
 from git_boocode.checkpoints.untracked import LISTING, size_limit, sort_out, why_left_out
 from git_boocode.checkpoints.users_index import UsersIndex
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import GitError, nul_records
 from git_boocode.repo.head import read_head
-from git_boocode.repo.index import Index
+from git_boocode.repo.index import GITLINK, Index
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.trees import edit_tree
 
-_GITLINK = "160000"
 _OUTSIDE = "is outside repository"
 
 
@@ -89,12 +87,10 @@ class PartialReading:
         return None
 
     def _read_staging(self) -> Staging:
-        kept = self.kept
-        if kept is not None and kept.users_index == self._users.fingerprint:
-            staging = recheck(kept.staging, self._repository.worktree)
-            if staging == kept.staging:
-                return staging
-        return self._users.staging(f"{self._index.path}.staged")
+        staging = None
+        if self.kept is not None:
+            staging = self.kept.staging_of(self._users.fingerprint, self._repository.worktree)
+        return staging or self._users.staging(f"{self._index.path}.staged")
 
     def read(self) -> Snapshot:
         """Read them.
@@ -116,8 +112,7 @@ class PartialReading:
         tree = self._tree()
         snapshot = Snapshot(self._head, self._index, original, self._staging, skipped, tree=tree)
         snapshot.kept = self._to_keep(held, tracked, extra)
-        self._quarantine.release()
-        snapshot.index = Index(self._repository.git, self._index.path)
+        snapshot.publish(self._quarantine, self._repository.git)
         return snapshot
 
     def _list(self, index: Index, *arguments: str) -> list[str]:
@@ -142,9 +137,8 @@ class PartialReading:
         """The paths that HEAD has and the user's index has not, as in a capture of everything."""
         if not candidates:
             return []
-        arguments = ("diff-index", "--cached", "--diff-filter=D", "--name-only", "-z")
-        missing = nul_records(self._users.index.git.run(*arguments, self._head.tree))
-        return [path for path in missing if path in candidates and self._is_file(path)]
+        left = self._users.left_to(self._head.tree)
+        return [path for path in left if path in candidates and self._is_file(path)]
 
     def _record(self, held: list[str], tracked: list[str], extra: list[str]) -> None:
         wanted = [*filter(self._is_file, tracked), *extra]
@@ -152,21 +146,18 @@ class PartialReading:
         self._index.forget(set(held).difference(wanted, links))
         # They were named, and are read whatever their times say.
         self._index.doubt(set(held).intersection(wanted))
-        begun = [path for path in links if os.path.lexists(self._on_disk(f"{path}/.git"))]
+        begun = [path for path in links if self._recorder.is_there(f"{path}/.git")]
         self._recorder.add([*wanted, *begun])
-        intended = self._staging.intended
-        self._recorder.settle_failed(
-            lambda path: None if path in intended else self._users.entry(path)
-        )
+        self._recorder.settle_failed(self._users.entry, self._staging.intended)
 
     def _is_file(self, path: str) -> bool:
         return self._recorder.is_own_file(path)
 
     def _is_module(self, path: str) -> bool:
-        if not os.path.isdir(self._on_disk(path)):
+        if not os.path.isdir(os.path.join(self._repository.worktree, path)):
             return False
         entry = self._users.entry(path)
-        return entry is not None and entry.mode == _GITLINK
+        return entry is not None and entry.mode == GITLINK
 
     def _passed_over(self, found: set[str]) -> Iterator[Skipped]:
         """The paths that were named, are there, and are not among what git found."""
@@ -181,16 +172,13 @@ class PartialReading:
 
     def _tree(self) -> str | None:
         """The tree of the files, made of the last one; None if git is to make it anew."""
-        kept = self.kept
-        if kept is None or self._staging.absent or kept.staging.absent:
-            return None
-        # If the last tree is lost, git makes it anew.
-        with suppress(ValueError, GitError):
-            changes = index_changes(self._index, kept.content.tree)
-            tree = edit_tree(self._index.git, kept.content.tree, changes)
-            self._stale = kept.stale + len({path.rpartition(b"/")[0] for path in changes})
-            return tree
-        return None
+        made = None
+        if self.kept is not None:
+            # If the last tree is lost, git makes it anew.
+            with suppress(GitError):
+                made = next_tree(self._index, self.kept, self._staging)
+        tree, self._stale = made or (None, 0)
+        return tree
 
     def _to_keep(self, held: list[str], tracked: list[str], extra: list[str]) -> Kept | None:
         """What to leave to the next capture; what it says of the user's index stays as it was."""
@@ -199,13 +187,10 @@ class PartialReading:
         if kept is None or any(map(is_attributes, named)):
             return None
         failed = {path for path, _ in self._recorder.failed}
-        missing = {path for path in tracked if not os.path.lexists(self._on_disk(path))}
+        missing = {path for path in tracked if not self._recorder.is_there(path)}
         return kept._replace(
             extra=(kept.extra - named).union(set(extra) - failed),
             missing=kept.missing.difference(tracked) | missing,
             recent=kept.recent.union(named),
             stale=self._stale,
         )
-
-    def _on_disk(self, path: str) -> str:
-        return os.path.join(self._repository.worktree, path)

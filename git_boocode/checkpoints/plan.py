@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from git_boocode.checkpoints.changes import GITLINK, Change, tree_changes
+from git_boocode.checkpoints.changes import Change, tree_changes
 from git_boocode.checkpoints.recorder import Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging
 from git_boocode.repo.git import GitError, nul_lines, nul_records
-from git_boocode.repo.index import Entry, Index, copy_index
+from git_boocode.repo.index import GITLINK, Entry, Index, copy_index
 from git_boocode.repo.repository import Repository
 
 _ABSENT = "0"

@@ -14,14 +14,14 @@ from contextlib import contextmanager, suppress
 from functools import cached_property
 from itertools import islice
 
-from git_boocode.checkpoints.changes import index_changes
+from git_boocode.checkpoints.changes import next_tree
 from git_boocode.checkpoints.conversion import conversion_rules, is_attributes
 from git_boocode.checkpoints.kept import Content, Kept, load_kept
 from git_boocode.checkpoints.names import Names
 from git_boocode.checkpoints.recorder import Recorder, Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.specials import NOTHING, Specials, find_specials
-from git_boocode.checkpoints.staging import Staging, match_disk, recheck
+from git_boocode.checkpoints.staging import Staging, match_disk
 from git_boocode.checkpoints.timing import changed_since
 from git_boocode.checkpoints.untracked import LISTING, size_limit, sort_out, unreadable
 from git_boocode.checkpoints.users_index import UsersIndex
@@ -31,11 +31,8 @@ from git_boocode.repo.index import Index, copy_index
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref
-from git_boocode.repo.trees import edit_tree
 
 _RECORDED = (stat.S_IFREG, stat.S_IFLNK)
-# Git remembers in the index which trees it holds. For so many directories, it may have forgotten.
-_STALE = 500
 # To look at so many files takes as long as a process of git; more at once are no one's edits.
 _MOST_RECENT = 2000
 # In seconds: how coarse the clock of a file system may be, and how far it may be behind ours.
@@ -111,8 +108,7 @@ class Reading:
             FatalError: the worktree could not be read as a whole.
         """
         snapshot = self._finish(refs)
-        self._quarantine.release()
-        snapshot.index = Index(self._repository.git, snapshot.index.path)
+        snapshot.publish(self._quarantine, self._repository.git)
         return snapshot
 
     def _finish(self, refs: Iterable[Ref]) -> Snapshot:
@@ -180,7 +176,7 @@ class _Pass:
         self._begin_listing(self._users.index.git)
 
     def _begin_warm(self, kept: Kept) -> None:
-        if conversion_rules(self._repository, kept.attributes) != kept.rules:
+        if conversion_rules(self._repository, kept.specials.attributes) != kept.rules:
             raise _OutdatedError
         if self._users.fingerprint != kept.users_index and self._repository.index_knows_modes:
             raise _OutdatedError
@@ -198,7 +194,7 @@ class _Pass:
         """What was recorded though it is not tracked, and must not even be looked at now."""
         for path in kept.extra.difference(kept.left_to_head):
             with suppress(OSError):
-                found = os.lstat(self._on_disk(path))
+                found = os.lstat(os.path.join(self._repository.worktree, path))
                 too_large = stat.S_ISREG(found.st_mode) and found.st_size > self._limit
                 if too_large or stat.S_IFMT(found.st_mode) not in _RECORDED:
                     yield path
@@ -206,11 +202,10 @@ class _Pass:
     @cached_property
     def _staging(self) -> Staging | None:
         """What is staged; None if the user's index cannot be read."""
-        kept = self.kept
-        if kept is not None and self._users.fingerprint == kept.users_index:
-            staging = recheck(kept.staging, self._repository.worktree)
-            if staging == kept.staging:
-                return staging
+        if self.kept is not None:
+            now = self.kept.staging_of(self._users.fingerprint, self._repository.worktree)
+            if now is not None:
+                return now
         try:
             return self._users.staging(f"{self._index.path}.staged")
         except GitError as error:
@@ -235,23 +230,14 @@ class _Pass:
         if self.kept is not None and Ref(self.kept.ref, self.kept.commit) not in refs:
             self._check_ref(self.kept)
         # Looking everywhere takes a while, and so does git.
-        specials = self._find_specials(NOTHING, ()) if self.kept is None else None
+        first_look = find_specials(self._repository, NOTHING) if self.kept is None else None
         left = self._left_to_head()
         self._recorder.finish_known(self._known)
         extra = [*self._untracked(), *filter(self._recorder.is_own_file, left)]
         come = self._match_names(extra)
         if self._staging is not None:
-            intended = self._staging.intended
-            self._recorder.settle_failed(
-                lambda path: None if path in intended else self._users.entry(path)
-            )
-        if specials is None and self.kept is not None:
-            new = set(extra).difference(self.kept.extra)
-            near = [*new, *self._recorder.changed, *self._recorder.removed]
-            specials = self._find_specials(self.kept.specials, near)
-            if specials.attributes != self.kept.attributes:
-                raise _OutdatedError
-        specials = specials or NOTHING
+            self._recorder.settle_failed(self._users.entry, self._staging.intended)
+        specials = first_look or self._look_again(extra)
         skipped = sorted({*self._skipped, *specials.skipped(), *self._recorder.failed})
         original = self._users.index if self._users.exists else None
         tree = self._tree()
@@ -260,8 +246,15 @@ class _Pass:
             snapshot.kept = self._to_keep(self._staging, extra, come, left, specials)
         return snapshot
 
-    def _find_specials(self, before: Specials, changed: Iterable[str]) -> Specials:
-        return find_specials(self._repository, before, changed)
+    def _look_again(self, extra: list[str]) -> Specials:
+        """What git passes over, looked for where something changed since the last capture."""
+        assert self.kept is not None
+        new = set(extra).difference(self.kept.extra)
+        near = [*new, *self._recorder.changed, *self._recorder.removed]
+        specials = find_specials(self._repository, self.kept.specials, near)
+        if specials.attributes != self.kept.specials.attributes:
+            raise _OutdatedError
+        return specials
 
     def _check_ref(self, kept: Kept) -> None:
         # While the ref is there, no object that the private index names has been collected.
@@ -275,18 +268,14 @@ class _Pass:
             raise _OutdatedError
 
     def _left_to_head(self) -> list[str]:
-        """The paths that HEAD has and the user's index has not.
-
-        `git rm --cached` on an ignored file leaves it on disk, known to HEAD alone.
-        """
+        """The paths that HEAD has and the user's index has not."""
         kept, staging = self.kept, self._staging
         if staging is None or staging.tree == self._head.tree:
             return []
         same = kept is not None and kept.users_index == self._users.fingerprint
         if kept is not None and same and kept.head_tree == self._head.tree:
             return list(kept.left_to_head)
-        arguments = ("diff-index", "--cached", "--diff-filter=D", "--name-only", "-z")
-        return nul_records(self._users.index.git.run(*arguments, self._head.tree))
+        return self._users.left_to(self._head.tree)
 
     def _untracked(self) -> list[str]:
         assert self._listing is not None
@@ -347,18 +336,13 @@ class _Pass:
     def _tree(self) -> str | None:
         """The tree of the files, made of the last one; None if git is to make it anew."""
         kept, staging = self.kept, self._staging
-        if kept is None or staging is None or staging.absent or kept.staging.absent:
+        if kept is None or staging is None:
             return None
-        if not self._touched:
+        if not self._touched and not staging.absent and not kept.staging.absent:
             self._check_tree(kept.content.tree)
             return kept.content.tree
-        changes = index_changes(self._index, kept.content.tree)
-        self._stale += len({path.rpartition(b"/")[0] for path in changes})
-        if self._stale <= _STALE:
-            with suppress(ValueError):
-                return edit_tree(self._index.git, kept.content.tree, changes)
-        self._stale = 0
-        return None
+        tree, self._stale = next_tree(self._index, kept, staging) or (None, 0)
+        return tree
 
     def _to_keep(
         self,
@@ -368,15 +352,9 @@ class _Pass:
         left: list[str],
         specials: Specials,
     ) -> Kept | None:
-        attributes = specials.attributes
-        if self.kept is not None:
-            rules = self.kept.rules
-        else:
-            rules = conversion_rules(self._repository, attributes)
-            moment = self._start - _COARSE
-            if any(changed_since(self._repository.worktree, moment, attributes)):
-                # It may have changed while files were being read by it.
-                return None
+        rules = self.kept.rules if self.kept is not None else self._rules(specials.attributes)
+        if rules is None:
+            return None
         failed = {path for path, _ in self._recorder.failed}
         return Kept(
             ref="",
@@ -393,9 +371,15 @@ class _Pass:
             specials=specials,
             modules=self._modules(),
             stale=self._stale,
-            attributes=attributes,
             rules=rules,
         )
+
+    def _rules(self, attributes: tuple[str, ...]) -> str | None:
+        """What files were read by; None if it may have changed while they were."""
+        moment = self._start - _COARSE
+        if any(changed_since(self._repository.worktree, moment, attributes)):
+            return None
+        return conversion_rules(self._repository, attributes)
 
     def _modules(self) -> frozenset[str]:
         """The submodules and nested repositories that are tracked, and have a repository."""
@@ -403,7 +387,7 @@ class _Pass:
             known: Iterable[str] = self.kept.modules
         else:
             known = self._users.modules
-        return frozenset(path for path in known if os.path.lexists(self._on_disk(f"{path}/.git")))
+        return frozenset(path for path in known if self._recorder.is_there(f"{path}/.git"))
 
     def _recent(self, extra: list[str], come: list[str]) -> frozenset[str]:
         """What was changed in the second of the reading, and claims to be older."""
@@ -413,6 +397,3 @@ class _Pass:
         second = int(self._start)
         found = changed_since(self._repository.worktree, second, read, before=second)
         return frozenset(islice(found, _MOST_RECENT))
-
-    def _on_disk(self, path: str) -> str:
-        return os.path.join(self._repository.worktree, path)

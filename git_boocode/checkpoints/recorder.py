@@ -6,18 +6,17 @@ import os
 import re
 import signal
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.git import Completed, Running, is_disk_full, nul_records
+from git_boocode.repo.git import Completed, GitError, Running, is_disk_full, nul_records
 from git_boocode.repo.index import Entry, Index
 
 # git memory-maps what it hashes and dies by SIGBUS if a writer truncates the file meanwhile.
 _ATTEMPTS = 3
 # What git says of a call that the system refused.
 _SYSTEM = re.compile(r'(?:open|lstat|readlink|opendir)\(".*"\): (.*)', re.DOTALL)
-_LOOK = ("diff-files", "--name-only", "--ignore-submodules=dirty", "-z")
 
 
 class Skipped(NamedTuple):
@@ -50,20 +49,23 @@ class Recorder:
 
     def begin_known(self) -> Running:
         """Start to compare the entries that the index has with what is on disk."""
-        return self._index.git.begin(*_LOOK)
+        return self._index.begin_comparison()
 
     def finish_known(self, running: Running) -> None:
         """Wait for what `begin_known` started; what differs is in `changed` and `removed`."""
         done = running.finish()
-        for _ in range(_ATTEMPTS - 1):
-            if done.status >= 0:
-                break
-            done = self._index.git.attempt(*_LOOK)
-        names = self._all() if done.status else nul_records(done.stdout)
+        names = self._compare_again(done.status) if done.status else nul_records(done.stdout)
         for path in dict.fromkeys(names):
             (self.changed if self._can_stay(path) else self.removed).append(path)
 
-    def _all(self) -> list[str]:
+    def _compare_again(self, status: int) -> list[str]:
+        for _ in range(_ATTEMPTS - 1):
+            if status >= 0:
+                break
+            try:
+                return self._index.changed_on_disk()
+            except GitError as error:
+                status = error.status
         # What cannot be recorded cannot be compared either, and while its entry is racily clean,
         # git compares it whenever it writes the index.
         self._index.forget_times()
@@ -71,7 +73,7 @@ class Recorder:
 
     def _can_stay(self, path: str) -> bool:
         """Whether what a known path stands for is still a file, or a repository, and there."""
-        return self.is_own_file(path) or self._is_there(f"{path}/.git")
+        return self.is_own_file(path) or self.is_there(f"{path}/.git")
 
     def is_own_file(self, path: str) -> bool:
         """Whether there is anything but a directory at a path, and no symlink leads there."""
@@ -87,7 +89,8 @@ class Recorder:
         except OSError:
             return False
 
-    def _is_there(self, path: str) -> bool:
+    def is_there(self, path: str) -> bool:
+        """Whether there is anything at a path."""
         return os.path.lexists(os.path.join(self._worktree, path))
 
     def add(self, paths: list[str]) -> None:
@@ -106,13 +109,17 @@ class Recorder:
         else:
             self._add_alone(paths[0], done)
 
-    def settle_failed(self, entry_of: Callable[[str], Entry | None]) -> None:
+    def settle_failed(
+        self, entry_of: Callable[[str], Entry | None], intended: Collection[str]
+    ) -> None:
         """Let what could not be recorded stay as the user's index has it, or out.
 
         Args:
             entry_of: gives the entry of a path in the user's index; None if there is none.
+            intended: the paths whose entries there hold no content.
         """
-        entries = {path: entry_of(path) for path, _ in self.failed}
+        failed = {path for path, _ in self.failed}
+        entries = {path: None if path in intended else entry_of(path) for path in failed}
         self._index.forget(path for path, entry in entries.items() if entry is None)
         self._index.put(entry._replace(stage=0) for entry in entries.values() if entry)
 
@@ -121,7 +128,7 @@ class Recorder:
         if "Ignoring path " not in said:
             return
         for path in paths:
-            if f"Ignoring path {path}\n" in said and self._is_there(path):
+            if f"Ignoring path {path}\n" in said and self.is_there(path):
                 self.failed.append(Skipped(path, "git allows no such name"))
 
     def _add_alone(self, path: str, done: Completed) -> None:
@@ -132,7 +139,7 @@ class Recorder:
             raise _killed(path, -done.status)
         if done.status:
             self._index.break_lock()
-            self._fail(path, last_line(os.fsdecode(done.stderr)))
+            self._fail(path, _last_line(os.fsdecode(done.stderr)))
 
     def _add_bytes(self, path: str) -> Completed:
         full = os.path.join(self._worktree, path)
@@ -169,7 +176,7 @@ def _killed(path: str, number: int) -> FatalError:
     return FatalError(f"cannot capture '{path}': git was ended by signal {number}", code="git")
 
 
-def last_line(stderr: str) -> str:
+def _last_line(stderr: str) -> str:
     """The line of git's complaint that tells the most, without its severity."""
     lines = [line for line in stderr.strip().splitlines() if line.startswith(("error:", "fatal:"))]
     line = (lines or stderr.strip().splitlines() or ["git gave no reason"])[0]

@@ -8,8 +8,10 @@ from collections.abc import Iterable
 from git_boocode.checkpoints.kept import Content, Kept
 from git_boocode.checkpoints.recorder import Recorder, Skipped
 from git_boocode.checkpoints.staging import Staging
+from git_boocode.repo.git import Git
 from git_boocode.repo.head import Head
 from git_boocode.repo.index import Index, copy_index
+from git_boocode.repo.quarantine import Quarantine
 
 
 class Snapshot:
@@ -59,6 +61,16 @@ class Snapshot:
         if self.staging is None:
             return None
         return b"" if self.original is None else self.original.dump()
+
+    def publish(self, quarantine: Quarantine, git: Git) -> None:
+        """Let others see the objects that were written, and go on with git as it is.
+
+        Args:
+            quarantine: where they are.
+            git: git for our own work.
+        """
+        quarantine.release()
+        self.index = Index(git, self.index.path)
 
     def force_add(self, paths: Iterable[str], worktree: str) -> None:
         """Take ignored files in as well, and write the trees anew."""

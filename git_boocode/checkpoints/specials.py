@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
-from git_boocode.checkpoints.conversion import ATTRIBUTES, fingerprint_of_files
+from git_boocode.checkpoints.conversion import ATTRIBUTES, fingerprint_of_files, users_file
 from git_boocode.checkpoints.recorder import Skipped
 from git_boocode.repo.git import nul_lines, nul_records
 from git_boocode.repo.repository import Repository
@@ -92,10 +92,7 @@ def find_specials(
 
 
 def _rules(repository: Repository, ignores: Iterable[str]) -> str:
-    default = os.path.expanduser("~/.config/git/ignore")
-    if home := os.environ.get("XDG_CONFIG_HOME"):
-        default = os.path.join(home, "git/ignore")
-    own = repository.config.path("core.excludesFile") or default
+    own = users_file(repository.config, "core.excludesFile", "ignore")
     info = os.path.join(repository.common_dir, "info/exclude")
     return fingerprint_of_files(repository.worktree, [own, info, *ignores])
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from git_boocode.repo.git import nul_records
-from git_boocode.repo.index import Entry, Index, copy_index
+from git_boocode.repo.index import GITLINK, Entry, Index, copy_index
 from git_boocode.repo.paths import is_dot_git
 from git_boocode.repo.repository import Repository
 
@@ -22,7 +22,6 @@ _SPECIAL = re.compile(rb"(?:(?<=\0)|\A)(?!H [0-7]+ [0-9a-f]+ 0\t)[^\0]+")
 # Tags of our own, beside git's: intent-to-add, and skip-worktree without a file on disk.
 INTENT_TO_ADD = "I"
 _ABSENT = {"S": "X", "s": "x"}
-_SUBMODULE = "160000"
 
 
 class Staging(NamedTuple):
@@ -125,7 +124,7 @@ def _intent_to_add(index: Index, tree: str) -> list[Entry]:
 
 def conflict_blobs(staging: Staging) -> list[str]:
     """The ids of the blobs that only conflict stages name, which must stay reachable."""
-    kept = (entry.id for entry in staging.special if entry.stage and entry.mode != _SUBMODULE)
+    kept = (entry.id for entry in staging.special if entry.stage and entry.mode != GITLINK)
     return sorted(set(kept))
 
 

@@ -7,12 +7,20 @@ from functools import cached_property
 
 from git_boocode.checkpoints.staging import Staging, read_staging
 from git_boocode.repo.git import Git, GitError, is_disk_full, nul_records
-from git_boocode.repo.index import Entry, Index, borrow_index, copy_index, fingerprint, is_whole
+from git_boocode.repo.index import (
+    GITLINK,
+    Entry,
+    Index,
+    borrow_index,
+    copy_index,
+    fingerprint,
+    is_whole,
+)
 from git_boocode.repo.repository import Repository
 
 # What reads an index, for the words of an error.
-# Of the stages of a conflict, the first of these that is there stands for the path: ours.
 _READ = ("ls-files",)
+# Of the stages of a conflict, the first of these that is there stands for the path: ours.
 _PREFERRED = (0, 2, 3, 1)
 
 
@@ -86,11 +94,24 @@ class UsersIndex:
     @cached_property
     def modules(self) -> list[str]:
         """The paths of its submodules and nested repositories."""
-        if b" 160000 " not in self.dump:
+        if f" {GITLINK} ".encode() not in self.dump:
             return []
         return [
-            path for path, records in self.records.items() if records[0].split(" ")[1] == "160000"
+            path
+            for path, records in self.records.items()
+            if Entry.parse(records[0]).mode == GITLINK
         ]
+
+    def left_to(self, tree: str) -> list[str]:
+        """The paths that a tree has and the index has not.
+
+        `git rm --cached` on an ignored file leaves it on disk, known to HEAD alone.
+
+        Args:
+            tree: the tree of HEAD.
+        """
+        arguments = ("diff-index", "--cached", "--diff-filter=D", "--name-only", "-z")
+        return nul_records(self.index.git.run(*arguments, tree))
 
     def entry(self, path: str) -> Entry | None:
         """The entry of a path; in a conflict the one that is ours; None if there is none."""

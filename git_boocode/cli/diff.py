@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import IO, TYPE_CHECKING
 
 import click
@@ -11,6 +12,7 @@ from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
 
 if TYPE_CHECKING:
     from git_boocode.checkpoints.catalog import Catalog, Checkpoint
+    from git_boocode.cli.output import Style
     from git_boocode.repo.git import Git
     from git_boocode.repo.repository import Repository
 
@@ -56,6 +58,26 @@ def diff(
         raise BrokenPipeError
     # It has said what is wrong.
     return EXIT_FATAL if status else 0
+
+
+def print_page(
+    repository: Repository, head: Callable[[Style], str], arguments: list[str], *, stat: bool
+) -> int:
+    """Print what is known of something, and below it git's diff, in the user's pager.
+
+    Args:
+        repository: the repository.
+        head: gives the text above the diff.
+        arguments: what to compare, for `git diff`.
+        stat: whether a summary is wanted instead of the whole diff.
+    """
+    from git_boocode.cli.output import Style, colour_wanted, encode_text, paged
+
+    style = Style(enabled=colour_wanted(repository.config))
+    with paged(repository.users_git) as stream:
+        stream.write(encode_text(head(style)))
+        stream.flush()
+        return print_diff(repository, stream, [*(["--stat"] if stat else []), *arguments, "--"])
 
 
 def print_diff(repository: Repository, stream: IO[bytes], arguments: list[str]) -> int:

@@ -123,20 +123,16 @@ def show_edit(
     Raises:
         RefusedError: it cannot be used.
     """
-    from git_boocode.cli.diff import print_diff
+    from git_boocode.cli.diff import print_page
 
     record = records.usable(ref)
     before, after = records.sides(record)
     if as_json:
         _print_record(repository, record, before, after)
         return 0
-    style = Style(enabled=colour_wanted(repository.config))
-    with paged(repository.users_git) as stream:
-        stream.write(encode_text(_text(record, style)))
-        stream.flush()
-        options = ["--stat"] if stat else []
-        # As in the JSON answer, whatever `diff.renames` says: the record knows of renames.
-        return print_diff(repository, stream, ["-M", *options, before, after, "--"])
+    # As in the JSON answer, whatever `diff.renames` says: the record knows of renames.
+    compared = ["-M", before, after]
+    return print_page(repository, lambda style: _text(record, style), compared, stat=stat)
 
 
 def _print_record(repository: Repository, record: EditRecord, before: str, after: str) -> None:

@@ -80,8 +80,8 @@ def _show_checkpoint(
     repository: Repository, found: Checkpoint, *, stat: bool, as_json: bool
 ) -> int:
     from git_boocode.checkpoints.changes import tree_changes
-    from git_boocode.cli.diff import print_diff
-    from git_boocode.cli.output import Style, colour_wanted, encode_text, paged, print_json
+    from git_boocode.cli.diff import print_page
+    from git_boocode.cli.output import print_json
     from git_boocode.repo.head import tree_of
 
     old = tree_of(repository.git, found.head) if found.head else repository.empty_tree
@@ -91,12 +91,8 @@ def _show_checkpoint(
             {"ok": True, "checkpoint": _as_json(found), "files": [c.as_json() for c in changes]}
         )
         return 0
-    style = Style(enabled=colour_wanted(repository.config))
-    with paged(repository.users_git) as stream:
-        stream.write(encode_text(_text(found, style)))
-        stream.flush()
-        options = ["--stat"] if stat else []
-        return print_diff(repository, stream, [*options, old, found.tree, "--"])
+    compared = [old, found.tree]
+    return print_page(repository, lambda style: _text(found, style), compared, stat=stat)
 
 
 def _as_json(found: Checkpoint) -> dict[str, Any]:

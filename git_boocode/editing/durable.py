@@ -1,8 +1,7 @@
-"""Files and directories that are on disk when the call returns."""
+"""Files that are on disk when the call returns."""
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from contextlib import suppress
@@ -72,21 +71,3 @@ def _copy_extended(descriptor: int, real: str) -> None:
         for name in os.listxattr(real):
             with suppress(OSError):
                 os.setxattr(descriptor, name, os.getxattr(real, name))
-
-
-def sync_directory(directory: str) -> None:
-    """Bring a directory's entries to disk, where the system can.
-
-    Raises:
-        OSError: the disk failed.
-    """
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise
-    finally:
-        os.close(descriptor)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from git_boocode.editing.durable import sync_directory, write_new
+from git_boocode.editing.durable import write_new
 from git_boocode.editing.edits import MissError
 from git_boocode.editing.journal import (
     NAME,
@@ -19,6 +19,7 @@ from git_boocode.editing.journal import (
 )
 from git_boocode.editing.snapshot import read_snapshot
 from git_boocode.editing.write import emptied, remove_directories
+from git_boocode.repo.durable import sync_directory
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.repository import Repository
 

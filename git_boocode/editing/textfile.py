@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from git_boocode.matching.common import common_prefix
+
 RAW = "raw"
 
 # The byte order mark of each encoding, and Python's name for what follows it.
@@ -71,19 +73,6 @@ def split_lines(text: str) -> list[str]:
     lines = [f"{line}\n" for line in text.split("\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
-
-
-def common_prefix(one: str, other: str) -> int:
-    """How many characters two texts have in common at their beginnings."""
-    same, most = 0, min(len(one), len(other))
-    # Comparing halves is quicker than character by character: a file may have millions.
-    while same < most:
-        middle = (same + most + 1) // 2
-        if one[same:middle] == other[same:middle]:
-            same = middle
-        else:
-            most = middle - 1
-    return same
 
 
 def changed_lines(old: str, new: str) -> list[str]:

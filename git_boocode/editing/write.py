@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple, Protocol
 
-from git_boocode.editing.durable import sync_directory, with_executable, write_new
+from git_boocode.editing.durable import with_executable, write_new
 from git_boocode.editing.edits import MissError
 from git_boocode.editing.place import Target
 from git_boocode.editing.snapshot import Snapshot, read_snapshot
+from git_boocode.repo.durable import sync_directory
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)

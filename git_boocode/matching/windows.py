@@ -19,6 +19,7 @@ from functools import cached_property
 from itertools import accumulate, compress
 from typing import NamedTuple
 
+from git_boocode.matching.common import common_prefix
 from git_boocode.matching.remarks import Remarks
 from git_boocode.matching.similarity import cost, distance, most_similar, similarity_by_line
 from git_boocode.matching.text import Text
@@ -257,15 +258,3 @@ def trimmed(left: str, right: str) -> tuple[str, str, int]:
     if tail:
         left, right = left[:-tail], right[:-tail]
     return left, right, head + tail
-
-
-def common_prefix(left: str, right: str) -> int:
-    """The length of the common start of two texts, by bisection."""
-    low, high = 0, min(len(left), len(right))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if left[low:middle] == right[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import IO, NamedTuple
 
 from git_boocode.repo.errors import FatalError
@@ -81,10 +82,19 @@ class Running:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
 
-    def finish(self) -> Completed:
-        """Wait for its end, and report how it went."""
-        stdout, stderr = self._process.communicate()
-        return Completed(self._process.returncode, stdout, stderr)
+    def finish(self, given: bytes | None = None) -> Completed:
+        """Wait for its end, and report how it went.
+
+        Args:
+            given: what to give it on its standard input, if that was not closed at its start.
+        """
+        with self._process as process:
+            try:
+                stdout, stderr = process.communicate(given)
+            except BaseException:
+                process.kill()
+                raise
+        return Completed(process.returncode, stdout, stderr)
 
     def stop(self) -> None:
         """End it, if it has not ended yet; git removes its locks."""
@@ -93,6 +103,31 @@ class Running:
             if pipe is not None:
                 pipe.close()
         self._process.wait()
+
+
+class Talk:
+    """A git command that answers each request with a line."""
+
+    def __init__(self, arguments: tuple[str, ...], process: subprocess.Popen[bytes]) -> None:
+        self._arguments = arguments
+        self._process = process
+
+    def ask(self, request: bytes) -> bytes:
+        """Give it a request, and wait for the answer, which comes without its newline.
+
+        Raises:
+            GitError: it gave none.
+        """
+        given, answers = self._process.stdin, self._process.stdout
+        assert given is not None
+        assert answers is not None
+        with suppress(BrokenPipeError):
+            given.write(request)
+            given.flush()
+            if answer := answers.readline().rstrip(b"\n"):
+                return answer
+        said = self._process.stderr.read() if self._process.stderr else b""
+        raise GitError(self._arguments, self._process.wait() or 128, os.fsdecode(said))
 
 
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -140,18 +175,7 @@ class Git:
         Raises:
             FatalError: there is no git to run, or no directory to run it in.
         """
-        try:
-            done = subprocess.run(
-                self.command(*arguments),
-                cwd=self.cwd,
-                env=self.env,
-                input=stdin,
-                capture_output=True,
-                check=False,
-            )
-        except FileNotFoundError as error:
-            raise _cannot_start(self.cwd) from error
-        return Completed(done.returncode, done.stdout, done.stderr)
+        return Running(self._start(arguments, subprocess.PIPE, subprocess.PIPE)).finish(stdin)
 
     def begin(self, *arguments: str) -> Running:
         """Start git, with nothing on its standard input, and go on.
@@ -159,18 +183,32 @@ class Git:
         Raises:
             FatalError: there is no git to run, or no directory to run it in.
         """
+        return Running(self._start(arguments, subprocess.DEVNULL, subprocess.PIPE))
+
+    @contextmanager
+    def talk(self, *arguments: str) -> Iterator[Talk]:
+        """Start git, and go on giving it input and reading what it answers.
+
+        Raises:
+            FatalError: there is no git to run, or no directory to run it in.
+        """
+        with self._start(arguments, subprocess.PIPE, subprocess.PIPE) as process:
+            yield Talk(arguments, process)
+
+    def _start(
+        self, arguments: tuple[str, ...], given: int | None, to: int | IO[bytes]
+    ) -> subprocess.Popen[bytes]:
         try:
-            process = subprocess.Popen(
+            return subprocess.Popen(
                 self.command(*arguments),
                 cwd=self.cwd,
                 env=self.env,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
+                stdin=given,
+                stdout=to,
                 stderr=subprocess.PIPE,
             )
         except FileNotFoundError as error:
             raise _cannot_start(self.cwd) from error
-        return Running(process)
 
     def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """Run git and return its raw output.
@@ -189,16 +227,9 @@ class Git:
         Raises:
             GitError: it exited with another status than 0.
         """
-        done = subprocess.run(
-            self.command(*arguments),
-            cwd=self.cwd,
-            env=self.env,
-            stdout=to,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-        if done.returncode:
-            raise GitError(arguments, done.returncode, os.fsdecode(done.stderr))
+        done = Running(self._start(arguments, None, to)).finish()
+        if done.status:
+            raise GitError(arguments, done.status, os.fsdecode(done.stderr))
         # What a driver of the user's had to say.
         sys.stderr.buffer.write(done.stderr)
         sys.stderr.flush()

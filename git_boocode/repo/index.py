@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import islice
 from mmap import ACCESS_READ, mmap
 from typing import NamedTuple
 from zlib import crc32
 
+from git_boocode.repo.durable import sync_directory, sync_file
 from git_boocode.repo.errors import FatalError, RefusedError
-from git_boocode.repo.git import Completed, Git, nul_lines, nul_records
+from git_boocode.repo.git import Completed, Git, Running, nul_lines, nul_records
 
+GITLINK = "160000"
+"""The mode of a submodule, or of a nested repository that was added."""
+
+_COMPARISON = ("diff-files", "--name-only", "--ignore-submodules=dirty", "-z")
 # So many paths go into one command line.
 _ARGUMENTS = 500
 # In bytes: SHA-256's and SHA-1's.
@@ -122,9 +127,13 @@ class Index:
         os.unlink(self.path)
         self.git.run("update-index", "-z", "--index-info", stdin=entries)
 
+    def begin_comparison(self) -> Running:
+        """Start to look for what `changed_on_disk` gives."""
+        return self.git.begin(*_COMPARISON)
+
     def changed_on_disk(self) -> list[str]:
-        """The paths whose files differ from their entries."""
-        return nul_records(self.git.run("diff-files", "--name-only", "-z"))
+        """The paths whose files differ from their entries; of submodules, only another HEAD."""
+        return nul_records(self.git.run(*_COMPARISON))
 
     def break_lock(self) -> None:
         """Remove the lock that a git process left which was killed on this private index."""
@@ -243,7 +252,7 @@ def install_index(new: str, index_path: str, *, expected: bytes | None, git: Git
         RefusedError: someone holds the lock (`locked`), or staged something meanwhile (`conflict`).
     """
     _match_mode(new, index_path)
-    _sync(new)
+    _sync(sync_file, new)
     lock = f"{index_path}.lock"
     try:
         _link(new, lock)
@@ -261,7 +270,7 @@ def install_index(new: str, index_path: str, *, expected: bytes | None, git: Git
         with suppress(FileNotFoundError):
             os.unlink(lock)
         raise
-    _sync(os.path.dirname(index_path))
+    _sync(sync_directory, os.path.dirname(index_path))
 
 
 def _still(expected: bytes | None, index_path: str, git: Git) -> bool:
@@ -292,16 +301,11 @@ def _match_mode(new: str, index_path: str) -> None:
         os.chmod(new, os.stat(index_path).st_mode & 0o7777)
 
 
-def _sync(path: str) -> None:
-    if os.name == "nt" and os.path.isdir(path):
-        return
-    descriptor = os.open(path, os.O_RDONLY)
+def _sync(work: Callable[[str], None], path: str) -> None:
     try:
-        os.fsync(descriptor)
+        work(path)
     except OSError as error:
         raise FatalError(f"cannot sync '{path}': {error.strerror}", code="io") from error
-    finally:
-        os.close(descriptor)
 
 
 def _locked(index_path: str) -> RefusedError:

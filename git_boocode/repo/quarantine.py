@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
+from git_boocode.repo.durable import sync_directory, sync_file
 from git_boocode.repo.git import Git
 from git_boocode.repo.repository import Repository
 
@@ -55,7 +56,7 @@ class Quarantine:
         files = [path for path in self._files() if not os.path.basename(path).startswith("tmp_")]
         if not files:
             return
-        _each(_sync, files)
+        _each(sync_file, files)
         for path in sorted(files, key=lambda path: path.endswith(_LAST)):
             self._move(path)
         directories = {os.path.dirname(self._target(path)) for path in files}
@@ -112,7 +113,7 @@ def _move_across(path: str, target: str) -> None:
     making = f"{os.path.dirname(target)}/tmp_obj_{os.urandom(6).hex()}"
     try:
         shutil.copy2(path, making)
-        _sync(making)
+        sync_file(making)
         os.rename(making, target)
     except BaseException:
         with suppress(OSError):
@@ -142,17 +143,7 @@ def _all(work: Callable[[str], None], paths: Sequence[str], failed: list[OSError
         failed.append(error)
 
 
-def _sync(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _sync_directory(path: str) -> None:
-    if os.name == "nt":
-        return
     # Where `git gc` has packed the objects meanwhile and removed the directory, it has synced them.
     with suppress(FileNotFoundError):
-        _sync(path)
+        sync_directory(path)

@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import IO, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-from git_boocode.repo.git import Git, GitError, batch_bodies
+from git_boocode.repo.git import Git, GitError, Talk, batch_bodies
 
 _TREE = b"40000"
 _TYPES = {_TREE: b"tree", b"160000": b"commit"}
@@ -24,8 +22,11 @@ class Item(NamedTuple):
     id: bytes
 
 
+class NewlineError(ValueError):
+    """A name cannot be asked for."""
+
+
 Table = dict[bytes, Item | None]
-Write = Callable[[Iterable[tuple[bytes, Item]]], bytes]
 
 
 def edit_tree(git: Git, tree: str, changes: Mapping[bytes, Item | None]) -> str:
@@ -37,21 +38,26 @@ def edit_tree(git: Git, tree: str, changes: Mapping[bytes, Item | None]) -> str:
         changes: by path, what is to be there; None where nothing is to be any more.
 
     Raises:
-        ValueError: a directory's name holds a newline, which ends a question to git.
+        NewlineError: a directory's name holds a newline, which ends a question to git.
         GitError: git could not read or write a tree.
     """
     tables = _by_directory(changes)
     found = _read(git, tree, list(tables))
     _check_complete(tree, found)
-    with _writer(git) as write:
-        # A directory comes before those in which it lies.
-        for directory in sorted(tables, key=lambda name: name.count(b"/"), reverse=True):
+    with git.talk(*_COMMAND) as talk:
+        # A directory comes before the one in which it lies, and the root last.
+        for directory in sorted(tables, key=_depth, reverse=True):
+            old, new = found[directory] or {}, tables[directory]
+            items = [(name, item) for name, item in {**old, **new}.items() if item is not None]
+            written = _write(talk, items) if items or not directory else None
             if directory:
-                _put_below(
-                    tables, directory, _written(write, found[directory] or {}, tables[directory])
-                )
-        root = {**(found[b""] or {}), **tables[b""]}
-        return write(_items(root)).decode("ascii")
+                _put_below(tables, directory, written)
+    assert written is not None
+    return written.decode("ascii")
+
+
+def _depth(directory: bytes) -> int:
+    return directory.count(b"/") + 1 if directory else 0
 
 
 def _check_complete(tree: str, found: Mapping[bytes, Table | None]) -> None:
@@ -86,20 +92,10 @@ def _put_below(tables: dict[bytes, Table], directory: bytes, written: bytes | No
         table[name] = None
 
 
-def _written(write: Write, old: Table, new: Table) -> bytes | None:
-    """The id of a directory's tree; None if nothing is left in it."""
-    items = list(_items({**old, **new}))
-    return write(items) if items else None
-
-
-def _items(table: Table) -> Iterator[tuple[bytes, Item]]:
-    return ((name, item) for name, item in table.items() if item is not None)
-
-
 def _read(git: Git, tree: str, directories: list[bytes]) -> dict[bytes, Table | None]:
     """What some directories of a tree hold; None if they are not there."""
     if any(b"\n" in directory for directory in directories):
-        raise ValueError("a name holds a newline")
+        raise NewlineError("a name holds a newline")
     request = b"".join(b"%s:%s\n" % (tree.encode(), directory) for directory in directories)
     bodies = batch_bodies(git.run("cat-file", "--batch", stdin=request), b"tree")
     size = len(tree) // 2
@@ -121,45 +117,10 @@ def _parse(body: bytes, size: int) -> Table:
     return table
 
 
-@contextmanager
-def _writer(git: Git) -> Iterator[Write]:
-    """A function that writes a tree and gives its id, all of them by one process of git."""
-    process = subprocess.Popen(
-        git.command(*_COMMAND),
-        cwd=git.cwd,
-        env=git.env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    with process:
-        given, answers = process.stdin, process.stdout
-        assert given is not None
-        assert answers is not None
-
-        def write(items: Iterable[tuple[bytes, Item]]) -> bytes:
-            identifier = _ask(given, answers, items)
-            if not identifier:
-                raise _failed(process)
-            return identifier
-
-        yield write
-        given.close()
-
-
-def _ask(given: IO[bytes], answers: IO[bytes], items: Iterable[tuple[bytes, Item]]) -> bytes:
+def _write(talk: Talk, items: Iterable[tuple[bytes, Item]]) -> bytes:
+    """Write a tree, and give its id."""
     records = (
         b"%s %s %s\t%s\0" % (item.mode, _TYPES.get(item.mode, b"blob"), item.id, name)
         for name, item in items
     )
-    try:
-        given.write(b"".join(records) + b"\0")
-        given.flush()
-    except BrokenPipeError:
-        return b""
-    return answers.readline().rstrip(b"\n")
-
-
-def _failed(process: subprocess.Popen[bytes]) -> GitError:
-    said = process.stderr.read() if process.stderr else b""
-    return GitError(_COMMAND, process.wait() or 128, said.decode("utf-8", "surrogateescape"))
+    return talk.ask(b"".join(records) + b"\0")

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-
 import pytest
 
 from git_boocode.checkpoints.catalog import Checkpoint
@@ -156,13 +154,4 @@ def test_the_reader_closes_the_pipe(repo: Repo) -> None:
     repo.commit(a="a\n")
     take()
     repo.write("a", "a line that is changed\n" * 20_000)
-    command = ["git", "boocode", "diff"]
-    with subprocess.Popen(
-        command, cwd=repo.top, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.read(10)
-        process.stdout.close()
-        said = process.stderr.read()
-    assert (process.returncode, said) == (141, b"")
+    assert repo.reader_that_leaves("git", "boocode", "diff") == (141, b"")

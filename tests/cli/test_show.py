@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 
 import pytest
 
@@ -200,16 +199,7 @@ def test_the_reader_closes_the_pipe(repo: Repo, kind: str) -> None:
     else:
         repo.write("a", content)
         name = take().id
-    command = ["git", "boocode", "show", name]
-    with subprocess.Popen(
-        command, cwd=repo.top, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.read(10)
-        process.stdout.close()
-        said = process.stderr.read()
-    assert (process.returncode, said) == (141, b"")
+    assert repo.reader_that_leaves("git", "boocode", "show", name) == (141, b"")
 
 
 def test_a_rename_is_told_whatever_the_user_likes(repo: Repo) -> None:

@@ -12,11 +12,11 @@ from git_boocode.editing.lines import LineMap, changed_ranges
 from git_boocode.editing.textfile import (
     Text,
     changed_lines,
-    common_prefix,
     decode,
     line_count,
     split_lines,
 )
+from git_boocode.matching.common import common_prefix
 
 
 @pytest.mark.parametrize(
