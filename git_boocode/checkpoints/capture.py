@@ -248,7 +248,7 @@ def keep(
         )
     if snapshot.kept is not None:
         kept = snapshot.kept._replace(ref=ref, commit=commit, content=snapshot.content())
-        leave_kept(repository, kept, snapshot.index.path)
+        leave_kept(repository, kept)
     return Checkpoint(identifier, ref, Commit(commit, snapshot.tree, tuple(parents), message), meta)
 
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.repo.git import Git, nul_records
-from git_boocode.repo.index import GITLINK, Index
-from git_boocode.repo.trees import Item, NewlineError, edit_tree
+from git_boocode.repo.index import GITLINK
+from git_boocode.repo.trees import ClashError, edit_tree
 
 if TYPE_CHECKING:
     from git_boocode.checkpoints.kept import Kept
+    from git_boocode.checkpoints.layered import LayeredIndex
     from git_boocode.checkpoints.staging import Staging
 
-# Git remembers in the index which trees it holds. For so many directories, it may have forgotten.
-_STALE = 500
 # Whatever the user wants to hear of them.
 _MODULES = "--ignore-submodules=none"
 _ACTIONS = {"A": "create", "D": "delete"}
@@ -62,47 +61,29 @@ def tree_changes(git: Git, old: str, new: str, pathspecs: Iterable[str] = ()) ->
     return [_change(fields, path) for fields, path in zip(records[::2], records[1::2], strict=True)]
 
 
-def next_tree(index: Index, kept: Kept, staging: Staging) -> tuple[str, int] | None:
+def next_tree(
+    index: LayeredIndex, kept: Kept, staging: Staging, store: Callable[[bytes], bytes]
+) -> str | None:
     """The tree of what an index holds, made of the tree of the last capture.
 
     Args:
         index: the private index that the last capture left, brought up to what is on disk.
         kept: what else it left.
         staging: what is staged now.
+        store: stores a tree object's bytes and gives its id.
 
     Returns:
-        The tree, and for how many directories the index does not know which trees they are; None
-        if git is to make the tree anew.
+        The tree; None if git is to make it out of the whole index.
 
     Raises:
         GitError: the last tree is lost, or git failed otherwise.
     """
     if staging.absent or kept.staging.absent:
         return None
-    changes = index_changes(index, kept.content.tree)
-    stale = kept.stale + len({path.rpartition(b"/")[0] for path in changes})
-    if stale > _STALE:
-        return None
     try:
-        return edit_tree(index.git, kept.content.tree, changes), stale
-    except NewlineError:
+        return edit_tree(index.git, kept.content.tree, index.changes(kept.private.overlay), store)
+    except ClashError:
         return None
-
-
-def index_changes(index: Index, tree: str) -> dict[bytes, Item | None]:
-    """What differs in an index from a tree, as `edit_tree` takes it.
-
-    Args:
-        index: an index without conflicts.
-        tree: the id of a tree.
-    """
-    arguments = ("diff-index", "--cached", "--raw", "--no-renames", "--abbrev=64", _MODULES)
-    records = index.git.run(*arguments, "-z", tree).split(b"\0")[:-1]
-    found = {}
-    for fields, path in zip(records[::2], records[1::2], strict=True):
-        _, mode, _, identifier, letter = fields.split(b" ")
-        found[path] = None if letter == b"D" else Item(mode, identifier)
-    return found
 
 
 def _without_index(git: Git) -> Git:

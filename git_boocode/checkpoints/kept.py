@@ -12,8 +12,10 @@ import os
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from git_boocode.checkpoints.layered import Overlay, Recorded
 from git_boocode.checkpoints.specials import Specials
 from git_boocode.checkpoints.staging import Staging, decode_special, recheck
 from git_boocode.repo.ids import OBJECT_ID
@@ -22,7 +24,7 @@ from git_boocode.repo.repository import Repository
 
 _NOTE = "kept-index.json"
 _PREFIX = "kept-index-"
-_VERSION = 1
+_VERSION = 2
 # In seconds: what another process has put there and not yet noted is left alone for so long.
 _GRACE = 60.0
 
@@ -43,27 +45,53 @@ class Content(NamedTuple):
     special: str
 
 
+class KeptIndex(NamedTuple):
+    """A private index, and what differs from it.
+
+    Attributes:
+        path: where this process has it.
+        since: when the reading began that it is from, in seconds since 1970.
+        recent: the paths that were changed in that second or later, and claim to be older.
+        number: what it is kept under; empty if it is new.
+        crc: of all its bytes; None if it is new.
+        overlay: what differs from it.
+    """
+
+    path: str
+    since: float
+    recent: frozenset[str]
+    number: str = ""
+    crc: int | None = None
+    overlay: Overlay = MappingProxyType({})
+
+    def is_intact(self) -> bool:
+        """Whether it is as it was left, to the last bit."""
+        try:
+            return crc_of(self.path) == self.crc
+        except (OSError, ValueError):
+            return False
+
+
 class Kept(NamedTuple):
     """What one capture leaves to the next.
 
     Attributes:
-        ref: the checkpoint whose tree the index holds.
+        private: the private index, and what differs from it.
+        ref: the checkpoint whose tree they hold together.
         commit: what that ref named.
         content: what the checkpoint holds, to be compared with that of a snapshot.
         users_index: the fingerprint of the user's index.
         staging: what was staged in it.
         head_tree: the tree of HEAD.
         left_to_head: the paths that HEAD has and the user's index has not.
-        extra: the paths in the private index that the user's has not.
+        extra: the paths that were recorded and the user's index has not.
         missing: the paths in the user's index that were not on disk.
-        since: when the reading of the worktree began, in seconds since 1970.
-        recent: the paths that were changed in that second or later, and claim to be older.
         specials: the special files, and the directories that were looked into.
         modules: the submodules and nested repositories in it that have a repository.
-        stale: for how many directories the private index does not know which trees they are.
         rules: the fingerprint of the conversions.
     """
 
+    private: KeptIndex
     ref: str
     commit: str
     content: Content
@@ -73,11 +101,8 @@ class Kept(NamedTuple):
     left_to_head: tuple[str, ...]
     extra: frozenset[str]
     missing: frozenset[str]
-    since: float
-    recent: frozenset[str]
     specials: Specials
     modules: frozenset[str]
-    stale: int
     rules: str
 
     def attributes_known(self, paths: Iterable[str]) -> bool:
@@ -104,28 +129,29 @@ def load_kept(repository: Repository, target: str) -> Kept | None:
         target: where to put the private index.
 
     Returns:
-        None if nothing was left, or nothing that can be used.
+        None if nothing was left, or nothing that can be used; whether the index is intact remains
+        to be seen.
     """
     try:
         with open(os.path.join(repository.state_dir, _NOTE), encoding="utf-8") as file:
             note = json.load(file)
-        kept = _read(note)
-        # No path but a name: the note may have been tampered with.
-        source = os.path.join(repository.state_dir, f"{_PREFIX}{int(note['index'], 16):x}")
-        if not borrow_index(source, target) or crc_of(target) != note["crc"]:
+        kept = _read(note, target)
+        name = _PREFIX + kept.private.number
+        if not borrow_index(os.path.join(repository.state_dir, name), target):
             return None
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
     return kept
 
 
-def _read(note: dict[str, Any]) -> Kept:
+def _read(note: dict[str, Any], path: str) -> Kept:
     if note["version"] != _VERSION:
         raise ValueError("another version wrote it")
     if not OBJECT_ID.fullmatch(note["tree"]) or not OBJECT_ID.fullmatch(note["content"][0]):
         raise ValueError("it names no tree")
     staging = Staging(note["tree"], decode_special(os.fsencode(note["special"])))
     return Kept(
+        private=_read_index(note, path),
         ref=str(note["ref"]),
         commit=str(note["commit"]),
         content=Content(*note["content"]),
@@ -135,52 +161,72 @@ def _read(note: dict[str, Any]) -> Kept:
         left_to_head=tuple(map(str, note["left_to_head"])),
         extra=frozenset(map(str, note["extra"])),
         missing=frozenset(map(str, note["missing"])),
-        since=float(note["since"]),
-        recent=frozenset(map(str, note["recent"])),
         specials=Specials.load(note["specials"]),
         modules=frozenset(map(str, note["modules"])),
-        stale=int(note["stale"]),
         rules=str(note["rules"]),
     )
 
 
-def leave_kept(repository: Repository, kept: Kept, index_path: str) -> None:
+def _read_index(note: dict[str, Any], path: str) -> KeptIndex:
+    return KeptIndex(
+        path=path,
+        since=float(note["since"]),
+        recent=frozenset(map(str, note["recent"])),
+        # No path but a name: the note may have been tampered with.
+        number=f"{int(note['number'], 16):x}",
+        crc=int(note["crc"]),
+        overlay={str(name): _recorded(value) for name, value in dict(note["overlay"]).items()},
+    )
+
+
+def _recorded(value: Any) -> Recorded | None:  # noqa: ANN401 - it is what JSON gives
+    if value is None:
+        return None
+    mode, identifier, seen = value
+    return Recorded(str(mode), str(identifier), None if seen is None else tuple(map(int, seen)))
+
+
+def leave_kept(repository: Repository, kept: Kept) -> None:
     """Leave a private index to the next capture.
 
     Args:
         repository: whose worktree it is about.
-        kept: what to say of it.
-        index_path: the index; it may be changed afterwards.
+        kept: what to leave; the index may be replaced afterwards.
     """
     # The checkpoint has been taken; that the next one will take longer is no reason to fail.
     with suppress(OSError):
-        _leave(repository.state_dir, kept, index_path)
+        _leave(repository.state_dir, kept)
 
 
-def _leave(state_dir: str, kept: Kept, index_path: str) -> None:
-    number = f"{int.from_bytes(os.urandom(8), 'big'):x}"
+def _leave(state_dir: str, kept: Kept) -> None:
+    index = kept.private
+    number = index.number or f"{int.from_bytes(os.urandom(8), 'big'):x}"
     path = os.path.join(state_dir, f"{_PREFIX}{number}")
     note = {
         **kept._asdict(),
+        **index._asdict(),
+        "overlay": dict(index.overlay),
         "version": _VERSION,
-        "index": number,
-        "crc": crc_of(index_path),
+        "number": number,
+        "crc": crc_of(index.path) if index.crc is None else index.crc,
+        "recent": sorted(index.recent),
         "tree": kept.staging.tree,
         "special": os.fsdecode(kept.staging.encode()),
-        **{name: sorted(getattr(kept, name)) for name in ("extra", "missing", "recent", "modules")},
+        **{name: sorted(getattr(kept, name)) for name in ("extra", "missing", "modules")},
     }
-    del note["staging"]
-    borrow_index(index_path, path)
-    # What changed after it was read is as new as the index, or newer, and git compares it again.
-    os.utime(path, (kept.since, kept.since))
-    making = os.path.join(state_dir, f"{_PREFIX}{number}.json")
+    del note["staging"], note["private"], note["path"]
+    if not os.path.lexists(path):
+        borrow_index(index.path, path)
+        # What changed after it was read is as new as it is, or newer, and git compares it again.
+        os.utime(path, (index.since, index.since))
+    making = os.path.join(state_dir, f"{_PREFIX}{number}-{os.getpid()}.json")
     before = _current(state_dir)
     try:
         with open(making, "w", encoding="utf-8") as file:
             file.write(json.dumps(note))
         os.replace(making, os.path.join(state_dir, _NOTE))
     except BaseException:
-        for leftover in (making, path):
+        for leftover in (making, *(() if index.number else (path,))):
             with suppress(OSError):
                 os.unlink(leftover)
         raise
@@ -191,7 +237,7 @@ def _current(state_dir: str) -> str:
     """The name of the index that the note speaks of; empty if there is none."""
     try:
         with open(os.path.join(state_dir, _NOTE), encoding="utf-8") as file:
-            return f"{_PREFIX}{json.load(file)['index']}"
+            return f"{_PREFIX}{json.load(file)['number']}"
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return ""
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from git_boocode.checkpoints.kept import Kept
+from git_boocode.checkpoints.layered import LayeredIndex
 from git_boocode.checkpoints.recorder import Recorder
 from git_boocode.checkpoints.staging import Staging
 from git_boocode.checkpoints.users_index import UsersIndex
-from git_boocode.repo.index import GITLINK, Entry, Index
+from git_boocode.repo.index import GITLINK, Entry
 
 
 class Names:
@@ -28,7 +29,7 @@ class Names:
     def __init__(
         self,
         worktree: str,
-        index: Index,
+        index: LayeredIndex,
         users: UsersIndex,
         staging: Staging,
         kept: Kept,

@@ -13,14 +13,16 @@ from contextlib import suppress
 from git_boocode.checkpoints.catalog import Checkpoint
 from git_boocode.checkpoints.changes import next_tree
 from git_boocode.checkpoints.conversion import is_attributes
-from git_boocode.checkpoints.kept import Kept, load_kept
+from git_boocode.checkpoints.disk import Disk
+from git_boocode.checkpoints.kept import Kept, KeptIndex, load_kept
+from git_boocode.checkpoints.layered import LayeredIndex, reading_begins
 from git_boocode.checkpoints.recorder import Recorder, Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging
-from git_boocode.checkpoints.untracked import LISTING, size_limit, sort_out, why_left_out
+from git_boocode.checkpoints.untracked import OTHERS, size_limit, sort_out, why_left_out
 from git_boocode.checkpoints.users_index import UsersIndex
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.git import GitError, nul_records
+from git_boocode.repo.git import GitError
 from git_boocode.repo.head import read_head
 from git_boocode.repo.index import GITLINK, Index
 from git_boocode.repo.quarantine import Quarantine
@@ -70,21 +72,28 @@ class PartialReading:
         self._pathspecs = pathspecs
         self._quarantine = Quarantine(repository, scratch)
         self._users = UsersIndex(repository, scratch, self._quarantine.git)
-        self._index = Index(self._quarantine.git, os.path.join(scratch, "worktree.index"))
-        self.kept = self._load(base)
+        index = Index(self._quarantine.git, os.path.join(scratch, "worktree.index"))
+        self.kept = self._load(base, index)
+        self._layered = self._over(index, self.kept) if self.kept else None
+        self._index = self._layered or index
         self._recorder = Recorder(self._index, repository.worktree)
         self._staging = self._read_staging()
-        self._stale = 0
         self._head = read_head(repository)
 
-    def _load(self, base: Checkpoint) -> Kept | None:
-        kept = load_kept(self._repository, self._index.path)
-        if kept is not None and (kept.ref, kept.commit) == (base.ref, base.commit.id):
+    def _load(self, base: Checkpoint, index: Index) -> Kept | None:
+        kept = load_kept(self._repository, index.path)
+        is_base = kept is not None and (kept.ref, kept.commit) == (base.ref, base.commit.id)
+        if kept is not None and is_base and kept.private.is_intact():
             return kept
         with suppress(FileNotFoundError):
-            os.unlink(self._index.path)
-        self._index.read_tree(base.tree)
+            os.unlink(index.path)
+        index.read_tree(base.tree)
         return None
+
+    def _over(self, index: Index, kept: Kept) -> LayeredIndex:
+        disk = Disk(self._repository.worktree)
+        zero_id = self._repository.zero_id
+        return LayeredIndex(index, kept.private.overlay, disk, reading_begins(), zero_id)
 
     def _read_staging(self) -> Staging:
         staging = None
@@ -99,9 +108,9 @@ class PartialReading:
             RefusedError: one leads out of the worktree (`outside_worktree`).
             FatalError: git cannot make sense of one, or failed otherwise.
         """
-        held = self._list(self._index, "ls-files", "--cached", "-z")
-        tracked = self._list(self._users.index, "ls-files", "--cached", "-z")
-        others = self._list(self._users.index, *LISTING)
+        held = self._list(self._index, "--cached")
+        tracked = self._list(self._users.index, "--cached")
+        others = self._list(self._users.index, *OTHERS)
         limit = size_limit(self._repository.config)
         extra, skipped = sort_out(self._repository.worktree, others, limit)
         extra += self._left_to_head(set(held).difference(tracked, extra))
@@ -115,14 +124,14 @@ class PartialReading:
         snapshot.publish(self._quarantine, self._repository.git)
         return snapshot
 
-    def _list(self, index: Index, *arguments: str) -> list[str]:
+    def _list(self, index: Index | LayeredIndex, *options: str) -> list[str]:
         here = os.path.join(self._repository.worktree, self._repository.prefix)
-        git = index.git.bind(cwd=here)
+        specs = map(self._from_here, self._pathspecs)
         try:
-            found = git.run(*arguments, "--full-name", "--", *map(self._from_here, self._pathspecs))
+            found = index.listed(index.git.bind(cwd=here), *options, "--full-name", "--", *specs)
         except GitError as error:
             raise _refusal(error) or error from None
-        return list(dict.fromkeys(nul_records(found)))
+        return list(dict.fromkeys(found))
 
     def _from_here(self, spec: str) -> str:
         """A pathspec as git takes it; what is absolute may lead through a symlink to the top."""
@@ -172,25 +181,28 @@ class PartialReading:
 
     def _tree(self) -> str | None:
         """The tree of the files, made of the last one; None if git is to make it anew."""
-        made = None
-        if self.kept is not None:
-            # If the last tree is lost, git makes it anew.
-            with suppress(GitError):
-                made = next_tree(self._index, self.kept, self._staging)
-        tree, self._stale = made or (None, 0)
-        return tree
+        if self.kept is None or self._layered is None:
+            return None
+        try:
+            return next_tree(self._layered, self.kept, self._staging, self._quarantine.store_tree)
+        except GitError:
+            # The last tree is lost, and git makes it anew.
+            return None
 
     def _to_keep(self, held: list[str], tracked: list[str], extra: list[str]) -> Kept | None:
         """What to leave to the next capture; what it says of the user's index stays as it was."""
-        kept = self.kept
+        kept, layered = self.kept, self._layered
         named = {*held, *tracked, *extra}
-        if kept is None or any(map(is_attributes, named)):
+        if kept is None or layered is None or any(map(is_attributes, named)):
             return None
+        index = kept.private._replace(overlay=layered.overlay)
+        if layered.is_whole:
+            recent = index.recent.union(index.overlay)
+            index = KeptIndex(layered.whole().path, index.since, recent)
         failed = {path for path, _ in self._recorder.failed}
         missing = {path for path in tracked if not self._recorder.is_there(path)}
         return kept._replace(
+            private=index,
             extra=(kept.extra - named).union(set(extra) - failed),
             missing=kept.missing.difference(tracked) | missing,
-            recent=kept.recent.union(named),
-            stale=self._stale,
         )

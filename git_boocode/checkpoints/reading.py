@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -16,7 +15,9 @@ from itertools import islice
 
 from git_boocode.checkpoints.changes import next_tree
 from git_boocode.checkpoints.conversion import conversion_rules, is_attributes
-from git_boocode.checkpoints.kept import Content, Kept, load_kept
+from git_boocode.checkpoints.disk import Disk
+from git_boocode.checkpoints.kept import Content, Kept, KeptIndex, load_kept
+from git_boocode.checkpoints.layered import LayeredIndex, reading_begins
 from git_boocode.checkpoints.names import Names
 from git_boocode.checkpoints.recorder import Recorder, Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
@@ -35,9 +36,10 @@ from git_boocode.repo.store import Ref
 _RECORDED = (stat.S_IFREG, stat.S_IFLNK)
 # To look at so many files takes as long as a process of git; more at once are no one's edits.
 _MOST_RECENT = 2000
-# In seconds: how coarse the clock of a file system may be, and how far it may be behind ours.
+# In seconds: how coarse the clock of a file system may be.
 _COARSE = 2.0
-_CLOCKS_DIFFER = 0.05
+# So much may differ from the index that was kept; beyond that, it is time to write a new one.
+_MOST_OVERLAID = 400
 
 
 def take_snapshot(repository: Repository, scratch: str) -> Snapshot:
@@ -61,7 +63,8 @@ def reading(repository: Repository, scratch: str) -> Iterator[Reading]:
     users = UsersIndex(repository, scratch, quarantine.git)
     index = Index(quarantine.git, os.path.join(scratch, "worktree.index"))
     kept = load_kept(repository, index.path)
-    under_way = Reading(repository, quarantine, _Pass(repository, users, index, kept))
+    first = _Pass(repository, quarantine, users, index, kept)
+    under_way = Reading(repository, quarantine, first)
     try:
         under_way.begin()
         yield under_way
@@ -127,26 +130,37 @@ class _Pass:
     """One try at reading the worktree: warm, with what the last capture left, or cold."""
 
     def __init__(
-        self, repository: Repository, users: UsersIndex, index: Index, kept: Kept | None
+        self,
+        repository: Repository,
+        quarantine: Quarantine,
+        users: UsersIndex,
+        base: Index,
+        kept: Kept | None,
     ) -> None:
         self._repository = repository
+        self._quarantine = quarantine
         self._users = users
-        self._index = index
+        self._base = base
         self.kept = kept
-        self._recorder = Recorder(index, repository.worktree)
+        self._start = reading_begins()
+        self._layered = self._over(kept) if kept else None
+        self._index = self._layered or base
+        self._recorder = Recorder(self._index, repository.worktree)
         self._skipped: list[Skipped] = []
         self._known: Running | None = None
         self._listing: Running | None = None
-        self._touched = False
         self._forgotten: set[str] = set()
-        self._stale = kept.stale if kept else 0
-        self._start = time.time() - _CLOCKS_DIFFER
         # Looked up at once: a bad setting is to be told before anything is done.
         self._limit = size_limit(repository.config)
 
     def anew(self) -> _Pass:
         """The same, from the beginning."""
-        return _Pass(self._repository, self._users, self._index, None)
+        return _Pass(self._repository, self._quarantine, self._users, self._base, None)
+
+    def _over(self, kept: Kept) -> LayeredIndex:
+        disk = Disk(self._repository.worktree)
+        zero_id = self._repository.zero_id
+        return LayeredIndex(self._base, kept.private.overlay, disk, self._start, zero_id)
 
     def begin(self) -> None:
         if self.kept is None:
@@ -167,12 +181,12 @@ class _Pass:
 
     def _begin_cold(self) -> None:
         with suppress(FileNotFoundError):
-            os.unlink(self._index.path)
-        copy_index(self._users.index.path, self._index.path)
+            os.unlink(self._base.path)
+        copy_index(self._users.index.path, self._base.path)
         if self._staging is None:
             return
-        match_disk(self._index, self._staging)
-        self._index.join()
+        match_disk(self._base, self._staging)
+        self._base.join()
         self._begin_listing(self._users.index.git)
 
     def _begin_warm(self, kept: Kept) -> None:
@@ -182,9 +196,8 @@ class _Pass:
             raise _OutdatedError
         self._forgotten = set(self._outgrown(kept))
         self._index.forget(self._forgotten)
-        again = list(changed_since(self._repository.worktree, kept.since, kept.recent))
-        self._index.doubt(again)
-        self._touched = bool(again or self._forgotten)
+        unread = kept.private.recent.difference(kept.private.overlay)
+        self._index.doubt(changed_since(self._repository.worktree, kept.private.since, unread))
         self._begin_listing(self._users.index.git)
 
     def _begin_listing(self, git: Git) -> None:
@@ -207,7 +220,7 @@ class _Pass:
             if now is not None:
                 return now
         try:
-            return self._users.staging(f"{self._index.path}.staged")
+            return self._users.staging(f"{self._base.path}.staged")
         except GitError as error:
             if self.kept is not None or not self._users.is_damaged(error):
                 raise
@@ -217,15 +230,18 @@ class _Pass:
     def _do_without_index(self) -> None:
         # It must not cost the user the files: HEAD tells what is tracked.
         self._skipped.append(Skipped(".git/index", "damaged"))
-        os.unlink(self._index.path)
-        self._index.break_lock()
-        self._index.read_tree(self._head.tree)
-        path = f"{self._index.path}.of-head"
-        copy_index(self._index.path, path)
+        os.unlink(self._base.path)
+        self._base.break_lock()
+        self._base.read_tree(self._head.tree)
+        path = f"{self._base.path}.of-head"
+        copy_index(self._base.path, path)
         self._begin_listing(Index(self._repository.git, path).git)
 
     def finish(self, refs: Iterable[Ref]) -> Snapshot:
         if self._known is None or self._listing is None:
+            raise _OutdatedError
+        # While git is at work, that costs nothing.
+        if self.kept is not None and not self.kept.private.is_intact():
             raise _OutdatedError
         if self.kept is not None and Ref(self.kept.ref, self.kept.commit) not in refs:
             self._check_ref(self.kept)
@@ -262,11 +278,6 @@ class _Pass:
         if os.fsdecode(done.stdout).strip() != kept.commit:
             raise _OutdatedError
 
-    def _check_tree(self, tree: str) -> None:
-        # A ref keeps objects, but no ref brings back what had been collected before it was made.
-        if self._repository.git.attempt("cat-file", "-e", tree).status:
-            raise _OutdatedError
-
     def _left_to_head(self) -> list[str]:
         """The paths that HEAD has and the user's index has not."""
         kept, staging = self.kept, self._staging
@@ -293,7 +304,7 @@ class _Pass:
         missing = self._recorder.removed or (self.kept is not None and self.kept.missing)
         if not missing or not self._repository.config.boolean("core.ignoreCase", default=False):
             return []
-        path = f"{self._index.path}.without-missing"
+        path = f"{self._base.path}.without-missing"
         copy_index(self._users.index.path, path)
         present = Index(self._users.index.git, path)
         present.forget({*self._recorder.removed, *(self.kept.missing if self.kept else ())})
@@ -303,9 +314,9 @@ class _Pass:
     def _names(self) -> Names | None:
         """The names in the private index and the user's; None if there is none of either."""
         kept, staging, top = self.kept, self._staging, self._repository.worktree
-        if kept is None or staging is None:
+        if kept is None or staging is None or self._layered is None:
             return None
-        return Names(top, self._index, self._users, staging, kept, self._recorder)
+        return Names(top, self._layered, self._users, staging, kept, self._recorder)
 
     def _match_names(self, extra: list[str]) -> list[str]:
         """Let the private index hold what is tracked, and the extra paths, and nothing else.
@@ -330,19 +341,14 @@ class _Pass:
         gone.update(recorder.removed)
         self._index.forget(gone)
         recorder.add([*changed, *new])
-        self._touched |= bool(gone or recorder.changed or new)
         return come
 
     def _tree(self) -> str | None:
         """The tree of the files, made of the last one; None if git is to make it anew."""
-        kept, staging = self.kept, self._staging
-        if kept is None or staging is None:
+        kept, staging, layered = self.kept, self._staging, self._layered
+        if kept is None or staging is None or layered is None:
             return None
-        if not self._touched and not staging.absent and not kept.staging.absent:
-            self._check_tree(kept.content.tree)
-            return kept.content.tree
-        tree, self._stale = next_tree(self._index, kept, staging) or (None, 0)
-        return tree
+        return next_tree(layered, kept, staging, self._quarantine.store_tree)
 
     def _to_keep(
         self,
@@ -357,6 +363,7 @@ class _Pass:
             return None
         failed = {path for path, _ in self._recorder.failed}
         return Kept(
+            private=self._index_to_keep(extra, come),
             ref="",
             commit="",
             content=Content("", None, None, ""),
@@ -366,13 +373,21 @@ class _Pass:
             left_to_head=tuple(left),
             extra=frozenset(extra) - failed,
             missing=self._names.missing(come) if self._names else frozenset(self._recorder.removed),
-            since=self._start,
-            recent=self._recent(extra, come),
             specials=specials,
             modules=self._modules(),
-            stale=self._stale,
             rules=rules,
         )
+
+    def _index_to_keep(self, extra: list[str], come: list[str]) -> KeptIndex:
+        """The index that was kept already, and what differs from it; or a new one."""
+        kept, layered = self.kept, self._layered
+        if kept is None or layered is None:
+            return KeptIndex(self._base.path, self._start, self._recent(extra, come))
+        overlay = layered.overlay
+        if not layered.is_whole and len(overlay) <= _MOST_OVERLAID:
+            return kept.private._replace(overlay=overlay)
+        recent = self._recent(extra, [*come, *overlay])
+        return KeptIndex(layered.whole().path, self._start, recent)
 
     def _rules(self, attributes: tuple[str, ...]) -> str | None:
         """What files were read by; None if it may have changed while they were."""
@@ -392,7 +407,7 @@ class _Pass:
     def _recent(self, extra: list[str], come: list[str]) -> frozenset[str]:
         """What was changed in the second of the reading, and claims to be older."""
         known = self.kept.extra if self.kept else frozenset()
-        before = self.kept.recent if self.kept else frozenset()
+        before = self.kept.private.recent if self.kept else frozenset()
         read = {*self._recorder.changed, *come, *before, *set(extra).difference(known)}
         second = int(self._start)
         found = changed_since(self._repository.worktree, second, read, before=second)

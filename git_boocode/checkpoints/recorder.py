@@ -9,8 +9,10 @@ import stat
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
+from git_boocode.checkpoints.disk import Disk
+from git_boocode.checkpoints.layered import LayeredIndex
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.git import Completed, GitError, Running, is_disk_full, nul_records
+from git_boocode.repo.git import Completed, GitError, Running, is_disk_full
 from git_boocode.repo.index import Entry, Index
 
 # git memory-maps what it hashes and dies by SIGBUS if a writer truncates the file meanwhile.
@@ -39,13 +41,13 @@ class Recorder:
         removed: the known files that are no longer there.
     """
 
-    def __init__(self, index: Index, worktree: str) -> None:
+    def __init__(self, index: Index | LayeredIndex, worktree: str) -> None:
         self._index = index
         self._worktree = worktree
+        self._disk = Disk(worktree)
         self.failed: list[Skipped] = []
         self.changed: list[str] = []
         self.removed: list[str] = []
-        self._directories: dict[str, bool] = {}
 
     def begin_known(self) -> Running:
         """Start to compare the entries that the index has with what is on disk."""
@@ -54,7 +56,8 @@ class Recorder:
     def finish_known(self, running: Running) -> None:
         """Wait for what `begin_known` started; what differs is in `changed` and `removed`."""
         done = running.finish()
-        names = self._compare_again(done.status) if done.status else nul_records(done.stdout)
+        again = done.status != 0
+        names = self._compare_again(done.status) if again else self._index.differing(done.stdout)
         for path in dict.fromkeys(names):
             (self.changed if self._can_stay(path) else self.removed).append(path)
 
@@ -73,25 +76,15 @@ class Recorder:
 
     def _can_stay(self, path: str) -> bool:
         """Whether what a known path stands for is still a file, or a repository, and there."""
-        return self.is_own_file(path) or self.is_there(f"{path}/.git")
+        return self.is_own_file(path) or self._disk.has_repository(path)
 
     def is_own_file(self, path: str) -> bool:
         """Whether there is anything but a directory at a path, and no symlink leads there."""
-        full = f"{self._worktree}/{path}"
-        directory = os.path.dirname(full)
-        own = self._directories.get(directory)
-        if own is None:
-            own = self._directories[directory] = os.path.realpath(directory) == directory
-        if not own:
-            return False
-        try:
-            return not stat.S_ISDIR(os.lstat(full).st_mode)
-        except OSError:
-            return False
+        return self._disk.is_own_file(path)
 
     def is_there(self, path: str) -> bool:
         """Whether there is anything at a path."""
-        return os.path.lexists(os.path.join(self._worktree, path))
+        return self._disk.is_there(path)
 
     def add(self, paths: list[str]) -> None:
         """Record files as they are on disk, or their absence; by halves, down to the bad ones."""

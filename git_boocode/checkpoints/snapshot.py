@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 
 from git_boocode.checkpoints.kept import Content, Kept
+from git_boocode.checkpoints.layered import LayeredIndex
 from git_boocode.checkpoints.recorder import Recorder, Skipped
 from git_boocode.checkpoints.staging import Staging
 from git_boocode.repo.git import Git
@@ -19,7 +20,6 @@ class Snapshot:
 
     Attributes:
         head: HEAD at that moment.
-        index: a private index that matches the files on disk.
         original: a copy of the user's index, byte for byte; None if there was no index.
         staging: what was staged; None if the user's index could not be read.
         disk_tree: the tree of the files that are on disk.
@@ -33,7 +33,7 @@ class Snapshot:
     def __init__(
         self,
         head: Head,
-        index: Index,
+        index: Index | LayeredIndex,
         original: Index | None,
         staging: Staging | None,
         skipped: list[Skipped],
@@ -41,13 +41,20 @@ class Snapshot:
         tree: str | None = None,
     ) -> None:
         self.head = head
-        self.index = index
+        self._index = index
+        self._git: Git | None = None
         self.original = original
         self.staging = staging
         self.skipped = skipped
         self.disk_tree = self.tree = tree or ""
         if tree is None or (staging and staging.absent):
             self.write_trees()
+
+    @property
+    def index(self) -> Index:
+        """A private index that matches the files on disk."""
+        whole = self._index.whole() if isinstance(self._index, LayeredIndex) else self._index
+        return whole if self._git is None else Index(self._git, whole.path)
 
     def content(self) -> Content:
         """What it holds, to be compared with what a checkpoint holds."""
@@ -70,7 +77,7 @@ class Snapshot:
             git: git for our own work.
         """
         quarantine.release()
-        self.index = Index(git, self.index.path)
+        self._git = git
 
     def force_add(self, paths: Iterable[str], worktree: str) -> None:
         """Take ignored files in as well, and write the trees anew."""
@@ -78,8 +85,8 @@ class Snapshot:
         recorder = Recorder(self.index, worktree)
         recorder.add(wanted)
         self.skipped += recorder.failed
-        if self.kept is not None:
-            self.kept = self.kept._replace(extra=self.kept.extra.union(wanted))
+        # What the last capture has left goes on to serve the next one.
+        self.kept = None
         self.write_trees()
 
     def write_trees(self) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from git_boocode.checkpoints.recorder import Skipped
 from git_boocode.repo.config import Config
 
-LISTING = ("ls-files", "--others", "--exclude-standard", "-z")
+OTHERS = ("--others", "--exclude-standard")
+LISTING = ("ls-files", *OTHERS, "-z")
 MAX_FILE_SIZE = 50 << 20
 # git lists what it can, and only warns of a directory that it cannot look into.
 _UNREADABLE = re.compile(r"^warning: could not open directory '(.*)/': (.*)$", re.MULTILINE)

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import IO, NamedTuple
 
 from git_boocode.repo.errors import FatalError
@@ -106,28 +106,54 @@ class Running:
 
 
 class Talk:
-    """A git command that answers each request with a line."""
+    """A git command that answers while it is given more."""
 
     def __init__(self, arguments: tuple[str, ...], process: subprocess.Popen[bytes]) -> None:
         self._arguments = arguments
         self._process = process
 
-    def ask(self, request: bytes) -> bytes:
-        """Give it a request, and wait for the answer, which comes without its newline.
+    def give(self, request: bytes) -> None:
+        """Give it a request; more than a pipe holds must not be given before the answer is read.
 
         Raises:
-            GitError: it gave none.
+            GitError: it has ended.
         """
-        given, answers = self._process.stdin, self._process.stdout
+        given = self._process.stdin
         assert given is not None
-        assert answers is not None
-        with suppress(BrokenPipeError):
+        try:
             given.write(request)
             given.flush()
-            if answer := answers.readline().rstrip(b"\n"):
-                return answer
+        except BrokenPipeError:
+            raise self._ended() from None
+
+    def line(self) -> bytes:
+        """Read a line of its answer, without the newline.
+
+        Raises:
+            GitError: there is none.
+        """
+        answers = self._process.stdout
+        assert answers is not None
+        if answer := answers.readline():
+            return answer.rstrip(b"\n")
+        raise self._ended()
+
+    def take(self, size: int) -> bytes:
+        """Read so many bytes of its answer.
+
+        Raises:
+            GitError: there are fewer.
+        """
+        answers = self._process.stdout
+        assert answers is not None
+        answer = answers.read(size)
+        if len(answer) < size:
+            raise self._ended()
+        return answer
+
+    def _ended(self) -> GitError:
         said = self._process.stderr.read() if self._process.stderr else b""
-        raise GitError(self._arguments, self._process.wait() or 128, os.fsdecode(said))
+        return GitError(self._arguments, self._process.wait() or 128, os.fsdecode(said))
 
 
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from mmap import ACCESS_READ, mmap
@@ -18,7 +18,8 @@ from git_boocode.repo.git import Completed, Git, Running, nul_lines, nul_records
 GITLINK = "160000"
 """The mode of a submodule, or of a nested repository that was added."""
 
-_COMPARISON = ("diff-files", "--name-only", "--ignore-submodules=dirty", "-z")
+_COMPARISON = ("diff-files", "--raw", "--abbrev=64", "--ignore-submodules=dirty", "-z")
+_PATHS_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
 # So many paths go into one command line.
 _ARGUMENTS = 500
 # In bytes: SHA-256's and SHA-1's.
@@ -84,6 +85,18 @@ class Index:
         arguments = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
         return self.git.attempt(*arguments, stdin=nul_lines(paths))
 
+    def entries(self) -> list[Entry]:
+        """All entries, conflict stages included."""
+        return list(map(Entry.parse, nul_records(self.dump())))
+
+    def entries_of(self, paths: Iterable[str]) -> Iterator[Entry]:
+        """The entries of some paths."""
+        git = self.git.bind(GIT_LITERAL_PATHSPECS="1")
+        remaining = iter(paths)
+        while some := list(islice(remaining, _ARGUMENTS)):
+            records = nul_records(git.run("ls-files", "-s", "-v", "-z", "--", *some))
+            yield from map(Entry.parse, records)
+
     def forget(self, paths: Iterable[str]) -> None:
         """Remove entries, every stage of them, whether or not the files are there."""
         if stdin := nul_lines(paths):
@@ -104,11 +117,7 @@ class Index:
 
     def doubt(self, paths: Iterable[str]) -> None:
         """Forget what is known of some files' time and size, so that they are read again."""
-        git = self.git.bind(GIT_LITERAL_PATHSPECS="1")
-        remaining = iter(paths)
-        while some := list(islice(remaining, _ARGUMENTS)):
-            records = nul_records(git.run("ls-files", "-s", "-v", "-z", "--", *some))
-            self.put(map(Entry.parse, records))
+        self.put(list(self.entries_of(paths)))
 
     def join(self) -> None:
         """Write a split index as one that needs no other file; any other stays as it is."""
@@ -121,6 +130,16 @@ class Index:
         """The paths of all entries, each once."""
         return list(dict.fromkeys(nul_records(self.git.run("ls-files", "-z"))))
 
+    def listed(self, git: Git, *arguments: str) -> list[str]:
+        """What `git ls-files` lists of it.
+
+        Args:
+            git: git, bound to the directory in which it is to run.
+            arguments: for `ls-files`.
+        """
+        here = git.bind(GIT_INDEX_FILE=self.path)
+        return nul_records(here.run("ls-files", "-z", *arguments))
+
     def forget_times(self) -> None:
         """Make the index anew without stat data and flags, so that every file counts as changed."""
         entries = self.git.run("ls-files", "-s", "-z")
@@ -131,14 +150,47 @@ class Index:
         """Start to look for what `changed_on_disk` gives."""
         return self.git.begin(*_COMPARISON)
 
+    def differing(self, output: bytes) -> list[str]:
+        """The paths that a comparison has told, once it has ended well."""
+        return [entry.path for entry in compared(output)]
+
     def changed_on_disk(self) -> list[str]:
         """The paths whose files differ from their entries; of submodules, only another HEAD."""
-        return nul_records(self.git.run(*_COMPARISON))
+        return self.differing(self.compare())
+
+    def compare(self) -> bytes:
+        """What `begin_comparison` leads to, waited for."""
+        return self.git.run(*_COMPARISON)
+
+    def refresh(self, paths: Iterable[str]) -> None:
+        """Look at the files of some entries, and note their time and size where they are as told.
+
+        The content of those that differ stays as it is in the index, and they count as changed;
+        so do those that cannot be read.
+        """
+        some = list(paths)
+        if not some:
+            return
+        git = self.git.bind(GIT_LITERAL_PATHSPECS="1")
+        command = ("add", "--refresh", "--sparse", *_PATHS_FROM_STDIN)
+        if git.attempt(*command, stdin=nul_lines(some)).status and len(some) > 1:
+            self.break_lock()
+            middle = len(some) // 2
+            self.refresh(some[:middle])
+            self.refresh(some[middle:])
 
     def break_lock(self) -> None:
         """Remove the lock that a git process left which was killed on this private index."""
         with suppress(FileNotFoundError):
             os.unlink(f"{self.path}.lock")
+
+
+def compared(output: bytes) -> Iterator[Entry]:
+    """The entries that a comparison with what is on disk found to differ, as the index has them."""
+    records = nul_records(output)
+    for fields, path in zip(records[::2], records[1::2], strict=True):
+        mode, _, identifier, _, _ = fields.removeprefix(":").split(" ")
+        yield Entry("H", mode, identifier, 0, path)
 
 
 def copy_index(source: str, target: str) -> bool:

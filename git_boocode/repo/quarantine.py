@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import threading
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import cached_property
 
 from git_boocode.repo.durable import sync_directory, sync_file
 from git_boocode.repo.git import Git
@@ -21,6 +24,9 @@ _THREADS = 8
 _ATTEMPTS = 5
 # Git looks for a pack by its index; so that comes last.
 _LAST = ".idx"
+# Git's own choice for loose objects.
+_COMPRESSION = 1
+_FAN_OUT = re.compile("[0-9a-f]{2}")
 
 
 class Quarantine:
@@ -41,11 +47,37 @@ class Quarantine:
         os.makedirs(self._path, exist_ok=True)
         others = repository.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
         places = [_quoted(os.path.abspath(self._objects)), *([others] if others else [])]
+        self._object_format = repository.object_format
+        self._stored: set[str] = set()
         git = repository.git.bind(
             GIT_OBJECT_DIRECTORY=self._path,
             GIT_ALTERNATE_OBJECT_DIRECTORIES=os.pathsep.join(places),
         )
         self.git = Git(git.cwd, git.env, (*git.overrides, "core.fsync=none"))
+
+    def store_tree(self, body: bytes) -> bytes:
+        """Keep a tree object until all is released; only then can git read it.
+
+        Git would make, and we remove, a directory for each: that takes longer than all the rest.
+
+        Args:
+            body: what it holds.
+
+        Returns:
+            Its id.
+        """
+        # It takes a while to import, and git is at work until a tree is needed.
+        import hashlib
+
+        content = b"tree %d\0%s" % (len(body), body)
+        hashed = hashlib.new(self._object_format, content, usedforsecurity=False).hexdigest()
+        if hashed not in self._stored:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            descriptor = os.open(os.path.join(self._path, hashed), flags, 0o444)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(zlib.compress(content, _COMPRESSION))
+            self._stored.add(hashed)
+        return hashed.encode("ascii")
 
     def release(self) -> None:
         """Sync what was written, and move it to the repository's objects.
@@ -56,26 +88,54 @@ class Quarantine:
         files = [path for path in self._files() if not os.path.basename(path).startswith("tmp_")]
         if not files:
             return
+        self._match_mode()
         _each(sync_file, files)
         for path in sorted(files, key=lambda path: path.endswith(_LAST)):
             self._move(path)
         directories = {os.path.dirname(self._target(path)) for path in files}
         _each(_sync_directory, {self._objects, *directories})
+        self._stored.clear()
 
     def _files(self) -> Iterable[str]:
         for directory, _, names in os.walk(self._path):
             for name in names:
                 yield os.path.join(directory, name)
 
+    @cached_property
+    def _pattern(self) -> tuple[str, int]:
+        """A directory that git made for objects, and the mode that it gave to one.
+
+        Both are as `core.sharedRepository` wants them.
+        """
+        for name in filter(_FAN_OUT.fullmatch, os.listdir(self._path)):
+            directory = os.path.join(self._path, name)
+            for found in os.listdir(directory):
+                return directory, stat.S_IMODE(os.stat(os.path.join(directory, found)).st_mode)
+        # What nobody else has written: so git does write it.
+        nonce = os.urandom(20).hex().encode()
+        name = self.git.line("hash-object", "-w", "--stdin", stdin=nonce)
+        directory = os.path.join(self._path, name[:2])
+        return directory, stat.S_IMODE(os.stat(os.path.join(directory, name[2:])).st_mode)
+
+    def _match_mode(self) -> None:
+        """Give the trees the mode that git gives an object."""
+        for path in (os.path.join(self._path, name) for name in self._stored):
+            _, mode = self._pattern
+            if stat.S_IMODE(os.stat(path).st_mode) != mode:
+                os.chmod(path, mode)
+
     def _target(self, path: str) -> str:
-        return os.path.join(self._objects, os.path.relpath(path, self._path))
+        below = os.path.relpath(path, self._path)
+        if below in self._stored:
+            below = os.path.join(below[:2], below[2:])
+        return os.path.join(self._objects, below)
 
     def _move(self, path: str) -> None:
         target = self._target(path)
         directory = os.path.dirname(target)
         for attempt in range(_ATTEMPTS):
             if not os.path.isdir(directory):
-                _make_like(directory, os.path.dirname(path))
+                _make_like(directory, self._pattern_directory(path))
             try:
                 os.rename(path, target)
             except FileNotFoundError:
@@ -89,6 +149,10 @@ class Quarantine:
                 return
             else:
                 return
+
+    def _pattern_directory(self, path: str) -> str:
+        directory = os.path.dirname(path)
+        return directory if directory != self._path else self._pattern[0]
 
 
 def _quoted(path: str) -> str:

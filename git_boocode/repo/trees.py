@@ -1,18 +1,22 @@
 """Make a tree out of another one; only the trees on the way to what differs are read and written.
 
-`git write-tree` asks after every tree of the repository, and writes the index once more.
+`git write-tree` asks after every tree of the repository, and writes the index once more; `git
+mktree` makes and removes a directory for each tree that it writes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import NamedTuple
 
-from git_boocode.repo.git import Git, GitError, Talk, batch_bodies
+from git_boocode.repo.git import Git, GitError, Talk
 
-_TREE = b"40000"
-_TYPES = {_TREE: b"tree", b"160000": b"commit"}
-_COMMAND = ("mktree", "-z", "--batch", "--missing")
+TREE = b"40000"
+"""The mode of a directory."""
+
+# So many questions and the answers' beginnings fit into a pipe, so that neither side waits.
+_AT_ONCE = 64
 
 
 class Item(NamedTuple):
@@ -22,87 +26,145 @@ class Item(NamedTuple):
     id: bytes
 
 
-class NewlineError(ValueError):
-    """A name cannot be asked for."""
+class ClashError(ValueError):
+    """There is a file where a directory is to be, or the other way round."""
 
 
-Table = dict[bytes, Item | None]
+Table = dict[bytes, Item]
+Changes = Mapping[bytes, Item | None]
 
 
-def edit_tree(git: Git, tree: str, changes: Mapping[bytes, Item | None]) -> str:
+def edit_tree(git: Git, tree: str, changes: Changes, store: Callable[[bytes], bytes]) -> str:
     """Write the tree that some changes make of another.
 
     Args:
-        git: git that may write objects.
+        git: git that may read objects.
         tree: the id of a tree.
-        changes: by path, what is to be there; None where nothing is to be any more.
+        changes: by path, what is to be there; None where no file is to be any more.
+        store: stores a tree object's bytes and gives its id.
 
     Raises:
-        NewlineError: a directory's name holds a newline, which ends a question to git.
-        GitError: git could not read or write a tree.
+        ClashError: the changes leave a file where there is a directory, or the other way round.
+        GitError: git could not read a tree.
     """
-    tables = _by_directory(changes)
-    found = _read(git, tree, list(tables))
-    _check_complete(tree, found)
-    with git.talk(*_COMMAND) as talk:
-        # A directory comes before the one in which it lies, and the root last.
-        for directory in sorted(tables, key=_depth, reverse=True):
-            old, new = found[directory] or {}, tables[directory]
-            items = [(name, item) for name, item in {**old, **new}.items() if item is not None]
-            written = _write(talk, items) if items or not directory else None
-            if directory:
-                _put_below(tables, directory, written)
-    assert written is not None
-    return written.decode("ascii")
+    files = _by_directory(changes)
+    below = _subdirectories(files)
+    root = tree.encode("ascii")
+    found = _read(git, root, files)
+    made: dict[bytes, Item | None] = {}
+    # A directory comes before the one in which it lies.
+    for directory in sorted(files, key=_depth, reverse=True):
+        old = found.get(directory, {})
+        new = _edit(old, files[directory], {_name(sub): made[sub] for sub in below[directory]})
+        if new == old and (old or not directory):
+            identifier = _id_of(directory, root, found)
+        else:
+            identifier = store(_format(new)) if new or not directory else None
+        made[directory] = Item(TREE, identifier) if identifier else None
+    whole = made[b""]
+    assert whole is not None
+    return whole.id.decode("ascii")
 
 
 def _depth(directory: bytes) -> int:
     return directory.count(b"/") + 1 if directory else 0
 
 
-def _check_complete(tree: str, found: Mapping[bytes, Table | None]) -> None:
-    """Raise an error if a tree is not there, although one that is there names it."""
-    for directory, table in found.items():
-        parent, _, name = directory.rpartition(b"/")
-        above = found[parent] if directory else None
-        named = above.get(name) if above else None
-        if table is None and (not directory or (named is not None and named.mode == _TREE)):
-            raise GitError(("cat-file",), 128, f"fatal: a tree of {tree} is missing")
+def _name(path: bytes) -> bytes:
+    return path.rpartition(b"/")[2]
 
 
-def _by_directory(changes: Mapping[bytes, Item | None]) -> dict[bytes, Table]:
+def _by_directory(changes: Changes) -> dict[bytes, dict[bytes, Item | None]]:
     """The changes of each directory by name, also of those in which it lies."""
-    tables: dict[bytes, Table] = {b"": {}}
+    files: dict[bytes, dict[bytes, Item | None]] = {b"": {}}
     for path, item in changes.items():
         directory, _, name = path.rpartition(b"/")
-        tables.setdefault(directory, {})[name] = item
+        files.setdefault(directory, {})[name] = item
         while directory:
             directory = directory.rpartition(b"/")[0]
-            tables.setdefault(directory, {})
-    return tables
+            files.setdefault(directory, {})
+    return files
 
 
-def _put_below(tables: dict[bytes, Table], directory: bytes, written: bytes | None) -> None:
+def _subdirectories(directories: Iterable[bytes]) -> dict[bytes, list[bytes]]:
+    below: dict[bytes, list[bytes]] = {directory: [] for directory in directories}
+    for directory in below:
+        if directory:
+            below[directory.rpartition(b"/")[0]].append(directory)
+    return below
+
+
+def _edit(
+    old: Table, files: Mapping[bytes, Item | None], trees: Mapping[bytes, Item | None]
+) -> Table:
+    """What a directory holds after some changes.
+
+    Args:
+        old: what it held.
+        files: its files that change, by name.
+        trees: its directories in which something changes; None for those that are empty now.
+    """
+    new = dict(old)
+    for name, item in files.items():
+        was_tree = _is_tree(old.get(name))
+        if item is not None and was_tree and name not in trees:
+            raise ClashError("a file is to be where a directory is")
+        if item is not None or not was_tree:
+            _set(new, name, item)
+    for name, tree in trees.items():
+        is_free = name not in new or _is_tree(new[name])
+        if tree is not None and not is_free:
+            raise ClashError("a directory is to be where a file is")
+        if is_free:
+            _set(new, name, tree)
+    return new
+
+
+def _is_tree(item: Item | None) -> bool:
+    return item is not None and item.mode == TREE
+
+
+def _set(table: Table, name: bytes, item: Item | None) -> None:
+    if item is None:
+        table.pop(name, None)
+    else:
+        table[name] = item
+
+
+def _read(git: Git, root: bytes, directories: Iterable[bytes]) -> dict[bytes, Table]:
+    """What the directories hold that there are; each level needs the ids that the one above has."""
+    found: dict[bytes, Table] = {}
+    levels: dict[int, list[bytes]] = {}
+    for directory in directories:
+        levels.setdefault(_depth(directory), []).append(directory)
+    with git.talk("cat-file", "--batch") as talk:
+        for depth in sorted(levels):
+            ids = {}
+            for directory in levels[depth]:
+                identifier = _id_of(directory, root, found)
+                if identifier is not None:
+                    ids[directory] = identifier
+            found.update(zip(ids, _read_trees(talk, ids.values()), strict=True))
+    return found
+
+
+def _id_of(directory: bytes, root: bytes, found: Mapping[bytes, Table]) -> bytes | None:
+    if not directory:
+        return root
     parent, _, name = directory.rpartition(b"/")
-    table = tables[parent]
-    if written is not None:
-        table[name] = Item(_TREE, written)
-    elif table.get(name) is None:
-        # Unless a file has come where the directory was.
-        table[name] = None
+    item = found.get(parent, {}).get(name)
+    return item.id if item is not None and item.mode == TREE else None
 
 
-def _read(git: Git, tree: str, directories: list[bytes]) -> dict[bytes, Table | None]:
-    """What some directories of a tree hold; None if they are not there."""
-    if any(b"\n" in directory for directory in directories):
-        raise NewlineError("a name holds a newline")
-    request = b"".join(b"%s:%s\n" % (tree.encode(), directory) for directory in directories)
-    bodies = batch_bodies(git.run("cat-file", "--batch", stdin=request), b"tree")
-    size = len(tree) // 2
-    return {
-        directory: None if body is None else _parse(body, size)
-        for directory, body in zip(directories, bodies, strict=True)
-    }
+def _read_trees(talk: Talk, ids: Iterable[bytes]) -> Iterator[Table]:
+    remaining = iter(ids)
+    while some := list(islice(remaining, _AT_ONCE)):
+        talk.give(b"".join(b"%s\n" % identifier for identifier in some))
+        for identifier in some:
+            header = talk.line().split(b" ")
+            if header[1:2] != [b"tree"]:
+                raise GitError(("cat-file",), 128, f"fatal: tree {identifier.decode()} is missing")
+            yield _parse(talk.take(int(header[2]) + 1)[:-1], len(identifier) // 2)
 
 
 def _parse(body: bytes, size: int) -> Table:
@@ -117,10 +179,12 @@ def _parse(body: bytes, size: int) -> Table:
     return table
 
 
-def _write(talk: Talk, items: Iterable[tuple[bytes, Item]]) -> bytes:
-    """Write a tree, and give its id."""
-    records = (
-        b"%s %s %s\t%s\0" % (item.mode, _TYPES.get(item.mode, b"blob"), item.id, name)
+def _format(table: Table) -> bytes:
+    """A tree object; git sorts directories as if their names ended in a slash."""
+    items = sorted(
+        table.items(), key=lambda pair: pair[0] + b"/" if pair[1].mode == TREE else pair[0]
+    )
+    return b"".join(
+        b"%s %s\0%s" % (item.mode, name, bytes.fromhex(item.id.decode("ascii")))
         for name, item in items
     )
-    return talk.ask(b"".join(records) + b"\0")

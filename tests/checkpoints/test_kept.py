@@ -67,7 +67,7 @@ def goes_on(repo: Repo) -> None:
     assert taken == held_without_history()
     newest = refs(repo, "checkpoints")
     told = note(repo)
-    assert f"kept-index-{told['index']}" in {path.name for path in indexes(state(repo))}
+    assert f"kept-index-{told['number']}" in {path.name for path in indexes(state(repo))}
     assert f"{told['ref']} {told['commit']}" in newest
     assert held() == taken
     sound(repo)
@@ -85,7 +85,18 @@ def without(key: str) -> Callable[[dict[str, Any]], str]:
 
 KEYS = (
     *("ref", "commit", "content", "users_index", "head_tree", "left_to_head", "extra", "missing"),
-    *("since", "recent", "specials", "attributes", "rules", "version", "index", "crc", "tree"),
+    *(
+        "since",
+        "recent",
+        "specials",
+        "attributes",
+        "rules",
+        "version",
+        "number",
+        "crc",
+        "tree",
+        "overlay",
+    ),
     "special",
 )
 NOTES: dict[str, Callable[[dict[str, Any]], str]] = {
@@ -103,12 +114,12 @@ NOTES: dict[str, Callable[[dict[str, Any]], str]] = {
     "another version": changed(version=99),
     "an earlier version": changed(version=0),
     "a version as text": changed(version="1"),
-    "an index elsewhere": changed(index="../../index"),
-    "an absolute index": changed(index="/etc/passwd"),
-    "an index with a sign": changed(index="-1"),
-    "no number": changed(index="xyz"),
-    "an index that is not there": changed(index="1"),
-    "a huge index": changed(index="f" * 5000),
+    "an index elsewhere": changed(number="../../index"),
+    "an absolute index": changed(number="/etc/passwd"),
+    "an index with a sign": changed(number="-1"),
+    "no number": changed(number="xyz"),
+    "an index that is not there": changed(number="1"),
+    "a huge index": changed(number="f" * 5000),
     "another sum": changed(crc=1),
     "a sum as text": changed(crc="1"),
     "a bad path": changed(special=f"H 100644 {'1' * 40} 1\t../../x\0"),
@@ -156,7 +167,7 @@ def test_a_note_that_is_nonsense_costs_time_only(repo: Repo, kept_aside: Path, s
             if held() != expected:
                 wrong.append(f"{name}: another content")
             told = note(repo)
-            if not (state(repo) / f"kept-index-{told['index']}").exists():
+            if not (state(repo) / f"kept-index-{told['number']}").exists():
                 wrong.append(f"{name}: nothing is left")
         except Exception as error:  # noqa: BLE001
             wrong.append(f"{name}: {error}")
@@ -177,7 +188,7 @@ def test_a_note_that_leads_out_reads_and_writes_nothing_there(repo: Repo) -> Non
     scene(repo)
     outside = repo.write(".git/outside/kept-index-1", indexes(state(repo))[0].read_bytes())
     before = outside.read_bytes()
-    told = {**note(repo), "index": "../outside/kept-index-1", "extra": ["../../x", "/etc/passwd"]}
+    told = {**note(repo), "number": "../outside/kept-index-1", "extra": ["../../x", "/etc/passwd"]}
     (state(repo) / NOTE).write_text(json.dumps(told))
     goes_on(repo)
     assert outside.read_bytes() == before

@@ -7,8 +7,9 @@ import random
 import pytest
 
 from git_boocode.repo.git import GitError
+from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.trees import Item, edit_tree
+from git_boocode.repo.trees import ClashError, Item, edit_tree
 from tests.repo_kit import Repo
 
 # Names whose order in a tree depends on whether they are directories, and odd ones.
@@ -33,6 +34,14 @@ def changes(old: dict[str, str], new: dict[str, str]) -> dict[bytes, Item | None
     return found
 
 
+def edited(repository: Repository, tree: str, made_of: dict[bytes, Item | None]) -> str:
+    """The tree that some changes make of another, stored."""
+    quarantine = Quarantine(repository, f"{repository.git_dir}/scratch")
+    made = edit_tree(quarantine.git, tree, made_of, quarantine.store_tree)
+    quarantine.release()
+    return made
+
+
 def without_clashes(rng: random.Random, paths: list[str], blobs: list[str]) -> dict[str, str]:
     """Some files, none of which is also a directory."""
     chosen: dict[str, str] = {}
@@ -53,7 +62,7 @@ def test_it_is_the_tree_that_git_writes(repo: Repo, seed: int) -> None:
     paths = list(dict.fromkeys(paths))
     old, new = (without_clashes(rng, paths, blobs) for _ in range(2))
     before, expected = tree_of(repo, old), tree_of(repo, new)
-    assert edit_tree(Repository.discover().git, before, changes(old, new)) == expected
+    assert edited(Repository.discover(), before, changes(old, new)) == expected
     assert repo.git("fsck", "--strict", "--no-dangling", expected) == ""
 
 
@@ -64,7 +73,7 @@ def test_links_submodules_and_programs(repo: Repo) -> None:
         b"run": Item(b"100755", blob),
         b"sub/module": Item(b"160000", b"1" * 40),
     }
-    made = edit_tree(Repository.discover().git, Repository.discover().empty_tree, items)
+    made = edited(Repository.discover(), Repository.discover().empty_tree, items)
     rows = repo.git("ls-tree", "-r", made).splitlines()
     assert [row.split()[0] for row in rows] == ["120000", "100755", "160000"]
 
@@ -72,36 +81,70 @@ def test_links_submodules_and_programs(repo: Repo) -> None:
 def test_nothing_differs(repo: Repo) -> None:
     repo.commit(a="a\n")
     tree = repo.git("rev-parse", "HEAD^{tree}").strip()
-    assert edit_tree(Repository.discover().git, tree, {}) == tree
+    assert edited(Repository.discover(), tree, {}) == tree
 
 
 def test_nothing_is_left(repo: Repo) -> None:
     repo.commit(**{"deep/er/a": "a\n"})
     repository = Repository.discover()
     tree = repo.git("rev-parse", "HEAD^{tree}").strip()
-    assert edit_tree(repository.git, tree, {b"deep/er/a": None}) == repository.empty_tree
+    assert edited(repository, tree, {b"deep/er/a": None}) == repository.empty_tree
 
 
 def test_a_directory_whose_name_holds_a_newline(repo: Repo) -> None:
-    repo.commit(a="a\n")
+    repo.commit(**{"a\nb/c": "a\n", "a\nb/d": "d\n"})
     tree = repo.git("rev-parse", "HEAD^{tree}").strip()
-    with pytest.raises(ValueError, match="newline"):
-        edit_tree(Repository.discover().git, tree, {b"a\nb/c": None})
+    made = edited(Repository.discover(), tree, {b"a\nb/c": None})
+    assert repo.git("ls-tree", "-r", "-z", "--name-only", made) == "a\nb/d\0"
 
 
 def test_a_file_whose_name_holds_a_newline(repo: Repo) -> None:
     repo.commit(a="a\n")
     tree = repo.git("rev-parse", "HEAD^{tree}").strip()
     blob = repo.git("rev-parse", "HEAD:a").strip().encode()
-    made = edit_tree(Repository.discover().git, tree, {b"a\nb": Item(b"100644", blob)})
+    made = edited(Repository.discover(), tree, {b"a\nb": Item(b"100644", blob)})
     assert repo.git("ls-tree", "-z", "--name-only", made) == "a\0a\nb\0"
 
 
-def test_what_git_does_not_take_is_an_error(repo: Repo) -> None:
-    repo.commit(a="a\n")
-    tree = repo.git("rev-parse", "HEAD^{tree}").strip()
+@pytest.fixture
+def clashing(repo: Repo) -> str:
+    """A tree of a file and a directory with a file."""
+    return tree_of(repo, {"file": blob_of(repo), "dir/file": blob_of(repo)})
+
+
+def blob_of(repo: Repo) -> str:
+    return repo.git("hash-object", "-w", "--stdin", stdin="x").strip()
+
+
+def test_files_in_the_way(repo: Repo, clashing: str) -> None:
+    item = Item(b"100644", blob_of(repo).encode())
+    clashes: list[dict[bytes, Item | None]] = [
+        {b"file/new": item},
+        {b"dir": item},
+        {b"new": item, b"new/below": item},
+        {b"dir": item, b"dir/other": item},
+        {b"dir": item, b"dir/other": None},
+    ]
+    for changed in clashes:
+        with pytest.raises(ClashError):
+            edited(Repository.discover(), clashing, changed)
+    assert edited(Repository.discover(), clashing, {b"dir": item, b"dir/file": None})
+    assert edited(Repository.discover(), clashing, {b"file": None, b"file/new": item})
+
+
+def test_what_is_not_there_is_not_removed(repo: Repo, clashing: str) -> None:
+    gone: dict[bytes, Item | None] = {b"dir": None, b"none": None, b"none/x": None, b"file/x": None}
+    assert edited(Repository.discover(), clashing, gone) == clashing
+
+
+def test_a_tree_that_is_lost(repo: Repo, clashing: str) -> None:
+    for tree in ("1" * 40, blob_of(repo)):
+        with pytest.raises(GitError):
+            edited(Repository.discover(), tree, {})
+    below = repo.git("rev-parse", f"{clashing}:dir").strip()
+    (repo.top / ".git/objects" / below[:2] / below[2:]).unlink()
     with pytest.raises(GitError):
-        edit_tree(Repository.discover().git, tree, {b"b": Item(b"100644", b"no id")})
+        edited(Repository.discover(), clashing, {b"dir/file": None})
 
 
 def test_sha256(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -110,5 +153,5 @@ def test_sha256(tmp_path_factory: pytest.TempPathFactory) -> None:
     other.commit(**{"dir/a": "a\n", "b": "b\n"})
     tree, blob = other.git("rev-parse", "HEAD^{tree}", "HEAD:b").split()
     repository = Repository.discover(str(other.top))
-    made = edit_tree(repository.git, tree, {b"dir/c": Item(b"100644", blob.encode())})
+    made = edited(repository, tree, {b"dir/c": Item(b"100644", blob.encode())})
     assert other.git("ls-tree", "-r", "--name-only", made).split() == ["b", "dir/a", "dir/c"]

@@ -1,0 +1,50 @@
+"""What is at a path of the worktree, seen once and without following a symlink."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+
+class Disk:
+    """The files of a worktree, during one reading of it.
+
+    Args:
+        worktree: the top of the worktree.
+    """
+
+    def __init__(self, worktree: str) -> None:
+        self.worktree = worktree
+        self._directories: dict[str, bool] = {}
+
+    def is_own_file(self, path: str) -> bool:
+        """Whether there is anything but a directory at a path, and no symlink leads there."""
+        found = self.status(path)
+        return found is not None and not stat.S_ISDIR(found.st_mode)
+
+    def status(self, path: str) -> os.stat_result | None:
+        """What the system says of a path; None if nothing is there, or a symlink leads there."""
+        full = f"{self.worktree}/{path}"
+        directory = os.path.dirname(full)
+        own = self._directories.get(directory)
+        if own is None:
+            own = self._directories[directory] = os.path.realpath(directory) == directory
+        if not own:
+            return None
+        try:
+            return os.lstat(full)
+        except OSError:
+            return None
+
+    def is_there(self, path: str) -> bool:
+        """Whether there is anything at a path."""
+        return os.path.lexists(os.path.join(self.worktree, path))
+
+    def is_directory(self, path: str) -> bool:
+        """Whether there is a directory at a path, and no symlink to one."""
+        found = self.status(path)
+        return found is not None and stat.S_ISDIR(found.st_mode)
+
+    def has_repository(self, path: str) -> bool:
+        """Whether there is a repository at a path."""
+        return self.is_there(f"{path}/.git")
