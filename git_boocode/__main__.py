@@ -10,7 +10,7 @@ def main() -> int:
     if sys.argv[1:] == ["--version"]:
         # Answered before click is imported: start-up is a feature, and hosts probe the version.
         return _print_version()
-    from git_boocode.cli.main import run
+    from git_boocode.cli.entry import run
 
     return run(sys.argv[1:])
 
@@ -21,7 +21,7 @@ def _print_version() -> int:
     try:
         print(f"git-boocode version {__version__}", flush=True)
     except OSError:
-        from git_boocode.cli.main import run
+        from git_boocode.cli.entry import run
 
         # It knows how to say what is wrong with standard output.
         return run(["--version"])

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from git_boocode.cli.framework import Command, json_option
-from git_boocode.cli.output import print_json, print_text, quote_path, report, warn
-
-if TYPE_CHECKING:
-    from git_boocode.checkpoints.capture import Request
 
 
 def _parse_meta(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
@@ -58,47 +52,19 @@ def checkpoint(
     `git log` stay as they are. With paths, only what they match is looked at; everything else is
     taken to be as in the newest checkpoint.
     """
-    from git_boocode.checkpoints.capture import Request
-    from git_boocode.repo.errors import BoocodeError, from_os
+    from git_boocode.cli.taking import take_checkpoint
 
-    request = Request(
-        *(label, session, chat, message, agent, trigger, meta, if_changed), paths, allow_home
+    return take_checkpoint(
+        label=label,
+        session=session,
+        chat=chat,
+        message=message,
+        agent=agent,
+        trigger=trigger,
+        meta=meta,
+        if_changed=if_changed,
+        best_effort=best_effort,
+        allow_home=allow_home,
+        paths=paths,
+        as_json=as_json,
     )
-    try:
-        return _take(request, as_json=as_json)
-    except (BoocodeError, OSError) as error:
-        if not best_effort:
-            raise
-        report(error if isinstance(error, BoocodeError) else from_os(error), as_json=as_json)
-        return 0
-
-
-def _take(request: Request, *, as_json: bool) -> int:
-    from git_boocode.checkpoints.capture import capture
-    from git_boocode.cli.interruption import warn_of_interruption
-    from git_boocode.cli.progress import progress
-    from git_boocode.repo.repository import Repository
-    from git_boocode.repo.signals import ended_by_signals
-
-    repository = Repository.discover()
-    warn_of_interruption(repository)
-    with progress("recording the worktree"), ended_by_signals():
-        taken, changed = capture(repository, request)
-    skipped = taken.meta.values["skipped"]
-    if as_json:
-        print_json(
-            {
-                "ok": True,
-                "id": taken.id,
-                "commit": taken.commit.id,
-                "ref": taken.ref,
-                "tree": taken.tree,
-                "changed": changed,
-                "skipped": skipped,
-            }
-        )
-        return 0
-    print_text(taken.id)
-    for row in skipped:
-        warn(f"not recorded: {quote_path(row['path'])}: {row['reason']}")
-    return 0

@@ -129,12 +129,6 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, entry.summary) for name, entry in self.entries.items()])
 
 
-def wants_json(argv: list[str]) -> bool:
-    """Whether the arguments ask for JSON, known even when they cannot be parsed."""
-    options = argv[: argv.index("--")] if "--" in argv else argv
-    return "--json" in options
-
-
 def stdin_bytes() -> bytes:
     """All of standard input."""
     return sys.stdin.buffer.read()

@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from itertools import islice
-from typing import TYPE_CHECKING, Any
-
 import click
 
 from git_boocode.cli.framework import Command, json_option
-
-if TYPE_CHECKING:
-    from git_boocode.checkpoints.catalog import Catalog, Checkpoint, Unusable
-    from git_boocode.cli.output import Style
-
-# A screenful first, then larger and larger pages: each costs a git process.
-_FIRST_PAGE = 32
-_LARGEST_PAGE = 512
 
 
 @click.command(cls=Command)
@@ -33,77 +20,8 @@ _LARGEST_PAGE = 512
 @json_option
 def log(max_count: int | None, everywhere: bool, edits: bool, as_json: bool) -> int:
     """List the checkpoints of this worktree, newest first."""
-    from git_boocode.checkpoints.catalog import Catalog
-    from git_boocode.cli.interruption import warn_of_interruption
-    from git_boocode.cli.output import Style, colour_wanted, encode_text, paged, print_json
-    from git_boocode.repo.repository import Repository
+    from git_boocode.cli.listing import list_checkpoints
 
-    repository = Repository.discover()
-    warn_of_interruption(repository)
-    limit = None if max_count is None else min(max_count, sys.maxsize)
-    if edits:
-        from git_boocode.cli.edit_records import list_edits
-
-        return list_edits(repository, limit, everywhere=everywhere, as_json=as_json)
-    catalog = Catalog(repository)
-    pages = _pages(catalog, catalog.newest_first(everywhere=everywhere), limit)
-    if as_json:
-        print_json({"ok": True, "checkpoints": [row for page in pages for _, row in page]})
-        return 0
-    style = Style(enabled=colour_wanted(repository.config))
-    with paged(repository.users_git) as stream:
-        number = 0
-        for page in pages:
-            for entry, row in page:
-                # `@~N` counts the checkpoints of this worktree alone.
-                ours = entry.worktree_name == repository.worktree_name
-                where = f"@~{number}" if ours else f"({entry.worktree_name})"
-                stream.write(encode_text(_line(where, row, style)))
-                number += ours
-            # Someone is reading, and the next page takes its time.
-            stream.flush()
-    return 0
-
-
-def _pages(
-    catalog: Catalog, entries: Iterator[Checkpoint | Unusable], max_count: int | None
-) -> Iterator[list[tuple[Checkpoint, dict[str, Any]]]]:
-    from git_boocode.checkpoints.catalog import Unusable
-
-    usable = (entry for entry in entries if not isinstance(entry, Unusable))
-    wanted = islice(usable, max_count)
-    size = _FIRST_PAGE
-    while page := list(islice(wanted, size)):
-        counts = catalog.count_files(page)
-        yield [(entry, _row(entry, files)) for entry, files in zip(page, counts, strict=True)]
-        size = min(size * 2, _LARGEST_PAGE)
-
-
-def _row(entry: Checkpoint, files: int | None) -> dict[str, Any]:
-    told = ("created_at", "label", "session", "chat", "message", "agent", "trigger")
-    ref = entry.meta.part("head", "ref")
-    return {
-        "id": entry.id,
-        "commit": entry.commit.id,
-        **{key: entry.meta.text(key) or None for key in told},
-        "branch": ref.removeprefix("refs/heads/") if ref else None,
-        "worktree": entry.worktree_name,
-        "files": files,
-    }
-
-
-def _line(where: str, row: dict[str, Any], style: Style) -> str:
-    from git_boocode.cli.output import printable
-
-    when = printable(row["created_at"] or "").replace("T", " ")[:19]
-    who = " ".join(printable(row[key]) for key in ("agent", "chat", "session") if row[key])
-    parts = [
-        style(row["commit"][:10], "yellow"),
-        printable(where).ljust(4),
-        when,
-        style(printable(row["branch"] or "(no branch)"), "green"),
-        "?" if row["files"] is None else f"{row['files']} changed",
-        printable(row["label"] or ""),
-        style(f"[{who}]", "cyan") if who else "",
-    ]
-    return "  ".join(part for part in parts if part) + "\n"
+    return list_checkpoints(
+        max_count=max_count, everywhere=everywhere, edits=edits, as_json=as_json
+    )

@@ -1,18 +1,13 @@
-"""`git boocode`: the list of commands, and the one place where errors become exit codes."""
+"""`git boocode` as click sees it: the list of commands, and their arguments' way to them."""
 
 from __future__ import annotations
-
-import os
 
 import click
 
 from git_boocode import __version__
-from git_boocode.cli.framework import Entry, LazyGroup, wants_json
-from git_boocode.cli.output import discard_output, print_text, report
-from git_boocode.repo.errors import BoocodeError, FatalError, UsageError, from_os
-
-# Set by the completion script, as click expects it.
-COMPLETION = "_GIT_BOOCODE_COMPLETE"
+from git_boocode.cli.framework import Entry, LazyGroup
+from git_boocode.cli.output import print_text
+from git_boocode.repo.errors import FatalError, UsageError
 
 COMMANDS = {
     "apply-edit": Entry(
@@ -63,42 +58,28 @@ def boocode() -> None:
     """Apply a model's drifted edits, and checkpoint the worktree, in plain git."""
 
 
-def run(argv: list[str]) -> int:
+def complete(variable: str, wanted: str) -> int:
+    """Answer the completion script of a shell.
+
+    Args:
+        variable: by which the script asks.
+        wanted: what it asks for.
+    """
+    from click.shell_completion import shell_complete
+
+    return shell_complete(boocode, {}, "git-boocode", variable, wanted)
+
+
+def dispatch(argv: list[str]) -> int:
     """Run one command and return its exit code.
 
     Args:
         argv: the arguments after `git boocode`.
+
+    Raises:
+        UsageError: they make no sense.
+        BoocodeError: the command failed.
     """
-    if wanted := os.environ.get(COMPLETION):
-        from click.shell_completion import shell_complete
-
-        return shell_complete(boocode, {}, "git-boocode", COMPLETION, wanted)
-    as_json = wants_json(argv)
-    try:
-        return _answered(argv, as_json=as_json)
-    except BrokenPipeError:
-        return _reader_is_gone()
-    except BoocodeError as error:
-        # There is no room for the answer, not even for that it failed.
-        return report(error, as_json=False)
-
-
-def _answered(argv: list[str], *, as_json: bool) -> int:
-    try:
-        return _dispatch(argv)
-    except BoocodeError as error:
-        return report(error, as_json=as_json)
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        return report(from_os(error), as_json=as_json)
-    except Exception as error:  # noqa: BLE001 - the one net under everything: no user sees a traceback
-        return report(_unexpected(error), as_json=as_json)
-
-
-def _dispatch(argv: list[str]) -> int:
     # Not click's own `main`: it would answer a closed pipe and other errors of the system itself.
     try:
         with boocode.make_context("git boocode", list(argv)) as context:
@@ -124,21 +105,3 @@ def _usage_error(error: click.UsageError) -> UsageError:
     hints += tuple(f"the most similar option is: {name}" for name in tuple(near)[:1])
     sentence = message[:1].lower() + message[1:].removesuffix(".")
     return UsageError(f"{sentence}\n{usage}", hints=hints)
-
-
-def _unexpected(error: Exception) -> FatalError:
-    hints = [f"this is a bug in git-boocode {__version__}; please report the command and the error"]
-    if os.environ.get("GIT_BOOCODE_DEBUG", "0") != "0":
-        import traceback
-
-        traceback.print_exc()
-    else:
-        hints.append("GIT_BOOCODE_DEBUG=1 shows where it happened")
-    name = type(error).__name__
-    return FatalError(f"unexpected {name}: {error}", code="bug", hints=tuple(hints))
-
-
-def _reader_is_gone() -> int:
-    discard_output()
-    # What a shell shows for SIGPIPE.
-    return 141

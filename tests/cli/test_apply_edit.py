@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from git_boocode.cli.main import run
+from git_boocode.cli.entry import run
 from git_boocode.editing.formats import FORMATS
 from tests.repo_kit import Repo
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode import __version__
-from git_boocode.cli import main
+from git_boocode.cli import entry
 from git_boocode.cli.main import COMMANDS
 from tests.repo_kit import Repo
 
@@ -104,14 +104,14 @@ def test_an_unexpected_error_is_no_traceback(
     def broken(_: object) -> int:
         raise ZeroDivisionError("by design")
 
-    monkeypatch.setattr(main, "_dispatch", broken)
-    assert main.run(["log"]) == 128
+    monkeypatch.setattr(entry, "_dispatch", broken)
+    assert entry.run(["log"]) == 128
     shown = capsys.readouterr().err
     assert shown.startswith("fatal: unexpected ZeroDivisionError: by design\n")
     assert "please report" in shown
     assert "Traceback" not in shown
     monkeypatch.setenv("GIT_BOOCODE_DEBUG", "1")
-    main.run(["log"])
+    entry.run(["log"])
     assert "Traceback" in capsys.readouterr().err
 
 
@@ -121,8 +121,8 @@ def test_an_error_of_the_system_names_file_and_reason(
     def full(_: object) -> int:
         raise OSError(28, "No space left on device", "/somewhere/file")
 
-    monkeypatch.setattr(main, "_dispatch", full)
-    assert main.run(["checkpoint"]) == 128
+    monkeypatch.setattr(entry, "_dispatch", full)
+    assert entry.run(["checkpoint"]) == 128
     shown = capsys.readouterr().err
     assert shown == (
         "fatal: cannot use '/somewhere/file': no space left on device\n"

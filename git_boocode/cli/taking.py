@@ -1,0 +1,67 @@
+"""What `git boocode checkpoint` does; `git_boocode.cli.direct` calls it without click."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from git_boocode.checkpoints.capture import Request, capture
+from git_boocode.cli.interruption import warn_of_interruption
+from git_boocode.cli.output import print_json, print_text, quote_path, report, warn
+from git_boocode.cli.progress import progress
+from git_boocode.repo.errors import BoocodeError, from_os
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.signals import ended_by_signals
+
+
+def take_checkpoint(
+    *,
+    label: str = "",
+    session: str = "",
+    chat: str = "",
+    message: str = "",
+    agent: str = "",
+    trigger: str = "manual",
+    meta: Mapping[str, str] = MappingProxyType({}),
+    if_changed: bool = False,
+    best_effort: bool = False,
+    allow_home: bool = False,
+    paths: tuple[str, ...] = (),
+    as_json: bool = False,
+) -> int:
+    """Take a checkpoint, print its id, and return the exit code; see the command's help."""
+    request = Request(
+        *(label, session, chat, message, agent, trigger, meta, if_changed), paths, allow_home
+    )
+    try:
+        return _take(request, as_json=as_json)
+    except (BoocodeError, OSError) as error:
+        if not best_effort:
+            raise
+        report(error if isinstance(error, BoocodeError) else from_os(error), as_json=as_json)
+        return 0
+
+
+def _take(request: Request, *, as_json: bool) -> int:
+    repository = Repository.discover()
+    warn_of_interruption(repository)
+    with progress("recording the worktree"), ended_by_signals():
+        taken, changed = capture(repository, request)
+    skipped = taken.meta.values["skipped"]
+    if as_json:
+        print_json(
+            {
+                "ok": True,
+                "id": taken.id,
+                "commit": taken.commit.id,
+                "ref": taken.ref,
+                "tree": taken.tree,
+                "changed": changed,
+                "skipped": skipped,
+            }
+        )
+        return 0
+    print_text(taken.id)
+    for row in skipped:
+        warn(f"not recorded: {quote_path(row['path'])}: {row['reason']}")
+    return 0
