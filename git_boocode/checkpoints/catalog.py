@@ -23,8 +23,8 @@ SAFETY_KIND = "pre-restore"
 
 # `@` is nearly always among the newest few; only beside many worktrees does one look further.
 _FIRST_LOOK = 16
-# What a page of `log`, or `@~N`, asks for. Git lists so many in half the time of all 10,000.
-_FIRST_LISTED = 512
+# More than the first page of `log` takes, or what reads commits ahead of it.
+_FIRST_LISTED = 128
 _RELATIVE = re.compile(r"@(~([0-9]{0,9}))?")
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import batch_bodies
 from git_boocode.repo.identity import Identity
+from git_boocode.repo.refnames import greatest_names
 from git_boocode.repo.repository import Repository
 
 
@@ -133,17 +134,29 @@ class PlumbingStore:
     def __init__(self, repository: Repository) -> None:
         self._git = repository.git
         self._zero = repository.zero_id
+        self._common_dir = repository.common_dir
 
     def refs(self, *prefixes: str, newest: int = 0) -> list[Ref]:
         """See `Store.refs`."""
-        if not prefixes:
-            return []
+        if newest and len(prefixes) == 1 and (found := self._greatest(prefixes[0], newest)):
+            return found
+        return self._list(f"--count={newest}", *prefixes) if prefixes else []
+
+    def _greatest(self, prefix: str, count: int) -> list[Ref] | None:
+        """What `refs` gives, asked for by name; None if that has left a doubt."""
+        names = greatest_names(self._common_dir, prefix, count)
+        if not names:
+            return None
+        # What is below a ref of the same name is listed as well.
+        found = [ref for ref in self._list(*names) if ref.name in set(names)]
+        return found if len(found) == len(names) else None
+
+    def _list(self, *arguments: str) -> list[Ref]:
         listing = self._git.line(
             "for-each-ref",
-            f"--count={newest}",
             "--sort=-refname",
             "--format=%(objectname) %(refname)",
-            *prefixes,
+            *arguments,
         )
         # Git allows neither a space nor a newline in the name of a ref, but what else Python
         # takes for the end of a line.
