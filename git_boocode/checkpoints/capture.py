@@ -86,10 +86,18 @@ def capture(repository: Repository, request: Request) -> Captured:
         if request.paths and (taken := _capture_paths(repository, catalog, scratch, request)):
             return taken
         with reading(repository, scratch) as under_way:
-            # While git walks the worktree.
+            # While git walks the worktree, there is time for what will be needed later.
             newest = catalog.newest()
+            _import_what_follows()
             snapshot = under_way.finish(newest)
             return _take(repository, catalog, request, snapshot, newest, under_way.kept)
+
+
+def _import_what_follows() -> None:
+    import hashlib
+    import shutil
+
+    del hashlib, shutil
 
 
 def _refuse_home(repository: Repository) -> None:

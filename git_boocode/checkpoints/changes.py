@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.repo.git import Git, nul_records
-from git_boocode.repo.index import GITLINK
-from git_boocode.repo.trees import ClashError, edit_tree
+from git_boocode.repo.trees import GITLINK, ClashError, edit_tree
 
 if TYPE_CHECKING:
     from git_boocode.checkpoints.kept import Kept

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.disk import Disk
 from git_boocode.repo.git import Completed, Git, GitError, Running
-from git_boocode.repo.index import GITLINK, Entry, Index, borrow_index, compared
-from git_boocode.repo.trees import Item
+from git_boocode.repo.index import Entry, Index, borrow_index, compared
+from git_boocode.repo.trees import GITLINK, Item
 
 # In seconds: for so long a file that changes again may look the same, where a file system knows
 # no fractions of a second.

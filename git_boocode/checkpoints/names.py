@@ -11,7 +11,8 @@ from git_boocode.checkpoints.layered import LayeredIndex
 from git_boocode.checkpoints.recorder import Recorder
 from git_boocode.checkpoints.staging import Staging
 from git_boocode.checkpoints.users_index import UsersIndex
-from git_boocode.repo.index import GITLINK, Entry
+from git_boocode.repo.index import Entry
+from git_boocode.repo.trees import GITLINK
 
 
 class Names:

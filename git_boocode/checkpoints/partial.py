@@ -24,9 +24,10 @@ from git_boocode.checkpoints.users_index import UsersIndex
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import read_head
-from git_boocode.repo.index import GITLINK, Index
+from git_boocode.repo.index import Index
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.trees import GITLINK
 
 _OUTSIDE = "is outside repository"
 

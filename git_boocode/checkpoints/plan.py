@@ -11,8 +11,9 @@ from git_boocode.checkpoints.recorder import Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging
 from git_boocode.repo.git import GitError, nul_lines, nul_records
-from git_boocode.repo.index import GITLINK, Entry, Index, copy_index
+from git_boocode.repo.index import Entry, Index, copy_index
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.trees import GITLINK
 
 _ABSENT = "0"
 

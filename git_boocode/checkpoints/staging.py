@@ -13,9 +13,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from git_boocode.repo.git import nul_records
-from git_boocode.repo.index import GITLINK, Entry, Index, copy_index
+from git_boocode.repo.index import Entry, Index, copy_index
 from git_boocode.repo.paths import is_dot_git
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.trees import GITLINK
 
 # Any record that is not an ordinary entry: another tag than H, or another stage than 0.
 _SPECIAL = re.compile(rb"(?:(?<=\0)|\A)(?!H [0-7]+ [0-9a-f]+ 0\t)[^\0]+")

@@ -8,7 +8,6 @@ from functools import cached_property
 from git_boocode.checkpoints.staging import Staging, read_staging
 from git_boocode.repo.git import Git, GitError, is_disk_full, nul_records
 from git_boocode.repo.index import (
-    GITLINK,
     Entry,
     Index,
     borrow_index,
@@ -17,6 +16,7 @@ from git_boocode.repo.index import (
     is_whole,
 )
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.trees import GITLINK
 
 # What reads an index, for the words of an error.
 _READ = ("ls-files",)

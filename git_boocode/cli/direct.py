@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 
-class Direct(NamedTuple):
+class Direct:
     """A command as data.
 
-    Attributes:
+    Args:
         module: where its function is.
         function: what carries it out, and returns an exit code.
         flags: by spelling, the parameter that an option sets to true.
@@ -25,12 +25,22 @@ class Direct(NamedTuple):
         paths: the parameter that takes all other arguments; empty if there may be none.
     """
 
-    module: str
-    function: str
-    flags: Mapping[str, str]
-    texts: Mapping[str, str] = {}
-    numbers: Mapping[str, str] = {}
-    paths: str = ""
+    def __init__(
+        self,
+        module: str,
+        function: str,
+        *,
+        flags: Mapping[str, str],
+        texts: Mapping[str, str] | None = None,
+        numbers: Mapping[str, str] | None = None,
+        paths: str = "",
+    ) -> None:
+        self.module = module
+        self.function = function
+        self.flags = flags
+        self.texts = texts or {}
+        self.numbers = numbers or {}
+        self.paths = paths
 
 
 COMMANDS = {

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from mmap import ACCESS_READ, mmap
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 from zlib import crc32
 
 from git_boocode.repo.durable import sync_directory, sync_file
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import Completed, Git, Running, nul_lines, nul_records
-
-GITLINK = "160000"
-"""The mode of a submodule, or of a nested repository that was added."""
 
 _COMPARISON = ("diff-files", "--raw", "--abbrev=64", "--ignore-submodules=dirty", "-z")
 _PATHS_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
@@ -205,9 +201,16 @@ def copy_index(source: str, target: str) -> bool:
         return False
     with os.fdopen(descriptor, "rb") as reading, open(target, "wb") as writing:
         stat = os.fstat(reading.fileno())
-        shutil.copyfileobj(reading, writing, 1 << 20)
+        _copy(reading, writing)
     os.utime(target, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     return True
+
+
+def _copy(source: BinaryIO, target: BinaryIO) -> None:
+    # Nearly always a link will do; it takes longer to import than to use.
+    import shutil
+
+    shutil.copyfileobj(source, target, 1 << 20)
 
 
 def borrow_index(source: str, target: str) -> bool:
@@ -342,7 +345,7 @@ def _link(new: str, lock: str) -> None:
         descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             with os.fdopen(descriptor, "wb") as writing, open(new, "rb") as reading:
-                shutil.copyfileobj(reading, writing)
+                _copy(reading, writing)
         except BaseException:
             os.unlink(lock)
             raise

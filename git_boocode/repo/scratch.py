@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -66,8 +65,8 @@ def scratch_directory(state_dir: str) -> Iterator[str]:
         yield path
     finally:
         os.close(guard)
-        shutil.rmtree(path, ignore_errors=True)
-        shutil.rmtree(making, ignore_errors=True)
+        _remove(path)
+        _remove(making)
 
 
 def _sweep(state_dir: str) -> None:
@@ -75,7 +74,14 @@ def _sweep(state_dir: str) -> None:
         path = os.path.join(state_dir, name)
         if _is_leftover(name, path):
             _break_index_lock(os.path.dirname(state_dir), path)
-            shutil.rmtree(path, ignore_errors=True)
+            _remove(path)
+
+
+def _remove(directory: str) -> None:
+    # It takes a while to import, and most commands need none of this.
+    import shutil
+
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 def _break_index_lock(git_dir: str, leftover: str) -> None:

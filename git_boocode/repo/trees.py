@@ -15,6 +15,9 @@ from git_boocode.repo.git import Git, GitError, Talk
 TREE = b"40000"
 """The mode of a directory."""
 
+GITLINK = "160000"
+"""The mode of a submodule, or of a nested repository that was added."""
+
 # So many questions and the answers' beginnings fit into a pipe, so that neither side waits.
 _AT_ONCE = 64
 
