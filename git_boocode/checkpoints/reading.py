@@ -249,6 +249,9 @@ class _Pass:
         first_look = find_specials(self._repository, NOTHING) if self.kept is None else None
         left = self._left_to_head()
         self._recorder.finish_known(self._known)
+        if self.kept is not None and not self.kept.specials.are_many:
+            # Git is likely to be still listing files.
+            first_look = self._look_again(())
         extra = [*self._untracked(), *filter(self._recorder.is_own_file, left)]
         come = self._match_names(extra)
         if self._staging is not None:
@@ -262,8 +265,12 @@ class _Pass:
             snapshot.kept = self._to_keep(self._staging, extra, come, left, specials)
         return snapshot
 
-    def _look_again(self, extra: list[str]) -> Specials:
-        """What git passes over, looked for where something changed since the last capture."""
+    def _look_again(self, extra: Iterable[str]) -> Specials:
+        """What git passes over, looked for where something may have changed since.
+
+        Args:
+            extra: the files that are untracked, for where there are too many directories.
+        """
         assert self.kept is not None
         new = set(extra).difference(self.kept.extra)
         near = [*new, *self._recorder.changed, *self._recorder.removed]

@@ -26,8 +26,8 @@ _KINDS = {
     stat.S_IFCHR: "device",
     stat.S_IFBLK: "device",
 }
-# To ask for the times of so many directories takes as long as git does for all else.
-_MANY = 1000
+# To ask for the times of so many directories would take longer than git does for all else.
+_MANY = 20_000
 # In nanoseconds: a directory that changed so short a time ago may change again unnoticed.
 _COARSE = 2_000_000_000
 
@@ -60,6 +60,11 @@ class Specials(NamedTuple):
         files, directories, attributes, ignores, rules = values
         times = {str(path): int(time) for path, time in dict(directories).items()}
         return cls(dict(files), times, tuple(attributes), tuple(ignores), str(rules))
+
+    @property
+    def are_many(self) -> bool:
+        """Whether there are too many directories to look at each of them again."""
+        return len(self.directories) >= _MANY
 
     def skipped(self) -> list[Skipped]:
         """The files as paths that cannot be captured."""
@@ -112,18 +117,21 @@ class _Look:
 
     def at_known(self, files: Iterable[str]) -> None:
         """Look into what has changed of the directories that were there, and into new ones."""
-        few = len(self._before.directories) < _MANY
-        changed = self._changed() if few else self._likely(files)
+        if self._before.are_many:
+            changed = self._likely(files)
+        else:
+            changed = self._changed(self._before.directories)
         self._take_over()
         new = self._scan_all(changed if self._before.directories else [""])
         while new:
             ignored = self.ignored(new)
             new = self._scan_all([path for path in new if path not in ignored])
 
-    def _changed(self) -> list[str]:
-        # One tight loop: there may be a thousand of them.
+    def _changed(self, directories: Mapping[str, int]) -> list[str]:
+        """Those of some known directories that are not as they were; the others are noted."""
+        # One tight loop: there may be thousands of them.
         found, top, stat_of, changed = self.directories, f"{self._worktree}/", os.lstat, []
-        for directory, then in self._before.directories.items():
+        for directory, then in directories.items():
             try:
                 status = stat_of(top + directory)
             except OSError:
@@ -136,12 +144,12 @@ class _Look:
         return changed
 
     def _likely(self, files: Iterable[str]) -> list[str]:
-        """The known directories above some files, and above those that were found before."""
+        """What has changed of the directories above some files, and above those found before."""
         near = {step for path in (*files, *self._before.files) for step in self._known_above(path)}
         self.directories = dict(self._before.directories)
         for directory in near:
             del self.directories[directory]
-        return sorted(near)
+        return self._changed({path: self._before.directories[path] for path in sorted(near)})
 
     def _known_above(self, path: str) -> Iterator[str]:
         while path:
