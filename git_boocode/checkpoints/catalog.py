@@ -204,17 +204,17 @@ def _entry(ref: Ref, commit: Commit | None) -> Checkpoint | Unusable:
         meta = Metadata.parse(commit.message)
     except MetadataError as error:
         return Unusable(ref.name, error)
-    return Checkpoint(ref.name.rpartition("/")[2], ref.name, commit, meta)
+    return Checkpoint(ref.id, ref.name, commit, meta)
 
 
 def _matches(ref: Ref, beginning: str) -> bool:
-    return ref.name.rpartition("/")[2].startswith(beginning) or ref.target.startswith(beginning)
+    return ref.id.startswith(beginning) or ref.target.startswith(beginning)
 
 
 def _one_of_each_id(refs: Iterable[Ref]) -> list[Ref]:
     """Of refs with the same id, such as an archived one that was kept too, the one to use."""
     preferred = sorted(refs, key=lambda ref: not ref.name.startswith((CHECKPOINTS, SAFETY)))
-    return list({ref.name.rpartition("/")[2]: ref for ref in reversed(preferred)}.values())[::-1]
+    return list({ref.id: ref for ref in reversed(preferred)}.values())[::-1]
 
 
 def _sorting(ref: Ref) -> bytes:
@@ -226,7 +226,7 @@ def _usable(ref: Ref, catalog: Catalog) -> Checkpoint:
     entry = next(catalog.entries([ref]))
     if isinstance(entry, Checkpoint):
         return entry
-    raise unusable(ref.name.rpartition("/")[2], entry.why)
+    raise unusable(ref.id, entry.why)
 
 
 def unusable(name: str, why: MetadataError) -> RefusedError:

@@ -89,6 +89,22 @@ class Repository:
         return os.path.join(self.git_dir, "boocode")
 
     @property
+    def common_state_dir(self) -> str:
+        """Where the private files of all worktrees together live; the main one's are there too."""
+        return os.path.join(self.common_dir, "boocode")
+
+    def state_dirs(self) -> dict[str, str]:
+        """The private directories of all worktrees that git knows, by the worktree's name.
+
+        A directory need not exist yet. That of a worktree which was deleted by hand counts until
+        `git worktree prune` forgets it.
+        """
+        linked = os.path.join(self.common_dir, "worktrees")
+        names = sorted(os.listdir(linked)) if os.path.isdir(linked) else []
+        found = {name: os.path.join(linked, name, "boocode") for name in names}
+        return {"main": self.common_state_dir, **found}
+
+    @property
     def index_path(self) -> str:
         """The user's index of this worktree."""
         return os.path.join(self.git_dir, "index")

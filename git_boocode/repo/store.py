@@ -23,6 +23,11 @@ class Ref(NamedTuple):
     name: str
     target: str
 
+    @property
+    def id(self) -> str:
+        """The last part of its name, which of most refs of ours is an id."""
+        return self.name.rpartition("/")[2]
+
 
 _SHOWN_MATCHES = 5
 
@@ -35,7 +40,7 @@ def ambiguous_name(name: str, matches: Sequence[Ref], what: str) -> RefusedError
         matches: the refs.
         what: what they are, in the plural.
     """
-    shown = [ref.name.rpartition("/")[2] for ref in matches[:_SHOWN_MATCHES]]
+    shown = [ref.id for ref in matches[:_SHOWN_MATCHES]]
     more = len(matches) - len(shown)
     return RefusedError(
         f"'{name}' is the beginning of {len(matches)} {what}",

@@ -7,11 +7,12 @@ import pytest
 
 from git_boocode.editing.record import EDITS
 from git_boocode.editing.records import EditRecord, Records, UnusableRecord, abbreviations, problems
-from git_boocode.editing.retention import Limits, prune_edits, prune_now_and_then
+from git_boocode.editing.retention import DEFAULTS, edits_beyond, prune_edits, prune_now_and_then
 from git_boocode.editing.rewind import rewind
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.ids import new_id
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.retention import Limits
 from tests.editing.kit import apply, records, replace
 from tests.repo_kit import Repo
 
@@ -227,20 +228,26 @@ def aged(days: float) -> str:
 NOW = 1_800_000_000.0
 
 
+def pruned(*limits: Limits, worktree: str | None = None, now: float = NOW) -> list[str]:
+    """Prune; the ids of what has gone."""
+    going = prune_edits(Repository.discover(), *limits, worktree=worktree, now=now)
+    return [ref.id for ref, _ in going]
+
+
 def test_old_records_go(repo: Repo) -> None:
     ids = [aged(days) for days in (1, 29, 31, 400)]
     for identifier in ids:
         forged(repo, message(), identifier)
     foreign = forged(repo, message(), "not-an-id")
     broken = forged(repo, "broken", aged(32))
-    repository = Repository.discover()
     going = [ids[2], broken, ids[3]]
-    assert prune_edits(repository, now=NOW, dry_run=True) == going
+    beyond = edits_beyond(Repository.discover(), now=NOW)
+    assert [(ref.id, why) for ref, why in beyond] == [(name, "too_old") for name in going]
     assert len(records(repo)) == 6
-    assert prune_edits(repository, now=NOW) == going
+    assert pruned() == going
     assert sorted(records(repo)) == sorted(EDITS + left for left in (*ids[:2], foreign))
-    assert prune_edits(repository, now=NOW) == []
-    assert prune_edits(repository, Limits(max_age=None), now=NOW * 2) == []
+    assert pruned() == []
+    assert pruned(DEFAULTS._replace(max_age=None), now=NOW * 2) == []
 
 
 def test_the_newest_of_each_worktree_are_kept(repo: Repo) -> None:
@@ -249,19 +256,22 @@ def test_the_newest_of_each_worktree_are_kept(repo: Repo) -> None:
         for name, ids in of.items():
             text = message(worktree={"name": name})
             ids.insert(0, forged(repo, text, aged(1 - number / 10 - (name == "main") / 100)))
+    repo.git("config", "boocode.keepEdits", "0")
+    assert pruned() == []
     repo.git("config", "boocode.keepEdits", "3")
-    assert prune_edits(Repository.discover(), now=NOW) == [of["main"][3], of["other"][3]]
+    assert pruned(worktree="other") == [of["other"][3]]
+    assert pruned() == [of["main"][3]]
 
 
 def test_what_an_interrupted_edit_needs_is_kept(repo: Repo, tmp_path: Path) -> None:
     identifier = forged(repo, message(), aged(400))
     note = {"record": identifier, "files": [], "made": []}
     repo.write(".git/boocode/edit-in-progress", json.dumps(note))
-    assert prune_edits(Repository.discover(), now=NOW) == []
+    assert pruned() == []
 
 
 @pytest.mark.parametrize("key", ["keepEdits", "editsMaxAge"])
-@pytest.mark.parametrize("value", ["many", "0", "-1", "5 months ahead", ""])
+@pytest.mark.parametrize("value", ["many", "-1", "5 months ahead", ""])
 def test_limits_that_make_no_sense(repo: Repo, key: str, value: str) -> None:
     repo.git("config", f"boocode.{key}", value)
     with pytest.raises(FatalError) as caught:
