@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.retention import DAY, Limits, Owned
+from git_boocode.repo.retention import DAY, Limits, Owned, patiently
 from git_boocode.repo.store import Ref
 
 DEFAULTS = Limits(keep=1_000, max_age=30 * DAY)
@@ -68,15 +68,17 @@ def prune_edits(
 
     Raises:
         FatalError: a setting makes no sense (`bad_config`).
-        RefusedError: a record was changed or deleted by someone else meanwhile (`conflict`).
+        RefusedError: records were changed by others again and again (`conflict`).
     """
     from git_boocode.repo.store import RefChange, open_store
 
-    going = edits_beyond(repository, limits, worktree=worktree, now=now)
-    if going:
+    def delete() -> list[tuple[Ref, str]]:
+        going = edits_beyond(repository, limits, worktree=worktree, now=now)
         changes = [RefChange(ref.name, None, ref.target) for ref, _ in going]
         open_store(repository).update_refs(changes)
-    return going
+        return going
+
+    return patiently(delete)
 
 
 def prune_now_and_then(repository: Repository, identifier: str) -> None:
@@ -93,7 +95,7 @@ def _needed(repository: Repository) -> Iterator[str]:
     """The records of edits that were interrupted, in whichever worktree."""
     from git_boocode.editing.journal import noted_record
 
-    for state_dir in repository.state_dirs().values():
+    for state_dir in repository.state_dirs():
         record = noted_record(state_dir)
         if record is not None:
             yield record

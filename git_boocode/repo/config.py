@@ -105,7 +105,7 @@ class Config:
             raise _bad_value(key, found, f"a whole number of at least {least}, such as '60'")
         return number
 
-    def age(self, key: str, *, default: float) -> float | None:
+    def age(self, key: str, *, default: float | None) -> float | None:
         """A value as `parse_age` reads ages: seconds, or None for `never`.
 
         Raises:

@@ -93,16 +93,19 @@ class Repository:
         """Where the private files of all worktrees together live; the main one's are there too."""
         return os.path.join(self.common_dir, "boocode")
 
-    def state_dirs(self) -> dict[str, str]:
-        """The private directories of all worktrees that git knows, by the worktree's name.
+    def worktree_names(self) -> list[str]:
+        """The names of all worktrees, the main one first.
 
-        A directory need not exist yet. That of a worktree which was deleted by hand counts until
-        `git worktree prune` forgets it.
+        One that was deleted by hand counts until `git worktree prune` forgets it.
         """
         linked = os.path.join(self.common_dir, "worktrees")
-        names = sorted(os.listdir(linked)) if os.path.isdir(linked) else []
-        found = {name: os.path.join(linked, name, "boocode") for name in names}
-        return {"main": self.common_state_dir, **found}
+        return ["main", *(sorted(os.listdir(linked)) if os.path.isdir(linked) else [])]
+
+    def state_dirs(self) -> list[str]:
+        """The private directories of all worktrees, in the same order; they need not exist yet."""
+        linked = os.path.join(self.common_dir, "worktrees")
+        _, *names = self.worktree_names()
+        return [self.common_state_dir, *(os.path.join(linked, name, "boocode") for name in names)]
 
     @property
     def index_path(self) -> str:

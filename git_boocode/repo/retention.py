@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import NamedTuple, TypeVar
 
 from git_boocode.repo.config import Config
+from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import ID, id_time
 from git_boocode.repo.store import Ref
 
 DAY = 86_400.0
 TOO_OLD = "too_old"
 TOO_MANY = "too_many"
+
+_Result = TypeVar("_Result")
 
 
 class Owned(NamedTuple):
@@ -49,10 +52,9 @@ class Limits(NamedTuple):
         Raises:
             FatalError: a setting makes no sense (`bad_config`).
         """
-        number = config.integer(keep, default=self.keep)
-        if config.setting(max_age) is None:
-            return Limits(number, self.max_age)
-        return Limits(number, config.age(max_age, default=0.0))
+        return Limits(
+            config.integer(keep, default=self.keep), config.age(max_age, default=self.max_age)
+        )
 
     def beyond(
         self, newest_first: Iterable[Owned], now: float, *, spared: Collection[str] = ()
@@ -76,6 +78,24 @@ class Limits(NamedTuple):
                 yield ref, TOO_OLD
             elif worktree is not None and 0 < self.keep < counted[worktree]:
                 yield ref, TOO_MANY
+
+
+def patiently(prune: Callable[[], _Result], attempts: int = 3) -> _Result:
+    """Prune, and look again at what there is where another process prunes at the same time.
+
+    Args:
+        prune: looks what is to go, and deletes it all or nothing.
+        attempts: how often it is tried.
+
+    Raises:
+        RefusedError: refs were changed by others again and again (`conflict`).
+    """
+    try:
+        return prune()
+    except RefusedError as error:
+        if error.code != "conflict" or attempts == 1:
+            raise
+    return patiently(prune, attempts - 1)
 
 
 def is_older(identifier: str, max_age: float | None, now: float) -> bool:

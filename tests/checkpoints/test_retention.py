@@ -1,0 +1,391 @@
+"""Which checkpoints are kept how long."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from git_boocode.checkpoints import history
+from git_boocode.checkpoints.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Checkpoint
+from git_boocode.checkpoints.metadata import Metadata
+from git_boocode.checkpoints.retention import (
+    DEFAULTS,
+    SAFETY_MAX_AGE,
+    Rules,
+    last_failure,
+    needed_to_undo,
+    prune,
+    prune_now_and_then,
+    whole_chains,
+)
+from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.ids import id_time, new_id
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.retention import DAY, Limits
+from git_boocode.repo.scratch import INSIDE_RESTORE, worktree_lock
+from git_boocode.repo.store import Commit
+from tests.checkpoints.kit import back, refs, seen, take, undone
+from tests.repo_kit import Repo
+
+NOW = 1_800_000_000.0
+RULES = Rules(DEFAULTS, SAFETY_MAX_AGE)
+
+
+def aged(days: float) -> str:
+    """An id that is so many days old at `NOW`."""
+    return new_id(int((NOW - days * DAY) * 1e9))
+
+
+def forged(repo: Repo, name: str, *, below: str = CHECKPOINTS, **values: Any) -> str:
+    """A checkpoint with an id of its own; returns the id."""
+    told = {"boocode": 1, "kind": "checkpoint", "worktree": {"name": "main"}, **values}
+    return forged_text(repo, name, f"s\n\n{json.dumps(told)}\n", below=below)
+
+
+def forged_text(repo: Repo, name: str, message: str, *, below: str = CHECKPOINTS) -> str:
+    """A checkpoint whose commit has some message."""
+    tree = repo.git("mktree").strip()
+    commit = repo.git("commit-tree", tree, stdin=message).strip()
+    repo.git("update-ref", f"{below}{name}", commit)
+    return name
+
+
+def operation(repo: Repo, days: float, kind: str, target: str, **values: Any) -> str:
+    """The safety checkpoint of a restore or an undo; returns its id."""
+    told = {"operation": kind, "target": target, "target_commit": "0" * 40}
+    return forged(repo, aged(days), below=SAFETY, kind="pre-restore", restore=told, **values)
+
+
+def pruned(rules: Rules = RULES, **options: Any) -> list[tuple[str, str]]:
+    """Prune at `NOW`; the ids of what goes, each with the reason."""
+    done = prune(Repository.discover(), rules, **{"now": NOW, **options})
+    return [(beyond.ref.id, beyond.why) for beyond in done]
+
+
+def rules(keep: int = 0, max_age: float | None = None, safety: float | None = None) -> Rules:
+    """Rules that set no limit but those given."""
+    return Rules(Limits(keep, max_age), safety)
+
+
+def ids(repo: Repo, *below: str) -> set[str]:
+    """The ids that are there."""
+    wanted = below or ("checkpoints", "safety", "archive")
+    return {line.split()[0].rpartition("/")[2] for line in refs(repo, *wanted)}
+
+
+def other_worktree(repo: Repo, tmp_path: Path) -> Path:
+    """A linked worktree named `other`."""
+    repo.commit(a="a\n")
+    repo.git("worktree", "add", "-q", "--detach", str(tmp_path / "other"))
+    return tmp_path / "other"
+
+
+def test_the_newest_of_this_worktree_are_kept(repo: Repo) -> None:
+    mine, theirs = [], []
+    for hours in range(4):
+        mine.append(forged(repo, aged(hours / 24)))
+        theirs.append(forged(repo, aged(hours / 24), worktree={"name": "other"}))
+    assert pruned(rules(keep=3), dry_run=True) == [(mine[3], "too_many")]
+    assert ids(repo) == {*mine, *theirs}
+    assert pruned(rules(keep=3)) == [(mine[3], "too_many")]
+    assert ids(repo) == {*mine[:3], *theirs}
+    assert pruned(rules(keep=3), everywhere=True) == [(theirs[3], "too_many")]
+    assert pruned(rules(keep=3), everywhere=True) == []
+    assert pruned(rules(keep=0), everywhere=True) == []
+
+
+def test_old_ones_go_but_for_the_last_of_a_worktree(repo: Repo, tmp_path: Path) -> None:
+    other_worktree(repo, tmp_path)
+    mine = [forged(repo, aged(days)) for days in (91, 92)]
+    theirs = [forged(repo, aged(days), worktree={"name": "other"}) for days in (89, 91, 92)]
+    gone = [forged(repo, aged(days), worktree={"name": "gone"}) for days in (89, 91)]
+    assert pruned() == [(mine[1], "too_old")]
+    going = {theirs[1], theirs[2], gone[1]}
+    assert {name for name, _ in pruned(everywhere=True)} == going
+    assert ids(repo) == {mine[0], theirs[0], gone[0]}
+    assert pruned(rules(max_age=None), everywhere=True, now=NOW * 2) == []
+    # A worktree that is gone has no last checkpoint to keep.
+    assert pruned(everywhere=True, now=NOW + 2 * DAY) == [(gone[0], "too_old")]
+    assert ids(repo) == {mine[0], theirs[0]}
+
+
+def test_what_cannot_be_read(repo: Repo) -> None:
+    forged(repo, aged(0))
+    newer = forged(repo, aged(400), boocode=99)
+    foreign = forged_text(repo, "not-an-id", "nonsense")
+    young = forged_text(repo, aged(89), "nonsense")
+    old = forged_text(repo, aged(91), "nonsense")
+    lost = forged(repo, aged(93))
+    commit = repo.git("rev-parse", f"{CHECKPOINTS}{lost}").strip()
+    (repo.top / ".git/objects" / commit[:2] / commit[2:]).unlink()
+    # Nobody knows whose they are; so they are nobody's.
+    assert pruned() == []
+    assert pruned(everywhere=True) == [(old, "too_old"), (lost, "too_old")]
+    assert {newer, foreign, young} <= ids(repo)
+
+
+def test_a_chain_goes_as_a_whole(repo: Repo) -> None:
+    point = forged(repo, aged(1))
+    first = operation(repo, 50, "restore", point)
+    second = operation(repo, 49, "undo", first)
+    redo = operation(repo, 20, "redo", second)
+    alone = operation(repo, 40, "restore", point)
+    halfway = forged(repo, aged(31), below=SAFETY, kind="pre-restore", restore={"halfway": True})
+    broken = forged_text(repo, aged(32), "nonsense", below=SAFETY)
+    assert pruned() == [(halfway, "too_old"), (alone, "too_old")]
+    assert pruned(everywhere=True) == [(broken, "too_old")]
+    assert ids(repo, "safety") == {first, second, redo}
+    assert len(pruned(now=NOW + 11 * DAY)) == 3
+    assert ids(repo) == {point}
+
+
+def test_what_an_interrupted_restore_needs_stays(repo: Repo, tmp_path: Path) -> None:
+    forged(repo, aged(0))
+    for state, name in ((".git/boocode", "main"), (".git/worktrees/other/boocode", "other")):
+        if name == "other":
+            other_worktree(repo, tmp_path)
+        target = forged(repo, aged(500), worktree={"name": name})
+        safety = operation(repo, 400, "restore", target, worktree={"name": name})
+        archived = forged(repo, aged(450), below=f"{ARCHIVE}{safety}/", worktree={"name": name})
+        repo.write(f"{state}/restore-in-progress", json.dumps({"safety": safety}))
+        assert pruned(everywhere=True) == []
+        assert {target, safety, archived} <= ids(repo)
+
+
+def test_what_a_restore_archived_goes_with_it(repo: Repo) -> None:
+    point = forged(repo, aged(0))
+    young, old, orphan = operation(repo, 29, "restore", point), aged(31), aged(33)
+    operation(repo, 31, "restore", point)
+    stays = forged(repo, aged(400), below=f"{ARCHIVE}{young}/")
+    goes = forged(repo, aged(32), below=f"{ARCHIVE}{old}/")
+    orphaned = forged(repo, aged(34), below=f"{ARCHIVE}{orphan}/")
+    foreign = forged(repo, aged(400), below=f"{ARCHIVE}whatever/")
+    # The ages of what is archived do not matter, nor does `goes` without its own restore.
+    assert {name for name, _ in pruned()} >= {orphaned, goes}
+    assert {stays, foreign, young} <= ids(repo)
+
+
+def test_where_a_restore_went_stays_as_long_as_it_can_be_undone(repo: Repo) -> None:
+    forged(repo, aged(0))
+    target = forged(repo, aged(200))
+    operation(repo, 29, "restore", target)
+    assert pruned() == []
+    assert target in {name for name, _ in pruned(now=NOW + 2 * DAY)}
+
+
+def test_undo_works_after_everything_else_has_gone(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    repo.write(".gitignore", "ignored\n")
+    repo.write("ignored", "i\n")
+    first = take()
+    for number in range(4):
+        repo.write("a", f"{number}\n")
+        take()
+    before = seen(repo)
+    back(first.id)
+    repo.write("a", "another\n")
+    between = seen(repo)
+    back("@")
+    gone = prune(Repository.discover(), rules(keep=1, max_age=0.0, safety=30 * DAY))
+    assert len(gone) == 3
+    repo.git("gc", "-q", "--prune=now")
+    undone()
+    assert seen(repo) == between
+    undone()
+    assert seen(repo) != between
+    repo.git("checkout", "-q", "--", "a")
+    assert before.staged == seen(repo).staged
+
+
+class Past:
+    """Restores and undos as `restore` and `undo` would have done them, without a worktree."""
+
+    def __init__(self) -> None:
+        self.safety: list[Checkpoint] = []
+        self.interrupted: str | None = None
+
+    def do(self, step: str) -> None:
+        """One operation, perhaps killed before its end."""
+        kind, _, killed = step.partition(" ")
+        if kind == history.UNDO:
+            target = self.to_undo(self.safety)
+            if target is None:
+                return
+        else:
+            target = new_id(0)
+        made = new_id(int((NOW + len(self.safety)) * 1e9))
+        values = {"boocode": 1, "restore": {"operation": kind, "target": target}}
+        commit = Commit("c" * 40, "t" * 40, (), "")
+        self.safety.insert(0, Checkpoint(made, f"{SAFETY}{made}", commit, Metadata(values)))
+        self.interrupted = made if killed else None
+
+    def to_undo(self, safety: list[Checkpoint]) -> str | None:
+        """Where an undo would go."""
+        if self.interrupted is not None:
+            return self.interrupted
+        stack = history.undoable(safety)
+        return stack[-1].safety.id if stack else None
+
+
+STEPS = st.lists(st.sampled_from(["restore", "undo", "restore killed", "undo killed"]), max_size=25)
+
+
+@given(STEPS, st.integers(0, 25))
+def test_what_has_gone_does_not_change_what_the_rest_means(steps: list[str], cut: int) -> None:
+    past = Past()
+    for step in steps:
+        past.do(step)
+    gone = whole_chains(
+        past.safety, lambda entry: id_time(entry.id) < NOW + cut and entry.id != past.interrupted
+    )
+    assert past.interrupted not in gone
+    rest = [entry for entry in past.safety if entry.id not in gone]
+    expected = [each for each in history.undoable(past.safety) if each.safety.id not in gone]
+    assert history.undoable(rest) == expected
+    # And so on, undo after undo, as if nothing had gone.
+    whole, left = Past(), Past()
+    whole.safety, left.safety = list(past.safety), rest
+    whole.interrupted = left.interrupted = past.interrupted
+    for _ in expected:
+        assert left.to_undo(left.safety) == whole.to_undo(whole.safety)
+        whole.do(history.UNDO)
+        left.safety.insert(0, whole.safety[0])
+        left.interrupted = whole.interrupted
+
+
+@given(STEPS)
+def test_what_undo_goes_by_is_needed(steps: list[str]) -> None:
+    past = Past()
+    for step in steps:
+        past.do(step)
+    needed = needed_to_undo(past.safety)
+    assert {each.safety.id for each in history.undoable(past.safety)} <= needed
+    if past.safety:
+        assert past.safety[0].id in needed
+
+
+def test_what_was_undone_before_the_last_restore_is_not_needed(repo: Repo) -> None:
+    past = Past()
+    for step in ("restore", "undo", "restore", "restore", "undo", "undo"):
+        past.do(step)
+    names = [entry.id for entry in reversed(past.safety)]
+    assert needed_to_undo(past.safety) == set(names[2:])
+
+
+def test_a_restore_at_work_is_waited_for(repo: Repo, tmp_path: Path) -> None:
+    there = Repository.discover(str(other_worktree(repo, tmp_path)))
+    forged(repo, aged(91), worktree={"name": "gone"})
+    with worktree_lock(there.state_dir, shared=False, patience=0):
+        with pytest.raises(RefusedError) as caught:
+            pruned(everywhere=True, patience=0)
+        assert caught.value.code == "locked"
+        prune_now_and_then(Repository.discover())
+    assert len(ids(repo)) == 1
+    # That happens, and is nothing to be told of.
+    assert last_failure(Repository.discover()) is None
+    assert len(pruned(everywhere=True, patience=0)) == 1
+
+
+def test_captures_and_prunes_beside_each_other(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    for number in range(60):
+        forged(repo, aged(100 + number))
+    begun = threading.Barrier(4)
+
+    def capture() -> list[str]:
+        begun.wait()
+        return [take().id for _ in range(3)]
+
+    def thin() -> list[str]:
+        begun.wait()
+        gone: list[str] = []
+        for keep in (40, 20, 10):
+            # Two of three may have to give up; what they looked for has gone then.
+            with suppress(RefusedError):
+                gone += [name for name, _ in pruned(rules(keep=keep))]
+        return gone
+
+    with ThreadPoolExecutor(4) as pool:
+        taken, *others = [pool.submit(work) for work in (capture, thin, thin, thin)]
+        gone = [name for each in others for name in each.result()]
+    assert len(gone) == len(set(gone)) > 0
+    assert set(taken.result()) <= ids(repo)
+    assert not set(gone) & ids(repo)
+    assert repo.git("fsck", "--connectivity-only", "--no-dangling") == ""
+
+
+@pytest.fixture
+def old_one(repo: Repo) -> str:
+    """An old checkpoint of a worktree that is gone."""
+    return forged(repo, new_id(0), worktree={"name": "gone"})
+
+
+def stamp(repo: Repo) -> Path:
+    return repo.top / ".git/boocode/last-prune"
+
+
+def test_now_and_then_is_once_a_day(repo: Repo, old_one: str) -> None:
+    repository = Repository.discover()
+    prune_now_and_then(repository)
+    assert ids(repo) == set()
+    forged(repo, old_one, worktree={"name": "gone"})
+    prune_now_and_then(repository)
+    assert ids(repo) == {old_one}
+    for moment in (time.time() - DAY - 1, time.time() + DAY + 1):
+        forged(repo, old_one, worktree={"name": "gone"})
+        os.utime(stamp(repo), (moment, moment))
+        prune_now_and_then(repository)
+        assert ids(repo) == set()
+        assert abs(stamp(repo).stat().st_mtime - time.time()) < 60
+
+
+def test_not_inside_a_restore(repo: Repo, old_one: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(INSIDE_RESTORE, "x")
+    prune_now_and_then(Repository.discover())
+    assert ids(repo) == {old_one}
+
+
+def test_a_failure_is_noted_until_pruning_succeeds(repo: Repo, old_one: str) -> None:
+    assert last_failure(Repository.discover()) is None
+    repo.git("config", "boocode.keep", "plenty")
+    prune_now_and_then(Repository.discover())
+    assert "'plenty' for 'boocode.keep'" in str(last_failure(Repository.discover()))
+    repo.git("config", "boocode.keep", "10")
+    prune(Repository.discover(), everywhere=True)
+    assert last_failure(Repository.discover()) is None
+    assert ids(repo) == set()
+
+
+def test_nothing_fails_where_nothing_can_be_noted(repo: Repo, old_one: str) -> None:
+    repo.write(".git/boocode/x")
+    stamp(repo).mkdir()
+    os.utime(stamp(repo), (0, 0))
+    prune_now_and_then(Repository.discover())
+    assert ids(repo) == {old_one}
+
+
+def test_the_rules_that_are_configured(repo: Repo) -> None:
+    assert Rules.configured(Repository.discover()) == Rules(Limits(1000, 90 * DAY), 30 * DAY)
+    for key, value in (("keep", "1k"), ("maxAge", "never"), ("safetyMaxAge", "2.weeks.ago")):
+        repo.git("config", f"boocode.{key}", value)
+    assert Rules.configured(Repository.discover()) == Rules(Limits(1024, None), 14 * DAY)
+
+
+@pytest.mark.parametrize("key", ["keep", "maxAge", "safetyMaxAge"])
+def test_a_setting_that_makes_no_sense(repo: Repo, key: str) -> None:
+    repo.git("config", f"boocode.{key}", "-5 moons")
+    forged(repo, aged(400))
+    with pytest.raises(FatalError) as caught:
+        prune(Repository.discover())
+    assert caught.value.code == "bad_config"
+    assert len(ids(repo)) == 1
