@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from git_boocode.checkpoints.capture import Request, capture
+from git_boocode.checkpoints.retention import prune_now_and_then
 from git_boocode.cli.interruption import warn_of_interruption
 from git_boocode.cli.output import print_json, print_text, quote_path, report, warn
 from git_boocode.cli.progress import progress
@@ -60,8 +61,10 @@ def _take(request: Request, *, as_json: bool) -> int:
                 "skipped": skipped,
             }
         )
-        return 0
-    print_text(taken.id)
-    for row in skipped:
-        warn(f"not recorded: {quote_path(row['path'])}: {row['reason']}")
+    else:
+        print_text(taken.id)
+        for row in skipped:
+            warn(f"not recorded: {quote_path(row['path'])}: {row['reason']}")
+    # After the answer: who reads it need not wait.
+    prune_now_and_then(repository)
     return 0
