@@ -25,6 +25,7 @@ SAFETY_KIND = "pre-restore"
 _FIRST_LOOK = 16
 # More than the first page of `log` takes, or what reads commits ahead of it.
 _FIRST_LISTED = 128
+_SEARCHES = ("message:", "label:")
 _RELATIVE = re.compile(r"@(~([0-9]{0,9}))?")
 
 
@@ -135,10 +136,28 @@ class Catalog:
         """
         if relative := _RELATIVE.fullmatch(name):
             return self._nth(int(relative[2] or 1) if relative[1] else 0, name)
-        for key in ("message", "label"):
-            if name.startswith(f"{key}:"):
-                return self._by(key, name.removeprefix(f"{key}:"))
+        if name.startswith(_SEARCHES):
+            key, _, wanted = name.partition(":")
+            return self._by(key, wanted)
         return _usable(self._by_id(name), self)
+
+    def refs_of(self, name: str) -> list[Ref]:
+        """The refs of the checkpoint that a user names, of which an archived one may have two.
+
+        Args:
+            name: as `find` reads it; a full id also names one that cannot be used.
+
+        Raises:
+            RefusedError: as `find` does.
+        """
+        if _RELATIVE.fullmatch(name) or name.startswith(_SEARCHES):
+            entry = self.find(name)
+            return [Ref(entry.ref, entry.commit.id)]
+        found = self._by_id(name)
+        if found.id != name.lower():
+            _usable(found, self)
+        same = (ref for ref in self._all_refs() if ref.id == found.id)
+        return [ref for ref in same if ref.target == found.target]
 
     def _listed(self) -> Iterator[Ref]:
         """The refs of checkpoints, newest first: some, and the others only if they are wanted."""

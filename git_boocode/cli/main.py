@@ -32,6 +32,10 @@ COMMANDS = {
         "git_boocode.cli.restore", "restore", "Take files, staging and conversation back."
     ),
     "undo": Entry("git_boocode.cli.undo", "undo", "Undo the latest restore."),
+    "drop": Entry("git_boocode.cli.drop", "drop", "Delete checkpoints by name."),
+    "prune": Entry(
+        "git_boocode.cli.prune", "prune", "Delete checkpoints that are too old or too many."
+    ),
     "doctor": Entry(
         "git_boocode.cli.doctor", "doctor", "Find and mend what killed commands left behind."
     ),

@@ -111,6 +111,14 @@ def _quote_character(character: str) -> str:
     return character
 
 
+def human_size(size: int) -> str:
+    """A number of bytes as git shows it, such as `1.21 MiB`."""
+    for unit, shift in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if size >= 1 << shift:
+            return f"{size / (1 << shift):.2f} {unit}"
+    return "1 byte" if size == 1 else f"{size} bytes"
+
+
 def report(error: BoocodeError, *, as_json: bool) -> int:
     """Show an error where the caller looks for it, and return its exit code."""
     if as_json and error.code != "output":

@@ -1,0 +1,37 @@
+"""`git boocode drop`."""
+
+from __future__ import annotations
+
+import click
+
+from git_boocode.cli.framework import Command, json_option
+
+
+@click.command(cls=Command)
+@click.argument("checkpoints", nargs=-1, required=True, metavar="<checkpoint>...")
+@click.option("-n", "--dry-run", is_flag=True, help="Only say what would be dropped.")
+@click.option("--even-needed", is_flag=True, help="Also what undo or an interrupted restore needs.")
+@json_option
+def drop(checkpoints: tuple[str, ...], dry_run: bool, even_needed: bool, as_json: bool) -> int:
+    """Delete checkpoints, all that are named or none.
+
+    One that cannot be read is dropped by its full id. The objects stay until `git gc` removes
+    them; so long, the commit that is printed brings a checkpoint back.
+    """
+    from git_boocode.checkpoints import drop as service
+    from git_boocode.cli.output import print_hints, print_json, print_text
+    from git_boocode.repo.repository import Repository
+
+    dropped = service.drop(
+        Repository.discover(), checkpoints, even_needed=even_needed, dry_run=dry_run
+    )
+    if as_json:
+        rows = [each._asdict() for each in dropped]
+        print_json({"ok": True, "dry_run": dry_run, "dropped": rows})
+        return 0
+    for each in dropped:
+        print_text(f"{'would drop' if dry_run else 'dropped'} {each.id} ({each.commit})")
+    if not dry_run:
+        back = (f"git update-ref {ref} {each.commit}" for each in dropped for ref in each.refs[:1])
+        print_hints(("until 'git gc' removes the objects, this brings it back:", *back))
+    return 0

@@ -1,0 +1,160 @@
+"""`git boocode prune`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from git_boocode.cli.framework import Command, json_option
+
+if TYPE_CHECKING:
+    from git_boocode.checkpoints.catalog import Checkpoint, Unusable
+    from git_boocode.repo.repository import Repository
+    from git_boocode.repo.store import Ref
+
+_EDIT = "edit"
+_NOUNS = {
+    "checkpoint": "checkpoint",
+    "safety": "safety checkpoint",
+    "archived": "archived checkpoint",
+    _EDIT: "record of an edit",
+}
+_PLURALS = {_EDIT: "records of edits"}
+_REASONS = {"too_old": "too old", "too_many": "beyond the number to keep"}
+
+
+class _Row(NamedTuple):
+    ref: Ref
+    kind: str
+    why: str
+    entry: Checkpoint | Unusable | None
+
+
+class _Age(NamedTuple):
+    """An age as given; None stands for `never`."""
+
+    seconds: float | None
+
+
+def _parse_age(_: click.Context, __: click.Parameter, text: str | None) -> _Age | None:
+    from git_boocode.repo.config import parse_age
+
+    try:
+        return None if text is None else _Age(parse_age(text))
+    except ValueError:
+        raise click.BadParameter(
+            f"'{text}' is no age such as '12h', '30d', '2w' or 'never'"
+        ) from None
+
+
+@click.command(cls=Command)
+@click.option("-n", "--dry-run", is_flag=True, help="Only say what would go, and its size on disk.")
+@click.option(
+    "--keep",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Keep the newest N, instead of boocode.keep.",
+)
+@click.option(
+    "--older-than",
+    callback=_parse_age,
+    metavar="AGE",
+    help="Delete what is older, instead of boocode.maxAge.",
+)
+@click.option("--all", "everywhere", is_flag=True, help="Those of every worktree.")
+@json_option
+def prune(
+    dry_run: bool, keep: int | None, older_than: _Age | None, everywhere: bool, as_json: bool
+) -> int:
+    """Delete the checkpoints of this worktree that are too old or too many.
+
+    So do safety checkpoints, archived checkpoints and records of edits go, each at an age of its
+    own. The newest checkpoint of a worktree stays, and what an interrupted restore or an undo
+    needs.
+    """
+    from git_boocode.cli.output import print_json
+    from git_boocode.cli.progress import progress
+    from git_boocode.repo.repository import Repository
+    from git_boocode.repo.store import open_store
+    from git_boocode.repo.usage import disk_usage
+
+    repository = Repository.discover()
+    with progress("pruning"):
+        rows = _prune(repository, keep, older_than, everywhere=everywhere, dry_run=dry_run)
+        size = disk_usage(repository, open_store(repository), [row.ref for row in rows])
+    if as_json:
+        pruned = list(map(_as_json, rows))
+        print_json({"ok": True, "dry_run": dry_run, "pruned": pruned, "bytes": size})
+    else:
+        _print(rows, size, dry_run=dry_run)
+    return 0
+
+
+def _prune(
+    repository: Repository,
+    keep: int | None,
+    older_than: _Age | None,
+    *,
+    everywhere: bool,
+    dry_run: bool,
+) -> list[_Row]:
+    from git_boocode.checkpoints import retention
+    from git_boocode.editing.retention import edits_beyond, prune_edits
+
+    rules = retention.Rules.configured(repository)
+    limits = rules.checkpoints
+    if keep is not None:
+        limits = limits._replace(keep=keep)
+    if older_than is not None:
+        limits = limits._replace(max_age=older_than.seconds)
+    rules = rules._replace(checkpoints=limits)
+    worktree = None if everywhere else repository.worktree_name
+    # First what is only looked at: a setting that makes no sense is told before anything goes.
+    edits = edits_beyond(repository, worktree=worktree)
+    gone = retention.prune(repository, rules, everywhere=everywhere, dry_run=dry_run)
+    if not dry_run:
+        edits = prune_edits(repository, worktree=worktree)
+    rows = [_Row(beyond.ref, beyond.kind, beyond.why, beyond.entry) for beyond in gone]
+    return rows + [_Row(ref, _EDIT, why, None) for ref, why in edits]
+
+
+def _as_json(row: _Row) -> dict[str, Any]:
+    return {
+        "id": row.ref.id,
+        "kind": row.kind,
+        "ref": row.ref.name,
+        "commit": row.ref.target,
+        "label": _label(row) or None,
+        "reason": row.why,
+    }
+
+
+def _label(row: _Row) -> str:
+    from git_boocode.checkpoints.catalog import Checkpoint
+
+    return row.entry.meta.text("label") if isinstance(row.entry, Checkpoint) else ""
+
+
+def _print(rows: list[_Row], size: int | None, *, dry_run: bool) -> None:
+    from git_boocode.cli.output import human_size, print_hints, print_text, printable
+
+    if not rows:
+        print_text("nothing to prune")
+        return
+    for row in rows if dry_run else ():
+        label = printable(_label(row))
+        what = f"{_NOUNS[row.kind]}{f' ({label})' if label else ''}"
+        print_text(f"{printable(row.ref.id)}  {what}: {_REASONS[row.why]}")
+    counts = Counter(row.kind for row in rows)
+    listed = ", ".join(_counted(counts[kind], kind) for kind in _NOUNS if counts[kind])
+    held = "git cannot tell the size" if size is None else f"{human_size(size)} on disk"
+    print_text(f"{'would prune' if dry_run else 'pruned'} {listed}: {held}")
+    if not dry_run:
+        print_hints(("'git gc' frees the space, once the objects are older than gc.pruneExpire",))
+
+
+def _counted(number: int, kind: str) -> str:
+    noun = _NOUNS[kind] if number == 1 else _PLURALS.get(kind, f"{_NOUNS[kind]}s")
+    return f"{number} {noun}"
