@@ -38,6 +38,11 @@ def revert(state_dir: str, earlier: str | None) -> None:
         begin(state_dir, earlier)
 
 
+def is_noted(state_dir: str) -> bool:
+    """Whether anything is noted, be it readable or not."""
+    return os.path.lexists(os.path.join(state_dir, _NAME))
+
+
 def interrupted(state_dir: str) -> str | None:
     """The id of the safety checkpoint of a restore that never ended, or None.
 

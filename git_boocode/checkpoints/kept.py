@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -243,12 +243,26 @@ def _current(state_dir: str) -> str:
 
 
 def _sweep(state_dir: str, current: str, before: str) -> None:
-    limit = time.time() - _GRACE
-    for name in os.listdir(state_dir):
-        if not name.startswith(_PREFIX) or name == current:
-            continue
-        path = os.path.join(state_dir, name)
+    for path in _stale(state_dir, current, before):
         with suppress(OSError):
-            # By the time that it was put here: the other one is when git wrote it.
-            if name == before or os.lstat(path).st_ctime < limit:
-                os.unlink(path)
+            os.unlink(path)
+
+
+def stale_indexes(state_dir: str) -> list[str]:
+    """The private indexes that killed captures left, and that no later one will use.
+
+    Args:
+        state_dir: the worktree's private directory; it need not exist.
+    """
+    return sorted(_stale(state_dir, _current(state_dir), ""))
+
+
+def _stale(state_dir: str, current: str, before: str) -> Iterator[str]:
+    limit = time.time() - _GRACE
+    for name in os.listdir(state_dir) if os.path.isdir(state_dir) else []:
+        path = os.path.join(state_dir, name)
+        if name.startswith(_PREFIX) and name != current:
+            with suppress(OSError):
+                # By the time that it was put here: the other one is when git wrote it.
+                if name == before or os.lstat(path).st_ctime < limit:
+                    yield path

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
+from git_boocode.checkpoints.checkup import Finding
 from git_boocode.cli.framework import Command, json_option
 
 if TYPE_CHECKING:
@@ -16,36 +17,22 @@ _PATIENCE = 2.0
 """Seconds to wait for a command at work, which is no ailment."""
 
 
-class Finding(NamedTuple):
-    """Something that is amiss.
-
-    Attributes:
-        kind: a stable word for it.
-        message: what it is, in one sentence.
-        paths: the files that it is about.
-        remedy: what to do about it by hand, or what was done.
-        fixed: whether it is mended now.
-    """
-
-    kind: str
-    message: str
-    paths: tuple[str, ...]
-    remedy: str
-    fixed: bool = False
-
-
 @click.command(cls=Command)
 @click.option("--fix", is_flag=True, help="Mend what can be mended.")
 @json_option
 def doctor(fix: bool, as_json: bool) -> int:
-    """Look for what killed commands left behind, and explain it."""
+    """Find what killed commands left, and checkpoints that cannot be used, and explain it."""
+    from git_boocode.checkpoints.checkup import check_checkpoints
     from git_boocode.cli.output import print_json
+    from git_boocode.cli.progress import progress
     from git_boocode.repo.repository import Repository
     from git_boocode.repo.scratch import worktree_lock
 
     repository = Repository.discover()
     with worktree_lock(repository.state_dir, shared=False, patience=_PATIENCE):
         findings = _findings(repository, fix=fix)
+    with progress("checking the checkpoints"):
+        findings += check_checkpoints(repository, fix=fix)
     open_ones = [finding for finding in findings if not finding.fixed]
     if as_json:
         print_json(_as_json(findings, open_ones))
@@ -63,8 +50,13 @@ def _as_json(findings: list[Finding], open_ones: list[Finding]) -> dict[str, obj
 
 
 def _findings(repository: Repository, *, fix: bool) -> list[Finding]:
+    from git_boocode.checkpoints.checkup import check_files
+
+    # What lies about is proof of whose a lock is, and mending an interrupted restore sweeps it.
+    files = list(check_files(repository, fix=fix))
     found = (_interrupted_edit(repository, fix=fix), _interrupted_restore(repository))
-    return [*(finding for finding in found if finding is not None), *_broken_records(repository)]
+    interrupted = [finding for finding in found if finding is not None]
+    return [*interrupted, *files, *_broken_records(repository)]
 
 
 def _broken_records(repository: Repository) -> Iterator[Finding]:
@@ -108,10 +100,13 @@ def _interrupted_restore(repository: Repository) -> Finding | None:
 
 
 def _print(findings: list[Finding]) -> None:
-    from git_boocode.cli.output import print_text, printable
+    from git_boocode.cli.output import print_text, printable, quote_path
 
     for finding in findings:
         print_text(printable(finding.message))
+        if finding.kind == "leftover_files":
+            for path in finding.paths:
+                print_text(f"  {quote_path(path)}")
         print_text(f"  {'fixed' if finding.fixed else 'to do'}: {printable(finding.remedy)}")
     if not findings:
         print_text("all is well")

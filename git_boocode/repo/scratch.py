@@ -53,7 +53,7 @@ def scratch_directory(state_dir: str) -> Iterator[str]:
         state_dir: where to make it; created if it is missing.
     """
     os.makedirs(state_dir, exist_ok=True)
-    _sweep(state_dir)
+    sweep(state_dir)
     path = os.path.join(state_dir, f"{_PREFIX}{os.getpid()}-{os.urandom(6).hex()}")
     # Made and locked under a name that no sweep looks for, so that none can come in between.
     making = os.path.join(state_dir, f"{_MAKING}{os.path.basename(path)}")
@@ -69,12 +69,17 @@ def scratch_directory(state_dir: str) -> Iterator[str]:
         _remove(making)
 
 
-def _sweep(state_dir: str) -> None:
-    for name in os.listdir(state_dir):
-        path = os.path.join(state_dir, name)
-        if _is_leftover(name, path):
-            _break_index_lock(os.path.dirname(state_dir), path)
-            _remove(path)
+def sweep(state_dir: str) -> None:
+    """Remove what killed processes left, a lock of the index that is provably theirs included.
+
+    Args:
+        state_dir: the worktree's private directory.
+    """
+    for path in leftovers(state_dir):
+        if leftover_index_lock(state_dir, path):
+            with suppress(OSError):
+                os.unlink(_index_lock(state_dir))
+        _remove(path)
 
 
 def _remove(directory: str) -> None:
@@ -84,13 +89,33 @@ def _remove(directory: str) -> None:
     shutil.rmtree(directory, ignore_errors=True)
 
 
-def _break_index_lock(git_dir: str, leftover: str) -> None:
-    """Remove the index's lock if it is a hard link to a file of a killed process."""
-    lock = os.path.join(git_dir, "index.lock")
+def leftovers(state_dir: str) -> list[str]:
+    """The directories that killed processes left.
+
+    Args:
+        state_dir: the worktree's private directory; it need not exist.
+    """
+    names = os.listdir(state_dir) if os.path.isdir(state_dir) else []
+    paths = {os.path.join(state_dir, name): name for name in sorted(names)}
+    return [path for path, name in paths.items() if _is_leftover(name, path)]
+
+
+def leftover_index_lock(state_dir: str, leftover: str) -> bool:
+    """Whether the index's lock is a hard link to a file that a killed process left.
+
+    Args:
+        state_dir: the worktree's private directory.
+        leftover: what the process left, one of `leftovers`.
+    """
+    lock = _index_lock(state_dir)
     with suppress(OSError):
         mine = (os.path.join(leftover, name) for name in os.listdir(leftover))
-        if any(os.path.samefile(path, lock) for path in mine):
-            os.unlink(lock)
+        return any(os.path.samefile(path, lock) for path in mine)
+    return False
+
+
+def _index_lock(state_dir: str) -> str:
+    return os.path.join(os.path.dirname(state_dir), "index.lock")
 
 
 def _is_leftover(name: str, path: str) -> bool:

@@ -6,11 +6,11 @@ mktree` makes and removes a directory for each tree that it writes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from git_boocode.repo.git import Git, GitError, Talk
+from git_boocode.repo.git import Git, GitError, Talk, batch_bodies
 
 TREE = b"40000"
 """The mode of a directory."""
@@ -67,6 +67,25 @@ def edit_tree(git: Git, tree: str, changes: Changes, store: Callable[[bytes], by
     whole = made[b""]
     assert whole is not None
     return whole.id.decode("ascii")
+
+
+def read_trees(git: Git, ids: Sequence[str]) -> list[Table | None]:
+    """What some trees hold; None for what is missing or is no tree.
+
+    Args:
+        git: git for our own work.
+        ids: the ids of the trees.
+
+    Raises:
+        GitError: one of them is damaged.
+    """
+    request = "".join(f"{identifier}\n" for identifier in ids).encode()
+    bodies = batch_bodies(git.run("cat-file", "--batch", stdin=request), b"tree")
+    sizes = (len(identifier) // 2 for identifier in ids)
+    return [
+        None if body is None else _parse(body, size)
+        for body, size in zip(bodies, sizes, strict=True)
+    ]
 
 
 def _depth(directory: bytes) -> int:
@@ -147,7 +166,7 @@ def _read(git: Git, root: bytes, directories: Iterable[bytes]) -> dict[bytes, Ta
                 identifier = _id_of(directory, root, found)
                 if identifier is not None:
                     ids[directory] = identifier
-            found.update(zip(ids, _read_trees(talk, ids.values()), strict=True))
+            found.update(zip(ids, _ask(talk, ids.values()), strict=True))
     return found
 
 
@@ -159,7 +178,7 @@ def _id_of(directory: bytes, root: bytes, found: Mapping[bytes, Table]) -> bytes
     return item.id if item is not None and item.mode == TREE else None
 
 
-def _read_trees(talk: Talk, ids: Iterable[bytes]) -> Iterator[Table]:
+def _ask(talk: Talk, ids: Iterable[bytes]) -> Iterator[Table]:
     remaining = iter(ids)
     while some := list(islice(remaining, _AT_ONCE)):
         talk.give(b"".join(b"%s\n" % identifier for identifier in some))

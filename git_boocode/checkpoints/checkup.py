@@ -1,0 +1,299 @@
+"""What is amiss with checkpoints and what killed commands left, in plain words; and mend it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from git_boocode.checkpoints import journal, retention
+from git_boocode.checkpoints.catalog import (
+    ARCHIVE,
+    CHECKPOINTS,
+    SAFETY,
+    Catalog,
+    Checkpoint,
+    Unusable,
+)
+from git_boocode.checkpoints.kept import stale_indexes
+from git_boocode.repo import scratch
+from git_boocode.repo.connectivity import missing_objects
+from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.git import GitError
+from git_boocode.repo.ids import ID_PART, OBJECT_ID
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import Ref, RefChange
+
+_MOMENT = 10.0
+"""Seconds for which git may lock refs without anything being amiss."""
+_FIX = "'git boocode doctor --fix'"
+
+
+class Finding(NamedTuple):
+    """Something that is amiss.
+
+    Attributes:
+        kind: a stable word for it.
+        message: what it is, in one sentence.
+        paths: the files that it is about.
+        remedy: what to do about it by hand, or what was done.
+        fixed: whether it is mended now.
+    """
+
+    kind: str
+    message: str
+    paths: tuple[str, ...]
+    remedy: str
+    fixed: bool = False
+
+
+def check_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
+    """Look for private files, notes and locks that killed commands left in this worktree.
+
+    Args:
+        repository: the repository; the caller holds the worktree's lock for itself alone.
+        fix: whether to mend what can be mended safely.
+    """
+    # The lock first: what proves whose it is goes with the leftover files.
+    yield from _index_lock(repository, fix=fix)
+    yield from _leftover_files(repository, fix=fix)
+    yield from _stale_note(repository, fix=fix)
+    yield from _ref_locks(repository)
+
+
+def check_checkpoints(repository: Repository, *, fix: bool) -> Iterator[Finding]:
+    """Look for checkpoints that cannot be used or reached, and for objects that are missing.
+
+    Args:
+        repository: the repository; no lock is held, for it can take a while.
+        fix: whether to mend what can be mended safely.
+    """
+    catalog = Catalog(repository)
+    survey = retention.Survey(repository, catalog, catalog.store.refs(*retention.KINDS))
+    for _, found in sorted(survey.found.items()):
+        for ref, entry in found:
+            if isinstance(entry, Unusable):
+                yield _unreadable(ref, entry)
+    yield from _missing(repository, survey)
+    yield from map(_halfway, filter(_is_halfway, survey.safety))
+    yield from _orphans(catalog, survey, fix=fix)
+    yield from _pruning(repository, fix=fix)
+
+
+def _index_lock(repository: Repository, *, fix: bool) -> Iterator[Finding]:
+    lock = f"{repository.index_path}.lock"
+    if not os.path.lexists(lock):
+        return
+    state = repository.state_dir
+    ours = any(scratch.leftover_index_lock(state, path) for path in scratch.leftovers(state))
+    if not ours:
+        yield _foreign_lock(lock, "the index is locked")
+        return
+    message = "a killed git boocode command left the index locked"
+    if fix:
+        scratch.sweep(state)
+        yield Finding("leftover_lock", message, (lock,), "the lock was removed", fixed=True)
+    else:
+        yield Finding("leftover_lock", message, (lock,), f"{_FIX} removes the lock")
+
+
+def _ref_locks(repository: Repository) -> Iterator[Finding]:
+    packed = os.path.join(repository.common_dir, "packed-refs.lock")
+    if _age(packed) > _MOMENT:
+        yield _foreign_lock(packed, "the packed refs are locked, so that none can be deleted")
+    for directory, _, names in os.walk(os.path.join(repository.common_dir, "refs", "boocode")):
+        for name in sorted(names):
+            path = os.path.join(directory, name)
+            # Git allows no ref such a name.
+            if name.endswith(".lock") and _age(path) > _MOMENT:
+                yield _foreign_lock(path, "a ref is locked")
+
+
+def _age(path: str) -> float:
+    """Seconds since a file was written; 0 if it is gone."""
+    try:
+        return max(0.0, time.time() - os.lstat(path).st_mtime)
+    except FileNotFoundError:
+        return 0.0
+
+
+def _foreign_lock(lock: str, what: str) -> Finding:
+    return Finding(
+        "leftover_lock",
+        f"{what} since {_duration(_age(lock))}: '{lock}' exists; "
+        "another git process is at work, or was killed",
+        (lock,),
+        "if no git command runs here any more, delete that file",
+    )
+
+
+def _duration(seconds: float) -> str:
+    for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            number = int(seconds // length)
+            return f"{number} {unit}" + ("" if number == 1 else "s")
+    return "less than a minute"
+
+
+def _leftover_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
+    state = repository.state_dir
+    stale = stale_indexes(state)
+    paths = (*scratch.leftovers(state), *stale)
+    if not paths:
+        return
+    message = "killed git boocode commands left private files behind"
+    if not fix:
+        remedy = f"{_FIX} removes them, and so does the next checkpoint"
+        yield Finding("leftover_files", message, paths, remedy)
+        return
+    scratch.sweep(state)
+    for path in stale:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+    yield Finding("leftover_files", message, paths, "they were removed", fixed=True)
+
+
+def _stale_note(repository: Repository, *, fix: bool) -> Iterator[Finding]:
+    state = repository.state_dir
+    if not journal.is_noted(state):
+        return
+    safety = journal.interrupted(state)
+    store = Catalog(repository).store
+    if safety is None:
+        message = "the note of a restore that was interrupted cannot be read"
+        newest = store.refs(SAFETY, newest=1)
+        if newest:
+            message += f"; the newest state that was kept before a restore is {newest[0].id}"
+    elif not store.refs(f"{SAFETY}{safety}"):
+        message = "a restore was interrupted before it changed anything"
+    else:
+        return
+    if fix:
+        journal.end(state)
+        yield Finding("stale_note", message, (), "its note was removed", fixed=True)
+    else:
+        yield Finding("stale_note", message, (), f"{_FIX} removes its note")
+
+
+def _unreadable(ref: Ref, entry: Unusable) -> Finding:
+    remedy = "; ".join(entry.why.hints) or f"{_dropping(ref)} drops it, if it is of no use"
+    return Finding(
+        "unreadable_checkpoint",
+        f"the checkpoint at {ref.name} cannot be used: {entry.why.message}",
+        (),
+        remedy,
+    )
+
+
+def _dropping(ref: Ref) -> str:
+    if ID_PART.fullmatch(ref.id):
+        return f"'git boocode drop {ref.id}'"
+    return f"'git update-ref -d {ref.name}'"
+
+
+def _missing(repository: Repository, survey: retention.Survey) -> Iterator[Finding]:
+    entries = {
+        entry.ref: entry
+        for found in survey.found.values()
+        for _, entry in found
+        if isinstance(entry, Checkpoint)
+    }
+    try:
+        lacking = missing_objects(
+            repository, {ref: list(_commits(entry)) for ref, entry in entries.items()}
+        )
+    except GitError as error:
+        yield Finding(
+            "missing_objects",
+            f"git cannot go through the objects of the checkpoints: {error.message}",
+            (),
+            "'git fsck' tells which objects are damaged or missing",
+        )
+        return
+    for ref, lost in lacking.items():
+        yield Finding(
+            "missing_objects",
+            f"the checkpoint {entries[ref].id} lacks objects, such as {lost}",
+            (),
+            "a clone that has it can give it back; "
+            f"else 'git boocode drop {entries[ref].id}' drops the checkpoint",
+        )
+
+
+def _commits(entry: Checkpoint) -> Iterator[str]:
+    """The commits whose trees a checkpoint needs."""
+    yield entry.commit.id
+    yield from entry.commit.parents
+    details = entry.meta.part("index", "details")
+    if details is not None and OBJECT_ID.fullmatch(details):
+        yield details
+
+
+def _is_halfway(entry: Checkpoint) -> bool:
+    return entry.meta.table("restore").get("halfway") is True
+
+
+def _halfway(entry: Checkpoint) -> Finding:
+    return Finding(
+        "halfway",
+        f"a restore failed, and files had changed meanwhile; as they were then, {entry.id} "
+        "keeps them",
+        (),
+        f"'git boocode show {entry.id}' shows it; 'git boocode drop {entry.id}' drops it",
+    )
+
+
+def _orphans(catalog: Catalog, survey: retention.Survey, *, fix: bool) -> Iterator[Finding]:
+    known = {ref.id for ref, _ in survey.found[SAFETY]}
+    orphans: dict[str, list[Ref]] = {}
+    for ref, _ in survey.found[ARCHIVE]:
+        restore = retention.restore_of(ref)
+        if restore not in known:
+            orphans.setdefault(restore, []).append(ref)
+    for restore, refs in orphans.items():
+        what = "a checkpoint" if len(refs) == 1 else f"{len(refs)} checkpoints"
+        message = f"{what} left the log with the restore {restore}, which can no longer be undone"
+        if not fix:
+            remedy = f"{_FIX} brings back to the log what it archived"
+            yield Finding("orphaned_archive", message, (), remedy)
+            continue
+        try:
+            _bring_back(catalog, refs)
+        except RefusedError as error:
+            yield Finding("orphaned_archive", message, (), error.message)
+        else:
+            yield Finding(
+                "orphaned_archive", message, (), "what it archived is in the log again", fixed=True
+            )
+
+
+def _bring_back(catalog: Catalog, refs: list[Ref]) -> None:
+    there = {ref.name: ref.target for ref in catalog.store.refs(CHECKPOINTS)}
+    changes = []
+    for ref in refs:
+        name = f"{CHECKPOINTS}{ref.id}"
+        changes.append(RefChange(ref.name, None, ref.target))
+        if there.get(name) != ref.target:
+            changes.append(RefChange(name, ref.target, None))
+            there[name] = ref.target
+    catalog.store.update_refs(changes)
+
+
+def _pruning(repository: Repository, *, fix: bool) -> Iterator[Finding]:
+    why = retention.last_failure(repository)
+    if why is None:
+        return
+    message = f"old checkpoints could not be pruned: {why}"
+    if not fix:
+        yield Finding("pruning_failed", message, (), "'git boocode prune --all' tries it again")
+        return
+    try:
+        gone = retention.prune(repository, everywhere=True)
+    except BoocodeError as error:
+        yield Finding("pruning_failed", message, (), "; ".join((error.message, *error.hints)))
+    else:
+        yield Finding(
+            "pruning_failed", message, (), f"it succeeds now; deleted: {len(gone)}", fixed=True
+        )

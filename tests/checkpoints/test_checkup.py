@@ -1,0 +1,259 @@
+"""What is found amiss with checkpoints, and what is mended."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from git_boocode.checkpoints.catalog import ARCHIVE, CHECKPOINTS, SAFETY
+from git_boocode.checkpoints.checkup import Finding, check_checkpoints, check_files
+from git_boocode.repo.ids import new_id
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import scratch_directory
+from tests.checkpoints.kit import back, refs, take, undone
+from tests.checkpoints.test_retention import forged, forged_text
+from tests.repo.test_connectivity import lose
+from tests.repo_kit import Repo
+
+
+def found(*, fix: bool = False) -> list[Finding]:
+    """What is amiss."""
+    repository = Repository.discover()
+    return [*check_files(repository, fix=fix), *check_checkpoints(repository, fix=fix)]
+
+
+def only(*, fix: bool = False) -> Finding:
+    """The one thing that is amiss."""
+    [finding] = found(fix=fix)
+    return finding
+
+
+def mended(kind: str) -> None:
+    """One thing is amiss; it is told, mended, and then all is well."""
+    told = only()
+    assert (told.kind, told.fixed) == (kind, False)
+    assert only() == told
+    done = only(fix=True)
+    assert (done.kind, done.message, done.paths, done.fixed) == (
+        kind, told.message, told.paths, True
+    )  # fmt: skip
+    assert found() == []
+
+
+def aside(path: Path, seconds: float = 100) -> Path:
+    """Make a file look as if it had been left a while ago."""
+    moment = time.time() - seconds
+    os.utime(path, (moment, moment))
+    return path
+
+
+def test_after_restores_of_every_kind_all_is_well(repo: Repo) -> None:
+    assert found() == []
+    repo.commit(a="one\n")
+    repo.write("b", "b\n")
+    repo.git("add", "b")
+    repo.git("add", "-N", "a")
+    first = take(chat="c")
+    repo.write("a", "two\n")
+    take(chat="c")
+    back(first.id)
+    assert found() == []
+    undone()
+    assert found() == []
+
+
+@pytest.mark.parametrize("below", [CHECKPOINTS, SAFETY, f"{ARCHIVE}x/"])
+def test_what_cannot_be_read(repo: Repo, below: str) -> None:
+    repo.commit()
+    if below.startswith(ARCHIVE):
+        forged(repo, "x", below=SAFETY, kind="pre-restore")
+    malformed = forged_text(repo, new_id(1), "nonsense", below=below)
+    newer = forged(repo, new_id(2), below=below, boocode=99)
+    junk = forged_text(repo, "no-id-of-ours", "nonsense", below=below)
+    findings = {each.message.split()[3].removeprefix(below): each for each in found(fix=True)}
+    assert {each.kind for each in findings.values()} == {"unreadable_checkpoint"}
+    assert not any(each.fixed for each in findings.values())
+    assert findings[malformed].remedy.startswith(f"'git boocode drop {malformed}'")
+    assert findings[newer].remedy == "update git-boocode"
+    assert f"git update-ref -d {below}{junk}" in findings[junk].remedy
+
+
+def test_missing_objects(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    whole = take()
+    repo.write("a", "two\n")
+    repo.git("add", "a")
+    repo.write("a", "three\n")
+    lacking = take()
+    staged = repo.git("rev-parse", f"{lacking.meta.part('index', 'commit')}:a").strip()
+    lose(repo, staged)
+    finding = only(fix=True)
+    assert (finding.kind, finding.fixed) == ("missing_objects", False)
+    assert finding.message == f"the checkpoint {lacking.id} lacks objects, such as {staged}"
+    assert f"'git boocode drop {lacking.id}'" in finding.remedy
+    repo.git("update-ref", "-d", lacking.ref)
+    assert found() == []
+    lose(repo, whole.commit.id)
+    assert only().kind == "unreadable_checkpoint"
+
+
+def test_what_the_details_of_the_staging_area_lack(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    repo.write("new", "n\n")
+    repo.git("add", "-N", "new")
+    taken = take()
+    lose(repo, f"{taken.meta.part('index', 'details')}:entries")
+    assert only().kind == "missing_objects"
+
+
+def test_a_damaged_object(repo: Repo) -> None:
+    repo.write("d/a", "a\n")
+    taken = take()
+    tree = lose(repo, f"{taken.commit.id}:d")
+    repo.write(f".git/objects/{tree[:2]}/{tree[2:]}", "no tree")
+    finding = only()
+    assert finding.kind == "missing_objects"
+    assert "git cannot go through the objects" in finding.message
+
+
+def test_leftover_files(repo: Repo) -> None:
+    take()
+    state = ".git/boocode"
+    repo.write(f"{state}/tmp-1-dead/alive")
+    repo.write(f"{state}/tmp-1-dead/objects/ab/cd", "x")
+    aside(repo.write(f"{state}/new-tmp-2-dead/alive").parent)
+    with scratch_directory(Repository.discover().state_dir):
+        pass
+    assert found() == []
+    repo.write(f"{state}/tmp-1-dead/alive")
+    repo.write(f"{state}/tmp-1-dead/objects/ab/cd", "x")
+    aside(repo.write(f"{state}/new-tmp-2-dead/alive").parent)
+    assert [os.path.basename(path) for path in only().paths] == ["new-tmp-2-dead", "tmp-1-dead"]
+    mended("leftover_files")
+    assert (repo.top / state / "kept-index.json").exists()
+
+
+def test_a_private_index_that_nothing_names(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    take()
+    repo.write(".git/boocode/kept-index-abc", "x")
+    repo.write(".git/boocode/kept-index-abc.json", "x")
+    # Somebody may be about to name them.
+    assert found() == []
+    monkeypatch.setattr("git_boocode.checkpoints.kept._GRACE", 0.0)
+    time.sleep(0.01)
+    assert len(only().paths) == 2
+    mended("leftover_files")
+    assert len(list((repo.top / ".git/boocode").glob("kept-index-*"))) == 1
+
+
+def test_private_files_of_a_command_at_work_stay(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    take()
+    with scratch_directory(Repository.discover().state_dir) as path:
+        Path(path, "new.index").write_text("x")
+        os.link(f"{path}/new.index", ".git/index.lock")
+        finding = only(fix=True)
+        assert (finding.kind, finding.fixed) == ("leftover_lock", False)
+        assert Path(path).exists()
+        assert Path(".git/index.lock").exists()
+
+
+def test_a_lock_that_a_killed_restore_left(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    state = repo.top / ".git/boocode/tmp-1-dead"
+    repo.write(".git/boocode/tmp-1-dead/alive")
+    (state / "worktree.index.staged").write_bytes(repo.read(".git/index"))
+    os.link(state / "worktree.index.staged", repo.top / ".git/index.lock")
+    kinds = [(each.kind, each.fixed) for each in found()]
+    assert kinds == [("leftover_lock", False), ("leftover_files", False)]
+    # What proved whose the lock is has been removed with it.
+    assert only(fix=True).kind == "leftover_lock"
+    assert not state.exists()
+    assert not (repo.top / ".git/index.lock").exists()
+    assert found() == []
+
+
+@pytest.mark.parametrize(
+    ("age", "shown"),
+    [(1, "less than a minute"), (60, "1 minute"), (7200, "2 hours"), (9e5, "10 days")],
+)
+def test_a_lock_that_may_be_of_anyone_stays(repo: Repo, age: float, shown: str) -> None:
+    repo.commit(a="a\n")
+    # Even beside leftover files, with the same content as one of them.
+    repo.write(".git/boocode/tmp-1-dead/x.index", repo.read(".git/index"))
+    aside(repo.write(".git/index.lock", repo.read(".git/index")), age)
+    lock = found(fix=True)[0]
+    assert (lock.kind, lock.fixed) == ("leftover_lock", False)
+    assert f"the index is locked since {shown}: " in lock.message
+    assert lock.paths == (str(repo.top / ".git/index.lock"),)
+    assert (repo.top / ".git/index.lock").exists()
+
+
+def test_locks_of_refs(repo: Repo) -> None:
+    taken = take()
+    young = (repo.write(".git/packed-refs.lock"), repo.write(f".git/{taken.ref}.lock"))
+    assert found() == []
+    for path in young:
+        aside(path)
+    findings = found(fix=True)
+    assert [each.paths for each in findings] == [(str(path),) for path in young]
+    assert {each.kind for each in findings} == {"leftover_lock"}
+    assert all(path.exists() for path in young)
+
+
+@pytest.mark.parametrize("note", [json.dumps({"safety": new_id()}), "no note", '{"safety": 1}'])
+def test_a_note_that_leads_nowhere(repo: Repo, note: str) -> None:
+    repo.write(".git/boocode/restore-in-progress", note)
+    mended("stale_note")
+
+
+def test_the_note_of_an_interrupted_restore_stays(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    take()
+    repo.write("a", "b\n")
+    safety = str(back().undo)
+    note = json.dumps({"safety": safety})
+    repo.write(".git/boocode/restore-in-progress", note)
+    assert found(fix=True) == []
+    assert repo.read(".git/boocode/restore-in-progress").decode() == note
+    repo.write(".git/boocode/restore-in-progress", "no note")
+    assert safety in only().message
+
+
+def test_what_was_kept_halfway(repo: Repo) -> None:
+    name = forged(repo, new_id(), below=SAFETY, kind="pre-restore", restore={"halfway": True})
+    finding = only(fix=True)
+    assert (finding.kind, finding.fixed) == ("halfway", False)
+    assert name in finding.message
+    assert repo.boocode("drop", name).code == 0
+    assert found() == []
+
+
+def test_what_a_restore_archived_that_is_gone(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    first = take(chat="c")
+    later = [take(chat="c") for _ in range(2)]
+    before = refs(repo, "checkpoints")
+    repo.write("a", "b\n")
+    safety = back(first.id).undo
+    assert len(refs(repo, "archive")) == 2
+    repo.git("update-ref", "-d", f"{SAFETY}{safety}")
+    # One has been brought back by hand already.
+    repo.git("update-ref", later[0].ref, later[0].commit.id)
+    assert f"2 checkpoints left the log with the restore {safety}" in only().message
+    mended("orphaned_archive")
+    assert refs(repo, "checkpoints") == before
+    assert refs(repo, "archive") == []
+
+
+def test_two_archived_ones_of_one_id(repo: Repo) -> None:
+    repo.commit()
+    name = forged(repo, new_id(1), label="one")
+    forged(repo, name, below=f"{ARCHIVE}x/", label="another")
+    finding = only(fix=True)
+    assert (finding.kind, finding.fixed) == ("orphaned_archive", False)
+    assert len(refs(repo, "archive", "checkpoints")) == 2
