@@ -248,9 +248,10 @@ def _halfway(entry: Checkpoint) -> Finding:
 def _orphans(catalog: Catalog, survey: retention.Survey, *, fix: bool) -> Iterator[Finding]:
     known = {ref.id for ref, _ in survey.found[SAFETY]}
     orphans: dict[str, list[Ref]] = {}
-    for ref, _ in survey.found[ARCHIVE]:
+    for ref, entry in survey.found[ARCHIVE]:
         restore = retention.restore_of(ref)
-        if restore not in known:
+        # What cannot be read is of no use in the log.
+        if restore not in known and isinstance(entry, Checkpoint):
             orphans.setdefault(restore, []).append(ref)
     for restore, refs in orphans.items():
         what = "a checkpoint" if len(refs) == 1 else f"{len(refs)} checkpoints"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from git_boocode.checkpoints.catalog import SAFETY, Catalog, Checkpoint
+from git_boocode.checkpoints.history import undoable
 from git_boocode.checkpoints.retention import (
     PATIENCE,
     beside_restores,
+    chains,
     interrupted,
     needed_to_undo,
 )
@@ -68,7 +70,7 @@ def _dropped(refs: list[Ref]) -> Dropped:
 
 
 def _refuse_needed(repository: Repository, catalog: Catalog, ids: list[str]) -> None:
-    reasons = dict(_needed(repository, catalog))
+    reasons = dict(_needed(repository, catalog, frozenset(ids)))
     needed = [identifier for identifier in ids if identifier in reasons]
     if not needed:
         return
@@ -85,12 +87,15 @@ def _refuse_needed(repository: Repository, catalog: Catalog, ids: list[str]) -> 
     )
 
 
-def _needed(repository: Repository, catalog: Catalog) -> Iterator[tuple[str, str]]:
+def _needed(
+    repository: Repository, catalog: Catalog, going: Collection[str]
+) -> Iterator[tuple[str, str]]:
     """What must not go, and why; of several reasons for the same the last counts."""
     entries = catalog.entries(catalog.store.refs(SAFETY))
     safety = [entry for entry in entries if isinstance(entry, Checkpoint)]
     for worktree in {entry.worktree_name for entry in safety}:
         own = [entry for entry in safety if entry.worktree_name == worktree]
+        yield from _reviving(own, going)
         live = needed_to_undo(own)
         for entry in own:
             if entry.id in live:
@@ -103,6 +108,20 @@ def _needed(repository: Repository, catalog: Catalog) -> Iterator[tuple[str, str
             yield _target(entry), f"the interrupted restore {entry.id} was on its way to it"
     for identifier in never_ended:
         yield identifier, "it is the state before an interrupted restore"
+
+
+def _reviving(safety: list[Checkpoint], going: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Those without which something that has been undone would count as not undone."""
+    rest = [entry for entry in safety if entry.id not in going]
+    before, after = (
+        {operation.safety.id for operation in undoable(each)} for each in (safety, rest)
+    )
+    for chain in chains(safety):
+        names = [entry.id for entry in chain]
+        for revived in (after - before).intersection(names):
+            for name in names:
+                if name in going:
+                    yield name, f"without it, the restore {revived} would not count as undone"
 
 
 def _target(safety: Checkpoint) -> str:

@@ -324,7 +324,10 @@ def _worth_reading(refs: list[Ref], rules: Rules, now: float) -> bool:
 
 
 def _delete(repository: Repository, going: list[Beyond]) -> list[Beyond]:
-    changes = [RefChange(beyond.ref.name, None, beyond.ref.target) for beyond in going]
+    # If git is killed on the way, an undo may be left without its restore, which means nothing, but
+    # no restore without the undo that tells that it has been undone, nor without what it archived.
+    ordered = sorted(going, key=lambda beyond: (beyond.kind != KINDS[SAFETY], beyond.ref.id))
+    changes = [RefChange(beyond.ref.name, None, beyond.ref.target) for beyond in ordered]
     Catalog(repository).store.update_refs(changes)
     return going
 

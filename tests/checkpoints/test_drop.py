@@ -113,6 +113,19 @@ def test_what_undo_goes_by_is_needed(repo: Repo) -> None:
     assert refs(repo, "checkpoints") == []
 
 
+def test_an_undo_is_not_forgotten_without_what_it_undid(repo: Repo) -> None:
+    repo.write("a", "one\n")
+    first = take()
+    repo.write("a", "two\n")
+    restored = str(back(first.id).undo)
+    undo = str(undone().undo)
+    again = str(back(first.id).undo)
+    # Undo and redo do not go by them any more; but without the undo, the restore would be open.
+    assert f"the restore {restored} would not count as undone" in refusal(undo).message
+    dropped(restored, undo)
+    assert [each.id for each in dropped(again, even_needed=True)] == [again]
+
+
 def test_what_an_interrupted_restore_needs_in_any_worktree(repo: Repo, tmp_path: Path) -> None:
     repo.commit(a="one\n")
     there = tmp_path / "other"

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from git_boocode.checkpoints.catalog import CHECKPOINTS, SAFETY, Checkpoint
+from git_boocode.checkpoints.drop import drop
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 
@@ -23,7 +27,8 @@ BYTES = "\udc9b31m\udcc2\udc9bx\udce2\udc80\udcae\ud800"
 COMMANDS = (
     "log", "log --all", "log --json", "show", "show --stat", "show --json", "diff", "diff --json",
     "restore -n @", "restore -n --json @", "restore @", "undo -n", "undo", "checkpoint",
-    "checkpoint --if-changed", "doctor", "doctor --json", "log --edits",
+    "checkpoint --if-changed", "doctor", "doctor --json", "log --edits", "drop -n @",
+    "drop -n --json @", "prune -n --keep 1", "prune -n --keep 1 --json", "doctor --fix",
 )  # fmt: skip
 
 
@@ -172,7 +177,7 @@ def test_what_is_no_checkpoint_breaks_no_command(repo: Repo) -> None:
     ours = take(label="ours")
     repo.write("a", "changed\n")
     for command in (
-        f"log|log --json|show {ours.id} --json|show label:ours|diff {ours.id}|doctor|"
+        f"log|log --json|show {ours.id} --json|show label:ours|diff {ours.id}|prune -n --all|"
         f"restore -n label:ours|restore {ours.id}|undo -n|undo|checkpoint|checkpoint --if-changed|"
         f"log --all --json|diff label:ours --json|show {ours.commit.id[:12]}|show @|show @~1"
     ).split("|"):
@@ -183,3 +188,13 @@ def test_what_is_no_checkpoint_breaks_no_command(repo: Repo) -> None:
         for asked in (("show",), ("restore", "-n")):
             done = repo.boocode(*asked, name)
             assert done.code in (0, 1), (kind, asked, done)
+    for options in ((), ("--fix",)):
+        done = repo.boocode("doctor", "--json", *options)
+        assert done.code == 1, done
+        kinds = {each["kind"] for each in done.json["findings"]}
+        assert kinds == {"unreadable_checkpoint", "orphaned_archive"}, done
+    for name in names.values():
+        with suppress(RefusedError):
+            drop(Repository.discover(), [name], even_needed=True)
+    assert repo.boocode("prune", "--all", "--keep", "1").code == 0
+    assert repo.boocode("show", "@").code == 0

@@ -66,6 +66,9 @@ REPOSITORY_COMMANDS = {
     "diff": [],
     "restore": ["@"],
     "undo": [],
+    "drop": ["@"],
+    "prune": [],
+    "doctor": [],
 }
 
 
