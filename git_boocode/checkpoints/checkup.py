@@ -139,7 +139,7 @@ def _duration(seconds: float) -> str:
 
 def _leftover_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     state = repository.state_dir
-    stale = stale_indexes(state)
+    stale = [*stale_indexes(state), *journal.half_written(state)]
     paths = (*scratch.leftovers(state), *stale)
     if not paths:
         return

@@ -7,6 +7,7 @@ import os
 from contextlib import suppress
 
 _NAME = "restore-in-progress"
+_MAKING = f"{_NAME}.new"
 
 
 def begin(state_dir: str, safety_id: str) -> None:
@@ -17,11 +18,12 @@ def begin(state_dir: str, safety_id: str) -> None:
         safety_id: the safety checkpoint to go back to.
     """
     path = os.path.join(state_dir, _NAME)
-    with open(f"{path}.new", "w", encoding="ascii") as file:
+    making = os.path.join(state_dir, _MAKING)
+    with open(making, "w", encoding="ascii") as file:
         json.dump({"safety": safety_id}, file)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(f"{path}.new", path)
+    os.replace(making, path)
 
 
 def end(state_dir: str) -> None:
@@ -41,6 +43,16 @@ def revert(state_dir: str, earlier: str | None) -> None:
 def is_noted(state_dir: str) -> bool:
     """Whether anything is noted, be it readable or not."""
     return os.path.lexists(os.path.join(state_dir, _NAME))
+
+
+def half_written(state_dir: str) -> list[str]:
+    """The note that a restore was killed over, which says nothing yet.
+
+    Args:
+        state_dir: the worktree's private directory; the caller holds its lock.
+    """
+    path = os.path.join(state_dir, _MAKING)
+    return [path] if os.path.lexists(path) else []
 
 
 def interrupted(state_dir: str) -> str | None:

@@ -132,7 +132,9 @@ def test_leftover_files(repo: Repo) -> None:
     repo.write(f"{state}/tmp-1-dead/alive")
     repo.write(f"{state}/tmp-1-dead/objects/ab/cd", "x")
     aside(repo.write(f"{state}/new-tmp-2-dead/alive").parent)
-    assert [os.path.basename(path) for path in only().paths] == ["new-tmp-2-dead", "tmp-1-dead"]
+    repo.write(f"{state}/restore-in-progress.new", "{")
+    names = [os.path.basename(path) for path in only().paths]
+    assert names == ["new-tmp-2-dead", "tmp-1-dead", "restore-in-progress.new"]
     mended("leftover_files")
     assert (repo.top / state / "kept-index.json").exists()
 

@@ -14,6 +14,9 @@ from typing import NamedTuple
 
 import pytest
 
+from git_boocode.checkpoints.checkup import check_files
+from git_boocode.repo.ids import new_id
+from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import refs, seen
 from tests.repo_kit import Repo, Result
 
@@ -278,3 +281,43 @@ def test_a_git_directory_that_cannot_be_written(sealed_git_dir: Repo) -> None:
     assert theirs(sealed_git_dir) == before
     # What only looks works all the same.
     assert sealed_git_dir.boocode("log") == (0, "", "")
+
+
+def test_a_prune_killed_at_random_times(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    assert repo.boocode("checkpoint").code == 0
+    commit = refs(repo, "checkpoints")[0].split()[1]
+    names = [f"refs/boocode/checkpoints/{new_id(n)}" for n in range(1, 301)]
+    script = "".join(f"create {name} {commit}\n" for name in names)
+    newest = refs(repo, "checkpoints")[-1]
+    dice = random.Random(7)
+    begun = time.monotonic()
+    assert repo.boocode("prune", "-n").code == 0
+    usual = time.monotonic() - begun
+    halves = 0
+    for number in range(8):
+        repo.git("update-ref", "--stdin", stdin=script)
+        if number % 2:
+            repo.git("pack-refs", "--all")
+        process = subprocess.Popen(
+            ["git", "boocode", "prune", "--older-than", "1d"], cwd=repo.top,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+        time.sleep(dice.uniform(usual * 0.5, usual * 1.2))
+        kill(process, group=True)
+        finish(process)
+        left = refs(repo, "checkpoints")
+        assert newest in left
+        halves += len(left) > 1
+        # What git leaves of a killed transaction is told, for someone to delete.
+        for path in locks(repo):
+            os.utime(repo.top / ".git" / path, (1, 1))
+        told = [
+            path for each in check_files(Repository.discover(), fix=False) for path in each.paths
+        ]
+        for path in locks(repo):
+            assert str(repo.top / ".git" / path) in told
+            (repo.top / ".git" / path).unlink()
+        done = repo.boocode("prune", "--older-than", "1d")
+        assert (done.code, refs(repo, "checkpoints")) == (0, [newest])
+    assert halves > 0
