@@ -68,6 +68,12 @@ def test_checkpoint_commands_load_no_editing(repo: Repo, command: tuple[str, ...
     assert not {name for name in loaded if name.startswith(unused)}
 
 
+def test_a_checkpoint_loads_nothing_for_pruning_but_once_a_day(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    often = [modules_of_command("checkpoint") for _ in range(2)]
+    assert ["git_boocode.checkpoints.retention" in loaded for loaded in often] == [True, False]
+
+
 def test_an_exact_edit_loads_no_checkpoints(repo: Repo) -> None:
     repo.write("a", "a\n")
     loaded = modules_of_command(

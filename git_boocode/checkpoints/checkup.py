@@ -17,6 +17,7 @@ from git_boocode.checkpoints.catalog import (
     Checkpoint,
     Unusable,
 )
+from git_boocode.checkpoints.daily import last_failure
 from git_boocode.checkpoints.kept import stale_indexes
 from git_boocode.repo import scratch
 from git_boocode.repo.connectivity import missing_objects
@@ -283,7 +284,7 @@ def _bring_back(catalog: Catalog, refs: list[Ref]) -> None:
 
 
 def _pruning(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    why = retention.last_failure(repository)
+    why = last_failure(repository)
     if why is None:
         return
     message = f"old checkpoints could not be pruned: {why}"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from git_boocode.checkpoints import history, journal
@@ -23,10 +23,10 @@ from git_boocode.checkpoints.catalog import (
     Checkpoint,
     Unusable,
 )
-from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.checkpoints.daily import note_pruning
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.retention import DAY, TOO_OLD, Limits, Owned, is_older, patiently
-from git_boocode.repo.scratch import INSIDE_RESTORE, worktree_lock
+from git_boocode.repo.scratch import worktree_lock
 from git_boocode.repo.store import Ref, RefChange
 
 DEFAULTS = Limits(keep=1_000, max_age=90 * DAY)
@@ -36,8 +36,6 @@ SAFETY_MAX_AGE = 30 * DAY
 PATIENCE = 10.0
 """Seconds to wait for a restore, which may be on its way to what is to go."""
 KINDS = {CHECKPOINTS: "checkpoint", SAFETY: "safety", ARCHIVE: "archived"}
-
-_STAMP = "last-prune"
 
 
 class Rules(NamedTuple):
@@ -249,39 +247,8 @@ def prune(
             return _beyond(repository, rules, now, worktree)
         going = patiently(lambda: _delete(repository, _beyond(repository, rules, now, worktree)))
     if everywhere:
-        _write(_stamp(repository), "")
+        note_pruning(repository, "")
     return going
-
-
-def prune_now_and_then(repository: Repository) -> None:
-    """Prune once a day, all worktrees.
-
-    What called this has succeeded, so nothing that is wrong here makes it fail; it is noted for
-    `last_failure`. All but once a day it takes one look at one file.
-    """
-    stamp = _stamp(repository)
-    # Nothing can be noted on a full disk; tomorrow is another day.
-    with suppress(OSError):
-        if os.environ.get(INSIDE_RESTORE) or not _is_due(stamp):
-            return
-        # At once, so that of several at the same time only one does it.
-        _write(stamp, "")
-        try:
-            prune(repository, everywhere=True, patience=0)
-        except RefusedError:
-            # Someone else was at work, and will not be tomorrow.
-            return
-        except (BoocodeError, OSError) as error:
-            _write(stamp, error.message if isinstance(error, BoocodeError) else str(error))
-
-
-def last_failure(repository: Repository) -> str | None:
-    """Why the last `prune_now_and_then` failed; None if it did not."""
-    try:
-        with open(_stamp(repository), encoding="utf-8", errors="replace") as file:
-            return file.read() or None
-    except FileNotFoundError:
-        return None
 
 
 @contextmanager
@@ -319,8 +286,9 @@ def _worth_reading(refs: list[Ref], rules: Rules, now: float) -> bool:
         return True
     if any(is_older(ref.id, max_age, now) for ref in checkpoints):
         return True
-    others = (restore_of(ref) if ref.name.startswith(ARCHIVE) else ref.id for ref in refs)
-    return any(is_older(identifier, rules.safety_max_age, now) for identifier in others)
+    restores = [ref.id for ref in refs if ref.name.startswith(SAFETY)]
+    restores += [restore_of(ref) for ref in refs if ref.name.startswith(ARCHIVE)]
+    return any(is_older(identifier, rules.safety_max_age, now) for identifier in restores)
 
 
 def _delete(repository: Repository, going: list[Beyond]) -> list[Beyond]:
@@ -330,26 +298,6 @@ def _delete(repository: Repository, going: list[Beyond]) -> list[Beyond]:
     changes = [RefChange(beyond.ref.name, None, beyond.ref.target) for beyond in ordered]
     Catalog(repository).store.update_refs(changes)
     return going
-
-
-def _stamp(repository: Repository) -> str:
-    return os.path.join(repository.common_state_dir, _STAMP)
-
-
-def _is_due(stamp: str) -> bool:
-    try:
-        age = time.time() - os.stat(stamp).st_mtime
-    except FileNotFoundError:
-        return True
-    # A clock that was wrong must not put it off for ever.
-    return not -DAY < age < DAY
-
-
-def _write(stamp: str, said: str) -> None:
-    os.makedirs(os.path.dirname(stamp), exist_ok=True)
-    with open(stamp, "w", encoding="utf-8", errors="replace") as file:
-        file.write(said)
-    os.utime(stamp)
 
 
 def _beginning(ref: Ref) -> str:

@@ -17,15 +17,14 @@ from hypothesis import strategies as st
 
 from git_boocode.checkpoints import history
 from git_boocode.checkpoints.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Checkpoint
+from git_boocode.checkpoints.daily import last_failure, prune_now_and_then
 from git_boocode.checkpoints.metadata import Metadata
 from git_boocode.checkpoints.retention import (
     DEFAULTS,
     SAFETY_MAX_AGE,
     Rules,
-    last_failure,
     needed_to_undo,
     prune,
-    prune_now_and_then,
     whole_chains,
 )
 from git_boocode.repo.errors import FatalError, RefusedError
