@@ -112,28 +112,39 @@ class Survey:
             worktree: the name of the only worktree to look at; None for all, and for what cannot
                 be read, of which nobody knows whose it is.
         """
-        wanted = {
-            beginning: [pair for pair in found if _is_wanted(pair[1], worktree)]
-            for beginning, found in self.found.items()
-        }
         old = self._old_safety(rules, now, worktree)
         kept = [entry for entry in self.safety if entry.id not in old]
         needed = {entry.meta.part("restore", "target") for entry in kept}
-        owned = (Owned(ref, _worktree(entry)) for ref, entry in wanted[CHECKPOINTS])
+        found = (
+            *self._beyond_limits(rules.checkpoints, now, worktree),
+            *(
+                Beyond(ref, KINDS[SAFETY], TOO_OLD, entry)
+                for ref, entry in self.found[SAFETY]
+                if ref.id in old
+            ),
+            *self._without_restore(rules, now, worktree, old),
+        )
+        yield from (beyond for beyond in found if beyond.ref.id not in needed)
+
+    def _beyond_limits(self, limits: Limits, now: float, worktree: str | None) -> Iterator[Beyond]:
+        wanted = [pair for pair in self.found[CHECKPOINTS] if _is_wanted(pair[1], worktree)]
+        entries = {ref.name: entry for ref, entry in wanted}
+        owned = (Owned(ref, _worktree(entry)) for ref, entry in wanted)
         # A worktree that is there keeps a last checkpoint, however long nobody has worked in it.
         spared = self._repository.worktree_names()
-        entries = {ref.name: entry for ref, entry in wanted[CHECKPOINTS]}
-        for ref, why in rules.checkpoints.beyond(owned, now, spared=spared):
-            if ref.id not in needed:
-                yield Beyond(ref, KINDS[CHECKPOINTS], why, entries[ref.name])
-        for ref, entry in wanted[SAFETY]:
-            if ref.id in old:
-                yield Beyond(ref, KINDS[SAFETY], TOO_OLD, entry)
+        for ref, why in limits.beyond(owned, now, spared=spared):
+            yield Beyond(ref, KINDS[CHECKPOINTS], why, entries[ref.name])
+
+    def _without_restore(
+        self, rules: Rules, now: float, worktree: str | None, old: set[str]
+    ) -> Iterator[Beyond]:
+        """What was archived by restores that are old, and go too or have gone already."""
         staying = {ref.id for ref, _ in self.found[SAFETY]} - old
-        for ref, entry in wanted[ARCHIVE]:
+        for ref, entry in self.found[ARCHIVE]:
             restore = restore_of(ref)
-            going = restore not in staying and is_older(restore, rules.safety_max_age, now)
-            if going and ref.id not in needed:
+            if restore in staying or not is_older(restore, rules.safety_max_age, now):
+                continue
+            if _is_wanted(entry, worktree):
                 yield Beyond(ref, KINDS[ARCHIVE], TOO_OLD, entry)
 
     def _old_safety(self, rules: Rules, now: float, worktree: str | None) -> set[str]:
