@@ -364,7 +364,7 @@ def test_of_very_many_directories_few_are_looked_into(
     pipe(repo, "plain/new")
     listed = looked_into(monkeypatch, repo)
     again = look(many, ["dir/changed"])
-    # Those where there were some are always looked at, and those above them, and "e" has not changed.
+    # Those where there were some are always looked at, and those above; "e" has not changed.
     assert set(listed) == {".", "dir", "dir/deep", "sub", "e/mp", "plain"}
     wanted = {"dir/x", "sub/x", "e/mp/ty", "e/mp/new", "sub/new", "plain/new"}
     assert set(again.files) == wanted
