@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.catalog import CHECKPOINTS, SAFETY, SAFETY_KIND, Catalog, Checkpoint
@@ -16,13 +16,16 @@ from git_boocode.checkpoints.staging import Staging, conflict_blobs, decode_spec
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import operation_in_progress
-from git_boocode.repo.identity import identity
+from git_boocode.repo.identity import Identity, identity
 from git_boocode.repo.ids import OBJECT_ID, id_time, new_id, timestamp
 from git_boocode.repo.metadata import VERSION, MetadataError
+from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import scratch_directory, worktree_lock
-from git_boocode.repo.store import Commit, Ref, RefChange, Store, open_store
+from git_boocode.repo.store import Commit, Ref, RefChange, Store, open_store, raw_commit
+from git_boocode.repo.trees import TREE, Item, format_tree
 
+_FILE = b"100644"
 # A capture waits for a restore to end: half-restored files are no state to remember.
 PATIENCE = 30.0
 
@@ -86,18 +89,10 @@ def capture(repository: Repository, request: Request) -> Captured:
         if request.paths and (taken := _capture_paths(repository, catalog, scratch, request)):
             return taken
         with reading(repository, scratch) as under_way:
-            # While git walks the worktree, there is time for what will be needed later.
+            # While git walks the worktree.
             newest = catalog.newest()
-            _import_what_follows()
             snapshot = under_way.finish(newest)
             return _take(repository, catalog, request, snapshot, newest, under_way.kept)
-
-
-def _import_what_follows() -> None:
-    import hashlib
-    import shutil
-
-    del hashlib, shutil
 
 
 def _refuse_home(repository: Repository) -> None:
@@ -215,7 +210,7 @@ def keep(
     values: Mapping[str, Any],
     identifier: str | None = None,
 ) -> Checkpoint:
-    """Write a snapshot as a commit and give it its ref.
+    """Write a snapshot as a commit, let others see its objects, and give it its ref.
 
     Args:
         repository: the repository.
@@ -227,7 +222,7 @@ def keep(
     """
     identifier = identifier or new_id()
     when = id_time(identifier)
-    writer = _Writer(repository, store, when)
+    writer = _Writer(snapshot.quarantine, identity(repository.config), when)
     meta = Metadata(
         {
             "boocode": VERSION,
@@ -245,33 +240,36 @@ def keep(
     parents = [parent for parent in (snapshot.head.commit, meta.part("index", "commit")) if parent]
     message = meta.message()
     commit = writer.commit(snapshot.tree, parents, message)
+    snapshot.publish(repository.git)
     ref = f"{CHECKPOINTS if kind == 'checkpoint' else SAFETY}{identifier}"
     store.update_refs([RefChange(ref, commit, None)])
-    if repository.git.attempt("cat-file", "-e", f"{commit}^{{tree}}").status:
+    check = repository.git.begin("cat-file", "-e", f"{commit}^{{tree}}")
+    if snapshot.kept is not None:
+        # It counts only while the ref is there.
+        kept = snapshot.kept._replace(ref=ref, commit=commit, content=snapshot.content())
+        leave_kept(repository, kept)
+    if check.finish().status:
         store.update_refs([RefChange(ref, None, commit)])
         raise FatalError(
             "the objects of the checkpoint were collected by another process meanwhile",
             code="missing_objects",
             hints=("'git gc --prune=now' does that to what is not yet named; run it again",),
         )
-    if snapshot.kept is not None:
-        kept = snapshot.kept._replace(ref=ref, commit=commit, content=snapshot.content())
-        leave_kept(repository, kept)
     return Checkpoint(identifier, ref, Commit(commit, snapshot.tree, tuple(parents), message), meta)
 
 
 class _Writer:
     """Writes the commits that one checkpoint consists of."""
 
-    def __init__(self, repository: Repository, store: Store, when: float) -> None:
-        self._git = repository.git
-        self._store = store
-        self._by = identity(repository.config)
+    def __init__(self, quarantine: Quarantine, by: Identity, when: float) -> None:
+        self._quarantine = quarantine
+        self._by = by
         self._when = when
 
     def commit(self, tree: str, parents: list[str], message: str) -> str:
         """Write one commit."""
-        return self._store.write_commit(tree, parents, message, self._by, self._when)
+        raw = raw_commit(tree, parents, message, self._by, self._when)
+        return self._quarantine.store(b"commit", raw).decode("ascii")
 
     def index(self, snapshot: Snapshot) -> dict[str, str | None]:
         """The metadata of the staging area; its commits are written where they are needed.
@@ -291,17 +289,13 @@ class _Writer:
         return {"tree": staging.tree, "commit": commit, "details": details}
 
     def _details(self, staging: Staging) -> str:
-        entries = self._git.line("hash-object", "-w", "--stdin", stdin=staging.encode())
-        rows = [f"100644 blob {entries}\tentries"]
-        if blobs := conflict_blobs(staging):
-            rows.append(
-                f"040000 tree {self._tree(f'100644 blob {blob}	{blob}' for blob in blobs)}\tblobs"
-            )
-        return self.commit(self._tree(rows), [], "boocode index details\n")
-
-    def _tree(self, rows: Iterable[str]) -> str:
-        stdin = "".join(f"{row}\n" for row in rows).encode()
-        return self._git.line("mktree", stdin=stdin)
+        store = self._quarantine.store
+        table = {b"entries": Item(_FILE, store(b"blob", staging.encode()))}
+        if blobs := [blob.encode("ascii") for blob in conflict_blobs(staging)]:
+            below = {blob: Item(_FILE, blob) for blob in blobs}
+            table[b"blobs"] = Item(TREE, store(b"tree", format_tree(below)))
+        tree = store(b"tree", format_tree(table)).decode("ascii")
+        return self.commit(tree, [], "boocode index details\n")
 
 
 def safety_checkpoint(

@@ -103,7 +103,7 @@ class PartialReading:
         return staging or self._users.staging(f"{self._index.path}.staged")
 
     def read(self) -> Snapshot:
-        """Read them.
+        """Read them; the objects remain to be published.
 
         Raises:
             RefusedError: one leads out of the worktree (`outside_worktree`).
@@ -120,9 +120,11 @@ class PartialReading:
         original = self._users.index if self._users.exists else None
         skipped = sorted(set(skipped))
         tree = self._tree()
-        snapshot = Snapshot(self._head, self._index, original, self._staging, skipped, tree=tree)
+        snapshot = Snapshot(
+            *(self._quarantine, self._head, self._index, original, self._staging, skipped),
+            tree=tree,
+        )
         snapshot.kept = self._to_keep(held, tracked, extra)
-        snapshot.publish(self._quarantine, self._repository.git)
         return snapshot
 
     def _list(self, index: Index | LayeredIndex, *options: str) -> list[str]:

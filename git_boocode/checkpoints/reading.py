@@ -53,7 +53,9 @@ def take_snapshot(repository: Repository, scratch: str) -> Snapshot:
         FatalError: the worktree could not be read as a whole.
     """
     with reading(repository, scratch) as under_way:
-        return under_way.finish()
+        snapshot = under_way.finish()
+    snapshot.publish(repository.git)
+    return snapshot
 
 
 @contextmanager
@@ -64,7 +66,7 @@ def reading(repository: Repository, scratch: str) -> Iterator[Reading]:
     index = Index(quarantine.git, os.path.join(scratch, "worktree.index"))
     kept = load_kept(repository, index.path)
     first = _Pass(repository, quarantine, users, index, kept)
-    under_way = Reading(repository, quarantine, first)
+    under_way = Reading(first)
     try:
         under_way.begin()
         yield under_way
@@ -79,9 +81,7 @@ class _OutdatedError(Exception):
 class Reading:
     """The reading of a worktree, under way."""
 
-    def __init__(self, repository: Repository, quarantine: Quarantine, first: _Pass) -> None:
-        self._repository = repository
-        self._quarantine = quarantine
+    def __init__(self, first: _Pass) -> None:
         self._pass = first
 
     @property
@@ -102,7 +102,7 @@ class Reading:
         self._pass.stop()
 
     def finish(self, refs: Iterable[Ref] = ()) -> Snapshot:
-        """Wait for git, and give what was read.
+        """Wait for git, and give what was read; the objects remain to be published.
 
         Args:
             refs: some that are known to be there; it saves looking for one.
@@ -110,11 +110,6 @@ class Reading:
         Raises:
             FatalError: the worktree could not be read as a whole.
         """
-        snapshot = self._finish(refs)
-        snapshot.publish(self._quarantine, self._repository.git)
-        return snapshot
-
-    def _finish(self, refs: Iterable[Ref]) -> Snapshot:
         try:
             return self._pass.finish(refs)
         except (_OutdatedError, GitError):
@@ -256,11 +251,16 @@ class _Pass:
         come = self._match_names(extra)
         if self._staging is not None:
             self._recorder.settle_failed(self._users.entry, self._staging.intended)
+        # All files are written that this takes, most likely; trees are still to come.
+        self._quarantine.begin_sync()
         specials = first_look or self._look_again(extra)
         skipped = sorted({*self._skipped, *specials.skipped(), *self._recorder.failed})
         original = self._users.index if self._users.exists else None
         tree = self._tree()
-        snapshot = Snapshot(self._head, self._index, original, self._staging, skipped, tree=tree)
+        snapshot = Snapshot(
+            *(self._quarantine, self._head, self._index, original, self._staging, skipped),
+            tree=tree,
+        )
         if self._staging is not None:
             snapshot.kept = self._to_keep(self._staging, extra, come, left, specials)
         return snapshot

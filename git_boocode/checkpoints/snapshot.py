@@ -19,6 +19,7 @@ class Snapshot:
     """The worktree and the staging area at one moment.
 
     Attributes:
+        quarantine: where the objects are that were written; others see them once it is released.
         head: HEAD at that moment.
         original: a copy of the user's index, byte for byte; None if there was no index.
         staging: what was staged; None if the user's index could not be read.
@@ -32,6 +33,7 @@ class Snapshot:
 
     def __init__(
         self,
+        quarantine: Quarantine,
         head: Head,
         index: Index | LayeredIndex,
         original: Index | None,
@@ -40,6 +42,7 @@ class Snapshot:
         *,
         tree: str | None = None,
     ) -> None:
+        self.quarantine = quarantine
         self.head = head
         self._index = index
         self._git: Git | None = None
@@ -69,14 +72,13 @@ class Snapshot:
             return None
         return b"" if self.original is None else self.original.dump()
 
-    def publish(self, quarantine: Quarantine, git: Git) -> None:
+    def publish(self, git: Git) -> None:
         """Let others see the objects that were written, and go on with git as it is.
 
         Args:
-            quarantine: where they are.
             git: git for our own work.
         """
-        quarantine.release()
+        self.quarantine.release()
         self._git = git
 
     def force_add(self, paths: Iterable[str], worktree: str) -> None:

@@ -49,6 +49,7 @@ class Quarantine:
         places = [_quoted(os.path.abspath(self._objects)), *([others] if others else [])]
         self._object_format = repository.object_format
         self._stored: set[str] = set()
+        self._syncing: _Work | None = None
         git = repository.git.bind(
             GIT_OBJECT_DIRECTORY=self._path,
             GIT_ALTERNATE_OBJECT_DIRECTORIES=os.pathsep.join(places),
@@ -56,21 +57,23 @@ class Quarantine:
         self.git = Git(git.cwd, git.env, (*git.overrides, "core.fsync=none"))
 
     def store_tree(self, body: bytes) -> bytes:
-        """Keep a tree object until all is released; only then can git read it.
+        """Keep a tree; see `store`."""
+        return self.store(b"tree", body)
+
+    def store(self, kind: bytes, body: bytes) -> bytes:
+        """Keep an object until all is released; only then can git read it.
 
         Git would make, and we remove, a directory for each: that takes longer than all the rest.
 
         Args:
+            kind: which kind of object.
             body: what it holds.
 
         Returns:
             Its id.
         """
-        # It takes a while to import, and git is at work until a tree is needed.
-        import hashlib
-
-        content = b"tree %d\0%s" % (len(body), body)
-        hashed = hashlib.new(self._object_format, content, usedforsecurity=False).hexdigest()
+        content = b"%s %d\0%s" % (kind, len(body), body)
+        hashed = _hash(self._object_format, content)
         if hashed not in self._stored:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
             descriptor = os.open(os.path.join(self._path, hashed), flags, 0o444)
@@ -79,27 +82,37 @@ class Quarantine:
             self._stored.add(hashed)
         return hashed.encode("ascii")
 
+    def begin_sync(self) -> None:
+        """Start to bring to disk what was written so far, and go on."""
+        self._syncing = _Work(sync_file, self._finished())
+
     def release(self) -> None:
         """Sync what was written, and move it to the repository's objects.
 
         Raises:
             OSError: there is no room for it there, or no permission.
         """
-        files = [path for path in self._files() if not os.path.basename(path).startswith("tmp_")]
+        files = self._finished()
         if not files:
             return
         self._match_mode()
-        _each(sync_file, files)
+        synced = self._syncing.finish() if self._syncing else frozenset()
+        _Work(sync_file, [path for path in files if path not in synced]).finish()
         for path in sorted(files, key=lambda path: path.endswith(_LAST)):
             self._move(path)
         directories = {os.path.dirname(self._target(path)) for path in files}
-        _each(_sync_directory, {self._objects, *directories})
+        _Work(_sync_directory, {self._objects, *directories}).finish()
         self._stored.clear()
+        self._syncing = None
 
-    def _files(self) -> Iterable[str]:
-        for directory, _, names in os.walk(self._path):
-            for name in names:
-                yield os.path.join(directory, name)
+    def _finished(self) -> list[str]:
+        """The files that are written, and complete."""
+        return [
+            os.path.join(directory, name)
+            for directory, _, names in os.walk(self._path)
+            for name in names
+            if not name.startswith("tmp_")
+        ]
 
     @cached_property
     def _pattern(self) -> tuple[str, int]:
@@ -155,6 +168,18 @@ class Quarantine:
         return directory if directory != self._path else self._pattern[0]
 
 
+def _hash(object_format: str, content: bytes) -> str:
+    if object_format == "sha1":
+        with suppress(ImportError):
+            # What hashlib falls back on; to load OpenSSL's takes longer than to hash all there is.
+            from _sha1 import sha1  # type: ignore[import-not-found]
+
+            return str(sha1(content, usedforsecurity=False).hexdigest())
+    import hashlib
+
+    return hashlib.new(object_format, content, usedforsecurity=False).hexdigest()
+
+
 def _quoted(path: str) -> str:
     # As git reads a list of directories, of which one may hold the separator.
     if os.pathsep not in path and not path.startswith('"'):
@@ -185,26 +210,42 @@ def _move_across(path: str, target: str) -> None:
         raise
 
 
-def _each(work: Callable[[str], None], paths: Iterable[str]) -> None:
-    """Do something with each of some paths, several at a time: the disk takes them together."""
-    todo = list(paths)
-    failed: list[OSError] = []
-    shares = [todo[number::_THREADS] for number in range(min(_THREADS, len(todo)))]
-    threads = [threading.Thread(target=_all, args=(work, share, failed)) for share in shares]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failed:
-        raise failed[0]
+class _Work:
+    """Something that is done with each of some paths, several at a time: the disk takes them so.
 
+    Args:
+        work: what to do.
+        paths: with what.
+    """
 
-def _all(work: Callable[[str], None], paths: Sequence[str], failed: list[OSError]) -> None:
-    try:
-        for path in paths:
-            work(path)
-    except OSError as error:
-        failed.append(error)
+    def __init__(self, work: Callable[[str], None], paths: Iterable[str]) -> None:
+        self._work = work
+        self._paths = list(paths)
+        self._failed: list[OSError] = []
+        count = min(_THREADS, len(self._paths))
+        shares = [self._paths[number::count] for number in range(count)]
+        self._threads = [threading.Thread(target=self._do, args=(share,)) for share in shares]
+        for thread in self._threads:
+            thread.start()
+
+    def _do(self, share: Sequence[str]) -> None:
+        try:
+            for path in share:
+                self._work(path)
+        except OSError as error:
+            self._failed.append(error)
+
+    def finish(self) -> frozenset[str]:
+        """Wait until it is done; the paths.
+
+        Raises:
+            OSError: it failed for one of them.
+        """
+        for thread in self._threads:
+            thread.join()
+        if self._failed:
+            raise self._failed[0]
+        return frozenset(self._paths)
 
 
 def _sync_directory(path: str) -> None:

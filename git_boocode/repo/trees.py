@@ -62,7 +62,7 @@ def edit_tree(git: Git, tree: str, changes: Changes, store: Callable[[bytes], by
         if new == old and (old or not directory):
             identifier = _id_of(directory, root, found)
         else:
-            identifier = store(_format(new)) if new or not directory else None
+            identifier = store(format_tree(new)) if new or not directory else None
         made[directory] = Item(TREE, identifier) if identifier else None
     whole = made[b""]
     assert whole is not None
@@ -201,8 +201,8 @@ def _parse(body: bytes, size: int) -> Table:
     return table
 
 
-def _format(table: Table) -> bytes:
-    """A tree object; git sorts directories as if their names ended in a slash."""
+def format_tree(table: Table) -> bytes:
+    """The bytes of a tree object; git sorts directories as if their names ended in a slash."""
     items = sorted(
         table.items(), key=lambda pair: pair[0] + b"/" if pair[1].mode == TREE else pair[0]
     )
