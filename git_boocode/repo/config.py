@@ -56,9 +56,14 @@ class Config:
         return cls(settings)
 
     def setting(self, key: str) -> Setting | None:
-        """The setting of a key as `section.name`, section and name in any case, or None."""
-        section, _, name = key.rpartition(".")
-        return self._settings.get(f"{section.lower()}.{name.lower()}")
+        """The setting of a key, or None.
+
+        Args:
+            key: `section.name` or `section.subsection.name`; case counts in the subsection only.
+        """
+        front, _, name = key.rpartition(".")
+        section, dot, subsection = front.partition(".")
+        return self._settings.get(f"{section.lower()}{dot}{subsection}.{name.lower()}")
 
     def has(self, beginning: str, end: str) -> bool:
         """Whether any key begins and ends so, whatever its subsection."""

@@ -36,6 +36,13 @@ def test_names_in_any_case(repo: Repo) -> None:
     assert config().text("boocode.callback") == config().text("BooCode.callBack") == "here"
 
 
+def test_case_counts_in_a_subsection(repo: Repo) -> None:
+    repo.git("config", "Branch.Topic/Ä.B.Remote", "here")
+    assert config().text("branch.Topic/Ä.B.remote") == "here"
+    assert config().text("BRANCH.Topic/Ä.B.REMOTE") == "here"
+    assert config().text("branch.topic/ä.b.remote") is None
+
+
 def test_the_last_value_wins(repo: Repo) -> None:
     repo.git("config", "--global", "x.y", "global")
     repo.git("config", "--add", "x.y", "one")
