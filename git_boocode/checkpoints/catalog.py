@@ -19,6 +19,7 @@ from git_boocode.repo.store import Commit, Ref, Store, ambiguous_name, open_stor
 CHECKPOINTS = "refs/boocode/checkpoints/"
 SAFETY = "refs/boocode/safety/"
 ARCHIVE = "refs/boocode/archive/"
+REMOTES = "refs/boocode/remotes/"
 SAFETY_KIND = "pre-restore"
 
 # `@` is nearly always among the newest few; only beside many worktrees does one look further.
@@ -64,6 +65,11 @@ class Checkpoint(NamedTuple):
     def worktree_name(self) -> str:
         """The worktree that it was taken of: `main`, or the name of a linked one."""
         return self.meta.part("worktree", "name") or "main"
+
+    @property
+    def remote(self) -> str:
+        """The remote that it was fetched from; empty if it was taken here."""
+        return remote_of(self.ref)
 
 
 class Unusable(NamedTuple):
@@ -123,8 +129,23 @@ class Catalog:
         """The safety checkpoints of this worktree, newest first."""
         return list(self._ours(self.entries(self.store.refs(SAFETY))))
 
+    def fetched(self, remote: str | None = None) -> Iterator[Checkpoint | Unusable]:
+        """The checkpoints fetched from a remote, or from all, newest first.
+
+        Args:
+            remote: the name of the remote.
+        """
+        refs = self.store.refs(REMOTES if remote is None else f"{REMOTES}{remote}/")
+        if remote is None:
+            refs.sort(key=lambda ref: ref.name.rpartition("/")[2], reverse=True)
+        # The names of remotes may begin alike: `team`, `team/alice`.
+        ours = (ref for ref in refs if remote in (None, remote_of(ref.name)))
+        return self.entries(ours)
+
     def find(self, name: str) -> Checkpoint:
-        """The checkpoint that a user names.
+        """The checkpoint that a user names, by its id also one that was fetched.
+
+        Of several with the same id, one that was taken here comes before one that was fetched.
 
         Args:
             name: a full id, a unique beginning of an id or of the commit's hash, `@`, `@~N`,
@@ -208,12 +229,14 @@ class Catalog:
         matches = _one_of_each_id(ref for ref in self._all_refs() if _matches(ref, lowered))
         if not matches:
             raise not_found(f"no checkpoint's id or commit begins with '{name}'")
-        if len(matches) > 1:
+        if len({ref.name.rpartition("/")[2] for ref in matches}) > 1:
             raise ambiguous_name(name, matches, "checkpoints")
+        if len(matches) > 1:
+            raise _remotes_differ(matches)
         return matches[0]
 
     def _all_refs(self) -> list[Ref]:
-        return self.store.refs(CHECKPOINTS, SAFETY, ARCHIVE)
+        return self.store.refs(CHECKPOINTS, SAFETY, ARCHIVE, REMOTES)
 
 
 def _entry(ref: Ref, commit: Commit | None) -> Checkpoint | Unusable:
@@ -231,9 +254,41 @@ def _matches(ref: Ref, beginning: str) -> bool:
 
 
 def _one_of_each_id(refs: Iterable[Ref]) -> list[Ref]:
-    """Of refs with the same id, such as an archived one that was kept too, the one to use."""
-    preferred = sorted(refs, key=lambda ref: not ref.name.startswith((CHECKPOINTS, SAFETY)))
-    return list({ref.id: ref for ref in reversed(preferred)}.values())[::-1]
+    """Of refs with the same id, such as an archived one that was kept too, the one to use.
+
+    Remotes can have different checkpoints under one id; then there is one of each.
+    """
+    found: dict[str, Ref] = {}
+    others: list[Ref] = []
+    for ref in sorted(refs, key=_distance):
+        first = found.setdefault(ref.id, ref)
+        if remote_of(first.name) and first.target != ref.target:
+            others.append(ref)
+    return [*found.values(), *others]
+
+
+def _distance(ref: Ref) -> int:
+    """How far a ref is from being the checkpoint that is meant by its id."""
+    places = ((CHECKPOINTS, SAFETY), (ARCHIVE,), (REMOTES,))
+    return next(number for number, below in enumerate(places) if ref.name.startswith(below))
+
+
+def remote_of(ref: str) -> str:
+    """The remote that the ref of a fetched checkpoint belongs to; empty for any other ref.
+
+    Args:
+        ref: its whole name.
+    """
+    return ref.removeprefix(REMOTES).rpartition("/")[0] if ref.startswith(REMOTES) else ""
+
+
+def _remotes_differ(matches: list[Ref]) -> RefusedError:
+    shown = ", ".join(f"{ref.target} ({remote_of(ref.name)})" for ref in matches)
+    return RefusedError(
+        f"remotes have different checkpoints under the id '{matches[0].id}'",
+        code="ambiguous",
+        hints=(f"name the one that is meant by its commit: {shown}",),
+    )
 
 
 def _sorting(ref: Ref) -> bytes:
