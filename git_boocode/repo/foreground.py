@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Thread
+from typing import IO
 
-from git_boocode.repo.git import Git
+from git_boocode.repo.git import Completed, Git
+
+# So long a git that was told to end has for removing its locks and temporary files, in seconds.
+_GRACE = 5.0
+# And so long its last words may take to get here.
+_LAST_WORDS = 1.0
+_LINE_ENDS = re.compile(rb"([\r\n])")
 
 
 def run_in_foreground(git: Git, *arguments: str) -> int:
@@ -20,6 +32,85 @@ def run_in_foreground(git: Git, *arguments: str) -> int:
     process = subprocess.Popen(git.command(*arguments), cwd=git.cwd, env=git.env)
     outlast(process)
     return process.returncode
+
+
+def run_relayed(
+    git: Git, *arguments: str, stdin: bytes = b"", show: Callable[[str], None] | None = None
+) -> Completed:
+    """Run git, and let the user see meanwhile what it says on its standard error.
+
+    If it is to end early, git is told to, so that nothing of it stays behind.
+
+    Args:
+        git: what to run.
+        arguments: of the command.
+        stdin: what to give it.
+        show: takes its standard error, piece by piece; what it may do to a terminal is not judged.
+    """
+    process = git.start(*arguments)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    relay = _Relay(process.stderr, show)
+    giver = Thread(target=_give, args=(process.stdin, stdin), daemon=True)
+    try:
+        relay.start()
+        giver.start()
+        with process.stdout as answer:
+            stdout = answer.read()
+        process.wait()
+    except BaseException:
+        _end(process)
+        raise
+    # What it has left running, such as a shared connection of ssh, may never close the stream.
+    relay.join(_LAST_WORDS)
+    return Completed(process.returncode, stdout, relay.seen)
+
+
+def _give(stream: IO[bytes], data: bytes) -> None:
+    # If it ends without having read all, it says why.
+    with suppress(OSError):
+        stream.write(data)
+    with suppress(OSError):
+        stream.close()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(_GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+class _Relay(Thread):
+    """Takes what a program says, and passes it on line by line."""
+
+    def __init__(self, stream: IO[bytes], show: Callable[[str], None] | None) -> None:
+        super().__init__(daemon=True)
+        self._stream = stream
+        self._show = show
+        self._line = b""
+        self._said = b""
+
+    @property
+    def seen(self) -> bytes:
+        """What it has said by now, but for lines that it has written over, as progress is."""
+        return self._said + self._line
+
+    def run(self) -> None:
+        """Read until the program closes the stream."""
+        with self._stream as stream:
+            while some := os.read(stream.fileno(), 1 << 16):
+                *lines, self._line = _LINE_ENDS.split(self._line + some)
+                for line, end in zip(lines[::2], lines[1::2], strict=True):
+                    self._take(line, end)
+
+    def _take(self, line: bytes, end: bytes) -> None:
+        if end == b"\n":
+            self._said += line + end
+        if self._show is not None:
+            self._show((line + end).decode("utf-8", "surrogateescape"))
 
 
 def outlast(process: subprocess.Popen[bytes]) -> None:

@@ -221,6 +221,14 @@ class Git:
         with self._start(arguments, subprocess.PIPE, subprocess.PIPE) as process:
             yield Talk(arguments, process)
 
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start git with pipes to all three of its standard streams.
+
+        Raises:
+            FatalError: there is no git to run, or no directory to run it in.
+        """
+        return self._start(arguments, subprocess.PIPE, subprocess.PIPE)
+
     def _start(
         self, arguments: tuple[str, ...], given: int | None, to: int | IO[bytes]
     ) -> subprocess.Popen[bytes]:
