@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from git_boocode.checkpoints.catalog import Catalog, Checkpoint, Unusable
+from git_boocode.checkpoints.catalog import REMOTES, Catalog, Checkpoint, Unusable
 from git_boocode.cli.interruption import warn_of_interruption
 from git_boocode.cli.output import (
     Style,
@@ -28,6 +28,8 @@ def list_checkpoints(
     *,
     max_count: int | None = None,
     everywhere: bool = False,
+    remote: str | None = None,
+    remotes: bool = False,
     edits: bool = False,
     as_json: bool = False,
 ) -> int:
@@ -40,7 +42,11 @@ def list_checkpoints(
 
         return list_edits(repository, limit, everywhere=everywhere, as_json=as_json)
     catalog = Catalog(repository)
-    pages = _pages(catalog, catalog.newest_first(everywhere=everywhere), limit)
+    if remotes or remote is not None:
+        entries = _fetched(repository, catalog, None if remotes else remote)
+    else:
+        entries = catalog.newest_first(everywhere=everywhere)
+    pages = _pages(catalog, entries, limit)
     if as_json:
         print_json({"ok": True, "checkpoints": [row for page in pages for _, row in page]})
         return 0
@@ -50,13 +56,25 @@ def list_checkpoints(
         for page in pages:
             for entry, row in page:
                 # `@~N` counts the checkpoints of this worktree alone.
-                ours = entry.worktree_name == repository.worktree_name
-                where = f"@~{number}" if ours else f"({entry.worktree_name})"
+                ours = not entry.remote and entry.worktree_name == repository.worktree_name
+                elsewhere = f"({entry.remote or entry.worktree_name})"
+                where = f"@~{number}" if ours else elsewhere
                 stream.write(encode_text(_line(where, row, style)))
                 number += ours
             # Someone is reading, and the next page takes its time.
             stream.flush()
     return 0
+
+
+def _fetched(
+    repository: Repository, catalog: Catalog, remote: str | None
+) -> Iterator[Checkpoint | Unusable]:
+    from git_boocode.repo.remotes import named_remote
+
+    # What was fetched stays when the remote goes.
+    if remote is not None and not catalog.store.refs(f"{REMOTES}{remote}/", newest=1):
+        named_remote(repository, remote)
+    return catalog.fetched(remote)
 
 
 def _pages(
@@ -80,6 +98,7 @@ def _row(entry: Checkpoint, files: int | None) -> dict[str, Any]:
         **{key: entry.meta.text(key) or None for key in told},
         "branch": ref.removeprefix("refs/heads/") if ref else None,
         "worktree": entry.worktree_name,
+        "remote": entry.remote or None,
         "files": files,
     }
 

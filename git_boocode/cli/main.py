@@ -36,6 +36,8 @@ COMMANDS = {
     "prune": Entry(
         "git_boocode.cli.prune", "prune", "Delete checkpoints that are too old or too many."
     ),
+    "push": Entry("git_boocode.cli.push", "push", "Give checkpoints to a remote."),
+    "fetch": Entry("git_boocode.cli.fetch", "fetch", "Get the checkpoints of a remote."),
     "doctor": Entry(
         "git_boocode.cli.doctor", "doctor", "Find and mend what killed commands left behind."
     ),

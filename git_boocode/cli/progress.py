@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Timer
+
+from git_boocode.cli.output import encode_text, printable
 
 PATIENCE = 1.0
 
@@ -29,6 +32,44 @@ def progress(doing: str) -> Iterator[None]:
         timer.cancel()
         timer.join()
         if timer.finished.is_set():
+            _clear()
+
+
+@contextmanager
+def relay() -> Iterator[Callable[[str], None] | None]:
+    """What passes on to a terminal's standard error what git says, once it has taken a second.
+
+    Nothing in it can steer the terminal: it may come from a remote. Where there is no terminal,
+    there is nothing to pass it on with.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    passing = _Passing()
+    try:
+        yield passing
+    finally:
+        passing.end()
+
+
+class _Passing:
+    """Writes lines to standard error; one that ends in a carriage return is written over."""
+
+    def __init__(self) -> None:
+        self._from = time.monotonic() + PATIENCE
+        self._unfinished = False
+
+    def __call__(self, line: str) -> None:
+        """Take a line with its end."""
+        if time.monotonic() < self._from:
+            return
+        self._unfinished = not line.endswith("\n")
+        sys.stderr.buffer.write(encode_text(f"{printable(line[:-1])}\033[K{line[-1:]}"))
+        sys.stderr.flush()
+
+    def end(self) -> None:
+        """Leave nothing half-written."""
+        if self._unfinished:
             _clear()
 
 

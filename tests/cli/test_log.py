@@ -12,7 +12,8 @@ from tests.repo_kit import Repo
 
 TYPES = {
     "id": str, "commit": str, "created_at": str, "label": str, "session": str, "chat": str,
-    "message": str, "agent": str, "trigger": str, "branch": str, "worktree": str, "files": int,
+    "message": str, "agent": str, "trigger": str, "branch": str, "worktree": str,
+    "remote": type(None), "files": int,
 }  # fmt: skip
 
 
@@ -30,7 +31,7 @@ def test_the_json_answer(repo: Repo) -> None:
     assert {**first, "created_at": None} == {
         "id": newest.id, "commit": newest.commit.id, "created_at": None, "label": "l",
         "session": "s", "chat": "c", "message": "m", "agent": "g", "trigger": "t",
-        "branch": "main", "worktree": "main", "files": 2,
+        "branch": "main", "worktree": "main", "remote": None, "files": 2,
     }  # fmt: skip
     assert [second[key] for key in ("label", "session", "chat", "message", "agent")] == [None] * 5
     assert (second["files"], second["trigger"]) == (0, "manual")

@@ -1,0 +1,123 @@
+"""`git boocode push`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.output import print_hints, print_json, print_text, printable
+
+if TYPE_CHECKING:
+    from git_boocode.checkpoints.sharing import Pushed, Rejected
+
+
+@click.command(cls=Command)
+@click.argument("remote", required=False, metavar="[<remote>]")
+@click.argument("checkpoints", nargs=-1, metavar="[<checkpoint>...]")
+@click.option("--all", "everywhere", is_flag=True, help="Those of every worktree.")
+@click.option("-n", "--dry-run", is_flag=True, help="Only say what would be pushed.")
+@click.option("--no-verify", is_flag=True, help="Without the pre-push hook.")
+@json_option
+def push(
+    remote: str | None,
+    checkpoints: tuple[str, ...],
+    everywhere: bool,
+    dry_run: bool,
+    no_verify: bool,
+    as_json: bool,
+) -> int:
+    """Give a remote the checkpoints of this worktree that it does not have, or only those named.
+
+    With them go the untracked files that they hold. What the remote has is never overwritten.
+    """
+    from git_boocode.checkpoints.sharing import PushOptions
+    from git_boocode.checkpoints.sharing import push as run
+    from git_boocode.cli.interruption import warn_of_interruption
+    from git_boocode.cli.progress import relay
+    from git_boocode.repo.repository import Repository
+
+    if everywhere and checkpoints:
+        raise click.UsageError("--all and the name of a checkpoint exclude each other")
+    repository = Repository.discover()
+    warn_of_interruption(repository)
+    with relay() as show:
+        options = PushOptions(everywhere, not no_verify, dry_run, show)
+        pushed = run(repository, remote, checkpoints, options)
+    return _answer(pushed, as_json=as_json)
+
+
+def _answer(pushed: Pushed, *, as_json: bool) -> int:
+    told = {
+        "remote": pushed.remote,
+        "pushed": pushed.ids,
+        "rejected": [{"id": name, "reason": reason} for name, reason in pushed.rejected],
+        "dry_run": pushed.dry_run,
+    }
+    if as_json and not pushed.rejected:
+        print_json({"ok": True, **told})
+        return 0
+    if not as_json:
+        _print(pushed)
+    if pushed.rejected:
+        raise _refusal(pushed, told)
+    return 0
+
+
+def _print(pushed: Pushed) -> None:
+    from git_boocode.repo.transport import INSIDE_PUSH
+
+    if os.environ.get(INSIDE_PUSH):
+        print_text("nothing is pushed inside a push of checkpoints")
+        return
+    for identifier in pushed.ids:
+        print_text(f" * {identifier}")
+    if pushed.ids:
+        verb = "would push" if pushed.dry_run else "pushed"
+        print_text(f"{verb} {counted(len(pushed.ids))} to {printable(pushed.remote)}")
+    elif not pushed.rejected:
+        print_text(f"nothing to push: {printable(pushed.remote)} has them all")
+    if pushed.first and pushed.ids:
+        print_hints(
+            (
+                "checkpoints hold untracked files, labels, session ids and the worktree's path:",
+                "whoever can read that remote can read them",
+            )
+        )
+
+
+def _refusal(pushed: Pushed, told: dict[str, object]) -> Exception:
+    from git_boocode.repo.errors import FatalError, RefusedError
+
+    message = f"'{pushed.remote}' did not take {counted(len(pushed.rejected))}"
+    details = {key: value for key, value in told.items() if key != "remote"}
+    kind = FatalError if pushed.ids and not pushed.dry_run else RefusedError
+    return kind(
+        f"{message}\n{reasons(pushed.rejected)}",
+        code="rejected",
+        hints=("what it has is never overwritten: git push REMOTE --delete REF removes it there",)
+        if any("another commit" in reason for _, reason in pushed.rejected)
+        else (),
+        details={"remote": pushed.remote, **details},
+    )
+
+
+_SHOWN = 5
+
+
+def reasons(rejected: list[Rejected]) -> str:
+    """The first few of what was not taken, and why, a line each.
+
+    Args:
+        rejected: all of it.
+    """
+    lines = [f" ! {printable(name)}: {printable(reason)}" for name, reason in rejected[:_SHOWN]]
+    more = len(rejected) - len(lines)
+    return "\n".join([*lines, *([f" ! and {more} more"] if more else [])])
+
+
+def counted(number: int) -> str:
+    """So many checkpoints, in words."""
+    return f"{number} checkpoint" + ("" if number == 1 else "s")

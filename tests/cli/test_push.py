@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.checkpoints.kit import take
+from tests.repo_kit import Repo
+
+HINT = (
+    "hint: checkpoints hold untracked files, labels, session ids and the worktree's path:\n"
+    "hint: whoever can read that remote can read them\n"
+)
+
+
+@pytest.fixture
+def remote(repo: Repo, tmp_path: Path) -> Repo:
+    repo.commit(a="a\n")
+    repo.git("init", "-q", "--bare", str(tmp_path / "remote.git"))
+    repo.git("remote", "add", "origin", str(tmp_path / "remote.git"))
+    return Repo(tmp_path / "remote.git")
+
+
+def at_the_remote(remote: Repo) -> set[str]:
+    return set(remote.git("for-each-ref", "--format=%(refname)").split())
+
+
+def test_the_text(repo: Repo, remote: Repo) -> None:
+    one, two = take(), take()
+    assert repo.boocode("push", "-n") == (
+        0, f" * {two.id}\n * {one.id}\nwould push 2 checkpoints to origin\n", HINT
+    )  # fmt: skip
+    assert at_the_remote(remote) == set()
+    done = repo.boocode("push")
+    assert (done.code, done.err) == (0, HINT)
+    assert done.out.endswith("pushed 2 checkpoints to origin\n")
+    assert at_the_remote(remote) == {one.ref, two.ref}
+    assert repo.boocode("push") == (0, "nothing to push: origin has them all\n", "")
+    third = take()
+    assert repo.boocode("push", "origin", "@") == (
+        0, f" * {third.id}\npushed 1 checkpoint to origin\n", ""
+    )  # fmt: skip
+
+
+def test_the_json_answer(repo: Repo, remote: Repo) -> None:
+    taken = take()
+    done = repo.boocode("push", "--json")
+    assert (done.code, done.err) == (0, "")
+    assert done.json == {
+        "ok": True, "remote": "origin", "pushed": [taken.id], "rejected": [], "dry_run": False
+    }  # fmt: skip
+    again = repo.boocode("push", "--json", "-n", cwd=".").json
+    assert (again["pushed"], again["dry_run"]) == ([], True)
+
+
+def test_all_worktrees(repo: Repo, remote: Repo) -> None:
+    repo.git("worktree", "add", "-q", "linked")
+    ours = take()
+    theirs = repo.boocode("checkpoint", cwd="linked").out.strip()
+    assert repo.boocode("push", "--json", cwd="linked").json["pushed"] == [theirs]
+    assert repo.boocode("push", "--json", "--all").json["pushed"] == [ours.id]
+    done = repo.boocode("push", "--all", "origin", "@")
+    assert (done.code, done.err.splitlines()[0]) == (
+        129, "error: --all and the name of a checkpoint exclude each other"
+    )  # fmt: skip
+
+
+def test_a_remote_that_takes_none(repo: Repo, remote: Repo) -> None:
+    taken = [take(label=str(n)).id for n in range(7)]
+    remote.write("hooks/pre-receive", "#!/bin/sh\nprintf '\\033[31mno' >&2; exit 1\n", 0o755)
+    done = repo.boocode("push")
+    assert done.code == 1
+    lines = done.err.splitlines()
+    assert lines[0] == "error: 'origin' did not take 7 checkpoints"
+    assert len(lines) == 7
+    assert re.fullmatch(r" ! [0-9a-f-]{36}: pre-receive hook declined", lines[1])
+    assert lines[-1] == " ! and 2 more"
+    assert "\033" not in done.err
+    answer = repo.boocode("push", "--json")
+    assert (answer.code, answer.json["ok"], answer.json["pushed"]) == (1, False, [])
+    assert answer.json["error"]["code"] == "rejected"
+    assert {row["id"] for row in answer.json["rejected"]} == set(taken)
+
+
+def test_a_remote_that_takes_some(repo: Repo, remote: Repo) -> None:
+    one, two = take(), take()
+    remote.write("hooks/update", f"#!/bin/sh\ncase $1 in *{one.id}) exit 1;; esac\n", 0o755)
+    # Something was changed, so it is not the exit code of what changes nothing.
+    answer = repo.boocode("push", "--json")
+    assert (answer.code, answer.json["pushed"]) == (128, [two.id])
+    assert answer.json["rejected"] == [{"id": one.id, "reason": "hook declined"}]
+    assert at_the_remote(remote) == {two.ref}
+
+
+def test_an_id_that_the_remote_has_for_another(repo: Repo, remote: Repo) -> None:
+    taken = take()
+    repo.git("push", "-q", "origin", f"HEAD:{taken.ref}")
+    done = repo.boocode("push")
+    assert done.code == 1
+    assert "the remote has another commit under this id" in done.err
+    assert "never overwritten" in done.err
+    head = repo.git("rev-parse", "HEAD")
+    assert remote.git("rev-parse", taken.ref) == head
+
+
+def test_the_hook_can_be_left_out(repo: Repo, remote: Repo) -> None:
+    repo.write(".git/hooks/pre-push", "#!/bin/sh\necho secrets >&2\nexit 1\n", 0o755)
+    taken = take()
+    done = repo.boocode("push")
+    assert done.code == 1
+    assert done.err == (
+        "error: the push was refused here: secrets\n"
+        "hint: nothing was pushed; --no-verify goes without the pre-push hook\n"
+    )
+    assert repo.boocode("push", "--no-verify", "--json").json["pushed"] == [taken.id]
+
+
+def test_inside_a_push_of_ours(repo: Repo, remote: Repo) -> None:
+    take()
+    done = repo.boocode("push", env={"GIT_BOOCODE_PUSH": "1"})
+    assert done == (0, "nothing is pushed inside a push of checkpoints\n", "")
+    assert at_the_remote(remote) == set()
+
+
+@pytest.mark.parametrize("command", ["push", "fetch"])
+def test_what_a_remote_says_steers_no_terminal(repo: Repo, remote: Repo, command: str) -> None:
+    """On a terminal, git's progress is shown after a second, and with it what the remote says."""
+    take()
+    if command == "fetch":
+        repo.boocode("push")
+        taken = repo.git("for-each-ref", "--format=delete %(refname)", "refs/boocode")
+        repo.git("update-ref", "--stdin", stdin=taken)
+    evil = "printf '\\033]0;title\\007\\302\\2331m\\342\\200\\256evil\\n' >&2"
+    slow = f"sleep 1.1; {evil}"
+    if command == "push":
+        remote.write("hooks/pre-receive", f"#!/bin/sh\n{slow}\n", 0o755)
+    else:
+        script = repo.write(
+            ".git/pack", f'#!/bin/sh\n{slow}\nexec git-upload-pack "$@"\n', 0o755
+        )  # fmt: skip
+        repo.git("config", "remote.origin.uploadpack", str(script))
+    terminal, inner = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "git_boocode", command], stdin=inner, stderr=inner,
+        stdout=subprocess.PIPE, env={**os.environ, "TERM": "xterm"},
+    )  # fmt: skip
+    os.close(inner)
+    shown = b""
+    try:
+        while some := os.read(terminal, 1 << 16):
+            shown += some
+    except OSError:
+        pass
+    os.close(terminal)
+    out, _ = process.communicate()
+    assert process.returncode == 0, shown
+    assert b"1 checkpoint" in out
+    assert b"evil" in shown
+    for steering in (b"\033]", b"\007", "\x9b".encode(), "\u202e".encode()):
+        assert steering not in shown
