@@ -55,10 +55,12 @@ def decode_special(data: bytes) -> tuple[Entry, ...]:
     """Read what `Staging.encode` wrote.
 
     Raises:
-        ValueError: it is no such thing, or names a path that no index may hold; a checkpoint may
-            come from elsewhere.
+        ValueError: it is no such thing, or names a path that no index may hold, or one twice; a
+            checkpoint may come from elsewhere.
     """
     special = tuple(map(Entry.parse, nul_records(data)))
+    if len({(entry.tag, entry.stage, entry.path) for entry in special}) != len(special):
+        raise ValueError("a path is named twice")
     if not all(map(_may_be_staged, (entry.path for entry in special))):
         raise ValueError("a path leads out of the worktree")
     return special
