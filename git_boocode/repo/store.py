@@ -135,6 +135,8 @@ class PlumbingStore:
 
     # Enough for a page of `log`; a longer list goes through git a batch at a time.
     BATCH = 64
+    # All of a batch is in memory at once.
+    LARGEST_BATCH = 4096
 
     def __init__(self, repository: Repository) -> None:
         self._git = repository.git
@@ -174,7 +176,7 @@ class PlumbingStore:
         size = self.BATCH
         while batch := list(islice(remaining, size)):
             yield from self._read(batch)
-            size *= 4
+            size = min(size * 4, self.LARGEST_BATCH)
 
     def _read(self, ids: list[str]) -> Iterator[Commit | None]:
         request = "".join(f"{identifier}\n" for identifier in ids).encode()
