@@ -42,6 +42,7 @@ _ROUNDS = 3
 
 
 _TAKEN = "the remote has another commit under this id"
+_TOO_MANY = "too many are unsound to look at each by itself"
 _NO_ID = "its name is no checkpoint's id"
 
 
@@ -342,8 +343,10 @@ class _Fetch:
                 self._transport.fetch(some)
             except ObjectsError as error:
                 tries -= 1
-                if len(some) == 1 or tries < 0:
-                    wrong |= dict.fromkeys(some, error.message)
+                if len(some) == 1:
+                    wrong[some[0]] = error.message
+                elif tries < 0:
+                    wrong |= dict.fromkeys(some, f"{_TOO_MANY}: {error.message}")
                 else:
                     middle = len(some) // 2
                     pending += [some[middle:], some[:middle]]
