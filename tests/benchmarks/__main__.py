@@ -9,6 +9,7 @@ from importlib import import_module
 BENCHMARKS = {
     "startup": "what git-boocode's own start costs, against the bare interpreter and click",
     "checkpoints": "checkpoint and restore, against git status and the plain shell recipe",
+    "sharing": "very many checkpoints on one remote: push, fetch, and git's own work beside them",
     "accuracy": "drifted edits: how many land byte for byte, kind by kind",
     "patches": "whole-file edits in every format and drift, beside git apply and GNU patch",
     "speed": "drifted edits in files of many sizes, against one pass of str.strip over the lines",

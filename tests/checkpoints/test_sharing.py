@@ -256,6 +256,21 @@ def test_prune_deletes_what_is_gone_there(both: Both) -> None:
     assert len(shared(both.ours)) == 2
 
 
+def test_clearing_a_remote_as_the_manual_says(both: Both) -> None:
+    made = [take(label=str(n)) for n in range(3)]
+    push(both.ours)
+    fetch(both.theirs)
+    manual = (Path(__file__).parents[2] / "man/git-boocode.1").read_text(encoding="utf-8")
+    script = manual.split("\ngit for\\-each\\-ref")[1].split("\n.fi")[0].replace("\\-", "-")
+    script = f"git for-each-ref{script}".replace("<id>", made[1].id)
+    subprocess.run(["sh", "-ec", script], cwd=both.remote.top, check=True)
+    assert [name.split()[0] for name in shared(both.remote)] == [made[1].ref, made[2].ref]
+    assert fetch(both.theirs, prune=True).pruned == [made[0].id]
+    # And a single one, from afar.
+    both.ours.git("push", "-q", "origin", "--delete", made[2].ref)
+    assert fetch(both.theirs, prune=True).pruned == [made[2].id]
+
+
 def test_remotes_whose_names_begin_alike(both: Both) -> None:
     taken = take()
     push(both.ours)
@@ -637,6 +652,7 @@ def test_from_and_to_a_shallow_clone(both: Both, tmp_path: Path) -> None:
     assert fetch(shallow).ids == sorted([ours.id, older.id])
     assert fetch(both.ours).ids == [theirs.id]
     assert Catalog(at(shallow)).find(older.id).tree == older.tree
+    assert shallow.git("rev-parse", "--is-shallow-repository") == "true\n"
     assert shallow.git("fsck", "--connectivity-only", "--no-dangling") == ""
 
 

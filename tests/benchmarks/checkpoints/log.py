@@ -110,20 +110,19 @@ class FirstPage:
         assert all(map(str.startswith, expected, shown)), "the first page is not the newest"
 
 
-def make_checkpoints(worktree: Worktree, count: int) -> None:
-    """Make checkpoints a minute apart, written in bulk after the model of a real one."""
+def make_checkpoints(worktree: Worktree, count: int, *, loose: bool = True) -> None:
+    """Make checkpoints a minute apart, written in bulk after the model of a real one.
+
+    Args:
+        worktree: the repository.
+        count: how many.
+        loose: whether their objects stay loose, as single commands would have left them.
+    """
     worktree.turn()
     model = capture(Repository.discover(worktree.top), _request(0)).checkpoint
     stream = b"".join(_commits(worktree, model, count - 1))
-    # However many they are, they stay loose, as single commands would have left them.
-    git(
-        worktree.top,
-        "-c",
-        f"fastimport.unpackLimit={10**9}",
-        "fast-import",
-        "--quiet",
-        stdin=stream,
-    )
+    limit = f"fastimport.unpackLimit={10**9 if loose else 1}"
+    git(worktree.top, "-c", limit, "fast-import", "--quiet", stdin=stream)
 
 
 def _request(number: int) -> Request:
