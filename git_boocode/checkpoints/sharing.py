@@ -146,7 +146,7 @@ def push(
     remote = find_remote(repository, given, pushing=True)
     if os.environ.get(INSIDE_PUSH):
         # A `pre-push` hook pushes checkpoints, and this is the push that it started.
-        return Pushed(remote.address, [], [], first=False, dry_run=options.dry_run)
+        return Pushed(remote.shown, [], [], first=False, dry_run=options.dry_run)
     with ended_by_signals():
         return _Push(repository, remote, options).run(names)
 
@@ -205,13 +205,13 @@ class _Push:
             others = [ref for ref in missing if ref not in chosen]
             ids, refused = self._give(free, others)
             rejected += refused
-        return Pushed(self._remote.address, ids, rejected, not any(places), self._options.dry_run)
+        return Pushed(self._remote.shown, ids, rejected, not any(places), self._options.dry_run)
 
     def _named(self, name: str) -> Ref:
         found = self._catalog.find(name)
         if found.ref.startswith(CHECKPOINTS) and ID.fullmatch(found.id):
             return Ref(found.ref, found.commit.id)
-        by_hand = f"git push {self._remote.address} {found.commit.id}:{CHECKPOINTS}{found.id}"
+        by_hand = f"git push {self._remote.shown} {found.commit.id}:{CHECKPOINTS}{found.id}"
         raise RefusedError(
             f"'{name}' is not among the checkpoints of this repository: {found.ref}",
             code="not_found",

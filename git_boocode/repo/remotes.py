@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import NamedTuple
 
 from git_boocode.repo.errors import RefusedError
@@ -10,6 +11,7 @@ from git_boocode.repo.repository import Repository
 
 # What git takes for a remote where nothing says which one.
 _USUAL = "origin"
+_WHO = re.compile(r"(?<=://)[^/@]*@")
 
 
 class Remote(NamedTuple):
@@ -22,6 +24,11 @@ class Remote(NamedTuple):
 
     name: str
     address: str
+
+    @property
+    def shown(self) -> str:
+        """What to call it towards people; a URL may hold a password."""
+        return _WHO.sub("", self.address)
 
 
 def find_remote(repository: Repository, given: str | None, *, pushing: bool) -> Remote:
@@ -62,9 +69,9 @@ def named_remote(repository: Repository, given: str | None) -> Remote:
     if remote.name:
         return remote
     raise RefusedError(
-        f"'{remote.address}' is no remote's name, and fetched checkpoints are kept under one",
+        f"'{remote.shown}' is no remote's name, and fetched checkpoints are kept under one",
         code="unnamed_remote",
-        hints=(f"git remote add NAME {remote.address}, then git boocode fetch NAME",),
+        hints=(f"git remote add NAME {remote.shown}, then git boocode fetch NAME",),
     )
 
 

@@ -175,16 +175,16 @@ class Transport:
 
     def _failure(self, what: str, done: Completed) -> FatalError:
         return FatalError(
-            f"{what} '{self._remote.address}': {_whole(done.stderr)}",
+            f"{what} '{self._remote.shown}': {_whole(done.stderr)}",
             code="remote",
-            hints=(f"'git ls-remote {self._remote.address}' tells whether it can be reached",),
+            hints=(f"'git ls-remote {self._remote.shown}' tells whether it can be reached",),
         )
 
     def _check_format(self, ids: Iterable[str]) -> None:
         length = len(self._repository.zero_id)
         if any(len(each) != length or not OBJECT_ID.fullmatch(each) for each in ids):
             raise FatalError(
-                f"'{self._remote.address}' names its objects otherwise than this repository, "
+                f"'{self._remote.shown}' names its objects otherwise than this repository, "
                 f"by another hash than {self._repository.object_format}",
                 code="object_format",
                 hints=("git has no way to share objects between the two",),

@@ -459,6 +459,15 @@ def test_a_url_can_be_pushed_to_and_not_be_fetched_from(both: Both) -> None:
     assert push(both.ours, str(both.remote.top)).ids == []
 
 
+def test_a_password_in_a_url_is_not_told(both: Both) -> None:
+    take()
+    for work in (push, fetch):
+        error = error_of(lambda work=work: work(both.ours, "http://me:secret@127.0.0.1:1/x"))  # type: ignore[misc]
+        told = (error.message, *error.hints)
+        assert "http://127.0.0.1:1/x" in "".join(told)
+        assert "secret" not in "".join(told)
+
+
 def test_a_remote_with_a_name_that_no_ref_can_have(both: Both) -> None:
     both.ours.git("config", "remote.a..b.url", str(both.remote.top))
     error = error_of(lambda: fetch(both.ours, "a..b"))
