@@ -65,7 +65,8 @@ COMMANDS = {
     "log": Direct(
         "git_boocode.cli.listing",
         "list_checkpoints",
-        flags={"--json": "as_json", "--all": "everywhere", "--edits": "edits"},
+        flags={"--json": "as_json", "--all": "everywhere", "--remotes": "remotes"},
+        texts={"--remote": "remote"},
         numbers={"-n": "max_count", "--max-count": "max_count"},
     ),
 }
