@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from git_boocode.checkpoints import history, journal
 from git_boocode.checkpoints.callback import Answer, Callback, find_callback
-from git_boocode.checkpoints.capture import kept_staging, safety_checkpoint
 from git_boocode.checkpoints.catalog import (
     ARCHIVE,
     CHECKPOINTS,
@@ -19,6 +18,7 @@ from git_boocode.checkpoints.catalog import (
     unusable,
 )
 from git_boocode.checkpoints.changes import Change
+from git_boocode.checkpoints.keeping import kept_staging, safety_checkpoint
 from git_boocode.checkpoints.plan import Plan, disk_tree, plan_restore
 from git_boocode.checkpoints.reading import take_snapshot
 from git_boocode.checkpoints.recorder import Skipped

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from git_boocode.checkpoints.capture import safety_checkpoint
+from git_boocode.checkpoints.keeping import safety_checkpoint
 from git_boocode.checkpoints.metadata import Metadata
 from git_boocode.checkpoints.plan import Plan, plan_return
 from git_boocode.checkpoints.reading import take_snapshot

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import time
-from datetime import datetime, timezone
 
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 OBJECT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -40,5 +39,8 @@ def id_time(identifier: str) -> float:
 
 def timestamp(seconds: float) -> str:
     """A time as metadata holds it: ISO 8601 in UTC, with milliseconds."""
+    # It takes a while to import, and what only reads ids needs none of it.
+    from datetime import datetime, timezone
+
     moment = datetime.fromtimestamp(seconds, timezone.utc)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

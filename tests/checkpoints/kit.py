@@ -7,8 +7,9 @@ import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.capture import Request, capture, kept_staging
+from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.catalog import Checkpoint
+from git_boocode.checkpoints.keeping import kept_staging
 from git_boocode.checkpoints.restore import Options, Outcome, restore, undo
 from git_boocode.checkpoints.staging import Staging
 from git_boocode.repo.repository import Repository
