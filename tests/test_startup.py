@@ -74,6 +74,17 @@ def test_a_checkpoint_loads_nothing_for_pruning_but_once_a_day(repo: Repo) -> No
     assert ["git_boocode.checkpoints.retention" in loaded for loaded in often] == [True, False]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [("checkpoint", "-m", "x", "--json"), ("checkpoint", "a"), ("log",), ("log", "-n", "1")],
+)
+def test_what_is_called_at_every_turn_costs_no_click(repo: Repo, command: tuple[str, ...]) -> None:
+    repo.write("a", "a\n")
+    repo.boocode("checkpoint")
+    loaded = modules_of_command(*command)
+    assert not loaded & {"click", "shutil", "hashlib", "inspect", "dataclasses", "difflib", "uuid"}
+
+
 def test_an_exact_edit_loads_no_checkpoints(repo: Repo) -> None:
     repo.write("a", "a\n")
     loaded = modules_of_command(
