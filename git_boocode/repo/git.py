@@ -190,6 +190,15 @@ class Git:
         """The same git with other environment variables or another directory."""
         return Git(cwd or self.cwd, {**self.env, **env}, self.overrides)
 
+    def without(self, setting: str) -> Git:
+        """The same git with one setting as the user has it.
+
+        Args:
+            setting: such as `core.logAllRefUpdates`.
+        """
+        kept = (found for found in self.overrides if not found.startswith(f"{setting}="))
+        return Git(self.cwd, self.env, kept)
+
     def command(self, *arguments: str) -> list[str]:
         """The whole argument vector of a call."""
         options = [part for setting in self.overrides for part in ("-c", setting)]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, Protocol
 
-from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.git import batch_bodies
 from git_boocode.repo.identity import Identity
 from git_boocode.repo.refnames import greatest_names
@@ -212,7 +212,7 @@ class PlumbingStore:
             "update-ref", "--no-deref", "-z", "--stdin", stdin=os.fsencode(script)
         )
         if done.status:
-            raise _ref_error(os.fsdecode(done.stderr))
+            raise ref_error(os.fsdecode(done.stderr))
 
     def _instruction(self, change: RefChange) -> str:
         old = change.old or self._zero
@@ -221,7 +221,12 @@ class PlumbingStore:
         return f"update {change.name}\0{change.new}\0{old}\0"
 
 
-def _ref_error(stderr: str) -> Exception:
+def ref_error(stderr: str) -> BoocodeError:
+    """The error of a ref that git did not update.
+
+    Args:
+        stderr: what git said.
+    """
     said = stderr.strip().removeprefix("fatal: ")
     if "reference already exists" in said or "but expected" in said or "unable to resolve" in said:
         return RefusedError(
