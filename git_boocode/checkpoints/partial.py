@@ -16,38 +16,18 @@ from git_boocode.checkpoints.conversion import is_attributes
 from git_boocode.checkpoints.disk import Disk
 from git_boocode.checkpoints.kept import Kept, KeptIndex, load_kept
 from git_boocode.checkpoints.layered import LayeredIndex, reading_begins
+from git_boocode.checkpoints.pathspecs import from_here, refusal
 from git_boocode.checkpoints.recorder import Recorder, Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging
 from git_boocode.checkpoints.untracked import OTHERS, size_limit, sort_out, why_left_out
 from git_boocode.checkpoints.users_index import UsersIndex
-from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import read_head
 from git_boocode.repo.index import Index
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.trees import GITLINK
-
-_OUTSIDE = "is outside repository"
-
-
-def _refusal(error: GitError) -> RefusedError | None:
-    """What is wrong with the pathspecs; None if they are not what git complains of."""
-    said = error.stderr.strip().removeprefix("fatal: ")
-    if _OUTSIDE in said:
-        return RefusedError(
-            said.partition(": ")[2],
-            code="outside_worktree",
-            hints=("only what is in the worktree can be recorded",),
-        )
-    if "pathspec" in said:
-        return RefusedError(
-            said[:1].lower() + said[1:],
-            code="invalid_pathspec",
-            hints=("'git help glossary' describes pathspecs",),
-        )
-    return None
 
 
 class PartialReading:
@@ -133,17 +113,11 @@ class PartialReading:
         try:
             found = index.listed(index.git.bind(cwd=here), *options, "--full-name", "--", *specs)
         except GitError as error:
-            raise _refusal(error) or error from None
+            raise refusal(error) or error from None
         return list(dict.fromkeys(found))
 
     def _from_here(self, spec: str) -> str:
-        """A pathspec as git takes it; what is absolute may lead through a symlink to the top."""
-        if not os.path.isabs(spec):
-            return spec
-        directory, name = os.path.split(spec)
-        full = os.path.join(os.path.realpath(directory), name)
-        top = self._repository.worktree
-        return os.path.relpath(full, os.path.join(top, self._repository.prefix))
+        return from_here(self._repository.worktree, self._repository.prefix, spec)
 
     def _left_to_head(self, candidates: set[str]) -> list[str]:
         """The paths that HEAD has and the user's index has not, as in a capture of everything."""

@@ -1,0 +1,101 @@
+"""Pathspecs, as git reads them from where the caller stands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.git import GitError, nul_records
+from git_boocode.repo.index import Index
+
+_OUTSIDE = "is outside repository"
+_UNMATCHED = "did not match any file(s) known to git"
+
+
+def refusal(error: GitError) -> RefusedError | None:
+    """What is wrong with the pathspecs; None if they are not what git complains of."""
+    said = error.stderr.strip().removeprefix("fatal: ")
+    if _OUTSIDE in said:
+        return RefusedError(
+            said.partition(": ")[2],
+            code="outside_worktree",
+            hints=("only what is in the worktree is recorded and restored",),
+        )
+    if "pathspec" in said:
+        return RefusedError(
+            said[:1].lower() + said[1:],
+            code="invalid_pathspec",
+            hints=("'git help glossary' describes pathspecs",),
+        )
+    return None
+
+
+def from_here(top: str, prefix: str, spec: str) -> str:
+    """A pathspec as git takes it; what is absolute may lead through a symlink to the top.
+
+    Args:
+        top: the top of the worktree.
+        prefix: where the caller stands below it, `""` or `"sub/dir/"`.
+        spec: the pathspec as given.
+    """
+    if not os.path.isabs(spec):
+        return spec
+    directory, name = os.path.split(spec)
+    full = os.path.join(os.path.realpath(directory), name)
+    return os.path.relpath(full, os.path.join(top, prefix))
+
+
+class Pathspecs:
+    """Some pathspecs, and the directory that they count from.
+
+    Args:
+        top: the top of the worktree.
+        prefix: where the caller stands below it, `""` or `"sub/dir/"`.
+        given: the pathspecs; they may be read again after that directory has gone.
+    """
+
+    def __init__(self, top: str, prefix: str, given: Sequence[str]) -> None:
+        self.prefix = prefix
+        self.given = tuple(from_here(top, prefix, spec) for spec in given)
+
+    def matching(self, indexes: Iterable[Index], *, each: bool) -> frozenset[str]:
+        """The paths in any of some indexes that they match.
+
+        Args:
+            indexes: private indexes; each file has room for a directory beside it.
+            each: whether each of them has to match something.
+
+        Raises:
+            RefusedError: one of them matches nothing (`not_found`), leads out of the
+                worktree (`outside_worktree`), or git cannot make sense of it
+                (`invalid_pathspec`).
+        """
+        found: set[str] = set()
+        unmatched: set[str] | None = None
+        for index in indexes:
+            names, missing = self._matching(index)
+            found.update(names)
+            unmatched = missing if unmatched is None else unmatched & missing
+        if unmatched and each:
+            raise RefusedError(
+                sorted(unmatched)[0],
+                code="not_found",
+                hints=("neither the checkpoint nor the worktree has such a path",),
+            )
+        return frozenset(found)
+
+    def _matching(self, index: Index) -> tuple[list[str], set[str]]:
+        # Only names are looked at, in a worktree of their own: the directory may have gone.
+        elsewhere = f"{index.path}.names"
+        here = os.path.join(elsewhere, self.prefix)
+        os.makedirs(here, exist_ok=True)
+        git = index.git.bind(cwd=here, GIT_WORK_TREE=elsewhere)
+        arguments = ("ls-files", "--cached", "--error-unmatch", "--full-name", "-z", "--")
+        done = git.attempt(*arguments, *self.given)
+        said = os.fsdecode(done.stderr)
+        if done.status not in (0, 1):
+            error = GitError(arguments, done.status, said)
+            raise refusal(error) or error
+        complaints = (line.removeprefix("error: ") for line in said.split("\n"))
+        return nul_records(done.stdout), {line for line in complaints if _UNMATCHED in line}
