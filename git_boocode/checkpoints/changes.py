@@ -60,6 +60,25 @@ def tree_changes(git: Git, old: str, new: str, pathspecs: Iterable[str] = ()) ->
     return [_change(fields, path) for fields, path in zip(records[::2], records[1::2], strict=True)]
 
 
+def count_lines(git: Git, old: str, new: str) -> dict[str, tuple[int, int] | None]:
+    """How many lines come and go from tree A to tree B, as `git diff --numstat` counts them.
+
+    Args:
+        git: git for our own work.
+        old: tree A.
+        new: tree B.
+
+    Returns:
+        Added and removed lines by path; None for what is not text.
+    """
+    arguments = ("diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", _MODULES)
+    counts: dict[str, tuple[int, int] | None] = {}
+    for record in nul_records(_without_index(git).run(*arguments, "--no-textconv", old, new)):
+        added, removed, path = record.split("\t", 2)
+        counts[path] = None if added == "-" else (int(added), int(removed))
+    return counts
+
+
 def next_tree(
     index: LayeredIndex, kept: Kept, staging: Staging, store: Callable[[bytes], bytes]
 ) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from git_boocode.checkpoints.changes import Change, tree_changes
+from git_boocode.checkpoints.choice import Choice
 from git_boocode.checkpoints.recorder import Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging
@@ -40,6 +41,7 @@ def plan_restore(
     tree: str,
     untouchable: frozenset[str],
     ours: frozenset[str] = frozenset(),
+    choice: Choice | None = None,
 ) -> Plan:
     """Plan to turn the worktree into a tree.
 
@@ -51,18 +53,25 @@ def plan_restore(
         tree: the tree of the files that shall be on disk.
         untouchable: paths that one side could not capture.
         ours: paths that an earlier restore made, where none were; to be deleted though ignored.
+        choice: the only paths to touch; None for all.
     """
     git = repository.git
-    wanted = tree_changes(git, snapshot.disk_tree, tree)
-    kept = dict(_keep(repository, snapshot, tree, wanted, untouchable, ours))
-    kept |= _unknown(snapshot, tree, kept)
+    differing = tree_changes(git, snapshot.disk_tree, tree)
+    wanted, hindered = choice.split(differing) if choice else (differing, [])
+    rules_change = any(os.path.basename(change.path) == ".gitignore" for change in differing)
+    doomed = [change.path for change in wanted if change.action == "delete" and rules_change]
+    ignored = _ignored_by(repository, snapshot, tree, doomed) - ours
+    kept = dict(_keep(repository, snapshot, wanted, untouchable, ignored))
+    kept |= dict.fromkeys((change.path for change in hindered), "in the way is what was not named")
+    kept |= _unknown(snapshot, tree, kept, choice)
     blockers = list(_in_the_way(repository.worktree, wanted, kept))
     if blockers:
         snapshot.force_add(blockers, repository.worktree)
-        wanted = tree_changes(git, snapshot.disk_tree, tree)
+        differing = tree_changes(git, snapshot.disk_tree, tree)
+        wanted = choice.with_paths(blockers).split(differing)[0] if choice else differing
         kept |= dict(_keep_what_blocks(snapshot, blockers, wanted))
     changes = [change for change in wanted if change.path not in kept]
-    target = tree if len(changes) == len(wanted) else _apply(snapshot, changes)
+    target = tree if len(changes) == len(differing) else _apply(snapshot, changes)
     skipped = [Skipped(path, reason) for path, reason in kept.items()]
     return Plan(snapshot.disk_tree, target, changes, skipped)
 
@@ -102,12 +111,10 @@ def plan_return(repository: Repository, halfway: Snapshot, plan: Plan) -> Plan:
 def _keep(
     repository: Repository,
     snapshot: Snapshot,
-    tree: str,
     wanted: list[Change],
     untouchable: frozenset[str],
-    ours: frozenset[str],
+    ignored: frozenset[str],
 ) -> Iterator[tuple[str, str]]:
-    ignored = _ignored_by(repository, snapshot, tree, wanted) - ours
     for change in wanted:
         if change.touches_gitlink:
             yield change.path, "submodule or nested repository"
@@ -119,15 +126,20 @@ def _keep(
             yield change.path, f"'{nested}' is a nested repository"
 
 
-def _unknown(snapshot: Snapshot, tree: str, kept: Mapping[str, str]) -> dict[str, str]:
+def _unknown(
+    snapshot: Snapshot, tree: str, kept: Mapping[str, str], choice: Choice | None
+) -> dict[str, str]:
     """The files of the target that cannot be read now, so that there is no telling if they differ.
 
     Args:
         snapshot: what is in the worktree.
         tree: the tree of the files that shall be on disk.
         kept: those of which it is known that they differ.
+        choice: the only paths to look at; None for all.
     """
     unread = {path: reason for path, reason in snapshot.skipped if path not in kept}
+    if choice is not None:
+        unread = {path: reason for path, reason in unread.items() if path in choice.paths}
     if not unread:
         return {}
     git = snapshot.index.git.bind(GIT_LITERAL_PATHSPECS="1")
@@ -149,15 +161,14 @@ def _covers(path: str, other: str) -> bool:
 
 
 def _ignored_by(
-    repository: Repository, snapshot: Snapshot, tree: str, wanted: list[Change]
+    repository: Repository, snapshot: Snapshot, tree: str, doomed: list[str]
 ) -> frozenset[str]:
     """The files to be deleted that the checkpoint's own rules ignore.
 
     They were there all along and only became visible because a `.gitignore` changed.
     """
-    if not any(os.path.basename(change.path) == ".gitignore" for change in wanted):
+    if not doomed:
         return frozenset()
-    doomed = [change.path for change in wanted if change.action == "delete"]
     scratch = f"{snapshot.index.path}.rules"
     os.mkdir(scratch)
     rules = Index(repository.git, f"{snapshot.index.path}.rules-index")
