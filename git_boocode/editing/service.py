@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
@@ -16,8 +15,8 @@ from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.place import Place
 from git_boocode.editing.plan import Plan, PlannedFile, make_plan
 from git_boocode.editing.result import Answer, EditsRefusedError, landing_json
-from git_boocode.editing.snapshot import Snapshot
-from git_boocode.editing.write import Change, ChangedMeanwhileError, write_files
+from git_boocode.editing.snapshot import mode_only
+from git_boocode.editing.write import Change, ChangedMeanwhileError, Journal, write_files
 from git_boocode.repo.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -38,6 +37,7 @@ class Options(NamedTuple):
         record: keep the old contents in git.
         more: what else the record says, as JSON.
         modes: the permission bits of files that come back, by their absolute path.
+        journal: what remembers what is going on where there is no repository; None for nothing.
     """
 
     how: How = How()
@@ -46,6 +46,7 @@ class Options(NamedTuple):
     record: bool = True
     more: Mapping[str, object] = MappingProxyType({})
     modes: Mapping[str, int] = MappingProxyType({})
+    journal: Journal | None = None
 
 
 def apply_edits(sources: Sequence[Source], place: Place, options: Options) -> Answer:
@@ -105,7 +106,8 @@ def _write(plan: Plan, inputs: Inputs, place: Place, options: Options) -> str | 
     told = [file for file in plan.told if file.changes]
     record = _record(told, place, options) if options.record else None
     try:
-        write_files([_change(file, options) for file in files], _journal(place, record))
+        journal = options.journal or _journal(place, record)
+        write_files([_change(file, options) for file in files], journal)
     except ChangedMeanwhileError as error:
         _refuse_changed(error, files, inputs)
     return record.id if record else None
@@ -114,13 +116,8 @@ def _write(plan: Plan, inputs: Inputs, place: Place, options: Options) -> str | 
 def _change(file: PlannedFile, options: Options) -> Change:
     like = file.source.before if file.source else None
     if file.source is None and file.target.real in options.modes:
-        like = _mode_only(options.modes[file.target.real])
+        like = mode_only(options.modes[file.target.real])
     return Change(file.target, file.before, file.after, like, file.spelling, file.executable)
-
-
-def _mode_only(mode: int) -> Snapshot:
-    """What a file that comes back is made like; -1 leaves the owner as it is."""
-    return Snapshot(b"", 0, 0, stat.S_IFREG | mode, (-1, -1), 1)
 
 
 def _record(files: Sequence[PlannedFile], place: Place, options: Options) -> Record | None:

@@ -48,6 +48,15 @@ class Snapshot(NamedTuple):
         return other is not None and self[:4] == other[:4]
 
 
+def mode_only(mode: int) -> Snapshot:
+    """What a file that comes back is made like; -1 leaves the owner as it is.
+
+    Args:
+        mode: its permission bits.
+    """
+    return Snapshot(b"", 0, 0, stat.S_IFREG | mode, (-1, -1), 1)
+
+
 def read_snapshot(real: str) -> Snapshot | None:
     """Read a regular file; None if there is nothing of that name.
 

@@ -1,0 +1,279 @@
+"""The host's own files that a callback asks to edit, kept so that they can come back.
+
+They may lie anywhere, so what is known of them stays in the worktree's private directory and is
+never read from a ref, which could come from elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple, Protocol
+
+from git_boocode.repo.durable import sync_directory, sync_file
+from git_boocode.repo.errors import FatalError
+
+_DIRECTORY = "transcripts"
+_NOTE = "note.json"
+_LEFTOVER = ".boocode-"
+
+
+class Written(NamedTuple):
+    """A file and what becomes of it.
+
+    Attributes:
+        path: where it is: absolute, symlinks resolved.
+        before: its bytes before; None if there was no file.
+        after: its bytes afterwards; None if there is no file then.
+        mode: its permission bits.
+        leftovers: files that a kill could leave beside it.
+    """
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    mode: int
+    leftovers: tuple[str, ...] = ()
+
+
+Keep = Callable[[Sequence[Written]], None]
+"""Keeps what files were before they are written; nothing has been touched yet."""
+
+
+class Editor(Protocol):
+    """What can write files, all of them or none."""
+
+    def edit(self, edits: object, base: str, keep: Keep) -> None:
+        """Apply edits in any format that `apply-edit` reads.
+
+        Args:
+            edits: the edits, as JSON.
+            base: the directory that relative paths count from.
+            keep: called before anything is touched, with what is about to happen.
+
+        Raises:
+            BoocodeError: they cannot be applied; nothing was changed.
+        """
+
+    def write(self, files: Sequence[Written], keep: Keep) -> None:
+        """Write files that still are what they were.
+
+        Args:
+            files: the files.
+            keep: called before anything is touched.
+
+        Raises:
+            BoocodeError: one of them cannot be written, or is something else by now; nothing was
+                changed.
+        """
+
+
+class Transcripts:
+    """The files that one operation writes for the host.
+
+    Args:
+        state_dir: the worktree's private directory.
+        operation: the id of the operation.
+        editor: what writes them; None where nothing can.
+    """
+
+    def __init__(self, state_dir: str, operation: str, editor: Editor | None) -> None:
+        self._state_dir = state_dir
+        self._operation = operation
+        self._editor = editor
+        self._written: dict[str, Written] = {}
+
+    @property
+    def paths(self) -> list[str]:
+        """The files that were written."""
+        return sorted(self._written)
+
+    def edit(self, edits: object, base: str) -> None:
+        """Apply what a callback asks for; see `Editor.edit`.
+
+        Raises:
+            BoocodeError: nothing was changed.
+        """
+        self._able().edit(edits, base, self._keep)
+
+    def look(self, other: str) -> dict[str, bytes | None]:
+        """What the files of another operation hold now, by path."""
+        return {file.path: _read(file.path) for file in _kept(self._state_dir, other)}
+
+    def put_back(self, other: str, seen: Mapping[str, bytes | None], *, unchanged: bool) -> None:
+        """Make files what they were before another operation.
+
+        Args:
+            other: the id of that operation.
+            seen: what they held before the callback was told; what it has changed itself since,
+                it has seen to.
+            unchanged: leave those alone, too, that changed after that operation; but not what the
+                callback's edits have made since.
+
+        Raises:
+            BoocodeError: nothing was changed.
+        """
+        files = []
+        for file in _kept(self._state_dir, other):
+            _remove_leftovers(file)
+            now = seen.get(file.path)
+            if unchanged and now != file.after:
+                continue
+            here = _read(file.path)
+            if self._is_settled(file.path, here, now, mine=unchanged) and here != file.before:
+                files.append(file._replace(before=here, after=file.before, leftovers=()))
+        if files:
+            self._able().write(files, self._keep)
+
+    def take_back(self) -> None:
+        """Make all files what they were before this operation.
+
+        Raises:
+            BoocodeError: one of them could not be written, or is something else by now; what it
+                was before stays kept.
+        """
+        files = []
+        for file in self._written.values():
+            here = _read(file.path)
+            if here not in (file.before, file.after):
+                raise FatalError(
+                    f"'{file.path}' was changed by another program meanwhile; what it was before "
+                    f"is kept in '{_directory(self._state_dir, self._operation)}'",
+                    code="conflict",
+                )
+            if here != file.before:
+                files.append(file._replace(before=here, after=file.before))
+        if files:
+            self._able().write(files, lambda _: None)
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what was kept."""
+        self._written.clear()
+        shutil.rmtree(_directory(self._state_dir, self._operation), ignore_errors=True)
+
+    def _is_settled(self, path: str, here: bytes | None, seen: bytes | None, *, mine: bool) -> bool:
+        """Whether nobody else has written a file: it is what was seen, or what our edits made."""
+        edited = self._written.get(path) if mine else None
+        return here == (edited.after if edited else seen)
+
+    def _able(self) -> Editor:
+        if self._editor is None:
+            raise FatalError("there is nothing here that could edit files", code="callback")
+        return self._editor
+
+    def _keep(self, files: Sequence[Written]) -> None:
+        for file in files:
+            earlier = self._written.get(file.path)
+            self._written[file.path] = file._replace(before=earlier.before) if earlier else file
+        _store(_directory(self._state_dir, self._operation), list(self._written.values()))
+
+
+def forget_all_but(state_dir: str, operations: set[str]) -> None:
+    """Drop what was kept for operations that cannot be undone any more.
+
+    Args:
+        state_dir: the worktree's private directory.
+        operations: the ids of those that can.
+    """
+    parent = os.path.join(state_dir, _DIRECTORY)
+    with suppress(FileNotFoundError):
+        for name in os.listdir(parent):
+            if name not in operations:
+                shutil.rmtree(os.path.join(parent, name), ignore_errors=True)
+
+
+def _directory(state_dir: str, operation: str) -> str:
+    return os.path.join(state_dir, _DIRECTORY, operation)
+
+
+def _store(directory: str, files: list[Written]) -> None:
+    os.makedirs(directory, mode=0o700, exist_ok=True)
+    rows = [_row(directory, file) for file in files]
+    _write_synced(os.path.join(directory, _NOTE), json.dumps({"files": rows}).encode("ascii"))
+    sync_directory(directory)
+    sync_directory(os.path.dirname(directory))
+
+
+def _row(directory: str, file: Written) -> dict[str, object]:
+    return {
+        "path": file.path,
+        "mode": file.mode,
+        "leftovers": file.leftovers,
+        "before": _store_content(directory, file.before),
+        "after": _store_content(directory, file.after),
+    }
+
+
+def _store_content(directory: str, content: bytes | None) -> str | None:
+    """Keep a content under its hash, which is given back."""
+    if content is None:
+        return None
+    import hashlib
+
+    name = hashlib.sha256(content).hexdigest()
+    path = os.path.join(directory, name)
+    if not os.path.exists(path):
+        _write_synced(path, content)
+    return name
+
+
+def _write_synced(path: str, content: bytes) -> None:
+    new = f"{path}.new"
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(content)
+    sync_file(new)
+    os.replace(new, path)
+
+
+def _kept(state_dir: str, operation: str) -> list[Written]:
+    directory = _directory(state_dir, operation)
+    try:
+        with open(os.path.join(directory, _NOTE), encoding="ascii") as stream:
+            rows = json.load(stream)["files"]
+        return [_parsed(directory, row) for row in rows]
+    except FileNotFoundError:
+        return []
+    except (ValueError, TypeError, KeyError) as error:
+        raise FatalError(
+            f"what is kept of the host's files in '{directory}' cannot be read: {error}",
+            code="unreadable",
+            hints=("--files-only does without it",),
+        ) from None
+
+
+def _parsed(directory: str, row: Mapping[str, object]) -> Written:
+    before, after = (
+        None if (name := row[side]) is None else _content(os.path.join(directory, str(name)))
+        for side in ("before", "after")
+    )
+    leftovers = row["leftovers"]
+    if not isinstance(leftovers, list) or not isinstance(mode := row["mode"], int):
+        raise TypeError("it is malformed")
+    return Written(str(row["path"]), before, after, mode, tuple(map(str, leftovers)))
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb") as stream:
+        return stream.read()
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return None
+        return _content(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _remove_leftovers(file: Written) -> None:
+    for path in file.leftovers:
+        if _LEFTOVER in os.path.basename(path):
+            with suppress(OSError):
+                os.unlink(path)

@@ -1,0 +1,78 @@
+"""Edit the host's own files for a restore's callback, with the matcher of `apply-edit`."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Sequence
+
+from git_boocode.checkpoints.transcripts import Keep, Written
+from git_boocode.editing.edits import MissError
+from git_boocode.editing.inputs import Source, read_inputs
+from git_boocode.editing.place import Place, Target
+from git_boocode.editing.service import Options, apply_inputs
+from git_boocode.editing.snapshot import Snapshot, mode_only, read_snapshot
+from git_boocode.editing.write import Change, ChangedMeanwhileError, Step, write_files
+from git_boocode.repo.errors import FatalError
+
+_NEW_FILE = 0o600
+
+
+class FileEditor:
+    """Writes files wherever they are: who asks for it is the host's own program."""
+
+    def edit(self, edits: object, base: str, keep: Keep) -> None:
+        """See `git_boocode.checkpoints.transcripts.Editor.edit`."""
+        inputs = read_inputs([Source("the answer", json.dumps(edits).encode())])
+        below = os.path.relpath(base, os.sep).replace(os.sep, "/")
+        place = Place(os.sep, f"{below}/", None, from_here=True)
+        apply_inputs(inputs, place, Options(record=False, journal=_Keeper(keep)))
+
+    def write(self, files: Sequence[Written], keep: Keep) -> None:
+        """See `git_boocode.checkpoints.transcripts.Editor.write`."""
+        write_files([_change(file) for file in files], _Keeper(keep))
+
+
+class _Keeper:
+    """The journal of one writing, which hands all that is going to happen to a restore."""
+
+    def __init__(self, keep: Keep) -> None:
+        self._keep = keep
+
+    def begin(self, steps: Sequence[Step], made: Sequence[str]) -> None:
+        """Have everything kept; directories that a kill leaves behind are empty, and stay."""
+        del made
+        self._keep([_written(step) for step in steps])
+
+    def publish(self) -> None:
+        """Nothing more to keep."""
+
+    def withdraw(self) -> None:
+        """What was kept does no harm: the restore itself fails, and forgets it."""
+
+    def end(self) -> None:
+        """It stays kept, so that the restore can be undone."""
+
+
+def _written(step: Step) -> Written:
+    change = step.change
+    mode = stat.S_IMODE(change.before.mode) if change.before else _NEW_FILE
+    before = change.before.data if change.before else None
+    leftovers = tuple(path for path in (step.staged, step.backup) if path is not None)
+    return Written(change.target.real, before, change.after, mode, leftovers)
+
+
+def _change(file: Written) -> Change:
+    target = Target(file.path, file.path, file.path)
+    now = _read(file.path)
+    if (None if now is None else now.data) != file.before:
+        raise ChangedMeanwhileError(target)
+    return Change(target, now, file.after, mode_only(file.mode))
+
+
+def _read(path: str) -> Snapshot | None:
+    try:
+        return read_snapshot(path)
+    except MissError as miss:
+        raise FatalError(f"'{path}': {miss.message}", code=miss.code) from None
