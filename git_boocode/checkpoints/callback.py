@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping
 from typing import Any
 
-from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import INSIDE_RESTORE
 
@@ -25,11 +25,13 @@ class Answer:
     Attributes:
         messages_deleted: how many messages it removed.
         backend_reset: whether it reset the agent's session.
+        edits: the edits that it asks for, as `apply-edit` reads them; None for none.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.messages_deleted = _count(values.get("messages_deleted", 0))
         self.backend_reset = _flag(values.get("backend_reset", False))
+        self.edits: object = values.get("edits")
 
 
 class Callback:
@@ -83,8 +85,6 @@ class Callback:
         if status:
             raise self._failed(_ended(status, event), stderr)
         values = self._object(stdout, stderr)
-        if "edits" in values:
-            raise self._failed(f"answered '{event}' with 'edits', which are not supported", stderr)
         try:
             return Answer(values)
         except ValueError as error:
@@ -99,6 +99,14 @@ class Callback:
         status, _, stderr = self._run("rollback", {"reason": reason})
         if status:
             raise self._failed(_ended(status, "rollback"), stderr)
+
+    def asked_for_wrong_edits(self, error: BoocodeError) -> FatalError:
+        """The error of edits that cannot be applied.
+
+        Args:
+            error: why.
+        """
+        return self._failed(f"asked for edits that cannot be applied: {error.message}", "")
 
     def _run(self, event: str, extra: Mapping[str, Any]) -> tuple[int, bytes, str]:
         request = {"boocode": 1, "event": event, **self._common, **extra}

@@ -1,92 +1,142 @@
-"""What has been restored and undone, read back from the safety checkpoints alone.
+"""What has been restored, undone and redone, read back from the safety checkpoints alone.
 
-Every restore and every undo leaves a safety checkpoint of the state before it, which says what the
-operation was. Replaying them, oldest first, gives the stack of what can be undone; nothing else is
+Every operation leaves a safety checkpoint of the state before it, which says what the operation
+was. Replaying them, oldest first, gives what can be undone and what can be redone; nothing else is
 stored, so nothing can disagree with it.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from git_boocode.checkpoints.catalog import Checkpoint
-from git_boocode.checkpoints.changes import tree_changes
-from git_boocode.repo.git import Git, GitError
-from git_boocode.repo.ids import OBJECT_ID
 
 RESTORE = "restore"
 UNDO = "undo"
+REDO = "redo"
 
 
 class Operation(NamedTuple):
     """Something that changed the worktree, as its safety checkpoint tells it.
 
     Attributes:
-        kind: `restore` or `undo`.
-        safety: the state before it.
+        kind: `restore`, `undo` or `redo`.
+        id: the id of the safety checkpoint that holds the state before it.
         target: the id of the checkpoint that it went to.
+        of: the id of the operation that it undid or redid; empty for a restore.
+        mends: whether that operation had been interrupted.
     """
 
     kind: str
-    safety: Checkpoint
+    id: str
     target: str
+    of: str = ""
+    mends: bool = False
 
 
-def describe(kind: str, target: Checkpoint) -> dict[str, Any]:
-    """The metadata by which a safety checkpoint tells its operation.
+class History:
+    """The operations of a worktree, and where they have led.
 
-    Args:
-        kind: `restore` or `undo`.
-        target: where the operation goes.
-    """
-    return {"operation": kind, "target": target.id, "target_commit": target.commit.id}
-
-
-def made_by_restore(git: Git, safety: Checkpoint) -> frozenset[str]:
-    """The paths that an operation made, where there were none.
-
-    A safety checkpoint holds what stood in the way of its operation, ignored files included; so
-    what it lacks was not there.
+    As in an editor: an undo takes the newest operation that is done, a redo takes back the newest
+    undo, and a restore ends the chain of what can be redone.
 
     Args:
-        git: git for our own work.
-        safety: the state before the operation; of any other checkpoint the answer is empty.
+        oldest_first: the operations.
+
+    Attributes:
+        done: what can be undone, the next one last.
+        undone: the undos that can be taken back, the next one last.
     """
-    target = safety.meta.part("restore", "target_commit")
-    if not safety.is_safety or target is None or not OBJECT_ID.fullmatch(target):
-        return frozenset()
-    try:
-        changes = tree_changes(git, safety.tree, f"{target}^{{tree}}")
-    except GitError:
-        # It has been dropped since.
-        return frozenset()
-    return frozenset(change.path for change in changes if change.action == "create")
+
+    def __init__(self, oldest_first: Iterable[Operation]) -> None:
+        self.done: list[Operation] = []
+        self.undone: list[Operation] = []
+        self._known: dict[str, Operation] = {}
+        for operation in oldest_first:
+            self._known[operation.id] = operation
+            self._add(operation)
+
+    def _add(self, operation: Operation) -> None:
+        if operation.kind == RESTORE:
+            self.done.append(operation)
+            self.undone.clear()
+        elif operation.kind == REDO:
+            _drop_last(self.undone, operation.of)
+            self.done.append(operation)
+        elif operation.mends and not _ends_with(self.done, operation.of):
+            # It took back an undo that was interrupted; or it went on with another one like it.
+            if _ends_with(self.undone, operation.of):
+                self._take_back_undo(self.undone.pop())
+        else:
+            _drop_last(self.done, operation.of)
+            self.undone.append(operation)
+
+    def _take_back_undo(self, undo: Operation) -> None:
+        undone = self._known.get(undo.of)
+        if undone is not None:
+            self.done.append(undone)
+
+    def cause(self, interrupted: Operation) -> Operation:
+        """What has to be taken back of an interrupted operation.
+
+        Args:
+            interrupted: it; or an undo that was to mend another one, which is then meant.
+        """
+        while interrupted.mends and interrupted.of in self._known:
+            interrupted = self._known[interrupted.of]
+        return interrupted
+
+    def needed(self) -> set[str]:
+        """The ids of the operations from which the same history can be told."""
+        needed = {operation.id for operation in (*self.done, *self.undone)}
+        # What an undo mended says where a redo goes.
+        return needed | {operation.of for operation in self.undone if operation.mends}
+
+
+def _ends_with(operations: list[Operation], identifier: str) -> bool:
+    return bool(operations) and operations[-1].id == identifier
+
+
+def _drop_last(operations: list[Operation], identifier: str) -> None:
+    # It may have been dropped for its age: then what came after it counts all the same.
+    if _ends_with(operations, identifier):
+        operations.pop()
 
 
 def operation_of(safety: Checkpoint) -> Operation | None:
     """The operation that a safety checkpoint was taken for; None if it does not say."""
-    kind = safety.meta.part("restore", "operation")
-    target = safety.meta.part("restore", "target")
-    if kind not in (RESTORE, UNDO) or target is None:
+    kind, target, of = (safety.meta.part("restore", key) for key in ("operation", "target", "of"))
+    if kind not in (RESTORE, UNDO, REDO) or target is None:
         return None
-    return Operation(kind, safety, target)
+    mends = safety.meta.table("restore").get("mends") is True
+    # An undo goes to the safety checkpoint of what it undoes.
+    return Operation(kind, safety.id, target, of or (target if kind == UNDO else ""), mends)
 
 
-def undoable(newest_first: list[Checkpoint]) -> list[Operation]:
-    """The restores that can be undone, the next one last.
+def read_history(newest_first: Iterable[Checkpoint]) -> History:
+    """The history of a worktree.
+
+    Args:
+        newest_first: its safety checkpoints.
+    """
+    return History(filter(None, map(operation_of, reversed(list(newest_first)))))
+
+
+def needed(newest_first: list[Checkpoint], interrupted: str | None = None) -> set[str]:
+    """The ids of the safety checkpoints that undo and redo still need.
+
+    Without the others, the same can be undone and redone.
 
     Args:
         newest_first: the safety checkpoints of a worktree.
+        interrupted: what `journal.interrupted` says of that worktree.
     """
-    stack: list[Operation] = []
-    undone: dict[str, Operation] = {}
-    for operation in filter(None, map(operation_of, reversed(newest_first))):
-        if operation.kind == RESTORE:
-            stack.append(operation)
-        elif operation.target in undone:
-            # An undo that was interrupted has been undone itself.
-            stack.append(undone.pop(operation.target))
-        elif stack and stack[-1].safety.id == operation.target:
-            # An undo goes to the safety checkpoint of what it undoes, and so names it.
-            undone[operation.safety.id] = stack.pop()
-    return stack
+    found = read_history(newest_first).needed()
+    by_id = {safety.id: operation_of(safety) for safety in newest_first}
+    while interrupted is not None and interrupted in by_id:
+        found.add(interrupted)
+        operation = by_id[interrupted]
+        # Taking it back may mean to go on with what it was to mend, or to do again what it undid.
+        interrupted = operation.of if operation is not None and operation.of else None
+    return found

@@ -54,7 +54,7 @@ def _findings(repository: Repository, *, fix: bool) -> list[Finding]:
 
     # What lies about is proof of whose a lock is, and mending an interrupted restore sweeps it.
     files = list(check_files(repository, fix=fix))
-    found = (_interrupted_edit(repository, fix=fix), _interrupted_restore(repository))
+    found = (_interrupted_edit(repository, fix=fix), _interrupted_restore(repository, fix=fix))
     interrupted = [finding for finding in found if finding is not None]
     return [*interrupted, *files, *_broken_records(repository)]
 
@@ -88,7 +88,7 @@ def _interrupted_edit(repository: Repository, *, fix: bool) -> Finding | None:
     return Finding("interrupted_edit", describe(found), paths, remedy)
 
 
-def _interrupted_restore(repository: Repository) -> Finding | None:
+def _interrupted_restore(repository: Repository, *, fix: bool) -> Finding | None:
     from git_boocode.checkpoints.journal import interrupted
     from git_boocode.cli.interruption import is_kept
 
@@ -96,7 +96,24 @@ def _interrupted_restore(repository: Repository) -> Finding | None:
     if safety is None or not is_kept(repository, safety):
         return None
     message = f"a restore was interrupted half-way; the state before it is kept as {safety}"
-    return Finding("interrupted_restore", message, (), "'git boocode undo' goes back to it")
+    if fix:
+        done = _rolled_back(repository)
+        return Finding("interrupted_restore", message, (), done, fixed=True)
+    remedy = "'git boocode doctor --fix' or 'git boocode undo' goes back to it"
+    return Finding("interrupted_restore", message, (), remedy)
+
+
+def _rolled_back(repository: Repository) -> str:
+    from git_boocode.checkpoints.restore import Options, mend
+    from git_boocode.cli.restoring import LazyEditor
+
+    outcome = mend(repository, Options(editor=LazyEditor()))
+    if outcome is None:
+        return "there was nothing to roll back"
+    return (
+        f"rolled back to {outcome.checkpoint.id}; "
+        f"what was there half-way is kept as {outcome.undo}, and 'git boocode redo' restores again"
+    )
 
 
 def _print(findings: list[Finding]) -> None:

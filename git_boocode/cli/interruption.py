@@ -28,7 +28,7 @@ def warn_of_interruption(repository: Repository) -> None:
     if safety is not None and is_kept(repository, safety):
         warn(
             f"a restore was interrupted half-way; the state before it is kept as {safety}",
-            ("'git boocode undo' goes back to it",),
+            ("'git boocode undo' or 'git boocode doctor --fix' goes back to it",),
         )
 
 

@@ -32,6 +32,7 @@ COMMANDS = {
         "git_boocode.cli.restore", "restore", "Take files, staging and conversation back."
     ),
     "undo": Entry("git_boocode.cli.undo", "undo", "Undo the latest restore."),
+    "redo": Entry("git_boocode.cli.redo", "redo", "Do a restore again that was undone."),
     "drop": Entry("git_boocode.cli.drop", "drop", "Delete checkpoints by name."),
     "prune": Entry(
         "git_boocode.cli.prune", "prune", "Delete checkpoints that are too old or too many."

@@ -1,10 +1,11 @@
-"""How `restore` and `undo` say what they did."""
+"""How `restore`, `undo` and `redo` say what they did."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from git_boocode.checkpoints.restore import Outcome
+from git_boocode.checkpoints.changes import Change
+from git_boocode.checkpoints.transaction import Outcome
 from git_boocode.cli.output import (
     Style,
     colour_wanted,
@@ -32,10 +33,12 @@ def show_outcome(repository: Repository, outcome: Outcome, *, as_json: bool) -> 
         print_text(f" {style(letter, colour)} {quote_path(change.path)}")
     for kept in outcome.kept:
         warn(f"left alone: {quote_path(kept.path)}: {kept.reason}")
+    for path in outcome.edited:
+        print_text(f" M {quote_path(path)}")
     print_text(_summary(outcome))
     print_hints(tuple(_left_alone(repository, outcome)))
     if outcome.undo is not None:
-        back = "undo" if outcome.kind == "restore" else f"restore {outcome.undo}"
+        back = "redo" if outcome.kind == "undo" else "undo"
         print_hints((f"'git boocode {back}' brings back what was here before",))
     return 0
 
@@ -43,7 +46,8 @@ def show_outcome(repository: Repository, outcome: Outcome, *, as_json: bool) -> 
 def _left_alone(repository: Repository, outcome: Outcome) -> Iterator[str]:
     """What is not as it was at the checkpoint, because a restore does not touch it."""
     if outcome.head_differs:
-        yield "HEAD is not where it was at the checkpoint; it was left where it is"
+        stays = "stays" if outcome.dry_run else "was left"
+        yield f"HEAD is not where it was at the checkpoint; it {stays} where it is"
     then = printable(outcome.checkpoint.meta.text("state")) or None
     now = operation_in_progress(repository.git_dir)
     if then and then != now:
@@ -62,14 +66,23 @@ def _as_json(outcome: Outcome) -> dict[str, object]:
         "dry_run": outcome.dry_run,
         "worktree_reset": bool(outcome.changes),
         "index_reset": outcome.index_reset,
-        "head_moved": False,
+        "head_moved": outcome.head_moved,
         "head_differs": outcome.head_differs,
         "messages_deleted": answer.messages_deleted if answer else 0,
         "backend_reset": answer.backend_reset if answer else False,
         "archived": outcome.archived,
-        "changed": [change.as_json() for change in outcome.changes],
+        "changed": [_change_as_json(outcome, change) for change in outcome.changes],
         "kept": [kept._asdict() for kept in outcome.kept],
+        "edited": outcome.edited,
     }
+
+
+def _change_as_json(outcome: Outcome, change: Change) -> dict[str, object]:
+    if not outcome.dry_run:
+        return change.as_json()
+    counted = outcome.lines.get(change.path)
+    lines = {"added": counted[0], "removed": counted[1]} if counted else None
+    return {**change.as_json(), "lines": lines}
 
 
 def _summary(outcome: Outcome) -> str:
@@ -78,6 +91,8 @@ def _summary(outcome: Outcome) -> str:
         parts.append(_count(len(outcome.changes), "file"))
     if outcome.index_reset:
         parts.append("the staging area")
+    if outcome.head_moved:
+        parts.append("HEAD")
     if outcome.dry_run and outcome.callback:
         parts.append("the conversation")
     elif outcome.answer is not None:

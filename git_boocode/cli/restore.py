@@ -2,26 +2,81 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from git_boocode.cli.framework import Command
 from git_boocode.cli.restoring import Flags, carry_out, restoring_options
 
+if TYPE_CHECKING:
+    from git_boocode.checkpoints.restore import Options
+
+_FOREIGN = ("other-worktree", "other-session", "other-repository")
+
+
+def _parse_force(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> frozenset[str]:
+    words = [word for value in given for word in value.split(",")]
+    for word in words:
+        if word not in _FOREIGN:
+            known = ", ".join(_FOREIGN)
+            raise click.BadParameter(f"'{word}' is nothing that it overrides; it can be: {known}")
+    return frozenset(words)
+
 
 @click.command(cls=Command)
 @click.argument("checkpoint", metavar="<checkpoint>")
+@click.argument("paths", nargs=-1, type=click.Path(readable=False), metavar="[--] [<path>...]")
+@click.option("--head", is_flag=True, help="Move HEAD and its branch back, too.")
+@click.option("--session", default="", metavar="ID", help="Refuse checkpoints of another session.")
+@click.option(
+    "--force",
+    multiple=True,
+    metavar="WHAT",
+    callback=_parse_force,
+    help="Override a refusal: " + ", ".join(_FOREIGN) + ".",
+)
 @restoring_options
-def restore(checkpoint: str, flags: Flags) -> int:
+def restore(
+    checkpoint: str,
+    paths: tuple[str, ...],
+    head: bool,
+    session: str,
+    force: frozenset[str],
+    flags: Flags,
+) -> int:
     """Take files, staging and, through the callback, the conversation back to a checkpoint.
 
-    HEAD and branches stay where they are. What is there now is kept: `git boocode undo` brings it
-    back.
+    HEAD and branches stay where they are, unless asked for. What is there now is kept: `git boocode
+    undo` brings it back. With paths, only the files that they match go back, and what is staged of
+    them.
     """
+    from git_boocode.checkpoints.foreign import Caller
     from git_boocode.checkpoints.restore import restore as run
     from git_boocode.cli.interruption import warn_of_interruption
     from git_boocode.repo.repository import Repository
 
-    options = flags.options()
+    _check_paths(paths, flags, head=head)
+    options = _head(flags.options(), flags, head=head)
+    options = options._replace(paths=paths, caller=Caller(session, force))
     repository = Repository.discover()
     warn_of_interruption(repository)
     return carry_out(repository, lambda: run(repository, checkpoint, options), flags)
+
+
+def _head(options: Options, flags: Flags, *, head: bool) -> Options:
+    if head and flags.conversation_only:
+        raise click.UsageError("--head and --conversation-only exclude each other")
+    return options._replace(head=head)
+
+
+def _check_paths(paths: tuple[str, ...], flags: Flags, *, head: bool) -> None:
+    if not paths:
+        return
+    for option, given in (
+        ("--head", head),
+        ("--conversation-only", flags.conversation_only),
+        ("--callback", flags.callback),
+    ):
+        if given:
+            raise click.UsageError(f"{option} and paths exclude each other")

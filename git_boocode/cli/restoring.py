@@ -1,9 +1,9 @@
-"""What `restore` and `undo` share: their flags, and the way from the service to the answer."""
+"""What `restore`, `undo` and `redo` share: their flags, and the way to the answer."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -11,7 +11,9 @@ import click
 from git_boocode.cli.framework import json_option
 
 if TYPE_CHECKING:
-    from git_boocode.checkpoints.restore import Options, Outcome
+    from git_boocode.checkpoints.restore import Options
+    from git_boocode.checkpoints.transaction import Outcome
+    from git_boocode.checkpoints.transcripts import Keep, Written
     from git_boocode.repo.repository import Repository
 
 _OPTIONS = (
@@ -27,6 +29,25 @@ _OPTIONS = (
     ),
     json_option,
 )
+no_head_option = click.option(
+    "--no-head", is_flag=True, help="Leave HEAD where it is, also where the restore moved it."
+)
+
+
+class LazyEditor:
+    """What edits the host's files; imported when a callback asks for it, which few do."""
+
+    def edit(self, edits: object, base: str, keep: Keep) -> None:
+        """See `git_boocode.checkpoints.transcripts.Editor.edit`."""
+        from git_boocode.cli.transcripts import FileEditor
+
+        FileEditor().edit(edits, base, keep)
+
+    def write(self, files: Sequence[Written], keep: Keep) -> None:
+        """See `git_boocode.checkpoints.transcripts.Editor.write`."""
+        from git_boocode.cli.transcripts import FileEditor
+
+        FileEditor().write(files, keep)
 
 
 class Flags(NamedTuple):
@@ -55,6 +76,7 @@ class Flags(NamedTuple):
             conversation=not self.files_only,
             callback=self.callback,
             dry_run=self.dry_run,
+            editor=LazyEditor(),
         )
 
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import click
 
 from git_boocode.cli.framework import Command
-from git_boocode.cli.restoring import Flags, carry_out, restoring_options
+from git_boocode.cli.restoring import Flags, carry_out, no_head_option, restoring_options
 
 
 @click.command(cls=Command)
+@no_head_option
 @restoring_options
-def undo(flags: Flags) -> int:
-    """Undo the latest restore that has not been undone yet, also one that was interrupted."""
+def undo(no_head: bool, flags: Flags) -> int:
+    """Undo the latest restore that has not been undone yet, also one that was interrupted.
+
+    Called again, it undoes the one before. `git boocode redo` takes an undo back.
+    """
     from git_boocode.checkpoints.restore import undo as run
     from git_boocode.repo.repository import Repository
 
-    options = flags.options()
+    options = flags.options()._replace(head=not no_head)
     repository = Repository.discover()
     return carry_out(repository, lambda: run(repository, options), flags)

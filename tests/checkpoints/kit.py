@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import pytest
 
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.catalog import Checkpoint
 from git_boocode.checkpoints.keeping import kept_staging
-from git_boocode.checkpoints.restore import Options, Outcome, restore, undo
+from git_boocode.checkpoints.restore import Options, redo, restore, undo
 from git_boocode.checkpoints.staging import Staging
+from git_boocode.checkpoints.transaction import Outcome, Transaction
 from git_boocode.repo.repository import Repository
 from tests.repo_kit import Repo
 
@@ -50,6 +54,11 @@ def undone(**options: Any) -> Outcome:
     return undo(Repository.discover(), Options(**options))
 
 
+def redone(**options: Any) -> Outcome:
+    """Do the restore of the current directory's worktree again that was undone last."""
+    return redo(Repository.discover(), Options(**options))
+
+
 def sound(repo: Repo) -> None:
     """Nothing is damaged, and nothing private was left."""
     assert repo.git("fsck", "--connectivity-only", "--no-dangling") == ""
@@ -57,6 +66,26 @@ def sound(repo: Repo) -> None:
     assert not (git_dir / "index.lock").exists()
     assert list((git_dir / "boocode").glob("tmp-*")) == []
     assert not (git_dir / "boocode/restore-in-progress").exists()
+
+
+class Killed(BaseException):
+    """What ends an operation half-way."""
+
+
+def interrupted(
+    monkeypatch: pytest.MonkeyPatch, act: Callable[[], object], *, at: str = "_archive"
+) -> None:
+    """Let an operation die at one of its steps, leaving everything as it is then."""
+
+    def die(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Transaction, at, die)
+        patch.setattr(Transaction, "_roll_back", lambda *_: None)
+        patch.setattr(Transaction, "_forget", lambda *_: False)
+        with pytest.raises(Killed):
+            act()
 
 
 class Held(NamedTuple):

@@ -417,24 +417,17 @@ def test_a_callback_may_restore_another_repository(mess: Repo, tmp_path: Path) -
     assert other.read("x") == b"x\n"
 
 
-def test_edits_are_not_supported_yet(mess: Repo) -> None:
-    before = seen(mess)
-    host = Host(mess, trim="echo '{\"edits\": []}'")
-    assert "not supported" in fails(lambda: back(callback=host.path)).message
-    assert seen(mess) == before
-
-
 def test_an_error_of_our_own_after_trim_is_told(
     mess: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from git_boocode.checkpoints import restore
+    from git_boocode.checkpoints import transaction
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise FatalError("the disk is full", code="refs")
 
     before, known = seen(mess), refs(mess)
     host = Host(mess)
-    monkeypatch.setattr(restore, "_put_away", full)
+    monkeypatch.setattr(transaction, "put_away", full)
     fails(lambda: back(callback=host.path), code="refs")
     assert (seen(mess), refs(mess)) == (before, known)
     assert host.events == ["prepare", "trim", "rollback"]

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from git_boocode.checkpoints import restore as restore_module
-from git_boocode.checkpoints import work
+from git_boocode.checkpoints import transaction, work
 from git_boocode.checkpoints.plan import Plan, plan_restore
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import Completed, Git
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import worktree_lock
-from tests.checkpoints.kit import Host, back, refs, seen, sound, take, undone
+from tests.checkpoints.kit import Host, back, interrupted, refs, seen, sound, take, undone
 from tests.repo_kit import Repo
 
 
@@ -376,7 +376,7 @@ def interfere(monkeypatch: pytest.MonkeyPatch, deed: Callable[[], object]) -> No
         deed()
         return made
 
-    monkeypatch.setattr(restore_module, "plan_restore", plan)
+    monkeypatch.setattr(transaction, "plan_restore", plan)
 
 
 @pytest.mark.parametrize("deed", ["edit", "delete", "create"])
@@ -670,29 +670,12 @@ def test_a_smudge_filter_that_fails_costs_nothing(repo: Repo, side: str) -> None
 # A restore that was interrupted.
 
 
-def interrupted(repo: Repo, monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """A restore that dies when half its work is done, leaving everything as it is then."""
-
-    class Killed(BaseException):
-        pass
-
-    def die(*_: object) -> None:
-        raise Killed
-
-    with monkeypatch.context() as patch:
-        patch.setattr(f"{restore_module.__name__}._Restore._archive", die)
-        patch.setattr(f"{restore_module.__name__}._Restore._roll_back", lambda *_: None)
-        patch.setattr(f"{restore_module.__name__}._Restore._forget", lambda *_: False)
-        with pytest.raises(Killed):
-            act()
-
-
 def test_undo_goes_back_to_before_an_interrupted_restore(
     base: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base.write("a", "mess\n")
     before = seen(base)
-    interrupted(base, monkeypatch, back)
+    interrupted(monkeypatch, back)
     assert "restore was interrupted half-way" in base.boocode("log").err
     base.write("run", "half-restored\n")
     undone()
@@ -705,9 +688,9 @@ def test_undo_after_an_interrupted_undo(base: Repo, monkeypatch: pytest.MonkeyPa
     before = seen(base)
     back()
     restored = seen(base)
-    interrupted(base, monkeypatch, undone)
+    interrupted(monkeypatch, undone)
     warning = base.boocode("log").err
-    assert "'git boocode undo' goes back to it" in warning
+    assert "'git boocode undo' or 'git boocode doctor --fix' goes back to it" in warning
     base.write("run", "half-undone\n")
     undone()
     assert seen(base) == restored
@@ -722,7 +705,7 @@ def test_an_interrupted_undo_is_remembered_through_a_failing_one(
     base.write("a", "mess\n")
     back()
     restored = seen(base)
-    interrupted(base, monkeypatch, undone)
+    interrupted(monkeypatch, undone)
     base.write("run", "half-undone\n")
     with pytest.raises(RefusedError):
         undone(callback=Host(base, prepare="exit 1").path)
@@ -741,7 +724,7 @@ def test_an_interruption_before_anything_happened(
     two = seen(base)
     with monkeypatch.context() as patch:
         patch.setattr(work.Work, "do", lambda _: None)
-        interrupted(base, monkeypatch, lambda: back(first.id))
+        interrupted(monkeypatch, lambda: back(first.id))
     assert seen(base) == two
     assert "interrupted" in base.boocode("log").err
     undone()

@@ -12,6 +12,7 @@ KEYS = {
     "ok": bool, "checkpoint_id": str, "commit": str, "undo": str, "worktree_reset": bool,
     "index_reset": bool, "head_moved": bool, "dry_run": bool, "head_differs": bool,
     "messages_deleted": int, "backend_reset": bool, "archived": list, "changed": list, "kept": list,
+    "edited": list,
 }  # fmt: skip
 
 
@@ -53,6 +54,7 @@ def test_the_json_answer(repo: Repo, taken: Checkpoint) -> None:
             {"path": "new", "action": "delete"},
         ],
         "kept": [],
+        "edited": [],
     }
 
 
@@ -151,7 +153,7 @@ def test_a_locked_index(repo: Repo, taken: Checkpoint) -> None:
 
 @pytest.mark.parametrize(
     "args",
-    [(), ("@", "@"), ("@", "--nonsense"), ("@", "--files-only", "--conversation-only"),
+    [(), ("@", "--nonsense"), ("@", "--files-only", "--conversation-only"),
      ("@", "--files-only", "--callback", "x")],
 )  # fmt: skip
 def test_usage_errors(repo: Repo, taken: Checkpoint, args: tuple[str, ...]) -> None:
@@ -175,7 +177,8 @@ def test_there_is_no_such_checkpoint(repo: Repo, taken: Checkpoint, name: str, c
 def test_a_path_that_is_not_utf_8(repo: Repo, taken: Checkpoint) -> None:
     repo.write("caf\udce9", "x")
     answer = repo.boocode("restore", "-n", "@", "--json")
-    assert {"path": "caf\udce9", "action": "delete"} in answer.json["changed"]
+    lines = {"added": 0, "removed": 1}
+    assert {"path": "caf\udce9", "action": "delete", "lines": lines} in answer.json["changed"]
     assert ' D "caf\\351"\n' in repo.boocode("restore", "@").out
 
 
@@ -188,4 +191,6 @@ def test_in_c_locale(repo: Repo, taken: Checkpoint) -> None:
 def test_help(repo: Repo) -> None:
     done = repo.boocode("restore", "-h")
     assert done.code == 129
-    assert done.out.startswith("usage: git boocode restore [<options>] <checkpoint>\n")
+    assert done.out.startswith(
+        "usage: git boocode restore [<options>] <checkpoint> [--] [<path>...]\n"
+    )

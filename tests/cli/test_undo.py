@@ -26,9 +26,8 @@ def test_what_people_read(restored: Repo) -> None:
     assert second.startswith("restored 1 file and the staging area to ")
     assert second.endswith("(before a restore)")
     assert restored.read("a") == b"mess\n"
-    assert done.err.startswith("hint: 'git boocode restore ")
-    safety = done.err.split("restore ")[1].split("'")[0]
-    assert restored.boocode("restore", safety).code == 0
+    assert done.err == "hint: 'git boocode redo' brings back what was here before\n"
+    assert restored.boocode("redo").code == 0
     assert restored.read("a") == b"a\n"
 
 
@@ -40,7 +39,7 @@ def test_the_json_answer(restored: Repo) -> None:
     keys = (
         "ok checkpoint_id commit undo dry_run worktree_reset index_reset head_moved head_differs "
     )
-    keys += "messages_deleted backend_reset archived changed kept"
+    keys += "messages_deleted backend_reset archived changed kept edited"
     assert list(answer) == keys.split()
     assert answer["changed"] == [{"path": "a", "action": "modify"}]
     assert answer["worktree_reset"] is answer["index_reset"] is True

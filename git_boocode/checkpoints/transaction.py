@@ -1,0 +1,495 @@
+"""One restore, undo or redo, from looking at the worktree to the answer: all of it or nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from git_boocode.checkpoints import journal
+from git_boocode.checkpoints.archive import bring_back, put_away
+from git_boocode.checkpoints.callback import Answer, Callback, find_callback
+from git_boocode.checkpoints.catalog import SAFETY, Catalog, Checkpoint, unusable
+from git_boocode.checkpoints.changes import Change, count_lines, tree_changes
+from git_boocode.checkpoints.choice import Choice, choose, mix
+from git_boocode.checkpoints.course import Course, Told, checkpoint_at
+from git_boocode.checkpoints.history import REDO, RESTORE, UNDO
+from git_boocode.checkpoints.keeping import kept_staging, safety_checkpoint
+from git_boocode.checkpoints.pathspecs import Pathspecs
+from git_boocode.checkpoints.plan import Plan, disk_tree, plan_restore
+from git_boocode.checkpoints.reading import take_snapshot
+from git_boocode.checkpoints.recorder import Skipped
+from git_boocode.checkpoints.snapshot import Snapshot
+from git_boocode.checkpoints.staging import Staging
+from git_boocode.checkpoints.transcripts import Editor, Transcripts, forget_all_but
+from git_boocode.checkpoints.work import Work
+from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
+from git_boocode.repo.git import Git, GitError
+from git_boocode.repo.head import read_head
+from git_boocode.repo.ids import OBJECT_ID, new_id
+from git_boocode.repo.index import refuse_if_locked
+from git_boocode.repo.metadata import MetadataError
+from git_boocode.repo.moving_head import HeadMove, plan_move
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import scratch_directory
+from git_boocode.repo.signals import ended_by_signals
+from git_boocode.repo.store import RefChange
+
+
+class Manner(NamedTuple):
+    """How an operation is carried out.
+
+    Attributes:
+        callback: a callback to use instead of the configured one.
+        dry_run: only say what would change.
+        editor: what edits the host's files, if the callback asks for it.
+    """
+
+    callback: str | None = None
+    dry_run: bool = False
+    editor: Editor | None = None
+
+
+class Outcome(NamedTuple):
+    """What an operation did.
+
+    Attributes:
+        kind: `restore`, `undo` or `redo`.
+        checkpoint: where it went.
+        undo: the id of the safety checkpoint of the state before; None if nothing was done.
+        changes: the paths that changed, or would.
+        kept: the paths that differ from the checkpoint and were left alone, and why.
+        index_reset: whether the staging area changed, or would.
+        answer: what the callback answered; None if there was none to ask.
+        archived: the ids of the checkpoints that went to, or came back from, the archive.
+        head_moved: whether HEAD was moved, or would be.
+        head_differs: whether HEAD names another commit than at the checkpoint.
+        dry_run: whether it was only asked what would change.
+        callback: whether there is a callback to tell.
+        edited: the host's own files that were written, absolute.
+        lines: of a dry run, the lines that would come and go by path; None for what is no text.
+    """
+
+    kind: str
+    checkpoint: Checkpoint
+    undo: str | None
+    changes: list[Change]
+    kept: list[Skipped]
+    index_reset: bool
+    answer: Answer | None
+    archived: list[str]
+    head_moved: bool
+    head_differs: bool
+    dry_run: bool
+    callback: bool
+    edited: list[str]
+    lines: dict[str, tuple[int, int] | None]
+
+
+class _Steps(NamedTuple):
+    """What is to be done, and what takes it back."""
+
+    safety: Checkpoint
+    work: Work
+    head: _Head
+    transcripts: Transcripts
+    callback: Callback | None
+
+
+class Transaction:
+    """One operation.
+
+    Args:
+        repository: the repository.
+        course: what to do.
+        manner: how to do it.
+    """
+
+    def __init__(self, repository: Repository, course: Course, manner: Manner) -> None:
+        self._repository = repository
+        self._course = course
+        self._target = course.target
+        self._manner = manner
+        self._told = False
+        self._callback: Callback | None = None
+        self._earlier = journal.interrupted(repository.state_dir)
+
+    def run(self) -> Outcome:
+        """Do it.
+
+        Raises:
+            RefusedError: nothing was changed.
+            FatalError: a step failed, and what had been done was rolled back.
+        """
+        repository = self._repository
+        self._callback = self._find_callback()
+        with scratch_directory(repository.state_dir) as scratch:
+            snapshot = take_snapshot(repository, scratch)
+            move = self._plan_move(snapshot)
+            plan, staging = self._plan(snapshot)
+            if self._manner.dry_run:
+                lines = count_lines(repository.git, plan.before, plan.target)
+                return self._outcome(snapshot, plan, staging, move)._replace(lines=lines)
+            if self._is_done(plan, staging, move):
+                journal.end(repository.state_dir)
+                return self._outcome(snapshot, plan, staging, move)
+            if staging is not None:
+                refuse_if_locked(repository.index_path)
+            if self._callback is not None:
+                _check_callback_stays(repository, self._callback, plan)
+            with ended_by_signals():
+                return self._carry_out(snapshot, plan, staging, move)
+
+    def _is_done(self, plan: Plan, staging: Staging | None, move: HeadMove | None) -> bool:
+        # An undo or a redo is noted even so: the next one goes on from there.
+        restoring = self._course.kind == RESTORE
+        todo = plan.changes or staging is not None or move is not None or self._callback is not None
+        return restoring and not todo
+
+    def _find_callback(self) -> Callback | None:
+        scope = self._course.scope
+        if not scope.conversation or scope.paths:
+            return None
+        callback = find_callback(self._repository, self._manner.callback)
+        if callback is None and not scope.files and self._course.kind == RESTORE:
+            raise RefusedError(
+                "there is no callback, and only it can restore the conversation",
+                code="no_callback",
+                hints=("name one: --callback FILE, or git config boocode.callback FILE",),
+            )
+        return callback
+
+    def _plan_move(self, snapshot: Snapshot) -> HeadMove | None:
+        wish = self._course.head
+        if wish is None:
+            return None
+        restoring = self._course.kind == RESTORE
+        stay = "without --head, HEAD stays" if restoring else "with --no-head, HEAD stays"
+        move = plan_move(self._repository, snapshot.head, wish.ref, wish.commit, stay)
+        if move is not None and wish.leave is not None and move.old not in wish.leave:
+            raise RefusedError(
+                f"HEAD has been moved since, to {move.old or 'an unborn branch'}",
+                code="head_moved",
+                hints=(f"{stay} where it is, and all else is brought back",),
+            )
+        return move
+
+    def _plan(self, snapshot: Snapshot) -> tuple[Plan, Staging | None]:
+        """What to do to the files, and what to stage; None if that is to stay as it is."""
+        if not self._course.scope.files:
+            return Plan(snapshot.disk_tree, snapshot.disk_tree, [], []), None
+        target = self._target
+        skipped = frozenset(path for path, _ in snapshot.skipped) | target.meta.skipped_paths
+        try:
+            staging = self._kept_staging(snapshot)
+            choice = self._choose(snapshot, staging)
+            tree = disk_tree(snapshot, target.tree, staging)
+            ours = _made_by(self._repository, target)
+            plan = plan_restore(self._repository, snapshot, tree, skipped, ours, choice)
+            if staging is not None and choice is not None:
+                return plan, mix(snapshot, staging, choice)
+        except GitError as error:
+            raise _missing_objects(target, error) from error
+        except MetadataError as error:
+            raise unusable(target.id, error) from error
+        return plan, None if staging == snapshot.staging else staging
+
+    def _choose(self, snapshot: Snapshot, staging: Staging | None) -> Choice | None:
+        scope = self._course.scope
+        if not scope.paths:
+            return None
+        pathspecs = Pathspecs(self._repository.worktree, scope.prefix, scope.paths)
+        # What they matched once may be nowhere by now.
+        each = self._course.kind == RESTORE
+        return choose(pathspecs, snapshot, self._target.tree, staging, each=each)
+
+    def _kept_staging(self, snapshot: Snapshot) -> Staging | None:
+        staging = kept_staging(self._repository, self._target.meta)
+        if staging is not None and staging != snapshot.staging:
+            # Before anything is touched: the tree may have been lost, or be no tree.
+            self._repository.git.run("rev-parse", "--verify", f"{staging.tree}^{{tree}}")
+        return staging
+
+    def _carry_out(
+        self, snapshot: Snapshot, plan: Plan, staging: Staging | None, move: HeadMove | None
+    ) -> Outcome:
+        repository = self._repository
+        safety = self._keep_before(snapshot, move)
+        steps = _Steps(
+            safety,
+            Work(repository, snapshot, plan, staging),
+            _Head(repository, move, f"boocode {self._course.kind}: moving to {self._target.id}"),
+            Transcripts(repository.state_dir, safety.id, self._manner.editor),
+            self._callback and self._callback.about(self._event(safety, plan)),
+        )
+        try:
+            self._prepare(steps.callback)
+            steps.work.do()
+            steps.head.do()
+            answer = self._commit(steps)
+            archived = self._archive(safety)
+        except BaseException as error:
+            self._roll_back(steps, error)
+            if self._forget(safety):
+                journal.revert(repository.state_dir, self._earlier)
+            if isinstance(error, FatalError):
+                error.hints += ("files and staging are as they were before",)
+            raise
+        journal.revert(repository.state_dir, self._still_open())
+        outcome = self._outcome(snapshot, plan, staging, move)
+        edited = steps.transcripts.paths
+        return outcome._replace(undo=safety.id, answer=answer, archived=archived, edited=edited)
+
+    def _keep_before(self, snapshot: Snapshot, move: HeadMove | None) -> Checkpoint:
+        """Take the safety checkpoint, and note that the operation has begun."""
+        repository, course = self._repository, self._course
+        over = self._interrupted() if course.kind == RESTORE else None
+        identifier = new_id()
+        # Noted before the checkpoint is taken: from then on, history tells of this operation.
+        journal.begin(repository.state_dir, identifier)
+        try:
+            return safety_checkpoint(
+                repository,
+                snapshot,
+                self._target.meta,
+                course.describe(move, over),
+                identifier,
+            )
+        except BaseException:
+            journal.revert(repository.state_dir, self._earlier)
+            raise
+
+    def _interrupted(self) -> str | None:
+        """The interrupted operation that this one is done over."""
+        if self._earlier is None:
+            return None
+        store = Catalog(self._repository).store
+        return self._earlier if store.refs(f"{SAFETY}{self._earlier}") else None
+
+    def _still_open(self) -> str | None:
+        """The interrupted operation that there is again, once another one over it is undone."""
+        if self._course.kind != UNDO:
+            return None
+        return Told(self._target).over
+
+    def _prepare(self, callback: Callback | None) -> None:
+        if callback is not None:
+            callback.prepare()
+            self._told = True
+
+    def _commit(self, steps: _Steps) -> Answer | None:
+        """Let the conversation follow: by the callback, by edits it asks for, by what was kept."""
+        scope, kind = self._course.scope, self._course.kind
+        other = self._course.of if scope.conversation and not scope.paths else ""
+        seen = steps.transcripts.look(other) if other else {}
+        answer = steps.callback.commit(self._course.event) if steps.callback else None
+        if answer is not None and answer.edits and steps.callback is not None:
+            try:
+                steps.transcripts.edit(answer.edits, self._repository.worktree)
+            except BoocodeError as error:
+                raise steps.callback.asked_for_wrong_edits(error) from error
+        if other:
+            steps.transcripts.put_back(other, seen, unchanged=kind == REDO)
+        return answer
+
+    def _roll_back(self, steps: _Steps, error: BaseException) -> None:
+        reason = error.message if isinstance(error, BoocodeError) else type(error).__name__
+        failures: list[str] = []
+        try:
+            for what, take_back in (
+                ("the host's files", steps.transcripts.take_back),
+                ("HEAD", steps.head.take_back),
+                ("the files", steps.work.take_back),
+            ):
+                _try(what, take_back, failures)
+            if failures:
+                raise FatalError(
+                    "\nand ".join((reason, *failures)),
+                    code="rollback",
+                    hints=(f"the state before is safe: git boocode restore {steps.safety.id}",),
+                ) from error
+        finally:
+            if steps.callback is not None and self._told:
+                _tell_rollback(steps.callback, reason, error)
+
+    def _forget(self, safety: Checkpoint) -> bool:
+        """Drop a safety checkpoint after a rollback: all is as it was, there is nothing to undo.
+
+        Returns:
+            Whether it is gone. If not, the operation counts as interrupted, and undoing it does
+            no harm.
+        """
+        store = Catalog(self._repository).store
+        try:
+            store.update_refs([RefChange(safety.ref, None, safety.commit.id)])
+        except BoocodeError:
+            return False
+        return True
+
+    def _archive(self, safety: Checkpoint) -> list[str]:
+        catalog, course = Catalog(self._repository), self._course
+        forget_all_but(self._repository.state_dir, {ref.id for ref in catalog.safety()})
+        if course.again:
+            about = self._target.meta
+            return put_away(catalog, about, course.origin.id, course.again, before=course.of)
+        if course.kind == UNDO:
+            return bring_back(catalog, course.of)
+        if course.archives:
+            return put_away(catalog, self._target.meta, course.origin.id, safety.id)
+        # The state before a restore, gone back to by its id.
+        return bring_back(catalog, course.origin.id) if course.origin.event == UNDO else []
+
+    def _event(self, safety: Checkpoint, plan: Plan) -> dict[str, Any]:
+        """What every event of one operation tells the callback."""
+        about = ("label", "session", "chat", "message", "agent", "created_at", "anchor", "meta")
+        course, whose = self._course, self._whose()
+        return {
+            "operation": course.kind,
+            "commits": course.event,
+            "restore_id": safety.id,
+            "checkpoint_id": whose.id,
+            "commit": whose.commit.id,
+            **{key: whose.meta.values.get(key) for key in about},
+            "worktree": self._repository.worktree,
+            "git_dir": self._repository.git_dir,
+            "changed": [change.as_json() for change in plan.changes],
+        }
+
+    def _whose(self) -> Checkpoint:
+        """The checkpoint that the events tell of: of a redo, the one that was restored first."""
+        if self._course.kind != REDO:
+            return self._target
+        origin = self._course.origin
+        found = checkpoint_at(Catalog(self._repository), origin.id, origin.commit)
+        # Its ref may be gone, and itself in time; the conversation is known all the same.
+        commit = self._target.commit._replace(id=origin.commit)
+        return found or self._target._replace(id=origin.id, commit=commit)
+
+    def _outcome(
+        self, snapshot: Snapshot, plan: Plan, staging: Staging | None, move: HeadMove | None
+    ) -> Outcome:
+        head = move.new if move else snapshot.head.commit
+        return Outcome(
+            kind=self._course.kind,
+            checkpoint=self._target,
+            undo=None,
+            changes=plan.changes,
+            kept=plan.kept,
+            index_reset=staging is not None,
+            answer=None,
+            archived=[],
+            head_moved=move is not None,
+            head_differs=self._target.meta.part("head", "commit") != head,
+            dry_run=self._manner.dry_run,
+            callback=self._callback is not None,
+            edited=[],
+            lines={},
+        )
+
+
+class _Head:
+    """HEAD, moved and moved back; or left where it is.
+
+    Args:
+        repository: whose HEAD.
+        move: where it goes; None if it stays.
+        message: what the reflog says.
+    """
+
+    def __init__(self, repository: Repository, move: HeadMove | None, message: str) -> None:
+        self._repository = repository
+        self._move = move
+        self._message = message
+        self._begun = False
+
+    def do(self) -> None:
+        """Move it.
+
+        Raises:
+            RefusedError: someone else has moved it.
+            FatalError: git cannot write it.
+        """
+        if self._move is not None:
+            self._begun = True
+            self._move.carry_out(self._repository, self._message)
+
+    def take_back(self) -> None:
+        """Move it back, if it was moved.
+
+        Raises:
+            RefusedError: someone else has moved it since.
+            FatalError: git cannot write it.
+        """
+        if self._move is None or not self._begun:
+            return
+        now = read_head(self._repository)
+        if (now.ref, now.commit) == (self._move.ref, self._move.new):
+            self._move.back.carry_out(self._repository, f"{self._message}, rolled back")
+        elif (now.ref, now.commit) != (self._move.ref, self._move.old):
+            raise RefusedError(
+                f"someone else has moved it to {now.commit or 'an unborn branch'}; before, it was "
+                f"at {self._move.old or 'an unborn branch'}",
+                code="conflict",
+            )
+
+
+def _try(what: str, take_back: Callable[[], None], failures: list[str]) -> None:
+    """Take one thing back; if that fails, the others are taken back all the same."""
+    try:
+        take_back()
+    except (BoocodeError, OSError) as error:
+        why = error.message if isinstance(error, BoocodeError) else from_os(error).message
+        failures.append(f"{what} could not be rolled back: {why}")
+
+
+def _tell_rollback(callback: Callback, reason: str, error: BaseException) -> None:
+    try:
+        callback.rollback(reason)
+    except FatalError as second:
+        # No hint, which can be silenced: the conversation may be at another point than the files.
+        if isinstance(error, BoocodeError):
+            error.message += f"\nand the conversation may be in doubt: {second.message}"
+
+
+def _missing_objects(target: Checkpoint, error: GitError) -> FatalError:
+    return FatalError(
+        f"checkpoint '{target.id}' is incomplete: {error.stderr.strip() or error.message}",
+        code="missing_objects",
+        hints=("nothing was changed; 'git fsck' tells what the repository has lost",),
+    )
+
+
+def _made_by(repository: Repository, safety: Checkpoint) -> frozenset[str]:
+    """The paths that an operation made here, where there were none.
+
+    A safety checkpoint holds what stood in the way of its operation, ignored files included; so
+    what it lacks was not there.
+
+    Args:
+        repository: the repository.
+        safety: the state before the operation; of any other checkpoint the answer is empty.
+    """
+    ours = safety.ref.startswith(SAFETY) and safety.worktree_name == repository.worktree_name
+    target = safety.meta.part("restore", "target_commit")
+    if not ours or target is None or not OBJECT_ID.fullmatch(target):
+        return frozenset()
+    return _created(repository.git, safety.tree, target)
+
+
+def _created(git: Git, tree: str, commit: str) -> frozenset[str]:
+    try:
+        changes = tree_changes(git, tree, f"{commit}^{{tree}}")
+    except GitError:
+        # It has been dropped since.
+        return frozenset()
+    return frozenset(change.path for change in changes if change.action == "create")
+
+
+def _check_callback_stays(repository: Repository, callback: Callback, plan: Plan) -> None:
+    own = os.path.relpath(os.path.realpath(callback.program), repository.worktree)
+    if any(change.path == own.replace(os.sep, "/") for change in plan.changes):
+        raise RefusedError(
+            f"the callback '{callback.program}' is itself among the files to restore",
+            code="conflict",
+            hints=("keep it outside the worktree, or ignored; --files-only does without it",),
+        )
