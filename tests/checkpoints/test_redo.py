@@ -1,0 +1,387 @@
+"""Undo and redo, through any number of restores, with what goes along: archive and callback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from git_boocode.checkpoints import journal
+from git_boocode.checkpoints.catalog import Catalog
+from git_boocode.checkpoints.history import needed
+from git_boocode.checkpoints.restore import Options, mend
+from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import RefChange
+from tests.checkpoints.kit import (
+    Host,
+    Seen,
+    back,
+    interrupted,
+    redone,
+    refs,
+    seen,
+    sound,
+    take,
+    undone,
+)
+from tests.repo_kit import Repo
+
+
+@pytest.fixture
+def three(repo: Repo) -> tuple[Repo, list[Seen], list[str]]:
+    """Three checkpoints of one chat, what they look like, and a mess after them."""
+    states, taken = [], []
+    repo.commit(a="0\n")
+    for number in range(3):
+        repo.write("a", f"{number}\n")
+        repo.write(f"f{number}", "x")
+        repo.git("add", f"f{number}")
+        states.append(seen(repo))
+        taken.append(take(chat="c", message=f"m{number}").id)
+    repo.write("a", "mess\n")
+    return repo, states, taken
+
+
+def refused(act: object, code: str = "not_found") -> None:
+    """It says no, for this reason."""
+    assert callable(act)
+    with pytest.raises(RefusedError) as caught:
+        act()
+    assert (caught.value.code, caught.value.exit_code) == (code, 1)
+
+
+def test_back_and_forth_with_checkpoints_in_between(
+    three: tuple[Repo, list[Seen], list[str]],
+) -> None:
+    repo, states, taken = three
+    mess = seen(repo)
+    for number in (2, 0, 1):
+        back(taken[number])
+        assert seen(repo) == states[number]
+        take(label="in between")
+    seen_in_order = [mess, states[2], states[0], states[1]]
+    for state in seen_in_order[-2::-1]:
+        undone()
+        assert seen(repo) == state
+        take(label="in between")
+    refused(undone)
+    for state in seen_in_order[1:]:
+        redone()
+        assert seen(repo) == state
+        take(label="in between")
+    refused(redone)
+    undone()
+    assert seen(repo) == states[0]
+    redone()
+    undone()
+    undone()
+    assert seen(repo) == states[2]
+    sound(repo)
+
+
+def test_a_restore_ends_the_chain(three: tuple[Repo, list[Seen], list[str]]) -> None:
+    repo, states, taken = three
+    back(taken[0])
+    undone()
+    back(taken[1])
+    refused(redone)
+    assert seen(repo) == states[1]
+
+
+def test_edits_after_an_undo_come_back_when_the_redo_is_undone(
+    three: tuple[Repo, list[Seen], list[str]],
+) -> None:
+    repo, states, taken = three
+    back(taken[0])
+    undone()
+    repo.write("a", "written after the undo\n")
+    edited = seen(repo)
+    redone()
+    assert seen(repo) == states[0]
+    undone()
+    assert seen(repo) == edited
+
+
+def test_a_redo_brings_edits_back_that_the_undo_took(
+    three: tuple[Repo, list[Seen], list[str]],
+) -> None:
+    repo, _, taken = three
+    back(taken[0])
+    repo.write("a", "written after the restore\n")
+    edited = seen(repo)
+    undone()
+    redone()
+    assert seen(repo) == edited
+
+
+def test_the_archive_follows(three: tuple[Repo, list[Seen], list[str]]) -> None:
+    _, _, taken = three
+    known = names("checkpoints")
+    first = back(taken[0])
+    assert sorted(first.archived) == taken[1:]
+    for _ in range(2):
+        assert sorted(undone().archived) == taken[1:]
+        assert (names("checkpoints"), names("archive")) == (known, [])
+        again = redone()
+        assert sorted(again.archived) == taken[1:]
+        assert (names("checkpoints"), names("archive")) == (taken[:1], taken[1:])
+
+
+def names(below: str) -> list[str]:
+    """The ids of refs, sorted."""
+    return sorted(line.split()[0].rpartition("/")[2] for line in refs(Repo(Path.cwd()), below))
+
+
+def test_files_alone_stay_files_alone(three: tuple[Repo, list[Seen], list[str]]) -> None:
+    repo, states, taken = three
+    host = Host(repo)
+    back(taken[0], conversation=False)
+    undone(callback=host.path)
+    redone(callback=host.path)
+    assert seen(repo) == states[0]
+    assert (host.events, names("archive")) == ([], [])
+
+
+def test_a_redo_tells_of_the_conversation_that_was_restored(
+    three: tuple[Repo, list[Seen], list[str]],
+) -> None:
+    repo, _, taken = three
+    host = Host(repo)
+    back(taken[1], callback=host.path)
+    undone(callback=host.path)
+    outcome = redone(callback=host.path)
+    assert host.events == ["prepare", "trim", "prepare", "undo", "prepare", "trim"]
+    first, again = host.told[1], host.told[-1]
+    assert again["operation"] == "redo"
+    assert again["restore_id"] == outcome.undo
+    same = (
+        "checkpoint_id",
+        "commit",
+        "chat",
+        "message",
+        "anchor",
+        "label",
+        "commits",
+        "created_at",
+    )
+    assert {key: again[key] for key in same} == {key: first[key] for key in same}
+    undone(callback=host.path)
+    assert host.told[-1]["checkpoint_id"] == outcome.undo
+
+
+def test_a_redo_knows_the_conversation_without_the_checkpoint(
+    three: tuple[Repo, list[Seen], list[str]],
+) -> None:
+    repo, _, taken = three
+    back(taken[1])
+    undone()
+    ref = f"refs/boocode/checkpoints/{taken[1]}"
+    repo.git("update-ref", "-d", ref)
+    repo.git("gc", "-q", "--prune=now")
+    host = Host(repo)
+    redone(callback=host.path)
+    assert (host.told[-1]["checkpoint_id"], host.told[-1]["message"]) == (taken[1], "m1")
+
+
+@pytest.mark.parametrize("event", ["undo", "redo"])
+@pytest.mark.parametrize(
+    "how",
+    ["exit 1", "echo garbage", "echo '[]'", "echo '{\"messages_deleted\": -1}'", "kill -9 $$"],
+)
+def test_a_callback_that_fails_leaves_all_as_it_was(
+    three: tuple[Repo, list[Seen], list[str]], event: str, how: str
+) -> None:
+    repo, _, taken = three
+    back(taken[0])
+    if event == "redo":
+        undone()
+    before, known = seen(repo), refs(repo)
+    act = undone if event == "undo" else redone
+    told = "undo" if event == "undo" else "trim"
+    host = Host(repo, **{told: how})
+    with pytest.raises(BoocodeError) as caught:
+        act(callback=host.path)
+    assert (caught.value.code, caught.value.exit_code) == ("callback", 128)
+    assert (seen(repo), refs(repo)) == (before, known)
+    assert host.events == ["prepare", told, "rollback"]
+    act()
+    sound(repo)
+
+
+@pytest.mark.parametrize("event", ["undo", "redo"])
+def test_a_veto(three: tuple[Repo, list[Seen], list[str]], event: str) -> None:
+    repo, _, taken = three
+    back(taken[0])
+    if event == "redo":
+        undone()
+    before, known = seen(repo), refs(repo)
+    act = undone if event == "undo" else redone
+    host = Host(repo, prepare="exit 1")
+    refused(lambda: act(callback=host.path), "vetoed")
+    assert (seen(repo), refs(repo), host.events) == (before, known, ["prepare"])
+
+
+# What was interrupted.
+
+
+@pytest.mark.parametrize("at", ["_prepare", "_commit", "_archive"])
+def test_an_interrupted_restore_is_undone_and_done_again(
+    three: tuple[Repo, list[Seen], list[str]], monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    repo, states, taken = three
+    mess = seen(repo)
+    interrupted(monkeypatch, lambda: back(taken[1]), at=at)
+    repo.write("half", "way\n")
+    refused(redone, "interrupted")
+    refused(lambda: back(taken[0], files=False), "interrupted")
+    refused(lambda: back(taken[0], paths=("a",)), "interrupted")
+    undone()
+    assert seen(repo) == mess
+    redone()
+    assert seen(repo) == states[1]
+    assert names("checkpoints") == taken[:2]
+    undone()
+    assert seen(repo) == mess
+    assert names("checkpoints") == taken
+    refused(undone)
+    sound(repo)
+
+
+@pytest.mark.parametrize("at", ["_prepare", "_archive"])
+def test_an_interrupted_redo(
+    three: tuple[Repo, list[Seen], list[str]], monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    repo, states, taken = three
+    mess = seen(repo)
+    back(taken[1])
+    undone()
+    interrupted(monkeypatch, redone, at=at)
+    undone()
+    assert seen(repo) == mess
+    redone()
+    assert seen(repo) == states[1]
+
+
+def test_an_interrupted_undo_is_taken_back_with_its_archive(
+    three: tuple[Repo, list[Seen], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo, states, taken = three
+    mess = seen(repo)
+    back(taken[1])
+    interrupted(monkeypatch, undone, at="_still_open")
+    assert names("checkpoints") == taken
+    undone()
+    assert seen(repo) == states[1]
+    assert names("checkpoints") == taken[:2]
+    undone()
+    assert seen(repo) == mess
+    assert names("checkpoints") == taken
+
+
+def test_the_undo_of_an_interrupted_restore_is_interrupted(
+    three: tuple[Repo, list[Seen], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo, states, taken = three
+    mess = seen(repo)
+    interrupted(monkeypatch, lambda: back(taken[1]))
+    for _ in range(2):
+        interrupted(monkeypatch, undone, at="_commit")
+        repo.write("a", "half-way\n")
+    undone()
+    assert seen(repo) == mess
+    redone()
+    assert seen(repo) == states[1]
+
+
+def test_a_restore_over_an_interrupted_one(
+    three: tuple[Repo, list[Seen], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo, states, taken = three
+    mess = seen(repo)
+    interrupted(monkeypatch, lambda: back(taken[1]))
+    repo.write("typed", "since\n")
+    halfway = seen(repo)
+    back(taken[0])
+    assert seen(repo) == states[0]
+    assert repo.boocode("log").err == ""
+    undone()
+    # What was there before comes back; and that a restore had been interrupted then, is said.
+    assert seen(repo) == halfway
+    assert "interrupted half-way" in repo.boocode("log").err
+    undone()
+    assert seen(repo) == mess
+    sound(repo)
+
+
+def test_what_it_was_to_go_to_is_gone(
+    three: tuple[Repo, list[Seen], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo, _, taken = three
+    interrupted(monkeypatch, lambda: back(taken[2]))
+    undone()
+    repo.git("update-ref", "-d", f"refs/boocode/checkpoints/{taken[2]}")
+    repo.git("gc", "-q", "--prune=now")
+    before = seen(repo)
+    refused(redone)
+    assert seen(repo) == before
+
+
+def test_doctor_rolls_back(
+    three: tuple[Repo, list[Seen], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo, states, taken = three
+    mess = seen(repo)
+    host = Host(repo)
+    repo.git("config", "boocode.callback", host.path)
+    interrupted(monkeypatch, lambda: back(taken[1]))
+    told = repo.boocode("doctor", "--json")
+    assert (told.code, told.json["error"]["code"]) == (1, "interrupted_restore")
+    assert "doctor --fix" in told.json["error"]["hint"]
+    done = repo.boocode("doctor", "--fix", "--json")
+    assert (done.code, done.json["ok"]) == (0, True)
+    assert done.json["findings"][0]["fixed"] is True
+    assert seen(repo) == mess
+    assert host.events == ["prepare", "trim", "prepare", "undo"]
+    assert repo.boocode("doctor").out == "all is well\n"
+    redone()
+    assert seen(repo) == states[1]
+
+
+def test_there_is_nothing_to_mend(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    repository = Repository.discover()
+    assert mend(repository, Options()) is None
+    take()
+    journal.begin(repository.state_dir, "gone")
+    assert mend(repository, Options()) is None
+    assert journal.interrupted(repository.state_dir) is None
+
+
+def test_nothing_that_is_needed_is_missed(
+    three: tuple[Repo, list[Seen], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo, states, taken = three
+    mess = seen(repo)
+    for number in (2, 0, 1):
+        back(taken[number])
+    undone()
+    redone()
+    undone()
+    undone()
+    interrupted(monkeypatch, undone)
+    repository = Repository.discover()
+    catalog = Catalog(repository)
+    safety = catalog.safety()
+    keep = needed(safety, journal.interrupted(repository.state_dir))
+    dropped = [entry for entry in safety if entry.id not in keep]
+    assert dropped
+    catalog.store.update_refs([RefChange(entry.ref, None, entry.commit.id) for entry in dropped])
+    undone()
+    assert seen(repo) == states[2]
+    undone()
+    assert seen(repo) == mess
+    for number in (2, 0, 1):
+        redone()
+        assert seen(repo) == states[number]
+    refused(redone)
