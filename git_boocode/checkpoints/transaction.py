@@ -409,9 +409,15 @@ class _Head:
             RefusedError: someone else has moved it.
             FatalError: git cannot write it.
         """
-        if self._move is not None:
-            self._begun = True
+        if self._move is None:
+            return
+        self._begun = True
+        try:
             self._move.carry_out(self._repository, self._message)
+        except BoocodeError:
+            # Git has said no, so that HEAD is whatever someone else has made it.
+            self._begun = False
+            raise
 
     def take_back(self) -> None:
         """Move it back, if it was moved.
