@@ -337,7 +337,8 @@ class Transaction:
         if course.archives:
             return put_away(catalog, self._target.meta, course.origin.id, safety.id)
         # The state before a restore, gone back to by its id.
-        return bring_back(catalog, course.origin.id) if course.origin.event == UNDO else []
+        returns = course.origin.event == UNDO and _is_of(self._repository, self._target)
+        return bring_back(catalog, course.origin.id) if returns else []
 
     def _event(self, safety: Checkpoint, plan: Plan) -> dict[str, Any]:
         """What every event of one operation tells the callback."""
@@ -475,11 +476,16 @@ def _made_by(repository: Repository, safety: Checkpoint) -> frozenset[str]:
         repository: the repository.
         safety: the state before the operation; of any other checkpoint the answer is empty.
     """
-    ours = safety.ref.startswith(SAFETY) and safety.worktree_name == repository.worktree_name
     target = safety.meta.part("restore", "target_commit")
-    if not ours or target is None or not OBJECT_ID.fullmatch(target):
+    if not safety.ref.startswith(SAFETY) or not _is_of(repository, safety):
+        return frozenset()
+    if target is None or not OBJECT_ID.fullmatch(target):
         return frozenset()
     return _created(repository.git, safety.tree, target)
+
+
+def _is_of(repository: Repository, checkpoint: Checkpoint) -> bool:
+    return checkpoint.worktree_name == repository.worktree_name
 
 
 def _created(git: Git, tree: str, commit: str) -> frozenset[str]:

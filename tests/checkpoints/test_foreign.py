@@ -1,0 +1,105 @@
+"""Checkpoints of another worktree, session or repository are refused unless asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from git_boocode.checkpoints.foreign import Caller, refuse_foreign
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.repository import Repository
+from tests.checkpoints.kit import back, refs, seen, take, undone
+from tests.repo_kit import Repo
+
+
+def code(act: object) -> str:
+    assert callable(act)
+    with pytest.raises(RefusedError) as caught:
+        act()
+    assert caught.value.exit_code == 1
+    assert f"--force {caught.value.code.replace('_', '-')}" in caught.value.hints[-1]
+    return caught.value.code
+
+
+def test_of_another_worktree(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.commit(a="a\n", **{".gitignore": "*.log\n"})
+    repo.write("a", "there\n")
+    taken = take(chat="c").id
+    take(chat="c")
+    repo.git("worktree", "add", "-q", str(repo.top.parent / f"{repo.top.name}-linked"))
+    linked = Repo(repo.top.parent / f"{repo.top.name}-linked")
+    monkeypatch.chdir(linked.top)
+    before, known = seen(linked), refs(linked)
+    for allowed in (frozenset[str](), frozenset({"other-session", "other-repository"})):
+        assert code(lambda: back(taken, caller=Caller("", allowed))) == "other_worktree"  # noqa: B023
+    assert (seen(linked), refs(linked)) == (before, known)
+    outcome = back(taken, caller=Caller("", frozenset({"other-worktree"})))
+    assert linked.read("a") == b"there\n"
+    # What was taken there is of no concern to the chat here.
+    assert outcome.archived == []
+    undone()
+    assert seen(linked) == before
+
+
+def test_a_safety_checkpoint_of_another_worktree_gives_no_right_to_delete(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit(a="a\n", **{".gitignore": "*.log\n"})
+    repo.write("made.log", "of the checkpoint\n")
+    repo.git("add", "-f", "made.log")
+    taken = take().id
+    repo.git("rm", "-qf", "made.log")
+    safety = back(taken).undo
+    assert safety is not None
+    linked = Repo(repo.top.parent / f"{repo.top.name}-linked")
+    repo.git("worktree", "add", "-q", str(linked.top))
+    monkeypatch.chdir(linked.top)
+    linked.write("made.log", "precious\n")
+    linked.write("a", "mess\n")
+    back(safety, caller=Caller("", frozenset({"other-worktree"})))
+    assert linked.read("made.log") == b"precious\n"
+
+
+def test_of_another_session(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    taken = take(session="theirs").id
+    nobodys = take().id
+    repo.write("a", "mess\n")
+    assert code(lambda: back(taken, caller=Caller("mine"))) == "other_session"
+    assert repo.read("a") == b"mess\n"
+    for name, caller in (
+        (taken, Caller("theirs")),
+        (taken, Caller()),
+        (nobodys, Caller("mine")),
+        (taken, Caller("mine", frozenset({"other-session"}))),
+    ):
+        back(name, caller=caller)
+        assert repo.read("a") == b"a\n"
+        undone()
+
+
+def test_of_another_repository(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    fetched = take()._replace(ref="refs/boocode/remotes/team/mate/01")
+    here = Repository.discover()
+    assert code(lambda: refuse_foreign(here, fetched, Caller())) == "other_repository"
+    with pytest.raises(RefusedError, match="of another repository: 'team/mate'"):
+        refuse_foreign(here, fetched, Caller("", frozenset({"other-worktree", "other-session"})))
+    refuse_foreign(here, fetched, Caller("", frozenset({"other-repository"})))
+    # Worktrees of the same name are not the same worktree, and others no obstacle.
+    fetched.meta.values["worktree"] = {"name": "elsewhere"}
+    refuse_foreign(here, fetched, Caller("", frozenset({"other-repository"})))
+
+
+def test_the_command(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    take(session="theirs\33[31m")
+    repo.write("a", "mess\n")
+    done = repo.boocode("restore", "@", "--session", "mine")
+    assert done.code == 1
+    assert done.err.startswith("error: checkpoint '")
+    assert "is of another session: 'theirs?[31m'\n" in done.err
+    for force in (("--force", "other-worktree,other-session"), ("--force", "other-session")):
+        assert repo.boocode("restore", "@", "--session", "mine", *force).code == 0
+    for words in (["everything"], [""], []):
+        wrong = repo.boocode("restore", "@", "--json", "--force", *words)
+        assert (wrong.code, wrong.json["error"]["code"]) == (129, "usage")
