@@ -11,10 +11,11 @@ from git_boocode.checkpoints.transcripts import Keep, Written
 from git_boocode.editing.edits import MissError
 from git_boocode.editing.inputs import Source, read_inputs
 from git_boocode.editing.place import Place, Target
+from git_boocode.editing.result import EditsRefusedError, describe
 from git_boocode.editing.service import Options, apply_inputs
 from git_boocode.editing.snapshot import Snapshot, mode_only, read_snapshot
 from git_boocode.editing.write import Change, ChangedMeanwhileError, Step, write_files
-from git_boocode.repo.errors import FatalError
+from git_boocode.repo.errors import FatalError, RefusedError
 
 _NEW_FILE = 0o600
 
@@ -27,11 +28,27 @@ class FileEditor:
         inputs = read_inputs([Source("the answer", json.dumps(edits).encode())])
         below = os.path.relpath(base, os.sep).replace(os.sep, "/")
         place = Place(os.sep, f"{below}/", None, from_here=True)
-        apply_inputs(inputs, place, Options(record=False, journal=_Keeper(keep)))
+        try:
+            apply_inputs(inputs, place, Options(record=False, journal=_Keeper(keep)))
+        except EditsRefusedError as error:
+            raise _all_told(error) from None
 
     def write(self, files: Sequence[Written], keep: Keep) -> None:
         """See `git_boocode.checkpoints.transcripts.Editor.write`."""
         write_files([_change(file) for file in files], _Keeper(keep))
+
+
+def _all_told(error: EditsRefusedError) -> RefusedError:
+    """A refusal that tells every reason, with whole paths."""
+    failures = (failure._replace(path=_whole(failure.path)) for failure in error.failures)
+    told = (describe(failure, many=error.edits > 1) for failure in failures)
+    return RefusedError("; ".join(told), code=error.code)
+
+
+def _whole(path: str | None) -> str | None:
+    if path is None or os.path.isabs(path) or not os.path.lexists(os.sep + path):
+        return path
+    return os.sep + path
 
 
 class _Keeper:

@@ -1,0 +1,301 @@
+"""A callback that answers with edits of its own files: they belong to the restore."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from git_boocode.checkpoints import transcripts
+from git_boocode.checkpoints.transaction import Outcome
+from git_boocode.cli.transcripts import FileEditor
+from git_boocode.editing import write
+from git_boocode.repo.errors import BoocodeError, FatalError
+from tests.checkpoints.kit import Host, Seen, back, interrupted, redone, refs, seen, sound, undone
+from tests.checkpoints.kit import take as take_checkpoint
+from tests.repo_kit import Repo
+
+LONG = "one\n\N{LEFT DOUBLE QUOTATION MARK}two\N{RIGHT DOUBLE QUOTATION MARK}\nthree\n"
+SHORT = "one\n"
+
+
+class Chat:
+    """A repository with a checkpoint and a mess, and a transcript outside of it."""
+
+    def __init__(self, repo: Repo, directory: Path) -> None:
+        self.repo = repo
+        self.directory = directory
+        self.transcript = directory / "chat.txt"
+        self.transcript.write_text(LONG)
+        self.transcript.chmod(0o600)
+        repo.commit(a="a\n")
+        self.there = seen(repo)
+        take_checkpoint(chat="c")
+        repo.write("a", "mess\n")
+        repo.git("add", "a")
+        self.mess = seen(repo)
+
+    @property
+    def text(self) -> str:
+        return self.transcript.read_text()
+
+    def edit(self, **more: object) -> dict[str, object]:
+        """Cuts the end off; the text has drifted."""
+        old = 'one\n"two"\nthree\n'
+        return {"path": str(self.transcript), "old_string": old, "new_string": SHORT, **more}
+
+    def host(self, edits: object, **script: str) -> str:
+        """A callback that asks for edits."""
+        answer = self.directory / "answer"
+        answer.write_text(json.dumps({"messages_deleted": 2, "edits": edits}))
+        return Host(self.repo, **{"trim": f"cat '{answer}'", **script}).path
+
+    def kept(self) -> list[str]:
+        """The operations for which files are kept."""
+        place = self.repo.top / ".git/boocode/transcripts"
+        return sorted(os.listdir(place)) if place.exists() else []
+
+    def nothing_is_left(self) -> None:
+        """No temporary file lies beside the transcript."""
+        assert sorted(os.listdir(self.directory)) == ["answer", "chat.txt"]
+
+
+@pytest.fixture
+def chat(repo: Repo, tmp_path: Path) -> Chat:
+    return Chat(repo, tmp_path)
+
+
+def restored(chat: Chat, edits: object, **script: str) -> Outcome:
+    return back(callback=chat.host(edits, **script), editor=FileEditor())
+
+
+def fails(chat: Chat, act: Callable[[], object], before: Seen) -> BoocodeError:
+    """It fails as a callback does, and everything is as it was."""
+    text, known, kept = chat.text, refs(chat.repo), chat.kept()
+    with pytest.raises(FatalError) as caught:
+        act()
+    assert (seen(chat.repo), chat.text) == (before, text)
+    assert (refs(chat.repo), chat.kept()) == (known, kept)
+    chat.nothing_is_left()
+    sound(chat.repo)
+    return caught.value
+
+
+def test_they_are_applied_undone_and_done_again(chat: Chat) -> None:
+    outcome = restored(chat, [chat.edit()])
+    assert (seen(chat.repo), chat.text) == (chat.there, SHORT)
+    assert outcome.edited == [str(chat.transcript)]
+    assert outcome.answer is not None
+    assert outcome.answer.messages_deleted == 2
+    assert chat.transcript.stat().st_mode & 0o777 == 0o600
+    host = chat.host([chat.edit()])
+    for _ in range(2):
+        assert undone(callback=host, editor=FileEditor()).edited == [str(chat.transcript)]
+        assert (seen(chat.repo), chat.text) == (chat.mess, LONG)
+        redone(callback=host, editor=FileEditor())
+        assert (seen(chat.repo), chat.text) == (chat.there, SHORT)
+    assert chat.transcript.stat().st_mode & 0o777 == 0o600
+    chat.nothing_is_left()
+    sound(chat.repo)
+
+
+def test_what_was_written_since_comes_and_goes_with_it(chat: Chat) -> None:
+    host = chat.host([chat.edit()])
+    restored(chat, [chat.edit()])
+    with chat.transcript.open("a") as stream:
+        stream.write("another end\n")
+    undone(callback=host, editor=FileEditor())
+    assert chat.text == LONG
+    redone(callback=host, editor=FileEditor())
+    assert chat.text == SHORT + "another end\n"
+    undone(callback=host, editor=FileEditor())
+    assert chat.text == LONG
+
+
+def test_a_callback_that_undoes_by_itself_is_not_disturbed(chat: Chat) -> None:
+    restored(chat, [chat.edit()])
+    own = chat.host([], undo=f"echo mine > '{chat.transcript}'; echo '{{}}'")
+    assert undone(callback=own, editor=FileEditor()).edited == []
+    assert chat.text == "mine\n"
+
+
+def test_files_alone_leave_the_transcript(chat: Chat) -> None:
+    restored(chat, [chat.edit()])
+    undone(conversation=False, editor=FileEditor())
+    assert (seen(chat.repo), chat.text) == (chat.mess, SHORT)
+
+
+def test_without_a_callback_undo_puts_it_back_all_the_same(chat: Chat) -> None:
+    restored(chat, [chat.edit()])
+    undone(editor=FileEditor())
+    assert (seen(chat.repo), chat.text) == (chat.mess, LONG)
+
+
+@pytest.mark.parametrize("edits", [[], None, {}, ""])
+def test_no_edits_at_all(chat: Chat, edits: object) -> None:
+    assert restored(chat, edits).edited == []
+    assert (seen(chat.repo), chat.text) == (chat.there, LONG)
+
+
+def test_any_format_and_relative_paths(chat: Chat) -> None:
+    relative = os.path.relpath(chat.transcript, chat.repo.top)
+    new = chat.directory / "deep/new.txt"
+    patch = f"*** Begin Patch\n*** Update File: {relative}\n one\n-“two”\n*** End Patch\n"
+    outcome = restored(chat, [patch, {"path": str(new), "content": "new\n"}])
+    assert (chat.text, new.read_text()) == ("one\nthree\n", "new\n")
+    assert outcome.edited == [str(chat.transcript), str(new)]
+    undone(editor=FileEditor())
+    assert (chat.text, new.exists()) == (LONG, False)
+    redone(editor=FileEditor(), callback=chat.host([]))
+    assert (chat.text, new.read_text()) == ("one\nthree\n", "new\n")
+
+
+WRONG: dict[str, tuple[Callable[[Chat], object], str]] = {
+    "not found": (lambda chat: [chat.edit(old_string="nowhere to be seen\n")], "chat.txt"),
+    "one of two": (
+        lambda chat: [chat.edit(), {"path": str(chat.directory / "none"), "old_string": "x",
+                                    "new_string": "y"}], "there is no such file"),
+    "no edits": (lambda _: {"nonsense": 1}, "fits no format"),
+    "a git directory": (
+        lambda chat: [{"path": ".git/config", "content": "x"}], "lies in a git directory"),
+    "stale": (lambda chat: [chat.edit(base="0" * 40)], "and the edit is for 0000"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", WRONG)
+def test_edits_that_cannot_be_applied_roll_all_back(chat: Chat, how: str) -> None:
+    make, said = WRONG[how]
+    error = fails(chat, lambda: restored(chat, make(chat)), chat.mess)
+    assert error.code == "callback"
+    assert "asked for edits that cannot be applied" in error.message
+    assert said in error.message
+    assert Host(chat.repo).events == []
+
+
+def test_every_reason_is_told_with_whole_paths(chat: Chat) -> None:
+    edits = [chat.edit(old_string="nowhere to be seen\n"), {"path": "none", "old_string": "x"}]
+    message = fails(chat, lambda: restored(chat, edits), chat.mess).message
+    assert f"edit 1, {chat.transcript}: old text not found" in message
+    assert "edit 2" in message
+
+
+def test_a_transcript_that_cannot_be_edited(chat: Chat) -> None:
+    os.truncate(chat.transcript, 200 * 1024 * 1024)
+    host = chat.host([chat.edit()])
+    with pytest.raises(FatalError, match="more than the 104857600 that can be edited"):
+        back(callback=host, editor=FileEditor())
+    chat.transcript.write_bytes(b"\0\1\2\xff one \0" * 100)
+    with pytest.raises(FatalError, match="cannot be applied"):
+        back(callback=host, editor=FileEditor())
+    assert seen(chat.repo) == chat.mess
+
+
+def test_a_later_failure_takes_them_back(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    from git_boocode.checkpoints import transaction
+
+    def full(*_: object, **__: object) -> None:
+        assert chat.text == SHORT
+        raise FatalError("the disk is full", code="refs")
+
+    monkeypatch.setattr(transaction, "put_away", full)
+    assert fails(chat, lambda: restored(chat, [chat.edit()]), chat.mess).code == "refs"
+
+
+def test_someone_else_writes_before_it_is_taken_back(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from git_boocode.checkpoints import transaction
+
+    def full(*_: object, **__: object) -> None:
+        chat.transcript.write_text("theirs\n")
+        raise FatalError("the disk is full", code="refs")
+
+    monkeypatch.setattr(transaction, "put_away", full)
+    with pytest.raises(FatalError) as caught:
+        restored(chat, [chat.edit()])
+    assert "the host's files could not be rolled back" in caught.value.message
+    assert (seen(chat.repo), chat.text) == (chat.mess, "theirs\n")
+    (kept,) = chat.kept()
+    assert kept in caught.value.message
+    held = (chat.repo.top / ".git/boocode/transcripts" / kept).iterdir()
+    assert LONG.encode() in [path.read_bytes() for path in held]
+
+
+def test_they_cannot_be_kept(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(transcripts, "sync_file", full)
+    error = fails(chat, lambda: restored(chat, [chat.edit()]), chat.mess)
+    assert "no space left" in error.message
+
+
+@pytest.mark.parametrize("replaced", [0, 1])
+def test_a_kill_while_they_are_written(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch, replaced: int
+) -> None:
+    other = chat.directory / "other.txt"
+    other.write_text(LONG)
+    edits = [chat.edit(), {**chat.edit(), "path": str(other)}]
+
+    class Killed(BaseException):
+        pass
+
+    put, count = write._put, 0  # noqa: SLF001 - to die between two renames
+
+    def dying(step: write.Step) -> None:
+        nonlocal count
+        count += 1
+        if count > replaced:
+            raise Killed
+        put(step)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(write, "_put", dying)
+        patch.setattr(write._Run, "_fail", lambda *_: None)  # noqa: SLF001
+        patch.setattr(write._Run, "_clean_up", lambda *_: None)  # noqa: SLF001
+        patch.setattr("tests.checkpoints.kit.Killed", Killed)
+        interrupted(patch, lambda: restored(chat, edits), at="_still_open")
+    assert [chat.text, other.read_text()].count(SHORT) == replaced
+    assert len(os.listdir(chat.directory)) > 3
+    undone(editor=FileEditor())
+    assert (seen(chat.repo), chat.text, other.read_text()) == (chat.mess, LONG, LONG)
+    other.unlink()
+    chat.nothing_is_left()
+
+
+def test_a_kill_afterwards(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted(monkeypatch, lambda: restored(chat, [chat.edit()]))
+    assert chat.text == SHORT
+    done = chat.repo.boocode("doctor", "--fix")
+    assert (done.code, seen(chat.repo), chat.text) == (0, chat.mess, LONG)
+
+
+def test_what_cannot_be_undone_any_more_is_not_kept(chat: Chat) -> None:
+    restored(chat, [chat.edit()])
+    (first,) = chat.kept()
+    chat.repo.git("update-ref", "-d", f"refs/boocode/safety/{first}")
+    chat.repo.write("a", "more\n")
+    back(callback=chat.host([]))
+    assert chat.kept() == []
+
+
+def test_where_nothing_can_edit(chat: Chat) -> None:
+    host = chat.host([chat.edit()])
+    assert (
+        "nothing here that could edit"
+        in fails(chat, lambda: back(callback=host), chat.mess).message
+    )
+
+
+def test_the_command(chat: Chat) -> None:
+    host = chat.host([chat.edit()])
+    done = chat.repo.boocode("restore", "@", "--callback", host)
+    assert done.code == 0, done.err
+    assert f" M {chat.transcript}\n" in done.out
+    assert chat.text == SHORT
+    answer = chat.repo.boocode("undo", "--callback", host, "--json").json
+    assert (answer["edited"], chat.text) == ([str(chat.transcript)], LONG)
