@@ -30,7 +30,8 @@ def test_commands(repo: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("beginning", "expected"), [("re", ["rewind", "restore"]), ("l", ["locate", "log"]), ("x", [])]
+    ("beginning", "expected"),
+    [("re", ["rewind", "restore", "redo"]), ("l", ["locate", "log"]), ("x", [])],
 )
 def test_commands_that_begin_so(beginning: str, expected: list[str], repo: object) -> None:
     assert complete("git", "boocode", beginning) == expected
