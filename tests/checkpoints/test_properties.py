@@ -15,6 +15,7 @@ from tests.checkpoints.kit import (
     back,
     held,
     held_without_history,
+    redone,
     seen,
     sound,
     take,
@@ -106,7 +107,12 @@ def test_restore_and_undo_are_identities(
             assert seen(fresh).files == there.files
             assert seen(fresh).staged == there.staged
             assert outcome.kept == []
+            restored = seen(fresh)
             if outcome.undo:
+                undone()
+                assert seen(fresh) == mess
+                redone()
+                assert seen(fresh) == restored
                 undone()
             assert seen(fresh) == mess
             sound(fresh)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.restore import Options, restore, undo
+from git_boocode.checkpoints.restore import Options, redo, restore, undo
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.events import EVENTS, scene
 from tests.checkpoints.kit import held, held_without_history
@@ -57,6 +57,8 @@ def test_a_restore_brings_everything_back(in_state: Repo) -> None:
     assert outcome.undo is not None
     undo(repository, Options())
     assert (in_state.files(), in_state.status(), staged(in_state)) == mess
+    redo(repository, Options())
+    assert (in_state.files(), in_state.status(), staged(in_state)) == before
     assert in_state.git("fsck", "--connectivity-only", "--no-dangling") == ""
 
 
