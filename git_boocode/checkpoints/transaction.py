@@ -219,7 +219,7 @@ class Transaction:
             safety,
             Work(repository, snapshot, plan, staging),
             _Head(repository, move, f"boocode {self._course.kind}: moving to {self._target.id}"),
-            Transcripts(repository.state_dir, safety.id, self._manner.editor),
+            Transcripts(repository.worktree, repository.state_dir, safety.id, self._manner.editor),
             self._callback and self._callback.about(self._event(safety, plan)),
         )
         try:

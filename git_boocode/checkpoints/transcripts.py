@@ -76,12 +76,15 @@ class Transcripts:
     """The files that one operation writes for the host.
 
     Args:
+        top: the top of the worktree. Files in it are noted relative to it, as it may be moved or
+            copied.
         state_dir: the worktree's private directory.
         operation: the id of the operation.
         editor: what writes them; None where nothing can.
     """
 
-    def __init__(self, state_dir: str, operation: str, editor: Editor | None) -> None:
+    def __init__(self, top: str, state_dir: str, operation: str, editor: Editor | None) -> None:
+        self._top = top
         self._state_dir = state_dir
         self._operation = operation
         self._editor = editor
@@ -102,7 +105,7 @@ class Transcripts:
 
     def look(self, other: str) -> dict[str, bytes | None]:
         """What the files of another operation hold now, by path."""
-        return {file.path: _read(file.path) for file in _kept(self._state_dir, other)}
+        return {file.path: _read(file.path) for file in self._kept(other)}
 
     def put_back(self, other: str, seen: Mapping[str, bytes | None], *, unchanged: bool) -> None:
         """Make files what they were before another operation.
@@ -118,7 +121,7 @@ class Transcripts:
             BoocodeError: nothing was changed.
         """
         files = []
-        for file in _kept(self._state_dir, other):
+        for file in self._kept(other):
             _remove_leftovers(file)
             now = seen.get(file.path)
             if unchanged and now != file.after:
@@ -170,7 +173,20 @@ class Transcripts:
         for file in files:
             earlier = self._written.get(file.path)
             self._written[file.path] = file._replace(before=earlier.before) if earlier else file
-        _store(_directory(self._state_dir, self._operation), list(self._written.values()))
+        files = [_moved(file, self._below) for file in self._written.values()]
+        _store(_directory(self._state_dir, self._operation), files)
+
+    def _kept(self, operation: str) -> list[Written]:
+        kept = _kept(_directory(self._state_dir, operation))
+        return [_moved(file, lambda path: os.path.join(self._top, path)) for file in kept]
+
+    def _below(self, path: str) -> str:
+        inside = path.startswith(os.path.join(self._top, ""))
+        return os.path.relpath(path, self._top) if inside else path
+
+
+def _moved(file: Written, name: Callable[[str], str]) -> Written:
+    return file._replace(path=name(file.path), leftovers=tuple(map(name, file.leftovers)))
 
 
 def forget_all_but(state_dir: str, operations: set[str]) -> None:
@@ -231,8 +247,7 @@ def _write_synced(path: str, content: bytes) -> None:
     os.replace(new, path)
 
 
-def _kept(state_dir: str, operation: str) -> list[Written]:
-    directory = _directory(state_dir, operation)
+def _kept(directory: str) -> list[Written]:
     try:
         with open(os.path.join(directory, _NOTE), encoding="ascii") as stream:
             rows = json.load(stream)["files"]

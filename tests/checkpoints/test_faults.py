@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from git_boocode.cli.transcripts import FileEditor
 from git_boocode.repo.errors import BoocodeError
-from tests.checkpoints.kit import Host, Seen, back, refs, seen, sound, take, undone
+from tests.checkpoints.kit import Host, Seen, back, redone, refs, seen, sound, take, undone
 from tests.repo_kit import Repo
 
 # Runs a service and dies before one step: a call of git or of the file system, or its own end.
 CHILD = """
 import os, signal, subprocess, sys
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.restore import Options, restore, undo
+from git_boocode.checkpoints.restore import Options, redo, restore, undo
+from git_boocode.cli.transcripts import FileEditor
 from git_boocode.repo.repository import Repository
 
 what, step = sys.argv[1], int(sys.argv[2])
@@ -41,12 +45,13 @@ repository = Repository.discover()
 watch(subprocess, "Popen")
 for name in ("replace", "link", "rename", "fsync", "unlink"):
     watch(os, name)
+options = Options(callback=".git/host", editor=FileEditor())
 if what == "capture":
     capture(repository, Request())
 elif what == "restore":
-    restore(repository, "@", Options())
+    restore(repository, "@", options._replace(head=True))
 else:
-    undo(repository, Options())
+    {"undo": undo, "redo": redo}[what](repository, options)
 print(count)
 watch(sys, "exit")
 sys.exit()
@@ -73,6 +78,18 @@ def scene(repo: Repo) -> tuple[Seen, Seen]:
     return there, seen(repo)
 
 
+def with_more(repo: Repo) -> tuple[Seen, dict[str, Any]]:
+    """More that a restore changes: HEAD, and a transcript; what it looks like, and how to do it."""
+    first = refs(repo, "checkpoints")[-1].split()
+    repo.git("update-ref", "-d", first[0])
+    repo.git("commit", "-q", "-m", "later")
+    repo.write("chat.log", "one\ntwo\nthree\n")
+    edit = {"path": "chat.log", "old_string": "two\nthree\n", "new_string": ""}
+    repo.write(".git/answer", json.dumps({"edits": [edit]}))
+    Host(repo, trim="cat .git/answer")
+    return seen(repo), {"callback": ".git/host", "editor": FileEditor()}
+
+
 def copies(repo: Repo, count: int) -> list[Repo]:
     """The same repository several times."""
     made = []
@@ -92,13 +109,13 @@ def child(place: Repo, what: str, step: int) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def at_every_step(repo: Repo, what: str, check: Callable[[Repo], None]) -> None:
-    """Kill before every step in turn, each time in a fresh copy, and check what is left."""
+def at_every_step(repo: Repo, what: str, check: Callable[[Repo], None], *, every: int = 1) -> None:
+    """Kill before every so many steps, each time in a fresh copy, and check what is left."""
     (trial,) = copies(repo, 1)
     status, printed = child(trial, what, 0)
     assert status == 0
-    steps = range(1, int(printed) + 2)
-    assert len(steps) > 15
+    steps = range(1, int(printed) + 2, every)
+    assert len(steps) * every > 15
 
     def once(step: int) -> Repo:
         top = repo.top.parent / f"{repo.top.name}-step-{step}"
@@ -142,7 +159,7 @@ def test_a_capture_killed_at_every_step(repo: Repo) -> None:
 def goes_back(place: Repo, before: Seen, count: int) -> None:
     """After a kill, undo leads back to before; without a safety checkpoint nothing happened."""
     if len(refs(place, "safety")) > count:
-        undone()
+        undone(editor=FileEditor())
     # A checkpoint sweeps away what was left, and is itself no part of what is looked at.
     take(chat="after")
     assert seen(place) == before
@@ -150,30 +167,52 @@ def goes_back(place: Repo, before: Seen, count: int) -> None:
 
 
 def test_a_restore_killed_at_every_step(repo: Repo) -> None:
-    _, before = scene(repo)
-    first = refs(repo, "checkpoints")[-1].split()
-    repo.git("update-ref", "-d", first[0])
-    at_every_step(repo, "restore", lambda place: goes_back(place, before, 0))
+    there, _ = scene(repo)
+    before, how = with_more(repo)
+
+    def check(place: Repo) -> None:
+        goes_back(place, before, 0)
+        if place.top.name.endswith(("0", "5")) and refs(place, "safety"):
+            redone(**how)
+            restored = seen(place)
+            assert restored.files.pop("chat.log")[1] == b"one\n"
+            assert (restored.files, restored.staged) == (there.files, there.staged)
+            # The host's file is ignored, and HEAD is where it was.
+            assert restored.status == there.status
+            undone(**how)
+            assert seen(place) == before
+
+    at_every_step(repo, "restore", check)
 
 
 def test_an_undo_killed_at_every_step(repo: Repo) -> None:
-    _, before = scene(repo)
-    last = refs(repo, "checkpoints")[-1].split()
-    repo.git("update-ref", "-d", last[0])
-    back()
+    scene(repo)
+    before, how = with_more(repo)
+    back(head=True, **how)
     restored = seen(repo)
     known = len(refs(repo, "safety"))
+    at_every_step(repo, "undo", lambda place: ends_or_goes_back(place, before, restored, known))
 
-    def check(place: Repo) -> None:
-        note = place.top / ".git/boocode/restore-in-progress"
-        if len(refs(place, "safety")) > known and not note.exists():
-            # It was killed at its very end.
-            assert seen(place) == before
-            blocks_nothing(place)
-        else:
-            goes_back(place, restored, known)
 
-    at_every_step(repo, "undo", check)
+def test_a_redo_killed_at_some_steps(repo: Repo) -> None:
+    scene(repo)
+    before, how = with_more(repo)
+    back(head=True, **how)
+    restored = seen(repo)
+    undone(**how)
+    known = len(refs(repo, "safety"))
+    check = partial(ends_or_goes_back, after=restored, before=before, count=known)
+    at_every_step(repo, "redo", check, every=4)
+
+
+def ends_or_goes_back(place: Repo, after: Seen, before: Seen, count: int) -> None:
+    """After a kill it has come to its end, or undo leads back to before."""
+    note = place.top / ".git/boocode/restore-in-progress"
+    if len(refs(place, "safety")) > count and not note.exists():
+        assert seen(place) == after
+        blocks_nothing(place)
+    else:
+        goes_back(place, before, count)
 
 
 class Failed:
