@@ -8,12 +8,22 @@ from typing import NamedTuple, NoReturn
 
 from git_boocode.checkpoints import journal
 from git_boocode.checkpoints.catalog import Catalog, Checkpoint
-from git_boocode.checkpoints.course import Course, Scope, doing_again, redoing, restoring, undoing
+from git_boocode.checkpoints.course import (
+    Course,
+    Scope,
+    Told,
+    doing_again,
+    redoing,
+    restoring,
+    undoing,
+)
 from git_boocode.checkpoints.foreign import Caller, refuse_foreign
 from git_boocode.checkpoints.history import History, operation_of, read_history
 from git_boocode.checkpoints.transaction import Manner, Outcome, Transaction
 from git_boocode.checkpoints.transcripts import Editor
 from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.ids import ID, id_time
+from git_boocode.repo.ref_locks import break_ref_locks
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import inside_restore, worktree_lock
 
@@ -72,8 +82,7 @@ def restore(repository: Repository, name: str, options: Options) -> Outcome:
         target = catalog.find(name)
         refuse_foreign(repository, target, options.caller)
         scope = Scope(options.files, options.conversation, options.paths, repository.prefix)
-        if not scope.is_whole:
-            _refuse_if_interrupted(repository, catalog, "only all files can be restored over it")
+        _refuse_if_too_little(repository, catalog, scope)
         course = restoring(target, scope, head=bool(options.head))
         return Transaction(repository, course, options.manner).run()
 
@@ -99,7 +108,8 @@ def redo(repository: Repository, options: Options) -> Outcome:
     """
     with _alone(repository):
         catalog = Catalog(repository)
-        _refuse_if_interrupted(repository, catalog, "nothing can be redone over it")
+        if (interrupted := _interrupted(repository, catalog)) is not None:
+            _refuse(interrupted, "nothing can be redone over it")
         course = _redoing(catalog, options)
         if course is None:
             raise RefusedError(
@@ -120,6 +130,7 @@ def mend(repository: Repository, options: Options) -> Outcome | None:
         RefusedError: see `restore`.
         FatalError: see `restore`.
     """
+    _break_locks(repository)
     course = _mending(repository, options)
     if course is None:
         journal.end(repository.state_dir)
@@ -136,7 +147,18 @@ def _alone(repository: Repository) -> Iterator[None]:
             hints=("let it answer, and restore afterwards",),
         )
     with worktree_lock(repository.state_dir, shared=False, patience=PATIENCE):
+        _break_locks(repository)
         yield
+
+
+def _break_locks(repository: Repository) -> None:
+    """Remove the locks of refs that an interrupted operation has left."""
+    noted = journal.interrupted(repository.state_dir)
+    if noted is None or not ID.fullmatch(noted):
+        return
+    safety = _by_id(Catalog(repository)).get(noted)
+    move = Told(safety).move if safety is not None else None
+    break_ref_locks(repository, move.ref if move else None, id_time(noted))
 
 
 def _mending(repository: Repository, options: Options) -> Course | None:
@@ -186,15 +208,26 @@ def _by_id(catalog: Catalog) -> dict[str, Checkpoint]:
     return {entry.id: entry for entry in catalog.safety()}
 
 
-def _refuse_if_interrupted(repository: Repository, catalog: Catalog, what: str) -> None:
-    interrupted = journal.interrupted(repository.state_dir)
-    if interrupted is not None and interrupted in _by_id(catalog):
-        _refuse(interrupted, what)
+def _interrupted(repository: Repository, catalog: Catalog) -> Checkpoint | None:
+    """The safety checkpoint of what was interrupted."""
+    noted = journal.interrupted(repository.state_dir)
+    return None if noted is None else _by_id(catalog).get(noted)
 
 
-def _refuse(interrupted: str, what: str) -> NoReturn:
+def _refuse_if_too_little(repository: Repository, catalog: Catalog, scope: Scope) -> None:
+    """Refuse a restore that would leave something half-way of one that was interrupted."""
+    interrupted = _interrupted(repository, catalog)
+    if interrupted is None:
+        return
+    if not scope.is_whole:
+        _refuse(interrupted, "only all files can be restored over it")
+    if Told(interrupted).scope.conversation and not scope.conversation:
+        _refuse(interrupted, "the conversation has to be restored with the files over it")
+
+
+def _refuse(interrupted: Checkpoint, what: str) -> NoReturn:
     raise RefusedError(
         f"a restore was interrupted half-way; {what}",
         code="interrupted",
-        hints=(f"'git boocode undo' goes back to the state before it, kept as {interrupted}",),
+        hints=(f"'git boocode undo' goes back to the state before it, kept as {interrupted.id}",),
     )

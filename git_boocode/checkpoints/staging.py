@@ -142,7 +142,8 @@ def build_index(staging: Staging, base: Index, path: str) -> Index:
     copy_index(base.path, path)
     made = Index(base.git, path)
     made.break_lock()
-    made.read_tree("-m", staging.tree)
+    # Of the index alone: someone may have written a file since, which is no matter here.
+    made.read_tree("-i", "-m", staging.tree)
     _put_conflicts(made, staging.special)
     _put_intent_to_add(made, staging.special)
     _put_flags(made, staging.special)

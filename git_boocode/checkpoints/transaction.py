@@ -13,6 +13,7 @@ from git_boocode.checkpoints.catalog import SAFETY, Catalog, Checkpoint, unusabl
 from git_boocode.checkpoints.changes import Change, count_lines, tree_changes
 from git_boocode.checkpoints.choice import Choice, choose, mix
 from git_boocode.checkpoints.course import Course, Told, checkpoint_at
+from git_boocode.checkpoints.events import event, interrupted_event
 from git_boocode.checkpoints.history import REDO, RESTORE, UNDO
 from git_boocode.checkpoints.keeping import kept_staging, safety_checkpoint
 from git_boocode.checkpoints.pathspecs import Pathspecs
@@ -21,7 +22,12 @@ from git_boocode.checkpoints.reading import take_snapshot
 from git_boocode.checkpoints.recorder import Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging
-from git_boocode.checkpoints.transcripts import Editor, Transcripts, forget_all_but
+from git_boocode.checkpoints.transcripts import (
+    Editor,
+    Transcripts,
+    forget_files,
+    operations_with_files,
+)
 from git_boocode.checkpoints.work import Work
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.git import Git, GitError
@@ -214,7 +220,8 @@ class Transaction:
         self, snapshot: Snapshot, plan: Plan, staging: Staging | None, move: HeadMove | None
     ) -> Outcome:
         repository = self._repository
-        safety = self._keep_before(snapshot, move)
+        over = self._interrupted() if self._course.kind == RESTORE else None
+        safety = self._keep_before(snapshot, move, over)
         steps = _Steps(
             safety,
             Work(repository, snapshot, plan, staging),
@@ -223,6 +230,8 @@ class Transaction:
             self._callback and self._callback.about(self._event(safety, plan)),
         )
         try:
+            if over is not None:
+                self._supersede(over, steps)
             self._prepare(steps.callback)
             steps.work.do()
             steps.head.do()
@@ -240,10 +249,11 @@ class Transaction:
         edited = steps.transcripts.paths
         return outcome._replace(undo=safety.id, answer=answer, archived=archived, edited=edited)
 
-    def _keep_before(self, snapshot: Snapshot, move: HeadMove | None) -> Checkpoint:
+    def _keep_before(
+        self, snapshot: Snapshot, move: HeadMove | None, over: Checkpoint | None
+    ) -> Checkpoint:
         """Take the safety checkpoint, and note that the operation has begun."""
         repository, course = self._repository, self._course
-        over = self._interrupted() if course.kind == RESTORE else None
         identifier = new_id()
         # Noted before the checkpoint is taken: from then on, history tells of this operation.
         journal.begin(repository.state_dir, identifier)
@@ -252,19 +262,30 @@ class Transaction:
                 repository,
                 snapshot,
                 self._target.meta,
-                course.describe(move, over),
+                course.describe(move, over and over.id),
                 identifier,
             )
         except BaseException:
             journal.revert(repository.state_dir, self._earlier)
             raise
 
-    def _interrupted(self) -> str | None:
-        """The interrupted operation that this one is done over."""
-        if self._earlier is None:
-            return None
-        store = Catalog(self._repository).store
-        return self._earlier if store.refs(f"{SAFETY}{self._earlier}") else None
+    def _interrupted(self) -> Checkpoint | None:
+        """The safety checkpoint of an interrupted operation that this one is done over."""
+        safety = Catalog(self._repository).safety() if self._earlier is not None else []
+        return next((entry for entry in safety if entry.id == self._earlier), None)
+
+    def _supersede(self, over: Checkpoint, steps: _Steps) -> None:
+        """Take the conversation out of an interrupted operation, whose files need no going back.
+
+        What the host cut, it could not cut once more.
+        """
+        if not self._course.scope.conversation:
+            return
+        seen = steps.transcripts.look(over.id)
+        steps.transcripts.put_back(over.id, seen, unchanged=True)
+        if self._callback is not None:
+            about = interrupted_event(self._repository, over)
+            self._callback.about(about).rollback("it was interrupted")
 
     def _still_open(self) -> str | None:
         """The interrupted operation that there is again, once another one over it is undone."""
@@ -328,7 +349,7 @@ class Transaction:
 
     def _archive(self, safety: Checkpoint) -> list[str]:
         catalog, course = Catalog(self._repository), self._course
-        forget_all_but(self._repository.state_dir, {ref.id for ref in catalog.safety()})
+        _forget_old_files(self._repository, catalog)
         if course.again:
             about = self._target.meta
             return put_away(catalog, about, course.origin.id, course.again, before=course.of)
@@ -341,20 +362,11 @@ class Transaction:
         return bring_back(catalog, course.origin.id) if returns else []
 
     def _event(self, safety: Checkpoint, plan: Plan) -> dict[str, Any]:
-        """What every event of one operation tells the callback."""
-        about = ("label", "session", "chat", "message", "agent", "created_at", "anchor", "meta")
-        course, whose = self._course, self._whose()
-        return {
-            "operation": course.kind,
-            "commits": course.event,
-            "restore_id": safety.id,
-            "checkpoint_id": whose.id,
-            "commit": whose.commit.id,
-            **{key: whose.meta.values.get(key) for key in about},
-            "worktree": self._repository.worktree,
-            "git_dir": self._repository.git_dir,
-            "changed": [change.as_json() for change in plan.changes],
-        }
+        """What every event of this operation tells the callback."""
+        course = self._course
+        return event(
+            self._repository, (course.kind, course.event), safety.id, self._whose(), plan.changes
+        )
 
     def _whose(self) -> Checkpoint:
         """The checkpoint that the events tell of: of a redo, the one that was restored first."""
@@ -447,6 +459,13 @@ def _try(what: str, take_back: Callable[[], None], failures: list[str]) -> None:
     except (BoocodeError, OSError) as error:
         why = error.message if isinstance(error, BoocodeError) else from_os(error).message
         failures.append(f"{what} could not be rolled back: {why}")
+
+
+def _forget_old_files(repository: Repository, catalog: Catalog) -> None:
+    """Drop what is kept of the host's files for operations that have been dropped themselves."""
+    for operation in operations_with_files(repository.state_dir):
+        if not catalog.store.refs(f"{SAFETY}{operation}"):
+            forget_files(repository.state_dir, operation)
 
 
 def _tell_rollback(callback: Callback, reason: str, error: BaseException) -> None:

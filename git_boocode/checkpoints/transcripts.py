@@ -157,7 +157,7 @@ class Transcripts:
     def forget(self) -> None:
         """Drop what was kept."""
         self._written.clear()
-        shutil.rmtree(_directory(self._state_dir, self._operation), ignore_errors=True)
+        forget_files(self._state_dir, self._operation)
 
     def _is_settled(self, path: str, here: bytes | None, seen: bytes | None, *, mine: bool) -> bool:
         """Whether nobody else has written a file: it is what was seen, or what our edits made."""
@@ -189,18 +189,25 @@ def _moved(file: Written, name: Callable[[str], str]) -> Written:
     return file._replace(path=name(file.path), leftovers=tuple(map(name, file.leftovers)))
 
 
-def forget_all_but(state_dir: str, operations: set[str]) -> None:
-    """Drop what was kept for operations that cannot be undone any more.
+def operations_with_files(state_dir: str) -> list[str]:
+    """The ids of the operations for which files are kept.
 
     Args:
         state_dir: the worktree's private directory.
-        operations: the ids of those that can.
     """
-    parent = os.path.join(state_dir, _DIRECTORY)
     with suppress(FileNotFoundError):
-        for name in os.listdir(parent):
-            if name not in operations:
-                shutil.rmtree(os.path.join(parent, name), ignore_errors=True)
+        return os.listdir(os.path.join(state_dir, _DIRECTORY))
+    return []
+
+
+def forget_files(state_dir: str, operation: str) -> None:
+    """Drop what was kept for an operation that cannot be undone any more.
+
+    Args:
+        state_dir: the worktree's private directory.
+        operation: its id.
+    """
+    shutil.rmtree(_directory(state_dir, operation), ignore_errors=True)
 
 
 def _directory(state_dir: str, operation: str) -> str:

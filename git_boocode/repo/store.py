@@ -238,7 +238,7 @@ def ref_error(stderr: str) -> BoocodeError:
         return RefusedError(
             f"a ref is locked: {said.splitlines()[0]}",
             code="locked",
-            hints=("another git process may be at work; try again",),
+            hints=("another git process may be at work; if none is, one was killed and left it",),
         )
     return FatalError(f"cannot update refs: {said}", code="refs")
 

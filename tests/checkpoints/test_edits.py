@@ -274,6 +274,16 @@ def test_a_kill_afterwards(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (done.code, seen(chat.repo), chat.text) == (0, chat.mess, LONG)
 
 
+def test_a_restore_after_a_kill_can_cut_again(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted(monkeypatch, lambda: restored(chat, [chat.edit()]))
+    assert chat.text == SHORT
+    restored(chat, [chat.edit()])
+    assert (seen(chat.repo), chat.text) == (chat.there, SHORT)
+    undone(editor=FileEditor())
+    undone(editor=FileEditor())
+    assert (seen(chat.repo), chat.text) == (chat.mess, LONG)
+
+
 def test_what_cannot_be_undone_any_more_is_not_kept(chat: Chat) -> None:
     restored(chat, [chat.edit()])
     (first,) = chat.kept()

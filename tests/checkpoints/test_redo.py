@@ -222,6 +222,17 @@ def test_a_veto(three: tuple[Repo, list[Seen], list[str]], event: str) -> None:
     assert (seen(repo), refs(repo), host.events) == (before, known, ["prepare"])
 
 
+def test_a_callback_that_hangs_in_a_redo(three: tuple[Repo, list[Seen], list[str]]) -> None:
+    repo, _, taken = three
+    repo.git("config", "boocode.callbackTimeout", "1")
+    back(taken[0])
+    undone()
+    before, known = seen(repo), refs(repo)
+    with pytest.raises(BoocodeError, match="did not answer 'trim' within 1 seconds"):
+        redone(callback=Host(repo, trim="sleep 60").path)
+    assert (seen(repo), refs(repo)) == (before, known)
+
+
 # What was interrupted.
 
 
@@ -312,6 +323,31 @@ def test_a_restore_over_an_interrupted_one(
     undone()
     assert seen(repo) == mess
     sound(repo)
+
+
+def test_the_host_rolls_back_what_was_interrupted_before_the_next_restore(
+    three: tuple[Repo, list[Seen], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo, states, taken = three
+    host = Host(repo)
+    interrupted(monkeypatch, lambda: back(taken[1], callback=host.path))
+    halfway = seen(repo)
+    refused(lambda: back(taken[0], conversation=False), "interrupted")
+    # Where that fails, nothing is touched, and the interruption is remembered.
+    bad = Host(repo, rollback="exit 1")
+    with pytest.raises(BoocodeError):
+        back(taken[0], callback=bad.path)
+    assert seen(repo) == halfway
+    assert "interrupted half-way" in repo.boocode("log").err
+    host = Host(repo)
+    outcome = back(taken[0], callback=host.path)
+    assert host.events == ["rollback", "prepare", "trim"]
+    rolled_back, _, trim = host.told
+    assert rolled_back["reason"] == "it was interrupted"
+    assert (rolled_back["checkpoint_id"], rolled_back["message"]) == (taken[1], "m1")
+    assert (trim["restore_id"], trim["checkpoint_id"]) == (outcome.undo, taken[0])
+    assert rolled_back["restore_id"] != trim["restore_id"]
+    assert seen(repo) == states[0]
 
 
 def test_what_it_was_to_go_to_is_gone(

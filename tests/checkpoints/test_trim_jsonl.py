@@ -8,10 +8,11 @@ import pytest
 
 from git_boocode.agents.shipped import shipped_hook
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.restore import Options, restore, undo
+from git_boocode.checkpoints.restore import Options, redo, restore, undo
 from git_boocode.checkpoints.transaction import Outcome
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
+from tests.checkpoints.kit import interrupted
 from tests.repo_kit import Repo
 
 OPTIONS = Options(callback=shipped_hook("callbacks/trim-jsonl"))
@@ -103,3 +104,21 @@ def test_a_checkpoint_without_a_message_is_refused(repo: Repo) -> None:
     with pytest.raises(BoocodeError, match="names no message"):
         back()
     assert repo.read("a") == b"x\n"
+
+
+def test_redo_cuts_again(chat: Repo) -> None:
+    back()
+    undo(Repository.discover(), OPTIONS)
+    redo(Repository.discover(), OPTIONS)
+    assert (read(chat), chat.read("a")) == (lines("m1"), b"1\n")
+    undo(Repository.discover(), OPTIONS)
+    assert (read(chat), chat.read("a")) == (lines("m1", "m2", "m3"), b"2\n")
+
+
+def test_a_restore_after_an_interrupted_one_cuts_again(
+    chat: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted(monkeypatch, back)
+    assert read(chat) == lines("m1")
+    back()
+    assert (read(chat), chat.read("a")) == (lines("m1"), b"1\n")

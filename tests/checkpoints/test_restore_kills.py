@@ -1,0 +1,318 @@
+"""Restores killed at random times, beside others at work, and on a disk that fills up."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_boocode.checkpoints import journal
+from git_boocode.checkpoints.restore import Options, mend
+from git_boocode.cli.transcripts import FileEditor
+from git_boocode.repo import ref_locks
+from git_boocode.repo.errors import BoocodeError
+from git_boocode.repo.repository import Repository
+from tests.checkpoints.kit import (
+    Host,
+    Seen,
+    back,
+    interrupted,
+    redone,
+    refs,
+    seen,
+    sound,
+    take,
+    undone,
+)
+from tests.checkpoints.test_kills import fill, small_disk
+from tests.repo_kit import Repo
+
+__all__ = ["small_disk"]
+
+# `.ci/run` asks for more.
+ROUNDS = int(os.environ.get("KILL_ROUNDS", "25"))
+HOW: dict[str, Any] = {"callback": ".git/host", "editor": FileEditor()}
+
+# Forks a process for each line that it is given: a restore, ready to start at once.
+FORKS = """
+import os, sys
+from git_boocode.checkpoints.restore import Options, redo, restore, undo
+from git_boocode.cli.transcripts import FileEditor
+from git_boocode.editing import service
+from git_boocode.repo.repository import Repository
+
+options = Options(callback=".git/host", editor=FileEditor())
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        os.setsid()
+        repository = Repository.discover()
+        if line.strip() == "restore":
+            restore(repository, "label:target", options._replace(head=True))
+        else:
+            {"undo": undo, "redo": redo}[line.strip()](repository, options)
+        os._exit(0)
+    print(child, flush=True)
+    print(os.waitpid(child, 0)[1], flush=True)
+"""
+
+
+class Forks:
+    """Starts restores, and kills them with all that they have started."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def run(self, what: str, lifetime: float | None) -> int:
+        """Let one live for so many seconds, or to its end; its wait status."""
+        given, told = self._process.stdin, self._process.stdout
+        assert given is not None
+        assert told is not None
+        given.write(f"{what}\n")
+        given.flush()
+        child = int(told.readline())
+        if lifetime is not None:
+            time.sleep(lifetime)
+            # It may not lead a group yet, or be gone.
+            with suppress(ProcessLookupError):
+                os.killpg(child, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        return int(told.readline())
+
+
+@contextmanager
+def forks() -> Iterator[Forks]:
+    command = [sys.executable, "-c", FORKS]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield Forks(process)
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+def scene(repo: Repo) -> tuple[Seen, Seen]:
+    """A checkpoint, a commit and a mess after it, and a transcript; what both look like."""
+    repo.commit(**{f"d{n % 5}/f{n}": f"{n}\n" * 20 for n in range(24)}, **{".gitignore": "*.log\n"})
+    repo.write("d0/f0", "staged\n")
+    repo.git("add", "d0")
+    repo.write("new", "untracked\n")
+    repo.write("chat.log", "one\n")
+    there = seen(repo)
+    take(label="target", chat="c")
+    repo.commit(**{f"d{n % 5}/f{n}": "changed\n" for n in range(0, 24, 2)})
+    repo.git("rm", "-rqf", "d3")
+    repo.write("d3", "a file now\n")
+    take(chat="c")
+    repo.write("chat.log", "one\ntwo\nthree\n")
+    edit = {"path": "chat.log", "old_string": "two\nthree\n", "new_string": ""}
+    repo.write(".git/answer", json.dumps({"edits": [edit]}))
+    Host(repo, trim="cat .git/answer")
+    return there, seen(repo)
+
+
+def test_killed_at_random_times(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ref_locks, "PATIENCE", 0.0)
+    there, mess = scene(repo)
+    dice = random.Random(11)
+    ended = 0
+    with forks() as starter:
+        begun = time.monotonic()
+        assert starter.run("restore", None) == 0
+        longest = time.monotonic() - begun
+        assert seen(repo) == there
+        assert starter.run("undo", None) == 0
+        assert seen(repo) == mess
+        known = set(refs(repo, "checkpoints"))
+        for number in range(ROUNDS):
+            what = dice.choice(["restore", "restore", "undo", "redo"])
+            prepare(what)
+            before, after = (there, mess) if what == "undo" else (mess, there)
+            status = starter.run(what, dice.uniform(0, longest))
+            ended += status == 0
+            tidied_up(repo, (number, what), dice, before, after, killed=status != 0)
+            while seen(repo) != mess or interrupted_now(repo):
+                undone(**HOW)
+            assert known <= set(refs(repo, "checkpoints"))
+            forget_safety(repo)
+    assert 0 < ended < ROUNDS
+    sound(repo)
+    assert repo.git("fsck", "--full", "--strict", "--no-dangling") == ""
+
+
+def forget_safety(repo: Repo) -> None:
+    """Drop the safety checkpoints, so that they do not slow the next round down."""
+    names = [line.split()[0] for line in refs(repo, "safety")]
+    repo.git("update-ref", "--stdin", stdin="".join(f"delete {name}\n" for name in names))
+
+
+def prepare(what: str) -> None:
+    """Bring about what is to be undone or redone."""
+    if what != "restore":
+        back("label:target", head=True, **HOW)
+    if what == "redo":
+        undone(**HOW)
+
+
+def tidied_up(
+    repo: Repo,
+    round_: tuple[int, str],
+    dice: random.Random,
+    before: Seen,
+    after: Seen,
+    *,
+    killed: bool,
+) -> None:
+    """Whatever is done first after a kill leads to a known state, and says what happened."""
+    number, what = round_
+    repository = Repository.discover()
+    begun = interrupted_now(repo)
+    if not begun:
+        take()
+        assert seen(repo) == (before if killed and seen(repo) == before else after), number
+        return
+    if number % 10 == 0:
+        assert "interrupted half-way" in repo.boocode("log").err
+    # What is cut cannot be cut once more: an undo that was killed is not followed by a restore.
+    first = dice.choice(["undo", "mend", "undo" if what == "undo" else "restore"])
+    if first == "undo":
+        undone(**HOW)
+    elif first == "mend":
+        mend(repository, Options(**HOW))
+    else:
+        back("label:target", head=True, **HOW)
+    assert seen(repo) == (after if first == "restore" else before), (number, first)
+    assert journal.interrupted(repository.state_dir) is None
+
+
+def test_locks_of_refs_that_a_killed_one_left(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, mess = scene(repo)
+    monkeypatch.setattr(ref_locks, "PATIENCE", 0.3)
+    earlier = repo.write(".git/refs/boocode/safety/earlier.lock")
+    os.utime(earlier, (1, 1))
+    interrupted(monkeypatch, lambda: back("label:target", head=True, **HOW))
+    left = [
+        repo.write(f".git/{name}.lock")
+        for name in ("HEAD", "refs/heads/main", "packed-refs", "refs/boocode/archive/x/y")
+    ]
+    theirs = repo.write(".git/refs/heads/theirs.lock")
+    undone(**HOW)
+    assert seen(repo) == mess
+    assert [path.exists() for path in left] == [False] * 4
+    # Not what was there before, and not what it has nothing to do with.
+    assert earlier.exists()
+    assert theirs.exists()
+    # Where nothing was interrupted, a lock is someone's.
+    held = repo.write(".git/packed-refs.lock")
+    with pytest.raises(BoocodeError) as caught:
+        back("label:target", head=True, **HOW)
+    assert caught.value.code in ("locked", "refs")
+    held.unlink()
+
+
+# Beside others.
+
+LOOP = """
+import random, sys
+from git_boocode.checkpoints.capture import Request, capture
+from git_boocode.checkpoints.restore import Options, redo, restore, undo
+from git_boocode.repo import ref_locks
+from git_boocode.repo.errors import BoocodeError
+from git_boocode.repo.repository import Repository
+dice = random.Random(int(sys.argv[1]))
+acts = {
+    "restore": lambda r: restore(r, "@~1", Options()), "undo": lambda r: undo(r, Options()),
+    "redo": lambda r: redo(r, Options()), "checkpoint": lambda r: capture(r, Request(chat="c")),
+}
+done = 0
+for _ in range(int(sys.argv[2])):
+    what = dice.choice(list(acts))
+    try:
+        acts[what](Repository.discover())
+        done += what != "checkpoint"
+    except BoocodeError as error:
+        if error.code not in ("conflict", "locked", "not_found"):
+            raise
+print(done)
+"""
+
+
+def test_nothing_is_lost_beside_others_at_work(repo: Repo) -> None:
+    """Others restore, undo, redo and take checkpoints, while a user writes files and commits."""
+    repo.commit(a="a\n")
+    take(chat="c")
+    command = [sys.executable, "-c", LOOP]
+    others = [
+        subprocess.Popen([*command, str(number), "25"], stdout=subprocess.PIPE, text=True)
+        for number in range(2)
+    ]
+    number = 0
+    while any(other.poll() is None for other in others):
+        number += 1
+        repo.write(f"mine/{number}", f"{number}\n")
+        if number % 4 == 0:
+            repo.write("a", f"{number}\n")
+        if number % 8 == 0:
+            repo.git("add", "-A", check=False)
+            repo.git("commit", "-q", "-m", f"{number}", check=False)
+        time.sleep(0.03)
+    outputs = [other.communicate()[0] for other in others]
+    assert [other.returncode for other in others] == [0, 0]
+    assert sum(map(int, outputs)) > 3
+    assert number > 10
+    # Every file that was written is still there, or in what was kept before it went.
+    kept = {path.name for path in (repo.top / "mine").glob("*")}
+    for line in refs(repo, "safety", "checkpoints", "archive"):
+        names = repo.git("ls-tree", "-r", "--name-only", line.split()[1], "mine/").splitlines()
+        kept |= {Path(name).name for name in names}
+    assert {str(n) for n in range(1, number + 1)} <= kept
+    sound(repo)
+
+
+def test_a_disk_that_fills_up(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    subprocess.run(["git", "init", "-q", small_disk], check=True)
+    repo = Repo(small_disk)
+    monkeypatch.chdir(small_disk)
+    there, mess = scene(repo)
+    repo.write("new", random.Random(1).randbytes(200_000))
+    mess = seen(repo)
+    repo.git("config", "boocode.maxFileSize", "1m")
+    failed = 0
+    for left in (0, 1, 2, 4, 8, 16, 32, 48, 64, 80, 100):
+        filler = fill(small_disk, left)
+        repo.git("update-index", "-q", "--refresh", check=False)
+        try:
+            back("label:target", head=True, **HOW)
+        except (BoocodeError, OSError):
+            failed += 1
+        filler.unlink()
+        if interrupted_now(repo):
+            undone(**HOW)
+        elif repo.read("new") == b"untracked\n":
+            assert seen(repo) == there, left
+            undone(**HOW)
+        assert seen(repo) == mess, left
+    assert failed > 3
+    back("label:target", head=True, **HOW)
+    assert seen(repo) == there
+    undone(**HOW)
+    redone(**HOW)
+    assert seen(repo) == there
+    sound(repo)
+
+
+def interrupted_now(repo: Repo) -> bool:
+    """Whether a restore was interrupted that had begun."""
+    noted = journal.interrupted(Repository.discover().state_dir)
+    return noted is not None and any(noted in ref for ref in refs(repo, "safety"))
