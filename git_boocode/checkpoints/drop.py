@@ -6,13 +6,11 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from git_boocode.checkpoints.catalog import SAFETY, Catalog, Checkpoint
-from git_boocode.checkpoints.history import undoable
+from git_boocode.checkpoints.history import needed, read_history
 from git_boocode.checkpoints.retention import (
     PATIENCE,
     beside_restores,
-    chains,
     interrupted,
-    needed_to_undo,
 )
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
@@ -71,10 +69,10 @@ def _dropped(refs: list[Ref]) -> Dropped:
 
 def _refuse_needed(repository: Repository, catalog: Catalog, ids: list[str]) -> None:
     reasons = dict(_needed(repository, catalog, frozenset(ids)))
-    needed = [identifier for identifier in ids if identifier in reasons]
-    if not needed:
+    refused = [identifier for identifier in ids if identifier in reasons]
+    if not refused:
         return
-    first, *others = needed
+    first, *others = refused
     more = f", and so are {len(others)} more of them" if others else ""
     raise RefusedError(
         f"checkpoint '{first}' is needed: {reasons[first]}{more}",
@@ -83,7 +81,7 @@ def _refuse_needed(repository: Repository, catalog: Catalog, ids: list[str]) -> 
             "nothing was dropped",
             "--even-needed drops it all the same; that way back is then lost or incomplete",
         ),
-        details={"needed": [{"id": each, "reason": reasons[each]} for each in needed]},
+        details={"needed": [{"id": each, "reason": reasons[each]} for each in refused]},
     )
 
 
@@ -93,35 +91,38 @@ def _needed(
     """What must not go, and why; of several reasons for the same the last counts."""
     entries = catalog.entries(catalog.store.refs(SAFETY))
     safety = [entry for entry in entries if isinstance(entry, Checkpoint)]
+    interrupted_ones = interrupted(repository)
     for worktree in {entry.worktree_name for entry in safety}:
         own = [entry for entry in safety if entry.worktree_name == worktree]
         yield from _reviving(own, going)
-        live = needed_to_undo(own)
+        never_ended = next((entry.id for entry in own if entry.id in interrupted_ones), None)
+        live = needed(own, never_ended)
         for entry in own:
             if entry.id in live:
                 yield _target(entry), f"undoing the restore {entry.id} compares files with it"
         for identifier in live:
-            yield identifier, "'git boocode undo' goes back by it"
-    never_ended = interrupted(repository)
+            yield identifier, "'git boocode undo' and 'redo' go by it"
     for entry in safety:
-        if entry.id in never_ended:
+        if entry.id in interrupted_ones:
             yield _target(entry), f"the interrupted restore {entry.id} was on its way to it"
-    for identifier in never_ended:
+    for identifier in interrupted_ones:
         yield identifier, "it is the state before an interrupted restore"
 
 
 def _reviving(safety: list[Checkpoint], going: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Those without which something that has been undone would count as not undone."""
+    """Those without which something would count that does not: as not undone, or to be redone."""
     rest = [entry for entry in safety if entry.id not in going]
-    before, after = (
-        {operation.safety.id for operation in undoable(each)} for each in (safety, rest)
-    )
-    for chain in chains(safety):
-        names = [entry.id for entry in chain]
-        for revived in (after - before).intersection(names):
-            for name in names:
-                if name in going:
-                    yield name, f"without it, the restore {revived} would not count as undone"
+    before, after = map(_counting, (safety, rest))
+    for revived in sorted(after - before):
+        for entry in safety:
+            if entry.id in going:
+                yield entry.id, f"without it, {revived} would count for undo and redo again"
+
+
+def _counting(safety: list[Checkpoint]) -> set[str]:
+    """What can be undone and redone."""
+    found = read_history(safety)
+    return {operation.id for operation in (*found.done, *found.undone)}
 
 
 def _target(safety: Checkpoint) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
-from git_boocode.checkpoints import history, journal
+from git_boocode.checkpoints import journal
 from git_boocode.checkpoints.catalog import (
     ARCHIVE,
     CHECKPOINTS,
@@ -175,17 +175,20 @@ def restore_of(archived: Ref) -> str:
 def chains(safety: Iterable[Checkpoint]) -> list[list[Checkpoint]]:
     """Safety checkpoints, those together that tell of each other.
 
-    The one of an undo names that of what it undid, and so on.
+    The one of an undo names that of what it undid, that of a redo the one of the undo, and so on.
 
     Args:
         safety: the safety checkpoints, newest first.
     """
     chain_of: dict[str, list[Checkpoint]] = {}
     for entry in reversed(list(safety)):
-        named = chain_of.get(entry.meta.part("restore", "target") or "")
-        chain = [] if named is None else named
-        chain.append(entry)
-        chain_of[entry.id] = chain
+        chain = chain_of[entry.id] = [entry]
+        for named in (entry.meta.part("restore", key) for key in ("of", "target")):
+            other = chain_of.get(named or "", chain)
+            if other is not chain:
+                other += chain
+                chain_of.update((each.id, other) for each in chain)
+                chain = other
     return list({id(chain): chain for chain in chain_of.values()}.values())
 
 
@@ -198,29 +201,6 @@ def whole_chains(safety: Iterable[Checkpoint], may_go: Callable[[Checkpoint], bo
     """
     going = (chain for chain in chains(safety) if all(map(may_go, chain)))
     return {entry.id for chain in going for entry in chain}
-
-
-def needed_to_undo(safety: list[Checkpoint]) -> set[str]:
-    """The safety checkpoints that `undo` may still go to, or take back what it did.
-
-    Those are the chains of every restore that is not undone, and of what was undone since the last
-    restore.
-
-    Args:
-        safety: the safety checkpoints of one worktree, newest first.
-    """
-    live = {operation.safety.id for operation in history.undoable(safety)}
-    for entry in safety:
-        live.add(entry.id)
-        if entry.meta.part("restore", "operation") == history.RESTORE:
-            break
-    live = {entry.id for entry in safety if entry.id in live and _tells(entry)}
-    return {
-        entry.id
-        for chain in chains(safety)
-        if any(entry.id in live for entry in chain)
-        for entry in chain
-    }
 
 
 def prune(
@@ -324,7 +304,3 @@ def _is_wanted(entry: Checkpoint | Unusable, worktree: str | None) -> bool:
         # Nobody but a newer version knows what its checkpoints are worth.
         return worktree is None and entry.why.code != "newer"
     return worktree in (None, entry.worktree_name)
-
-
-def _tells(entry: Checkpoint) -> bool:
-    return entry.meta.part("restore", "operation") is not None

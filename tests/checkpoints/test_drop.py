@@ -121,7 +121,7 @@ def test_an_undo_is_not_forgotten_without_what_it_undid(repo: Repo) -> None:
     undo = str(undone().undo)
     again = str(back(first.id).undo)
     # Undo and redo do not go by them any more; but without the undo, the restore would be open.
-    assert f"the restore {restored} would not count as undone" in refusal(undo).message
+    assert f"without it, {restored} would count for undo" in refusal(undo).message
     dropped(restored, undo)
     assert [each.id for each in dropped(again, even_needed=True)] == [again]
 

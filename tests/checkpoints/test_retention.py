@@ -6,6 +6,7 @@ import json
 import os
 import threading
 import time
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -23,7 +24,6 @@ from git_boocode.checkpoints.retention import (
     DEFAULTS,
     SAFETY_MAX_AGE,
     Rules,
-    needed_to_undo,
     prune,
     whole_chains,
 )
@@ -207,7 +207,7 @@ def test_undo_works_after_everything_else_has_gone(repo: Repo) -> None:
 
 
 class Past:
-    """Restores and undos as `restore` and `undo` would have done them, without a worktree."""
+    """Restores, undos and redos as they would have been done, without a worktree."""
 
     def __init__(self) -> None:
         self.safety: list[Checkpoint] = []
@@ -216,27 +216,49 @@ class Past:
     def do(self, step: str) -> None:
         """One operation, perhaps killed before its end."""
         kind, _, killed = step.partition(" ")
-        if kind == history.UNDO:
-            target = self.to_undo(self.safety)
-            if target is None:
-                return
-        else:
-            target = new_id(0)
+        told = self.course(kind)
+        if told is None:
+            return
         made = new_id(int((NOW + len(self.safety)) * 1e9))
-        values = {"boocode": 1, "restore": {"operation": kind, "target": target}}
+        values = {"boocode": 1, "restore": {"operation": kind, **told}}
         commit = Commit("c" * 40, "t" * 40, (), "")
         self.safety.insert(0, Checkpoint(made, f"{SAFETY}{made}", commit, Metadata(values)))
         self.interrupted = made if killed else None
 
-    def to_undo(self, safety: list[Checkpoint]) -> str | None:
-        """Where an undo would go."""
-        if self.interrupted is not None:
-            return self.interrupted
-        stack = history.undoable(safety)
-        return stack[-1].safety.id if stack else None
+    def course(self, kind: str) -> dict[str, Any] | None:
+        """Where an operation would go, and of what it would be one; None if there is nothing."""
+        past = history.read_history(self.safety)
+        if kind == history.RESTORE:
+            return {"target": new_id(0)}
+        if kind == history.UNDO and self.interrupted is not None:
+            found = next(entry for entry in self.safety if entry.id == self.interrupted)
+            cause = past.cause(read(found))
+            return {"target": cause.id, "of": cause.id, "mends": True}
+        if kind == history.UNDO:
+            return {"target": past.done[-1].id, "of": past.done[-1].id} if past.done else None
+        if self.interrupted is not None or not past.undone:
+            return None
+        last = past.undone[-1]
+        mended = [entry for entry in self.safety if last.mends and entry.id == last.of]
+        target = read(mended[0]).target if mended else last.id
+        return {"target": target, "of": last.id}
 
 
-STEPS = st.lists(st.sampled_from(["restore", "undo", "restore killed", "undo killed"]), max_size=25)
+def read(safety: Checkpoint) -> history.Operation:
+    found = history.operation_of(safety)
+    assert found is not None
+    return found
+
+
+def counting(safety: list[Checkpoint], without: Collection[str] = ()) -> list[list[str]]:
+    """What can be undone, and what can be redone."""
+    past = history.read_history(safety)
+    told = ([each.id for each in part] for part in (past.done, past.undone))
+    return [[name for name in part if name not in without] for part in told]
+
+
+WORDS = [f"{kind}{end}" for kind in ("restore", "undo", "redo") for end in ("", " killed")]
+STEPS = st.lists(st.sampled_from(WORDS), max_size=25)
 
 
 @given(STEPS, st.integers(0, 25))
@@ -248,42 +270,24 @@ def test_what_has_gone_does_not_change_what_the_rest_means(steps: list[str], cut
         past.safety, lambda entry: id_time(entry.id) < NOW + cut and entry.id != past.interrupted
     )
     assert past.interrupted not in gone
-    for count in range(len(gone)):
+    for count in range(len(gone) + 1):
         # Killed on the way: so many of the oldest have gone.
         half = set(sorted(gone)[:count])
         left = [entry for entry in past.safety if entry.id not in half]
-        expected = [each for each in history.undoable(past.safety) if each.safety.id not in half]
-        assert history.undoable(left) == expected
-    rest = [entry for entry in past.safety if entry.id not in gone]
-    expected = [each for each in history.undoable(past.safety) if each.safety.id not in gone]
-    assert history.undoable(rest) == expected
+        done, undone = counting(left)
+        assert done == counting(past.safety, half)[0]
+        # What is about to go cannot be redone any more, as where that went has gone.
+        assert [name for name in undone if name not in gone] == counting(past.safety, gone)[1]
+        assert set(undone) <= set(counting(past.safety)[1])
     # And so on, undo after undo, as if nothing had gone.
     other = Past()
-    other.safety, other.interrupted = rest, past.interrupted
-    for _ in expected:
-        assert other.to_undo(other.safety) == past.to_undo(past.safety)
+    other.safety = [entry for entry in past.safety if entry.id not in gone]
+    other.interrupted = past.interrupted
+    for _ in counting(other.safety)[0]:
+        assert other.course(history.UNDO) == past.course(history.UNDO)
         past.do(history.UNDO)
         other.safety.insert(0, past.safety[0])
         other.interrupted = past.interrupted
-
-
-@given(STEPS)
-def test_what_undo_goes_by_is_needed(steps: list[str]) -> None:
-    past = Past()
-    for step in steps:
-        past.do(step)
-    needed = needed_to_undo(past.safety)
-    assert {each.safety.id for each in history.undoable(past.safety)} <= needed
-    if past.safety:
-        assert past.safety[0].id in needed
-
-
-def test_what_was_undone_before_the_last_restore_is_not_needed(repo: Repo) -> None:
-    past = Past()
-    for step in ("restore", "undo", "restore", "restore", "undo", "undo"):
-        past.do(step)
-    names = [entry.id for entry in reversed(past.safety)]
-    assert needed_to_undo(past.safety) == set(names[2:])
 
 
 def test_a_restore_at_work_is_waited_for(repo: Repo, tmp_path: Path) -> None:
