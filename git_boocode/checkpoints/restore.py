@@ -19,7 +19,8 @@ from git_boocode.checkpoints.course import (
 )
 from git_boocode.checkpoints.foreign import Caller, refuse_foreign
 from git_boocode.checkpoints.history import History, operation_of, read_history
-from git_boocode.checkpoints.transaction import Manner, Outcome, Transaction
+from git_boocode.checkpoints.outcome import Manner, Outcome
+from git_boocode.checkpoints.transaction import Transaction
 from git_boocode.checkpoints.transcripts import Editor
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import ID, id_time
@@ -57,6 +58,11 @@ class Options(NamedTuple):
     def scope(self) -> Scope:
         """How far it goes, apart from paths."""
         return Scope(self.files, self.conversation)
+
+    @property
+    def takes_head(self) -> bool:
+        """Whether an undo or a redo moves HEAD where the restore did."""
+        return self.files and self.head is not False
 
     @property
     def manner(self) -> Manner:
@@ -174,8 +180,7 @@ def _mending(repository: Repository, options: Options) -> Course | None:
     cause = history.cause(found)
     if cause.id not in safety:
         cause = found
-    head = options.head is not False
-    return undoing(cause, safety[cause.id], options.scope, head=head, mends=True)
+    return undoing(cause, safety[cause.id], options.scope, head=options.takes_head, mends=True)
 
 
 def _undoing(repository: Repository, options: Options) -> Course | None:
@@ -183,8 +188,7 @@ def _undoing(repository: Repository, options: Options) -> Course | None:
     if not history.done:
         return None
     newest = history.done[-1]
-    head = options.head is not False
-    return undoing(newest, safety[newest.id], options.scope, head=head, mends=False)
+    return undoing(newest, safety[newest.id], options.scope, head=options.takes_head, mends=False)
 
 
 def _redoing(catalog: Catalog, options: Options) -> Course | None:
@@ -192,7 +196,7 @@ def _redoing(catalog: Catalog, options: Options) -> Course | None:
     if not history.undone:
         return None
     newest = history.undone[-1]
-    undone, head = safety[newest.id], options.head is not False
+    undone, head = safety[newest.id], options.takes_head
     if newest.mends and newest.of in safety:
         return doing_again(catalog, undone, safety[newest.of], options.scope, head=head)
     return redoing(undone, options.scope, head=head)

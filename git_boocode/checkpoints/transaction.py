@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints import journal
 from git_boocode.checkpoints.archive import bring_back, put_away
 from git_boocode.checkpoints.callback import Answer, Callback, find_callback
 from git_boocode.checkpoints.catalog import SAFETY, Catalog, Checkpoint, unusable
-from git_boocode.checkpoints.changes import Change, count_lines, tree_changes
+from git_boocode.checkpoints.changes import count_lines, tree_changes
 from git_boocode.checkpoints.choice import Choice, choose, mix
 from git_boocode.checkpoints.course import Course, Told, checkpoint_at
 from git_boocode.checkpoints.events import event, interrupted_event
 from git_boocode.checkpoints.history import REDO, RESTORE, UNDO
 from git_boocode.checkpoints.keeping import kept_staging, safety_checkpoint
+from git_boocode.checkpoints.outcome import Manner, Outcome
 from git_boocode.checkpoints.pathspecs import Pathspecs
 from git_boocode.checkpoints.plan import Plan, disk_tree, plan_restore
 from git_boocode.checkpoints.reading import take_snapshot
-from git_boocode.checkpoints.recorder import Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging
 from git_boocode.checkpoints.transcripts import (
-    Editor,
     Transcripts,
     forget_files,
     operations_with_files,
@@ -31,65 +31,14 @@ from git_boocode.checkpoints.transcripts import (
 from git_boocode.checkpoints.work import Work
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.git import Git, GitError
-from git_boocode.repo.head import read_head
 from git_boocode.repo.ids import OBJECT_ID, new_id
 from git_boocode.repo.index import refuse_if_locked
 from git_boocode.repo.metadata import MetadataError
-from git_boocode.repo.moving_head import HeadMove, plan_move
+from git_boocode.repo.moving_head import HeadMove, MovingHead, plan_move
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import scratch_directory
 from git_boocode.repo.signals import ended_by_signals
 from git_boocode.repo.store import RefChange
-
-
-class Manner(NamedTuple):
-    """How an operation is carried out.
-
-    Attributes:
-        callback: a callback to use instead of the configured one.
-        dry_run: only say what would change.
-        editor: what edits the host's files, if the callback asks for it.
-    """
-
-    callback: str | None = None
-    dry_run: bool = False
-    editor: Editor | None = None
-
-
-class Outcome(NamedTuple):
-    """What an operation did.
-
-    Attributes:
-        kind: `restore`, `undo` or `redo`.
-        checkpoint: where it went.
-        undo: the id of the safety checkpoint of the state before; None if nothing was done.
-        changes: the paths that changed, or would.
-        kept: the paths that differ from the checkpoint and were left alone, and why.
-        index_reset: whether the staging area changed, or would.
-        answer: what the callback answered; None if there was none to ask.
-        archived: the ids of the checkpoints that went to, or came back from, the archive.
-        head_moved: whether HEAD was moved, or would be.
-        head_differs: whether HEAD names another commit than at the checkpoint.
-        dry_run: whether it was only asked what would change.
-        callback: whether there is a callback to tell.
-        edited: the host's own files that were written, absolute.
-        lines: of a dry run, the lines that would come and go by path; None for what is no text.
-    """
-
-    kind: str
-    checkpoint: Checkpoint
-    undo: str | None
-    changes: list[Change]
-    kept: list[Skipped]
-    index_reset: bool
-    answer: Answer | None
-    archived: list[str]
-    head_moved: bool
-    head_differs: bool
-    dry_run: bool
-    callback: bool
-    edited: list[str]
-    lines: dict[str, tuple[int, int] | None]
 
 
 class _Steps(NamedTuple):
@@ -97,7 +46,7 @@ class _Steps(NamedTuple):
 
     safety: Checkpoint
     work: Work
-    head: _Head
+    head: MovingHead
     transcripts: Transcripts
     callback: Callback | None
 
@@ -134,8 +83,7 @@ class Transaction:
             move = self._plan_move(snapshot)
             plan, staging = self._plan(snapshot)
             if self._manner.dry_run:
-                lines = count_lines(repository.git, plan.before, plan.target)
-                return self._outcome(snapshot, plan, staging, move)._replace(lines=lines)
+                return self._preview(snapshot, plan, staging, move)
             if self._is_done(plan, staging, move):
                 journal.end(repository.state_dir)
                 return self._outcome(snapshot, plan, staging, move)
@@ -145,6 +93,16 @@ class Transaction:
                 _check_callback_stays(repository, self._callback, plan)
             with ended_by_signals():
                 return self._carry_out(snapshot, plan, staging, move)
+
+    def _preview(
+        self, snapshot: Snapshot, plan: Plan, staging: Staging | None, move: HeadMove | None
+    ) -> Outcome:
+        outcome = self._outcome(snapshot, plan, staging, move)
+        # In a partial clone the contents need not be here; what would be done is known.
+        with suppress(GitError):
+            lines = count_lines(self._repository.git, plan.before, plan.target)
+            outcome = outcome._replace(lines=lines)
+        return outcome
 
     def _is_done(self, plan: Plan, staging: Staging | None, move: HeadMove | None) -> bool:
         # An undo or a redo is noted even so: the next one goes on from there.
@@ -157,13 +115,16 @@ class Transaction:
         if not scope.conversation or scope.paths:
             return None
         callback = find_callback(self._repository, self._manner.callback)
-        if callback is None and not scope.files and self._course.kind == RESTORE:
+        if callback is None and not scope.files and not self._has_files_to_put_back():
             raise RefusedError(
                 "there is no callback, and only it can restore the conversation",
                 code="no_callback",
                 hints=("name one: --callback FILE, or git config boocode.callback FILE",),
             )
         return callback
+
+    def _has_files_to_put_back(self) -> bool:
+        return self._course.of in operations_with_files(self._repository.state_dir)
 
     def _plan_move(self, snapshot: Snapshot) -> HeadMove | None:
         wish = self._course.head
@@ -225,7 +186,9 @@ class Transaction:
         steps = _Steps(
             safety,
             Work(repository, snapshot, plan, staging),
-            _Head(repository, move, f"boocode {self._course.kind}: moving to {self._target.id}"),
+            MovingHead(
+                repository, move, f"boocode {self._course.kind}: moving to {self._target.id}"
+            ),
             Transcripts(repository.worktree, repository.state_dir, safety.id, self._manner.editor),
             self._callback and self._callback.about(self._event(safety, plan)),
         )
@@ -248,6 +211,9 @@ class Transaction:
         outcome = self._outcome(snapshot, plan, staging, move)
         edited = steps.transcripts.paths
         return outcome._replace(undo=safety.id, answer=answer, archived=archived, edited=edited)
+
+    def _reflog_message(self) -> str:
+        return f"boocode {self._course.kind}: moving to {self._target.id}"
 
     def _keep_before(
         self, snapshot: Snapshot, move: HeadMove | None, over: Checkpoint | None
@@ -398,58 +364,6 @@ class Transaction:
             edited=[],
             lines={},
         )
-
-
-class _Head:
-    """HEAD, moved and moved back; or left where it is.
-
-    Args:
-        repository: whose HEAD.
-        move: where it goes; None if it stays.
-        message: what the reflog says.
-    """
-
-    def __init__(self, repository: Repository, move: HeadMove | None, message: str) -> None:
-        self._repository = repository
-        self._move = move
-        self._message = message
-        self._begun = False
-
-    def do(self) -> None:
-        """Move it.
-
-        Raises:
-            RefusedError: someone else has moved it.
-            FatalError: git cannot write it.
-        """
-        if self._move is None:
-            return
-        self._begun = True
-        try:
-            self._move.carry_out(self._repository, self._message)
-        except BoocodeError:
-            # Git has said no, so that HEAD is whatever someone else has made it.
-            self._begun = False
-            raise
-
-    def take_back(self) -> None:
-        """Move it back, if it was moved.
-
-        Raises:
-            RefusedError: someone else has moved it since.
-            FatalError: git cannot write it.
-        """
-        if self._move is None or not self._begun:
-            return
-        now = read_head(self._repository)
-        if (now.ref, now.commit) == (self._move.ref, self._move.new):
-            self._move.back.carry_out(self._repository, f"{self._message}, rolled back")
-        elif (now.ref, now.commit) != (self._move.ref, self._move.old):
-            raise RefusedError(
-                f"someone else has moved it to {now.commit or 'an unborn branch'}; before, it was "
-                f"at {self._move.old or 'an unborn branch'}",
-                code="conflict",
-            )
 
 
 def _try(what: str, take_back: Callable[[], None], failures: list[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from git_boocode.checkpoints.changes import Change
-from git_boocode.checkpoints.transaction import Outcome
+from git_boocode.checkpoints.outcome import Outcome
 from git_boocode.cli.output import (
     Style,
     colour_wanted,

@@ -11,8 +11,8 @@ import click
 from git_boocode.cli.framework import json_option
 
 if TYPE_CHECKING:
+    from git_boocode.checkpoints.outcome import Outcome
     from git_boocode.checkpoints.restore import Options
-    from git_boocode.checkpoints.transaction import Outcome
     from git_boocode.checkpoints.transcripts import Keep, Written
     from git_boocode.repo.repository import Repository
 

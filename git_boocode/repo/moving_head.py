@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.head import Head, operation_in_progress
+from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.head import Head, operation_in_progress, read_head
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ref_error
 
@@ -52,6 +52,58 @@ class HeadMove(NamedTuple):
         done = repository.git.without("core.logAllRefUpdates").attempt(*how, *what)
         if done.status:
             raise ref_error(os.fsdecode(done.stderr))
+
+
+class MovingHead:
+    """HEAD, moved and moved back; or left where it is.
+
+    Args:
+        repository: whose HEAD.
+        move: where it goes; None if it stays.
+        message: what the reflog says.
+    """
+
+    def __init__(self, repository: Repository, move: HeadMove | None, message: str) -> None:
+        self._repository = repository
+        self._move = move
+        self._message = message
+        self._begun = False
+
+    def do(self) -> None:
+        """Move it.
+
+        Raises:
+            RefusedError: someone else has moved it.
+            FatalError: git cannot write it.
+        """
+        if self._move is None:
+            return
+        self._begun = True
+        try:
+            self._move.carry_out(self._repository, self._message)
+        except BoocodeError:
+            # Git has said no, so that HEAD is whatever someone else has made it.
+            self._begun = False
+            raise
+
+    def take_back(self) -> None:
+        """Move it back, if it was moved.
+
+        Raises:
+            RefusedError: someone else has moved it since.
+            FatalError: git cannot write it.
+        """
+        if self._move is None or not self._begun:
+            return
+        now = read_head(self._repository)
+        if (now.ref, now.commit) == (self._move.ref, self._move.new):
+            self._move.back.carry_out(self._repository, f"{self._message}, rolled back")
+        elif (now.ref, now.commit) != (self._move.ref, self._move.old):
+            raise RefusedError(
+                f"someone else has moved it to {now.commit or 'an unborn branch'}; before, it was "
+                f"at {self._move.old or 'an unborn branch'}",
+                code="conflict",
+            )
 
 
 def plan_move(

@@ -13,9 +13,10 @@ import pytest
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.catalog import Checkpoint
 from git_boocode.checkpoints.keeping import kept_staging
+from git_boocode.checkpoints.outcome import Outcome
 from git_boocode.checkpoints.restore import Options, redo, restore, undo
 from git_boocode.checkpoints.staging import Staging
-from git_boocode.checkpoints.transaction import Outcome, Transaction
+from git_boocode.checkpoints.transaction import Transaction
 from git_boocode.repo.repository import Repository
 from tests.repo_kit import Repo
 

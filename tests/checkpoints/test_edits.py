@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.checkpoints import transcripts
-from git_boocode.checkpoints.transaction import Outcome
+from git_boocode.checkpoints.outcome import Outcome
 from git_boocode.cli.transcripts import FileEditor
 from git_boocode.editing import write
 from git_boocode.repo.errors import BoocodeError, FatalError

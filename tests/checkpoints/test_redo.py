@@ -143,6 +143,25 @@ def test_files_alone_stay_files_alone(three: tuple[Repo, list[Seen], list[str]])
     assert (host.events, names("archive")) == ([], [])
 
 
+def test_the_conversation_alone(three: tuple[Repo, list[Seen], list[str]]) -> None:
+    repo, _, taken = three
+    mess = seen(repo)
+    host = Host(repo)
+    back(taken[0], files=False, callback=host.path)
+    repo.write("a", "written since\n")
+    edited = seen(repo)
+    # Nothing else was restored, so that there is nothing to undo without a callback.
+    refused(undone, "no_callback")
+    undone(callback=host.path)
+    assert seen(repo) == edited != mess
+    redone(callback=host.path)
+    assert seen(repo) == edited
+    assert host.events == ["prepare", "trim", "prepare", "undo", "prepare", "trim"]
+    repo.write("a", "mess\n")
+    back(taken[1])
+    refused(lambda: undone(files=False), "no_callback")
+
+
 def test_a_redo_tells_of_the_conversation_that_was_restored(
     three: tuple[Repo, list[Seen], list[str]],
 ) -> None:

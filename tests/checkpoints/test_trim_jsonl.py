@@ -8,8 +8,8 @@ import pytest
 
 from git_boocode.agents.shipped import shipped_hook
 from git_boocode.checkpoints.capture import Request, capture
+from git_boocode.checkpoints.outcome import Outcome
 from git_boocode.checkpoints.restore import Options, redo, restore, undo
-from git_boocode.checkpoints.transaction import Outcome
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import interrupted
