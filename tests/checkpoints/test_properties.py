@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.checkpoints.kit import (
+    Seen,
     back,
     held,
     held_without_history,
@@ -118,6 +119,59 @@ def test_restore_and_undo_are_identities(
             sound(fresh)
         finally:
             os.chdir(repo.top)
+
+
+@settings(
+    deadline=None,
+    derandomize=True,
+    max_examples=15,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(before=DEEDS, after=DEEDS, path=PATH)
+def test_a_restore_of_one_path_touches_nothing_else(
+    repo: Repo,
+    before: list[tuple[str, str, Any]],
+    after: list[tuple[str, str, Any]],
+    path: str,
+) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        fresh = Repo(Path(os.path.realpath(directory)))
+        fresh.git("init", "-q")
+        os.chdir(fresh.top)
+        try:
+            for deed in [("write", path, b"one"), *before]:
+                do(fresh, deed)
+            there, taken = seen(fresh), take()
+            for deed in [*after, ("write", f"{path} beside", b"x")]:
+                do(fresh, deed)
+            mess = seen(fresh)
+            named = {name for name in (*there.files, *mess.files) if below(name, path)}
+            if not named:
+                return
+            outcome = back(taken.id, paths=(f":(literal){path}",))
+            now, kept = seen(fresh), {name for name, _ in outcome.kept}
+            for name in {*there.files, *mess.files}:
+                expected = there if name in named - kept else mess
+                assert now.files.get(name) == expected.files.get(name), name
+            if not kept:
+                assert entries(now, path) == entries(there, path)
+            assert entries(now, path, inside=False) == entries(mess, path, inside=False)
+            if outcome.undo:
+                undone()
+            assert seen(fresh) == mess
+            sound(fresh)
+        finally:
+            os.chdir(repo.top)
+
+
+def below(name: str, path: str) -> bool:
+    return name == path or name.startswith(f"{path}/")
+
+
+def entries(found: Seen, path: str, *, inside: bool = True) -> list[str]:
+    """What is staged of a path, or of all others."""
+    rows = found.staged.split("\0")[:-1]
+    return [row for row in rows if below(row.partition("\t")[2], path) == inside]
 
 
 @settings(
