@@ -136,7 +136,8 @@ def restoring(target: Checkpoint, scope: Scope, *, head: bool) -> Course:
     returns = target.ref.startswith(SAFETY)
     origin = Origin(target.id, target.commit.id, UNDO if returns else TRIM)
     wish = _head_of(target) if head else None
-    archives = not returns and scope.conversation and not scope.paths
+    # What was fetched must not put anything away here by the chat that it claims.
+    archives = not (returns or target.remote or scope.paths) and scope.conversation
     return Course(RESTORE, target, scope, origin, wish, archives=archives)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -10,7 +11,6 @@ from git_boocode.checkpoints.catalog import Checkpoint
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
 
-REMOTES = "refs/boocode/remotes/"
 WORKTREE, SESSION, REPOSITORY = "other-worktree", "other-session", "other-repository"
 KINDS = (WORKTREE, SESSION, REPOSITORY)
 
@@ -52,15 +52,15 @@ def refuse_foreign(repository: Repository, checkpoint: Checkpoint, caller: Calle
 def _strangeness(
     repository: Repository, checkpoint: Checkpoint, caller: Caller
 ) -> Iterator[tuple[str, str, str]]:
-    if checkpoint.ref.startswith(REMOTES):
+    if checkpoint.remote:
         # The names of worktrees say nothing across repositories.
-        remote = checkpoint.ref.removeprefix(REMOTES).rpartition("/")[0]
         look = f"it was fetched; 'git boocode show {checkpoint.id}' shows what is in it"
-        yield REPOSITORY, f"repository: '{remote}'", look
+        yield REPOSITORY, f"repository: '{checkpoint.remote}'", look
     elif checkpoint.worktree_name != repository.worktree_name:
         where = checkpoint.meta.part("worktree", "path") or checkpoint.worktree_name
-        there = f"run it there: git -C '{where}' boocode restore {checkpoint.id}"
-        yield WORKTREE, f"worktree: '{where}'", there if os.path.isdir(where) else ""
+        there = f"run it there: git -C {shlex.quote(where)} boocode restore {checkpoint.id}"
+        gone = "that worktree is gone"
+        yield WORKTREE, f"worktree: '{where}'", there if os.path.isdir(where) else gone
     session = checkpoint.meta.text("session")
     if caller.session and session and session != caller.session:
         yield SESSION, f"session: '{session}'", ""

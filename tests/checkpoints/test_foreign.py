@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from git_boocode.checkpoints.catalog import Catalog
 from git_boocode.checkpoints.foreign import Caller, refuse_foreign
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
@@ -103,3 +104,17 @@ def test_the_command(repo: Repo) -> None:
     for words in (["everything"], [""], []):
         wrong = repo.boocode("restore", "@", "--json", "--force", *words)
         assert (wrong.code, wrong.json["error"]["code"]) == (129, "usage")
+
+
+def test_what_was_fetched_puts_nothing_away(repo: Repo) -> None:
+    """It may claim to be of any chat."""
+    repo.commit(a="a\n")
+    theirs = take(chat="c")
+    ref = f"refs/boocode/remotes/friend/{theirs.id}"
+    repo.git("update-ref", ref, theirs.commit.id)
+    repo.git("update-ref", "-d", theirs.ref)
+    repo.write("a", "changed\n")
+    ours = take(chat="c")
+    outcome = back(theirs.id, caller=Caller(allowed=frozenset({"other-repository"})))
+    assert outcome.archived == []
+    assert Catalog(Repository.discover()).find("@").id == ours.id

@@ -20,6 +20,7 @@ import pytest
 from git_boocode.checkpoints import sharing
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.catalog import CHECKPOINTS, REMOTES, Catalog, Checkpoint
+from git_boocode.checkpoints.foreign import KINDS, Caller
 from git_boocode.checkpoints.metadata import Metadata
 from git_boocode.checkpoints.restore import Options, restore
 from git_boocode.checkpoints.sharing import Fetched, FetchOptions, Pushed, PushOptions, Rejected
@@ -31,6 +32,8 @@ from tests.checkpoints.kit import back, take
 from tests.repo_kit import Repo
 
 NOBODY = "12" * 20
+
+REPOSITORY = "other_repository"
 
 
 def push(repo: Repo, remote: str | None = None, *names: str, **options: Any) -> Pushed:
@@ -113,7 +116,8 @@ def test_to_a_remote_and_from_it(both: Both) -> None:
     assert (found.commit, found.meta.values) == (taken.commit, taken.meta.values)
     both.theirs.git("gc", "-q", "--prune=now")
     before = both.theirs.status()
-    assert both.theirs.boocode("restore", taken.id).code == 0
+    assert error_of(lambda: restore(at(both.theirs), taken.id, Options())).code == REPOSITORY
+    assert both.theirs.boocode("restore", "--force", "other-repository", taken.id).code == 0
     assert both.theirs.files() == both.ours.files()
     assert both.theirs.git("diff", "--cached") == both.ours.git("diff", "--cached")
     assert both.theirs.boocode("undo").code == 0
@@ -675,7 +679,7 @@ def test_from_and_to_a_partial_clone(both: Both, tmp_path: Path) -> None:
     ours = take()
     push(both.ours)
     assert fetch(partial).ids == [ours.id]
-    assert partial.boocode("restore", ours.id).code == 0
+    assert partial.boocode("restore", "--force", "other-repository", ours.id).code == 0
     assert partial.read("a") == b"changed\n"
     theirs = take_in(partial)
     assert push(partial).ids == [theirs.id]
@@ -690,7 +694,7 @@ def test_into_a_linked_worktree(both: Both) -> None:
     assert fetch(linked).ids == [taken.id]
     assert fetch(both.theirs).ids == []
     error = error_of(lambda: restore(at(linked), taken.id, Options()))
-    assert (error.code, error.exit_code) == ("other_worktree", 1)
+    assert (error.code, error.exit_code) == (REPOSITORY, 1)
 
 
 # A remote that says no
@@ -834,8 +838,9 @@ def test_restoring_a_hostile_tree_writes_nothing_outside(
 
 def tried(repo: Repo, name: str, **options: Any) -> str:
     """Restore; the code of the error, if it failed as it may."""
+    caller = Caller(allowed=frozenset(KINDS))
     try:
-        restore(at(repo), name, Options(**options))
+        restore(at(repo), name, Options(caller=caller, **options))
     except BoocodeError as error:
         return error.code
     return ""

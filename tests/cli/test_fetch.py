@@ -127,8 +127,9 @@ def test_nothing_that_was_fetched_steers_a_terminal(repo: Repo, clone: Repo, evi
     clone.write("b", "b\n")
     for command in (
         "fetch -n", "fetch", "log --remotes", "log --remotes --json", f"show {taken.id}",
-        f"show --json {taken.id}", f"diff {taken.id}", f"restore -n {taken.id}",
-        f"restore {taken.id}", "undo",
+        f"show --json {taken.id}", f"diff {taken.id}",
+        f"restore -n --force other-repository {taken.id}",
+        f"restore --force other-repository {taken.id}", "undo",
     ):  # fmt: skip
         done = clone.boocode(*command.split())
         assert done.code == 0, (command, done)
@@ -144,7 +145,7 @@ def test_what_was_fetched_names_no_program(repo: Repo, clone: Repo) -> None:
     clone.boocode("fetch")
     clone.write("b", "b\n")
     for command in ("log --remotes", f"show {taken.id}", f"diff {taken.id}",
-                    f"restore {taken.id}", "undo"):  # fmt: skip
+                    f"restore --force other-repository {taken.id}", "undo"):  # fmt: skip
         assert clone.boocode(*command.split()).code == 0
     assert not touched.exists()
 
@@ -156,5 +157,5 @@ def test_it_outlives_gc(repo: Repo, clone: Repo) -> None:
     clone.git("gc", "-q", "--prune=now")
     clone.git("pack-refs", "--all")
     assert clone.git("rev-parse", f"{REMOTES}origin/{taken.id}").strip() == taken.commit.id
-    assert clone.boocode("restore", taken.id).code == 0
+    assert clone.boocode("restore", "--force", "other-repository", taken.id).code == 0
     assert clone.read("a") == b"changed\n"
