@@ -220,7 +220,8 @@ def _leave(state_dir: str, kept: Kept) -> None:
         # What changed after it was read is as new as it is, or newer, and git compares it again.
         os.utime(path, (index.since, index.since))
     making = os.path.join(state_dir, f"{_PREFIX}{number}-{os.getpid()}.json")
-    before = _current(state_dir)
+    # What is there already has been noted by others, and they have swept.
+    before = "" if index.number else _current(state_dir)
     try:
         with open(making, "w", encoding="utf-8") as file:
             file.write(json.dumps(note))

@@ -99,9 +99,9 @@ class LayeredIndex:
                 found[os.fsencode(path)] = item
         return found
 
-    def begin_comparison(self) -> Running:
+    def begin_comparison(self, *, threads: bool = True) -> Running:
         """See `Index.begin_comparison`."""
-        return self._base.begin_comparison()
+        return self._base.begin_comparison(threads=threads)
 
     def differing(self, output: bytes) -> list[str]:
         """See `Index.differing`; what may differ from what was recorded last is told."""

@@ -40,6 +40,10 @@ _MOST_RECENT = 2000
 _COARSE = 2.0
 # So much may differ from the index that was kept; beyond that, it is time to write a new one.
 _MOST_OVERLAID = 400
+# Git's two walks take that many if each has one thread.
+_FEW_CORES = 2
+# For fewer files in a directory, on average, to list takes about as long as to compare.
+_FILES_EACH = 25
 
 
 def take_snapshot(repository: Repository, scratch: str) -> Snapshot:
@@ -142,6 +146,7 @@ class _Pass:
         self._index = self._layered or base
         self._recorder = Recorder(self._index, repository.worktree)
         self._skipped: list[Skipped] = []
+        self._threads = True
         self._known: Running | None = None
         self._listing: Running | None = None
         self._forgotten: set[str] = set()
@@ -162,7 +167,18 @@ class _Pass:
             self._begin_cold()
         else:
             self._begin_warm(self.kept)
-        self._known = self._recorder.begin_known()
+        self._threads = self._are_cores_left()
+        self._known = self._recorder.begin_known(threads=self._threads)
+
+    def _are_cores_left(self) -> bool:
+        """Whether git gains time if it asks for the times of files in several threads at once.
+
+        On two cores these threads starve the listing beside them; that is made up for only where
+        there are few directories to list.
+        """
+        if self.kept is None or (os.cpu_count() or 1) > _FEW_CORES:
+            return True
+        return len(self.kept.specials.directories) * _FILES_EACH < self._base.count()
 
     def stop(self) -> None:
         for running in (self._known, self._listing):
@@ -233,7 +249,8 @@ class _Pass:
         self._begin_listing(Index(self._repository.git, path).git)
 
     def finish(self, refs: Iterable[Ref]) -> Snapshot:
-        if self._known is None or self._listing is None:
+        known, listing = self._known, self._listing
+        if known is None or listing is None:
             raise _OutdatedError
         # While git is at work, that costs nothing.
         if self.kept is not None and not self.kept.private.is_intact():
@@ -243,11 +260,14 @@ class _Pass:
         # Looking everywhere takes a while, and so does git.
         first_look = find_specials(self._repository, NOTHING) if self.kept is None else None
         left = self._left_to_head()
-        self._recorder.finish_known(self._known)
+        waits = [lambda: self._recorder.finish_known(known), listing.wait]
+        first, second = waits if self._threads else reversed(waits)
+        first()
         if self.kept is not None and not self.kept.specials.are_many:
-            # Git is likely to be still listing files.
+            # The other one is most likely still at work, and leaves us a core.
             first_look = self._look_again(())
-        extra = [*self._untracked(), *filter(self._recorder.is_own_file, left)]
+        second()
+        extra = [*self._untracked(listing), *filter(self._recorder.is_own_file, left)]
         come = self._match_names(extra)
         if self._staging is not None:
             self._recorder.settle_failed(self._users.entry, self._staging.intended)
@@ -295,9 +315,8 @@ class _Pass:
             return list(kept.left_to_head)
         return self._users.left_to(self._head.tree)
 
-    def _untracked(self) -> list[str]:
-        assert self._listing is not None
-        done = self._listing.finish()
+    def _untracked(self, listing: Running) -> list[str]:
+        done = listing.finish()
         if done.status:
             raise GitError(LISTING, done.status, os.fsdecode(done.stderr))
         self._skipped += unreadable(os.fsdecode(done.stderr))

@@ -49,9 +49,13 @@ class Recorder:
         self.changed: list[str] = []
         self.removed: list[str] = []
 
-    def begin_known(self) -> Running:
-        """Start to compare the entries that the index has with what is on disk."""
-        return self._index.begin_comparison()
+    def begin_known(self, *, threads: bool = True) -> Running:
+        """Start to compare the entries that the index has with what is on disk.
+
+        Args:
+            threads: whether git may use several.
+        """
+        return self._index.begin_comparison(threads=threads)
 
     def finish_known(self, running: Running) -> None:
         """Wait for what `begin_known` started; what differs is in `changed` and `removed`."""

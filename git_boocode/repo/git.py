@@ -81,6 +81,11 @@ class Running:
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
+        self._completed: Completed | None = None
+
+    def wait(self) -> None:
+        """Wait for its end; `finish` reports how it went."""
+        self._completed = self.finish()
 
     def finish(self, given: bytes | None = None) -> Completed:
         """Wait for its end, and report how it went.
@@ -88,6 +93,8 @@ class Running:
         Args:
             given: what to give it on its standard input, if that was not closed at its start.
         """
+        if self._completed is not None:
+            return self._completed
         with self._process as process:
             try:
                 stdout, stderr = process.communicate(given)
@@ -198,6 +205,10 @@ class Git:
         """
         kept = (found for found in self.overrides if not found.startswith(f"{setting}="))
         return Git(self.cwd, self.env, kept)
+
+    def bind_setting(self, setting: str) -> Git:
+        """The same git with one more `key=value` setting."""
+        return Git(self.cwd, self.env, (*self.overrides, setting))
 
     def command(self, *arguments: str) -> list[str]:
         """The whole argument vector of a call."""

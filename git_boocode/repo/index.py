@@ -18,6 +18,8 @@ _COMPARISON = ("diff-files", "--raw", "--abbrev=64", "--ignore-submodules=dirty"
 _PATHS_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
 # So many paths go into one command line.
 _ARGUMENTS = 500
+# In bytes: a signature, a version and the number of entries; gitformat-index(5).
+_HEADER = 12
 # In bytes: SHA-256's and SHA-1's.
 _LONGEST_CHECKSUM = 32
 _SHORTEST_CHECKSUM = 20
@@ -122,6 +124,15 @@ class Index:
                 return
             self.git.run("update-index", "--no-split-index")
 
+    def count(self) -> int:
+        """How many entries it has; 0 if there is no such index, or it is split."""
+        try:
+            with open(self.path, "rb") as file:
+                header = file.read(_HEADER)
+        except FileNotFoundError:
+            return 0
+        return int.from_bytes(header[-4:], "big") if len(header) == _HEADER else 0
+
     def paths(self) -> list[str]:
         """The paths of all entries, each once."""
         return list(dict.fromkeys(nul_records(self.git.run("ls-files", "-z"))))
@@ -142,9 +153,14 @@ class Index:
         os.unlink(self.path)
         self.git.run("update-index", "-z", "--index-info", stdin=entries)
 
-    def begin_comparison(self) -> Running:
-        """Start to look for what `changed_on_disk` gives."""
-        return self.git.begin(*_COMPARISON)
+    def begin_comparison(self, *, threads: bool = True) -> Running:
+        """Start to look for what `changed_on_disk` gives.
+
+        Args:
+            threads: whether git may use several.
+        """
+        git = self.git if threads else self.git.bind_setting("core.preloadIndex=false")
+        return git.begin(*_COMPARISON)
 
     def differing(self, output: bytes) -> list[str]:
         """The paths that a comparison has told, once it has ended well."""

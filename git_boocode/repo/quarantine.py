@@ -76,9 +76,7 @@ class Quarantine:
         hashed = _hash(self._object_format, content)
         if hashed not in self._stored:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-            descriptor = os.open(os.path.join(self._path, hashed), flags, 0o444)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(zlib.compress(content, _COMPRESSION))
+            _write(os.open(f"{self._path}/{hashed}", flags, 0o444), content)
             self._stored.add(hashed)
         return hashed.encode("ascii")
 
@@ -166,6 +164,11 @@ class Quarantine:
     def _pattern_directory(self, path: str) -> str:
         directory = os.path.dirname(path)
         return directory if directory != self._path else self._pattern[0]
+
+
+def _write(descriptor: int, content: bytes) -> None:
+    with open(descriptor, "wb") as file:
+        file.write(zlib.compress(content, _COMPRESSION))
 
 
 def _hash(object_format: str, content: bytes) -> str:

@@ -172,3 +172,19 @@ def test_a_new_index_is_left_once_much_differs(repo: Repo, monkeypatch: pytest.M
         left.append(kept_indexes(repo))
     assert all(len(names) == 1 for names in left)
     assert left[0] == left[1] != left[2] == left[3] != left[4]
+
+
+@pytest.mark.parametrize(("cores", "files"), [(0, 25), (99, 10**6), (99, 0)])
+def test_which_of_gits_walks_ends_first_does_not_matter(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, cores: int, files: int
+) -> None:
+    monkeypatch.setattr(reading, "_FEW_CORES", cores)
+    monkeypatch.setattr(reading, "_FILES_EACH", files)
+    repo.commit(**{"a": "a\n", "dir/b": "b\n"})
+    take()
+    repo.write("a", "changed\n")
+    repo.write("dir/new", "new\n")
+    os.mkfifo(repo.top / "dir/pipe")
+    found = held()
+    assert [row["path"] for row in found.skipped] == ["dir/pipe"]
+    assert found == held_without_history()

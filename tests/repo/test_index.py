@@ -187,3 +187,16 @@ def test_a_full_disk_leaves_no_half_written_lock(
     with pytest.raises(OSError, match="No space left"):
         install_index(private.path, str(repo.top / ".git/index"), expected=None, git=git)
     assert not (repo.top / ".git/index.lock").exists()
+
+
+def test_the_number_of_entries(repo: Repo, tmp_path: Path) -> None:
+    private = Index(Repository.discover().git, repository_index(repo))
+    assert private.count() == 0
+    repo.commit(a="a\n", b="b\n")
+    assert private.count() == 2
+    (tmp_path / "short").write_bytes(b"DIRC")
+    assert Index(private.git, str(tmp_path / "short")).count() == 0
+
+
+def repository_index(repo: Repo) -> str:
+    return str(repo.top / ".git/index")
