@@ -96,7 +96,7 @@ def next_tree(
     Raises:
         GitError: the last tree is lost, or git failed otherwise.
     """
-    if staging.absent or kept.staging.absent:
+    if staging.absent or kept.staging.absent or index.is_whole:
         return None
     try:
         return edit_tree(index.git, kept.content.tree, index.changes(kept.private.overlay), store)

@@ -26,6 +26,8 @@ _NANO = 1_000_000_000
 # In seconds: how far its clock may be behind ours.
 _CLOCKS_DIFFER = 0.05
 _NOWHERE = "0"
+# So many files are recorded beside an index; more than that are recorded in it.
+_MOST = 1000
 
 
 def reading_begins() -> float:
@@ -54,7 +56,8 @@ Overlay = Mapping[str, Recorded | None]
 class LayeredIndex:
     """An index that stays as it is, and what differs from it.
 
-    It answers as `Index` does; where the whole is needed as one file, `whole` makes it.
+    It answers as `Index` does; where the whole is needed as one file, `whole` makes it. From then
+    on, and as soon as very much differs, that file is what counts.
 
     Args:
         base: the index that was kept.
@@ -144,10 +147,16 @@ class LayeredIndex:
 
     def forget(self, paths: Iterable[str]) -> None:
         """See `Index.forget`."""
+        if self._whole is not None:
+            self._whole.forget(paths)
+            return
         self._overlay.update(dict.fromkeys(paths))
 
     def put(self, entries: Iterable[Entry]) -> None:
         """See `Index.put`."""
+        if self._whole is not None:
+            self._whole.put(entries)
+            return
         for entry in entries:
             there = entry.mode != _NOWHERE
             self._overlay[entry.path] = Recorded(entry.mode, entry.id) if there else None
@@ -161,6 +170,9 @@ class LayeredIndex:
 
     def add(self, paths: Iterable[str]) -> Completed:
         """See `Index.add`."""
+        paths = list(paths)
+        if self._whole is not None or len(paths) > _MOST:
+            return self.whole().add(paths)
         # Before the files are read: one that changes meanwhile does not look the same later.
         marks = {path: self._mark(path) for path in paths}
         wanted = [path for path, mark in marks.items() if not self._is_known(path, mark)]
@@ -207,6 +219,8 @@ class LayeredIndex:
 
     def paths(self) -> list[str]:
         """See `Index.paths`."""
+        if self._whole is not None:
+            return self._whole.paths()
         base = self._base.paths()
         self._base_paths = frozenset(base)
         return self._over(base, filter(self._overlay.get, self._overlay))
@@ -216,6 +230,8 @@ class LayeredIndex:
 
     def listed(self, git: Git, *arguments: str) -> list[str]:
         """See `Index.listed`."""
+        if self._whole is not None:
+            return self._whole.listed(git, *arguments)
         present = self._small([path for path, now in self._overlay.items() if now])
         return self._over(self._base.listed(git, *arguments), present.listed(git, *arguments))
 
@@ -229,6 +245,8 @@ class LayeredIndex:
 
     def break_lock(self) -> None:
         """See `Index.break_lock`."""
+        if self._whole is not None:
+            self._whole.break_lock()
         with suppress(FileNotFoundError):
             os.unlink(f"{self.path}.small.lock")
 
@@ -245,6 +263,7 @@ class LayeredIndex:
             self._whole.put(self._instructions())
             files = (path for path, now in self._overlay.items() if now and now.mode != GITLINK)
             self._whole.refresh(files)
+            self._whole.doubt(self._doubtful.difference(self._overlay))
         return self._whole
 
     def _instructions(self) -> Iterator[Entry]:

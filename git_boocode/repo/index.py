@@ -16,6 +16,7 @@ from git_boocode.repo.git import Completed, Git, Running, nul_lines, nul_records
 
 _COMPARISON = ("diff-files", "--raw", "--abbrev=64", "--ignore-submodules=dirty", "-z")
 _PATHS_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
+_FEW = 64
 # So many paths go into one command line.
 _ARGUMENTS = 500
 # In bytes: a signature, a version and the number of entries; gitformat-index(5).
@@ -182,6 +183,10 @@ class Index:
         """
         some = list(paths)
         if not some:
+            return
+        # To find very many of the entries takes longer than to look at the files of all.
+        everything = ("update-index", "-q", "--refresh")
+        if len(some) > _FEW and self.git.attempt(*everything).status in (0, 1):
             return
         git = self.git.bind(GIT_LITERAL_PATHSPECS="1")
         command = ("add", "--refresh", "--sparse", *_PATHS_FROM_STDIN)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from git_boocode.checkpoints import layered as layers
 from git_boocode.checkpoints import reading
 from git_boocode.checkpoints.disk import Disk
 from git_boocode.checkpoints.layered import LayeredIndex
@@ -188,3 +189,16 @@ def test_which_of_gits_walks_ends_first_does_not_matter(
     found = held()
     assert [row["path"] for row in found.skipped] == ["dir/pipe"]
     assert found == held_without_history()
+
+
+@pytest.mark.parametrize("most", [0, 2, 5])
+def test_very_many_files_at_once(repo: Repo, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(layers, "_MOST", most)
+    repo.commit(**{f"f{number}": "x\n" for number in range(6)})
+    take()
+    for turn in range(4):
+        for number in range(turn, 6):
+            repo.write(f"f{number}", f"{turn}\n")
+        repo.write(f"new{turn}", "new\n")
+        (repo.top / f"f{turn}").unlink()
+        assert held() == held_without_history()
