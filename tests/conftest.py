@@ -37,7 +37,8 @@ _SEALED = {
 def sealed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of its own, a fixed identity, fixed dates, and no inherited GIT_ variable."""
     for key in list(os.environ):
-        if key.startswith(("GIT_", "XDG_", "LC_", "CLAUDE", "_GIT_BOOCODE")):
+        # Without compiled files, every program that a test starts would be compiled again.
+        if key.startswith(("GIT_", "XDG_", "LC_", "CLAUDE", "_GIT_BOOCODE", "PYTHONDONTWRITE")):
             monkeypatch.delenv(key)
     home = tmp_path_factory.mktemp("home")
     for key, value in {

@@ -9,6 +9,12 @@ import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.forked import run_forked
+
+_BOOCODE = "from git_boocode.__main__ import program; program()"
+# What Python itself heeds when it starts.
+_AT_THE_START = ("PYTHON", "LANG", "LC_", "PATH")
+
 
 class Result(NamedTuple):
     """What a finished command left."""
@@ -44,7 +50,27 @@ class Repo:
         cwd: str | Path = "",
         env: dict[str, str] | None = None,
     ) -> Result:
-        """Run the installed `git boocode` as a user would."""
+        """Run `git boocode` as a user would; `installed` does it through git."""
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        if any(key.startswith(_AT_THE_START) for key in env or ()):
+            return self.installed(*args, stdin=stdin, cwd=cwd, env=env)
+        done = run_forked(
+            _BOOCODE,
+            *args,
+            cwd=self.top / cwd,
+            env={**os.environ, **(env or {})},
+            stdin=data,
+        )
+        return Result(done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
+
+    def installed(
+        self,
+        *args: str,
+        stdin: str | bytes = b"",
+        cwd: str | Path = "",
+        env: dict[str, str] | None = None,
+    ) -> Result:
+        """Run the installed `git boocode`."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
         done = subprocess.run(
             ["git", "boocode", *args],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -18,6 +17,7 @@ import pytest
 from git_boocode.cli.transcripts import FileEditor
 from git_boocode.repo.errors import BoocodeError
 from tests.checkpoints.kit import Host, Seen, back, redone, refs, seen, sound, take, undone
+from tests.forked import run_forked
 from tests.repo_kit import Repo
 
 # Runs a service and dies before one step: a call of git or of the file system, or its own end.
@@ -102,11 +102,8 @@ def copies(repo: Repo, count: int) -> list[Repo]:
 
 def child(place: Repo, what: str, step: int) -> tuple[int, str]:
     """Run the child; its exit status and output."""
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD, what, str(step)],
-        cwd=place.top, capture_output=True, text=True,
-    )  # fmt: skip
-    return done.returncode, done.stdout
+    done = run_forked(CHILD, what, str(step), cwd=place.top, env=dict(os.environ))
+    return done.returncode, done.stdout.decode()
 
 
 def at_every_step(repo: Repo, what: str, check: Callable[[Repo], None], *, every: int = 1) -> None:

@@ -327,7 +327,7 @@ def test_a_checkpoint_of_another_worktree_is_refused(
     with pytest.raises(RefusedError) as caught:
         back(taken.id)
     assert (caught.value.code, caught.value.exit_code) == ("other_worktree", 1)
-    assert f"git -C '{base.top}' boocode restore {taken.id}" in caught.value.hints[0]
+    assert f"git -C {base.top} boocode restore {taken.id}" in caught.value.hints[0]
     assert Repo(base.top / "linked").files() == before
 
 

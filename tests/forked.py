@@ -1,0 +1,180 @@
+"""Run Python programs as processes of their own, without waiting for Python to start each time.
+
+A server that has loaded git-boocode forks a process for each. To the tests it is as if it had been
+started: its own standard streams, environment, directory, umask and exit status. Only what Python
+settles at its very start is that of the server, such as the encoding of the locale.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import traceback
+from importlib import import_module
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Any, NoReturn
+
+_TOP = Path(__file__).resolve().parent.parent
+_STREAMS = 3
+_LARGEST = 1 << 20
+_START = "import sys; sys.path.insert(0, sys.argv[1]); from tests.forked import _serve; _serve()"
+_lock = Lock()
+_server: list[tuple[subprocess.Popen[bytes], str]] = []
+
+
+def run_forked(
+    code: str, *argv: str, cwd: str | Path, env: dict[str, str], stdin: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    """Run Python code as a program.
+
+    Args:
+        code: what `python -c` would be given.
+        argv: its arguments.
+        cwd: where to run it.
+        env: its whole environment.
+        stdin: what it reads.
+    """
+    request = {"code": code, "argv": argv, "cwd": str(cwd), "env": env, "umask": _umask()}
+    out, err = _Reader(), _Reader()
+    with tempfile.TemporaryFile() as given:
+        given.write(stdin)
+        given.seek(0)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
+            connection.connect(_address())
+            streams = [given.fileno(), out.writing, err.writing]
+            socket.send_fds(connection, [json.dumps(request).encode()], streams)
+            out.start()
+            err.start()
+            status = int(connection.recv(_LARGEST) or b"-9")
+    return subprocess.CompletedProcess(code, status, out.finish(), err.finish())
+
+
+class _Reader:
+    """A pipe whose other end is read by a thread."""
+
+    def __init__(self) -> None:
+        self._reading, self.writing = os.pipe()
+        self._chunks: list[bytes] = []
+        self._thread = Thread(target=self._read)
+
+    def start(self) -> None:
+        os.close(self.writing)
+        self._thread.start()
+
+    def _read(self) -> None:
+        while chunk := os.read(self._reading, 1 << 16):
+            self._chunks.append(chunk)
+
+    def finish(self) -> bytes:
+        self._thread.join()
+        os.close(self._reading)
+        return b"".join(self._chunks)
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def _address() -> str:
+    with _lock:
+        if not _server:
+            directory = tempfile.mkdtemp(prefix="forked-")
+            address = os.path.join(directory, "socket")
+            command = [sys.executable, "-c", _START, str(_TOP), address]
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            assert process.stdout is not None
+            process.stdout.readline()
+            _server.append((process, address))
+            atexit.register(_stop)
+        return _server[0][1]
+
+
+def _stop() -> None:
+    process, address = _server.pop()
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            stream.close()
+    os.unlink(address)
+    os.rmdir(os.path.dirname(address))
+
+
+def _serve() -> NoReturn:
+    _load()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+        listening.bind(sys.argv[2])
+        listening.listen(64)
+        print("ready", flush=True)
+        while True:
+            connection, _ = listening.accept()
+            with connection:
+                if os.fork() == 0:
+                    listening.close()
+                    _attend(connection)
+            _reap()
+
+
+def _load() -> None:
+    import git_boocode
+
+    package = Path(git_boocode.__file__).parent
+    for path in sorted(package.rglob("*.py")):
+        name = ".".join(path.relative_to(package.parent).with_suffix("").parts)
+        if name not in ("git_boocode.__main__", "git_boocode.repo.libgit2"):
+            import_module(name.removesuffix(".__init__"))
+
+
+def _reap() -> None:
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return
+
+
+def _attend(connection: socket.socket) -> NoReturn:
+    """Start what was asked for, and tell how it ended."""
+    request, streams, _, _ = socket.recv_fds(connection, _LARGEST, _STREAMS)
+    child = os.fork()
+    if child == 0:
+        connection.close()
+        _become(json.loads(request), streams)
+    for stream in streams:
+        os.close(stream)
+    _, status = os.waitpid(child, 0)
+    connection.send(str(os.waitstatus_to_exitcode(status)).encode())
+    os._exit(0)
+
+
+def _become(request: dict[str, Any], streams: list[int]) -> NoReturn:
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+    os.chdir(request["cwd"])
+    os.environ.clear()
+    os.environ.update(request["env"])
+    os.umask(request["umask"])
+    sys.argv = ["-c", *request["argv"]]
+    code = 1
+    try:
+        exec(compile(request["code"], "<string>", "exec"), {"__name__": "__main__"})
+        code = 0
+    except SystemExit as done:
+        code = done.code if isinstance(done.code, int) else 0 if done.code is None else 1
+    except BaseException:  # noqa: BLE001 - as Python does at the end of a program
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
