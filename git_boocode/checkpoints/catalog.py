@@ -24,7 +24,7 @@ SAFETY_KIND = "pre-restore"
 
 # `@` is nearly always among the newest few; only beside many worktrees does one look further.
 _FIRST_LOOK = 16
-# More than the first page of `log` takes, or what reads commits ahead of it.
+# The first page of `log`, and the next one: just what is read of commits in two steps.
 _FIRST_LISTED = 128
 _SEARCHES = ("message:", "label:")
 _RELATIVE = re.compile(r"@(~([0-9]{0,9}))?")

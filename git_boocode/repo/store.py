@@ -134,7 +134,7 @@ class PlumbingStore:
     """The store through git's plumbing: it serves every repository that git serves."""
 
     # Enough for a page of `log`; a longer list goes through git a batch at a time.
-    BATCH = 64
+    BATCH = 32
     # All of a batch is in memory at once.
     LARGEST_BATCH = 4096
 
@@ -176,7 +176,7 @@ class PlumbingStore:
         size = self.BATCH
         while batch := list(islice(remaining, size)):
             yield from self._read(batch)
-            size = min(size * 4, self.LARGEST_BATCH)
+            size = min(size * 3, self.LARGEST_BATCH)
 
     def _read(self, ids: list[str]) -> Iterator[Commit | None]:
         request = "".join(f"{identifier}\n" for identifier in ids).encode()
