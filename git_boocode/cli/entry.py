@@ -6,7 +6,7 @@ import os
 
 from git_boocode import __version__
 from git_boocode.cli.direct import direct_call
-from git_boocode.cli.output import discard_output, report
+from git_boocode.cli.output import discard_output, print_json, report
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 
 # Set by the completion script, as click expects it.
@@ -45,7 +45,9 @@ def _answered(argv: list[str], *, as_json: bool) -> int:
     except BoocodeError as error:
         return report(error, as_json=as_json)
     except KeyboardInterrupt:
-        return 130
+        return _ended(130, as_json=as_json)
+    except SystemExit as end:
+        return _ended(end.code if isinstance(end.code, int) else 128, as_json=as_json)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -60,6 +62,13 @@ def _dispatch(argv: list[str]) -> int:
     from git_boocode.cli.main import dispatch
 
     return dispatch(argv)
+
+
+def _ended(code: int, *, as_json: bool) -> int:
+    """What a shell shows for a signal; who waits for JSON gets an object all the same."""
+    if as_json:
+        print_json(FatalError(f"ended by signal {code - 128}", code="interrupted").as_json())
+    return code
 
 
 def _unexpected(error: Exception) -> FatalError:

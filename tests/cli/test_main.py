@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -156,3 +157,21 @@ def test_output_is_utf8_in_any_locale(repo: Repo) -> None:
     assert repo.boocode("checkpoint", "-m", "– “é”", env=environ).code == 0
     assert "– “é”" in repo.boocode("log", env=environ).out
     assert os.environ["LANG"] == "C.UTF-8"
+
+
+@pytest.mark.parametrize(("end", "code"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143)])
+def test_what_is_ended_by_a_signal_still_answers_json(
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    end: BaseException,
+    code: int,
+) -> None:
+    def ended(_: object) -> int:
+        raise end
+
+    monkeypatch.setattr(entry, "_dispatch", ended)
+    assert entry.run(["checkpoint"]) == code
+    assert capfdbinary.readouterr().out == b""
+    assert entry.run(["checkpoint", "--json"]) == code
+    answer = json.loads(capfdbinary.readouterr().out)
+    assert (answer["ok"], answer["error"]["code"]) == (False, "interrupted")
