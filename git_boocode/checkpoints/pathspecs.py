@@ -18,7 +18,7 @@ def refusal(error: GitError) -> RefusedError | None:
     said = error.stderr.strip().removeprefix("fatal: ")
     if _OUTSIDE in said:
         return RefusedError(
-            said.partition(": ")[2],
+            f"'{said.partition(': ')[0]}' is outside the worktree",
             code="outside_worktree",
             hints=("only what is in the worktree is recorded and restored",),
         )

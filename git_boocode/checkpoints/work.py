@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
+from git_boocode.checkpoints.changes import tree_changes
 from git_boocode.checkpoints.keeping import safety_checkpoint
 from git_boocode.checkpoints.metadata import Metadata
 from git_boocode.checkpoints.plan import Plan, plan_return
@@ -18,6 +20,8 @@ from git_boocode.repo.scratch import scratch_directory
 
 # What read-tree says when it has looked at everything, touched nothing and refuses.
 _CHANGED_MEANWHILE = ("not uptodate", "would be overwritten", "would lose", "would be removed")
+# So often someone may write a file just while all go back, before that is given up.
+_TRIES = 5
 # What `check-attr` answers for a file without a filter driver.
 _NO_DRIVER = ("unspecified", "unset", "set")
 
@@ -119,13 +123,27 @@ class Work:
             self._merge_back_from_here()
 
     def _merge_back_from_here(self) -> None:
-        """Go back from whatever is there now, which is kept as well."""
+        """Go back from whatever is there now; what is someone's own in it is kept as well."""
+        for _ in range(_TRIES - 1):
+            with suppress(ChangedMeanwhileError):
+                self._go_back_from_here()
+                return
+        self._go_back_from_here()
+
+    def _go_back_from_here(self) -> None:
         with scratch_directory(self._repository.state_dir) as scratch:
             halfway = take_snapshot(self._repository, scratch)
             plan = plan_return(self._repository, halfway, self._plan)
             if plan.changes:
-                self._keep(halfway)
+                if self._is_news(halfway, plan):
+                    self._keep(halfway)
                 Work(self._repository, halfway, plan, None).do()
+
+    def _is_news(self, halfway: Snapshot, back: Plan) -> bool:
+        """Whether anything that goes now is neither of before nor of the target: someone's own."""
+        changed = {change.path for change in back.changes if change.action != "create"}
+        others = tree_changes(self._repository.git, halfway.disk_tree, self._plan.target)
+        return any(change.path in changed for change in others)
 
     def _keep(self, halfway: Snapshot) -> None:
         safety_checkpoint(self._repository, halfway, Metadata({}), {"halfway": True})
@@ -137,7 +155,8 @@ class Work:
                 _remove(self._repository.worktree, change.path)
         old = [change.path for change in self._plan.changes if change.action != "create"]
         git = self._snapshot.index.git.bind(GIT_INDEX_FILE=self._before)
-        done = git.attempt("checkout-index", "-f", "-z", "--stdin", stdin=nul_lines(old))
+        command = ("checkout-index", "-f", "-z", "--stdin")
+        done = git.keeping_locks().attempt(*command, stdin=nul_lines(old))
         if done.status:
             raise _merge_error(os.fsdecode(done.stderr).strip())
 
@@ -145,7 +164,9 @@ class Work:
         # From where the caller stands: git keeps the directory that it was started in.
         here = os.path.join(self._repository.worktree, self._repository.prefix)
         git = self._snapshot.index.git.bind(cwd=here if os.path.isdir(here) else None)
-        done = git.attempt("read-tree", "--no-sparse-checkout", "-m", "-u", before, after)
+        # If we are killed, it goes on; nobody may begin to undo what it has not yet done.
+        command = ("read-tree", "--no-sparse-checkout", "-m", "-u")
+        done = git.keeping_locks().attempt(*command, before, after)
         if done.status:
             raise _merge_error(os.fsdecode(done.stderr).strip())
 

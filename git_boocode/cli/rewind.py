@@ -72,6 +72,14 @@ def _split(
     repository: Repository, records: Records, arguments: list[str], behind: int | None
 ) -> tuple[EditRecord, list[str]]:
     """Tell the edit from the paths, as git tells revisions from paths."""
+    from git_boocode.repo.errors import RefusedError
+
+    if "" in arguments:
+        raise RefusedError(
+            "an empty argument names no edit and no path",
+            code="not_found",
+            hints=("without any, the newest edit is rewound",),
+        )
     count = len(arguments) if behind is None else len(arguments) - behind
     front, rest = arguments[:count], arguments[count:]
     if behind is not None and len(front) > 1:

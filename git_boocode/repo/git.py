@@ -52,6 +52,10 @@ _CALLERS_OWN = (
 _NO_ROOM = ("No space left on device", "Disk quota exceeded", "File too large")
 
 
+LOCKS: set[int] = set()
+"""Descriptors of locks that end with the last process that has them open."""
+
+
 class GitError(FatalError):
     """A git command failed.
 
@@ -186,12 +190,21 @@ class Git:
         cwd: the directory in which it runs.
         env: its whole environment.
         overrides: `key=value` settings for `-c`.
+        keeps_locks: see `keeping_locks`.
     """
 
-    def __init__(self, cwd: str, env: Mapping[str, str], overrides: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        cwd: str,
+        env: Mapping[str, str],
+        overrides: Iterable[str] = (),
+        *,
+        keeps_locks: bool = False,
+    ) -> None:
         self.cwd = cwd
         self.env = dict(env)
         self.overrides = tuple(overrides)
+        self._keeps_locks = keeps_locks
 
     def bind(self, *, cwd: str | None = None, **env: str) -> Git:
         """The same git with other environment variables or another directory."""
@@ -205,6 +218,12 @@ class Git:
         """
         kept = (found for found in self.overrides if not found.startswith(f"{setting}="))
         return Git(self.cwd, self.env, kept)
+
+    def keeping_locks(self) -> Git:
+        """The same git, holding the locks in `LOCKS` as long as it runs, even if we are killed."""
+        # No daemon of git's may come to hold them for longer.
+        overrides = (*self.overrides, "core.fsmonitor=false")
+        return Git(self.cwd, self.env, overrides, keeps_locks=True)
 
     def bind_setting(self, setting: str) -> Git:
         """The same git with one more `key=value` setting."""
@@ -260,6 +279,7 @@ class Git:
                 stdin=given,
                 stdout=to,
                 stderr=subprocess.PIPE,
+                pass_fds=tuple(LOCKS) if self._keeps_locks else (),
             )
         except FileNotFoundError as error:
             raise _cannot_start(self.cwd) from error

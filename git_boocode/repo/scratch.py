@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.git import LOCKS
 
 if sys.platform == "win32":
     import msvcrt
@@ -198,8 +199,11 @@ def worktree_lock(state_dir: str, *, shared: bool, patience: float) -> Iterator[
     descriptor = _open_lock(state_dir)
     try:
         _wait_for(descriptor, shared=shared, patience=patience)
+        if not shared:
+            LOCKS.add(descriptor)
         yield
     finally:
+        LOCKS.discard(descriptor)
         os.close(descriptor)
 
 

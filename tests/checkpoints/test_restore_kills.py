@@ -35,6 +35,7 @@ from tests.checkpoints.kit import (
     undone,
 )
 from tests.checkpoints.test_kills import fill, small_disk
+from tests.forked import run_forked
 from tests.repo_kit import Repo
 
 __all__ = ["small_disk"]
@@ -247,7 +248,7 @@ for _ in range(int(sys.argv[2])):
         acts[what](Repository.discover())
         done += what != "checkpoint"
     except BoocodeError as error:
-        if error.code not in ("conflict", "locked", "not_found"):
+        if error.code not in ("conflict", "locked", "not_found", "rollback", "interrupted"):
             raise
 print(done)
 """
@@ -321,3 +322,34 @@ def interrupted_now(repo: Repo) -> bool:
     """Whether a restore was interrupted that had begun."""
     noted = journal.interrupted(Repository.discover().state_dir)
     return noted is not None and any(noted in ref for ref in refs(repo, "safety"))
+
+
+SLOW = """
+import os, signal, sys, threading, time
+from git_boocode.checkpoints.restore import Options, restore
+from git_boocode.repo.repository import Repository
+
+def die():
+    while not os.path.exists(".git/begun"):
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+threading.Thread(target=die).start()
+restore(Repository.discover(), "@", Options())
+"""
+
+
+def test_what_a_killed_restore_still_has_git_do_is_waited_for(repo: Repo) -> None:
+    """The files that git has not yet written would come after the undo."""
+    repo.commit(**{f"f{number}": "x\n" for number in range(6)})
+    repo.git("config", "filter.slow.smudge", "touch .git/begun; sleep 0.1; cat")
+    repo.write(".git/info/attributes", "f* filter=slow\n")
+    take()
+    for number in range(6):
+        repo.write(f"f{number}", "changed\n")
+    before = seen(repo)
+    done = run_forked(SLOW, cwd=repo.top, env=dict(os.environ))
+    assert done.returncode == -signal.SIGKILL
+    undone()
+    assert seen(repo) == before
+    sound(repo)

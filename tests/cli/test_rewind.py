@@ -255,3 +255,11 @@ def test_records_that_cannot_be_read_are_warned_of(repo: Repo, name: tuple[str, 
     assert (listed.code, listed.out) == (0, "")
     assert listed.err == f"{warning}\n{hint}\n"
     assert repo.boocode("log", "--edits", "--json").json == {"ok": True, "edits": []}
+
+
+@pytest.mark.parametrize("arguments", [("",), ("@", ""), ("--", "")])
+def test_an_empty_argument_is_no_edit(repo: Repo, arguments: tuple[str, ...]) -> None:
+    repo.write("a", "old\n")
+    repo.boocode("apply-edit", "--path", "a", "--old", "old", "--new", "new")
+    assert repo.boocode("rewind", *arguments).code == 1
+    assert repo.read("a") == b"new\n"

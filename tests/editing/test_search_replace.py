@@ -451,3 +451,14 @@ def test_a_text_of_markers_only_is_not_answered_line_by_line(line: str) -> None:
     failures = read(f"a.py\n{ONE}" + f"{line}\n" * 1_000).failures
     assert len(failures) == 21
     assert "reading stopped at line" in failures[-1].message
+
+
+BLOCK = block("a\n", "b\n")
+
+
+@pytest.mark.parametrize("name", ["my file.txt", "sub dir/x.py", "Meeting notes 2.md"])
+def test_a_path_with_blanks_is_not_taken_for_prose(name: str) -> None:
+    """The last word may be another file."""
+    assert repr(name) in refusal(f"{name}\n{BLOCK}")
+    assert paths(f'"{name}"\n{BLOCK}') == [name]
+    assert paths(f"Here is file.txt\n{BLOCK}") == ["file.txt"]

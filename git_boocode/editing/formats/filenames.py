@@ -49,6 +49,16 @@ _NO_FILES = re.compile(
 _NEVER = re.compile(r"[<>|*?\"`\x00-\x1f]|://|^\W+$|\(\)$|^\(.*\)$|[.,;!]$")
 
 
+_FEW_WORDS = 4
+_IN_SENTENCES = frozenset(
+    (
+        *("a", "an", "and", "apply", "are", "at", "below", "block", "change", "changes", "edit"),
+        *("file", "finally", "first", "for", "from", "here", "here's", "in", "into", "is", "it"),
+        *("its", "last", "let", "let's", "make", "modify", "new", "next", "now", "of", "on"),
+        *("open", "path", "second", "see", "the", "then", "third", "this", "to", "update", "with"),
+    )
+)
+"""Words that stand before the name of a file in prose, and hardly ever in a name."""
 _LONGEST = 1_000
 """Characters of a line of prose; a longer one is none, and names nothing."""
 
@@ -117,6 +127,15 @@ def name_in_info(info: str) -> str | None:
 def names_in_prose(lines: Sequence[str]) -> list[str]:
     """The files that some lines of prose speak of, each once."""
     return list(dict.fromkeys(name for line in lines for name in _names(line)))
+
+
+def path_with_blanks(lines: Sequence[str]) -> str | None:
+    """The whole of the last line, if that could be a path of a few words and is no sentence."""
+    line = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    words = line.split()
+    if not 1 < len(words) <= _FEW_WORDS or not is_path(line):
+        return None
+    return None if _IN_SENTENCES.intersection(map(str.lower, words[:-1])) else line
 
 
 def _names(line: str) -> Iterator[str]:

@@ -278,7 +278,7 @@ class _Reader:
 
     def _spoken_of(self, block: _Block, above: int) -> str | None:
         """The one file of which the prose above a block speaks."""
-        from git_boocode.editing.formats.filenames import names_in_prose
+        from git_boocode.editing.formats.filenames import names_in_prose, path_with_blanks
 
         prose = [line for line in self.lines[above : block.row] if not _FENCE.fullmatch(line)]
         names = names_in_prose(prose)
@@ -287,6 +287,12 @@ class _Reader:
                 "invalid_input",
                 f"the block at line {block.row + 1} may be for {' or '.join(map(repr, names[:5]))}",
                 hint=f"put the path of the file alone on the line above '{OPENING}'",
+            )
+        if names and (whole := path_with_blanks(prose)) and whole != names[0]:
+            raise MissError(
+                "invalid_input",
+                f"the block at line {block.row + 1} may be for '{whole}' or '{names[0]}'",
+                hint=f"put the path in double quotes, alone on the line above '{OPENING}'",
             )
         return names[0] if names else None
 
