@@ -42,6 +42,7 @@ def plan_restore(
     untouchable: frozenset[str],
     ours: frozenset[str] = frozenset(),
     choice: Choice | None = None,
+    staging: Staging | None = None,
 ) -> Plan:
     """Plan to turn the worktree into a tree.
 
@@ -54,6 +55,7 @@ def plan_restore(
         untouchable: paths that one side could not capture.
         ours: paths that an earlier restore made, where none were; to be deleted though ignored.
         choice: the only paths to touch; None for all.
+        staging: what was staged at the checkpoint; no rule ignores what was tracked.
     """
     git = repository.git
     differing = tree_changes(git, snapshot.disk_tree, tree)
@@ -61,6 +63,8 @@ def plan_restore(
     rules_change = any(os.path.basename(change.path) == ".gitignore" for change in differing)
     doomed = [change.path for change in wanted if change.action == "delete" and rules_change]
     ignored = _ignored_by(repository, snapshot, tree, doomed) - ours
+    if ignored and staging is not None:
+        ignored -= _tracked(repository, staging)
     kept = dict(_keep(repository, snapshot, wanted, untouchable, ignored))
     kept |= dict.fromkeys((change.path for change in hindered), "in the way is what was not named")
     kept |= _unknown(snapshot, tree, kept, choice)
@@ -183,6 +187,11 @@ def _ignored_by(
     if done.status not in (0, 1):
         raise GitError(question, done.status, os.fsdecode(done.stderr))
     return frozenset(nul_records(done.stdout))
+
+
+def _tracked(repository: Repository, staging: Staging) -> set[str]:
+    listing = repository.git.run("ls-tree", "-r", "-z", "--name-only", staging.tree)
+    return {*nul_records(listing), *(entry.path for entry in staging.special)}
 
 
 def _repository_in_the_way(top: str, snapshot: Snapshot, change: Change) -> str:

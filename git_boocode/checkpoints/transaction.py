@@ -152,7 +152,7 @@ class Transaction:
             choice = self._choose(snapshot, staging)
             tree = disk_tree(snapshot, target.tree, staging)
             ours = _made_by(self._repository, target)
-            plan = plan_restore(self._repository, snapshot, tree, skipped, ours, choice)
+            plan = plan_restore(self._repository, snapshot, tree, skipped, ours, choice, staging)
             if staging is not None and choice is not None:
                 return plan, mix(snapshot, staging, choice)
         except GitError as error:

@@ -185,6 +185,22 @@ def test_ignored_files_are_not_deleted_when_the_rule_was_lost(base: Repo, how: s
     assert base.read(".gitignore") == b"*.log\n"
 
 
+def test_no_rule_ignores_what_was_tracked(base: Repo) -> None:
+    base.write("kept.log", "tracked\n")
+    base.git("add", "-f", "kept.log")
+    (base.top / "kept.log").unlink()
+    take()
+    status = base.status()
+    base.write("kept.log", "back again\n")
+    base.write("x.log", "precious\n")
+    (base.top / ".gitignore").unlink()
+    outcome = back()
+    assert [kept.path for kept in outcome.kept] == ["x.log"]
+    assert base.status() == status
+    undone()
+    assert base.read("kept.log") == b"back again\n"
+
+
 def test_the_rules_of_a_subdirectory_count_too(base: Repo) -> None:
     base.write("sub/.gitignore", "out/\n!out/keep\n")
     base.write("sub/out/x", "precious\n")
