@@ -42,6 +42,7 @@ class Outcome(NamedTuple):
         dry_run: whether it was only asked what would change.
         callback: whether there is a callback to tell.
         edited: the host's own files that were written, absolute.
+        mends: whether it took back an operation that was interrupted.
         lines: of a dry run, the lines that would come and go by path; None for what is no text.
     """
 
@@ -58,4 +59,5 @@ class Outcome(NamedTuple):
     dry_run: bool
     callback: bool
     edited: list[str]
+    mends: bool
     lines: dict[str, tuple[int, int] | None]

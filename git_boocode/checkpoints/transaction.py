@@ -362,6 +362,7 @@ class Transaction:
             dry_run=self._manner.dry_run,
             callback=self._callback is not None,
             edited=[],
+            mends=self._course.mends,
             lines={},
         )
 

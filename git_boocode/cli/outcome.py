@@ -38,9 +38,18 @@ def show_outcome(repository: Repository, outcome: Outcome, *, as_json: bool) -> 
     print_text(_summary(outcome))
     print_hints(tuple(_left_alone(repository, outcome)))
     if outcome.undo is not None:
-        back = "redo" if outcome.kind == "undo" else "undo"
-        print_hints((f"'git boocode {back}' brings back what was here before",))
+        print_hints(tuple(_ways_back(outcome)))
     return 0
+
+
+def _ways_back(outcome: Outcome) -> Iterator[str]:
+    if outcome.mends:
+        # What was done since the interruption is in neither of the two states that it went between.
+        yield f"'git boocode restore {outcome.undo}' brings back what was here before"
+        yield "'git boocode redo' does again what was interrupted"
+    else:
+        back = "redo" if outcome.kind == "undo" else "undo"
+        yield f"'git boocode {back}' brings back what was here before"
 
 
 def _left_alone(repository: Repository, outcome: Outcome) -> Iterator[str]:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from tests.checkpoints.kit import Host, back, seen, take
+from tests.checkpoints.kit import Host, back, interrupted, seen, take
 from tests.repo_kit import Repo
 
 
@@ -82,3 +84,21 @@ def test_help(repo: Repo) -> None:
     done = repo.boocode("undo", "-h")
     assert done.code == 129
     assert done.out.startswith("usage: git boocode undo [<options>]\n")
+
+
+def test_what_was_done_since_an_interruption_is_told(
+    restored: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    restored.write("a", "another mess\n")
+    interrupted(monkeypatch, back)
+    restored.write("b", "hours of work\n")
+    done = restored.boocode("undo")
+    first, second = done.err.splitlines()
+    assert second == "hint: 'git boocode redo' does again what was interrupted"
+    way = re.fullmatch("hint: 'git boocode restore (.+)' brings back what was here before", first)
+    assert way is not None
+    assert not (restored.top / "b").exists()
+    assert restored.boocode("redo").code == 0
+    assert not (restored.top / "b").exists()
+    assert restored.boocode("restore", way[1]).code == 0
+    assert restored.read("b") == b"hours of work\n"
