@@ -57,6 +57,7 @@ class Pathspecs:
 
     def __init__(self, top: str, prefix: str, given: Sequence[str]) -> None:
         self.prefix = prefix
+        self._top = top
         self.given = tuple(from_here(top, prefix, spec) for spec in given)
 
     def matching(self, indexes: Iterable[Index], *, each: bool) -> frozenset[str]:
@@ -93,7 +94,8 @@ class Pathspecs:
         git = index.git.bind(cwd=here, GIT_WORK_TREE=elsewhere)
         arguments = ("ls-files", "--cached", "--error-unmatch", "--full-name", "-z", "--")
         done = git.attempt(*arguments, *self.given)
-        said = os.fsdecode(done.stderr)
+        # What it complains of is the worktree that the caller knows.
+        said = os.fsdecode(done.stderr).replace(elsewhere, self._top)
         if done.status not in (0, 1):
             error = GitError(arguments, done.status, said)
             raise refusal(error) or error

@@ -124,6 +124,7 @@ def test_pathspecs_that_cannot_be(messy: Repo, specs: tuple[str, ...], code: str
         back("@~1", paths=specs)
     assert (caught.value.code, caught.value.exit_code) == (code, 1)
     assert caught.value.hints
+    assert "/.git/" not in caught.value.message
     assert (seen(messy), refs(messy)) == (before, known)
 
 
