@@ -8,7 +8,7 @@ import stat
 from collections.abc import Sequence
 
 from git_boocode.checkpoints.transcripts import Keep, Written
-from git_boocode.editing.edits import MissError
+from git_boocode.editing.edits import Failure, MissError
 from git_boocode.editing.inputs import Source, read_inputs
 from git_boocode.editing.place import Place, Target
 from git_boocode.editing.result import EditsRefusedError, describe
@@ -40,15 +40,18 @@ class FileEditor:
 
 def _all_told(error: EditsRefusedError) -> RefusedError:
     """A refusal that tells every reason, with whole paths."""
-    failures = (failure._replace(path=_whole(failure.path)) for failure in error.failures)
+    failures = (_located(failure) for failure in error.failures)
     told = (describe(failure, many=error.edits > 1) for failure in failures)
     return RefusedError("; ".join(told), code=error.code)
 
 
-def _whole(path: str | None) -> str | None:
-    if path is None or os.path.isabs(path) or not os.path.lexists(os.sep + path):
-        return path
-    return os.sep + path
+def _located(failure: Failure) -> Failure:
+    # Paths that were understood count from the root; what was not is told as given.
+    path = failure.path
+    understood = failure.code == "missing_file" or os.path.lexists(f"{os.sep}{path}")
+    if path is None or os.path.isabs(path) or not understood:
+        return failure
+    return failure._replace(path=os.sep + path)
 
 
 class _Keeper:

@@ -180,6 +180,9 @@ def test_every_reason_is_told_with_whole_paths(chat: Chat) -> None:
     message = fails(chat, lambda: restored(chat, edits), chat.mess).message
     assert f"edit 1, {chat.transcript}: old text not found" in message
     assert "edit 2" in message
+    lost = {"path": "../lost", "old_string": "one\n", "new_string": "two\n"}
+    message = fails(chat, lambda: restored(chat, [lost]), chat.mess).message
+    assert f"{chat.repo.top.resolve().parent}/lost: there is no such file" in message
 
 
 def test_a_transcript_that_cannot_be_edited(chat: Chat) -> None:
