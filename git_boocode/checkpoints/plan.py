@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from git_boocode.checkpoints.changes import Change, tree_changes
@@ -68,7 +68,7 @@ def plan_restore(
     kept = dict(_keep(repository, snapshot, wanted, untouchable, ignored))
     kept |= dict.fromkeys((change.path for change in hindered), "in the way is what was not named")
     kept |= _unknown(snapshot, tree, kept, choice)
-    blockers = list(_in_the_way(repository.worktree, wanted, kept))
+    blockers = list(in_the_way(repository.worktree, wanted, kept))
     if blockers:
         snapshot.force_add(blockers, repository.worktree)
         differing = tree_changes(git, snapshot.disk_tree, tree)
@@ -224,8 +224,14 @@ def _repository_below(full: str, step: str) -> str:
     return ""
 
 
-def _in_the_way(top: str, wanted: Iterable[Change], kept: dict[str, str]) -> Iterator[str]:
-    """Files on disk where the target has something else, and which the snapshot lacks."""
+def in_the_way(top: str, wanted: Iterable[Change], kept: Collection[str] = ()) -> Iterator[str]:
+    """Files on disk where the target has something else, and which the snapshot lacks.
+
+    Args:
+        top: the top of the worktree.
+        wanted: the changes to be made.
+        kept: the paths that are left alone.
+    """
     seen = set()
     for change in wanted:
         if change.action != "create" or change.path in kept:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from git_boocode.checkpoints.changes import tree_changes
 from git_boocode.checkpoints.keeping import safety_checkpoint
 from git_boocode.checkpoints.metadata import Metadata
-from git_boocode.checkpoints.plan import Plan, plan_return
+from git_boocode.checkpoints.plan import Plan, in_the_way, plan_return
 from git_boocode.checkpoints.reading import take_snapshot
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging, build_index
@@ -52,8 +52,11 @@ class Work:
         # Made in advance: where the disk is full, it could not be made any more.
         self._before = f"{snapshot.index.path}.before"
 
-    def do(self) -> None:
+    def do(self, *, returning: bool = False) -> None:
         """Bring files and staging to the target.
+
+        Args:
+            returning: whether ignored files that the target brings back may be there still.
 
         Raises:
             ChangedMeanwhileError: a file changed since the snapshot.
@@ -63,6 +66,8 @@ class Work:
         if self._plan.changes:
             self._try_filters()
             copy_index(self._snapshot.index.path, self._before)
+            if not returning:
+                self._refuse_what_came()
             self._files_touched = True
             self._merge_forward()
         if self._staging is not None:
@@ -70,6 +75,18 @@ class Work:
             made = build_index(self._staging, index, f"{index.path}.staged")
             self._install(made.path, self._snapshot.dump())
             self._installed = made
+
+    def _refuse_what_came(self) -> None:
+        """Stop if a file came since the snapshot: git would overwrite one that is ignored."""
+        changes = self._plan.changes
+        leaving = {change.path.casefold() for change in changes if change.action != "create"}
+        for path in in_the_way(self._repository.worktree, changes):
+            if path.casefold() not in leaving:
+                raise ChangedMeanwhileError(
+                    f"a file was made by another process meanwhile: '{path}' is in the way",
+                    code="conflict",
+                    hints=("nothing was changed; run the command again",),
+                )
 
     def take_back(self) -> None:
         """Bring files and staging back to where they were; nothing happens if `do` did nothing.
@@ -137,7 +154,7 @@ class Work:
             if plan.changes:
                 if self._is_news(halfway, plan):
                     self._keep(halfway)
-                Work(self._repository, halfway, plan, None).do()
+                Work(self._repository, halfway, plan, None).do(returning=True)
 
     def _is_news(self, halfway: Snapshot, back: Plan) -> bool:
         """Whether anything that goes now is neither of before nor of the target: someone's own."""

@@ -13,6 +13,7 @@ import pytest
 from git_boocode.checkpoints import restore as restore_module
 from git_boocode.checkpoints import transaction, work
 from git_boocode.checkpoints.plan import Plan, plan_restore
+from git_boocode.checkpoints.work import ChangedMeanwhileError
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import Completed, Git
 from git_boocode.repo.repository import Repository
@@ -424,6 +425,24 @@ def test_a_file_that_is_edited_meanwhile(
     assert {path: now[path][1] if path in now else None for path in expected} == expected
     assert refs(base) == known
     sound(base)
+
+
+@pytest.mark.parametrize("path", ["x.log", "sub.log/f"])
+def test_an_ignored_file_that_comes_meanwhile(base: Repo, path: str) -> None:
+    (base.top / "sub.log").mkdir()
+    for tracked in ("x.log", "sub.log/f"):
+        base.write(tracked, "tracked\n")
+    base.git("add", "-f", "x.log", "sub.log/f")
+    take()
+    base.git("rm", "-rqf", "x.log", "sub.log")
+    before = seen(base)
+    base.write(".git/precious", "precious\n")
+    come = f"mkdir -p $(dirname {path}); cp .git/precious {path}; echo '{{}}'"
+    with pytest.raises(ChangedMeanwhileError, match=path):
+        back(callback=Host(base, prepare=come).path)
+    assert base.read(path) == b"precious\n"
+    (base.top / path).unlink()
+    assert seen(base) == before
 
 
 def test_something_is_staged_meanwhile(base: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
