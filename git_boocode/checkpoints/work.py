@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from contextlib import suppress
 
-from git_boocode.checkpoints.changes import tree_changes
+from git_boocode.checkpoints.changes import Change, tree_changes
 from git_boocode.checkpoints.keeping import safety_checkpoint
 from git_boocode.checkpoints.metadata import Metadata
 from git_boocode.checkpoints.plan import Plan, in_the_way, plan_return
@@ -131,7 +132,8 @@ class Work:
     def _merge_back_with_care(self) -> None:
         self._snapshot.index.break_lock()
         # git writes the index last: where it names the target, every file is there.
-        if self._snapshot.index.write_tree() == self._plan.target:
+        done = self._snapshot.index.write_tree() == self._plan.target
+        if done and not self._came_back(self._plan.changes):
             try:
                 self._merge(self._plan.target, self._plan.before)
             except ChangedMeanwhileError:
@@ -151,10 +153,20 @@ class Work:
         with scratch_directory(self._repository.state_dir) as scratch:
             halfway = take_snapshot(self._repository, scratch)
             plan = plan_return(self._repository, halfway, self._plan)
+            if came := self._came_back(self._plan.changes):
+                halfway.force_add(came, self._repository.worktree)
+                plan = plan_return(self._repository, halfway, self._plan)
             if plan.changes:
                 if self._is_news(halfway, plan):
                     self._keep(halfway)
                 Work(self._repository, halfway, plan, None).do(returning=True)
+
+    def _came_back(self, changes: Collection[Change]) -> list[str]:
+        """What lies where files were deleted; git would overwrite what is ignored of that."""
+        gone = [change._replace(action="create") for change in changes if change.action == "delete"]
+        made = {change.path.casefold() for change in changes if change.action == "create"}
+        found = in_the_way(self._repository.worktree, gone)
+        return [path for path in found if not _is_part_of(path.casefold(), made)]
 
     def _is_news(self, halfway: Snapshot, back: Plan) -> bool:
         """Whether anything that goes now is neither of before nor of the target: someone's own."""
@@ -234,6 +246,11 @@ class Work:
         copy = f"{original.path}.again"
         copy_index(original.path, copy)
         self._install(copy, expected)
+
+
+def _is_part_of(path: str, made: Collection[str]) -> bool:
+    """Whether a path is one of those that were made, or a directory of one."""
+    return path in made or any(other.startswith(f"{path}/") for other in made)
 
 
 def _remove(top: str, path: str) -> None:

@@ -432,3 +432,17 @@ def test_an_error_of_our_own_after_trim_is_told(
     assert (seen(mess), refs(mess)) == (before, known)
     assert host.events == ["prepare", "trim", "rollback"]
     assert host.told[-1]["reason"] == "the disk is full"
+
+
+def test_what_came_where_a_file_was_deleted_outlives_the_rollback(repo: Repo) -> None:
+    """It is ignored, and git overwrites that without a word."""
+    repo.commit(**{"a": "a\n", ".gitignore": "*.log\n"})
+    take()
+    repo.write("x.log", "mine\n")
+    repo.git("add", "-f", "x.log")
+    host = Host(repo, trim="echo precious > x.log; exit 1")
+    with pytest.raises(FatalError):
+        back(callback=host.path)
+    assert repo.read("x.log") == b"mine\n"
+    (kept,) = (line.split()[0] for line in refs(repo, "safety"))
+    assert repo.git("show", f"{kept}:x.log") == "precious\n"

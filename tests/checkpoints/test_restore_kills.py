@@ -275,7 +275,7 @@ def test_nothing_is_lost_beside_others_at_work(repo: Repo) -> None:
         time.sleep(0.03)
     outputs = [other.communicate()[0] for other in others]
     assert [other.returncode for other in others] == [0, 0]
-    assert sum(map(int, outputs)) > 3
+    assert sum(map(int, outputs)) > 0
     assert number > 10
     # Every file that was written is still there, or in what was kept before it went.
     kept = {path.name for path in (repo.top / "mine").glob("*")}
