@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import NamedTuple, NoReturn
 
 from git_boocode.checkpoints import journal
+from git_boocode.checkpoints.callback import find_callback
 from git_boocode.checkpoints.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.course import (
     Course,
@@ -21,7 +22,7 @@ from git_boocode.checkpoints.foreign import Caller, refuse_foreign
 from git_boocode.checkpoints.history import History, operation_of, read_history
 from git_boocode.checkpoints.outcome import Manner, Outcome
 from git_boocode.checkpoints.transaction import Transaction
-from git_boocode.checkpoints.transcripts import Editor
+from git_boocode.checkpoints.transcripts import Editor, operations_with_files
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import ID, id_time
 from git_boocode.repo.ref_locks import break_ref_locks
@@ -185,10 +186,28 @@ def _mending(repository: Repository, options: Options) -> Course | None:
 
 def _undoing(repository: Repository, options: Options) -> Course | None:
     history, safety = _history(Catalog(repository))
-    if not history.done:
-        return None
-    newest = history.done[-1]
-    return undoing(newest, safety[newest.id], options.scope, head=options.takes_head, mends=False)
+    for operation in reversed(history.done):
+        done = Told(safety[operation.id]).scope
+        left = done.within(options.scope)
+        if not (left.files or left.conversation):
+            continue
+        whole = operation is history.done[-1] and not _is_part(repository, operation.id, done, left)
+        if whole or options.dry_run:
+            course = (operation, safety[operation.id], options.scope)
+            return undoing(*course, head=options.takes_head, mends=False)
+        # What is undone in part remains to be undone, so this counts as a restore of its own.
+        return restoring(safety[operation.id], left, head=False)
+    return None
+
+
+def _is_part(repository: Repository, operation: str, done: Scope, left: Scope) -> bool:
+    """Whether something that an operation has done would stay if only a part of it is undone."""
+    if done.files != left.files:
+        return True
+    if done.conversation == left.conversation:
+        return False
+    told = find_callback(repository, None) is not None
+    return told or operation in operations_with_files(repository.state_dir)
 
 
 def _redoing(catalog: Catalog, options: Options) -> Course | None:

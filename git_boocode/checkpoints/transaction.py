@@ -267,7 +267,7 @@ class Transaction:
     def _commit(self, steps: _Steps) -> Answer | None:
         """Let the conversation follow: by the callback, by edits it asks for, by what was kept."""
         scope, kind = self._course.scope, self._course.kind
-        other = self._course.of if scope.conversation and not scope.paths else ""
+        other = self._other() if scope.conversation and not scope.paths else ""
         seen = steps.transcripts.look(other) if other else {}
         answer = steps.callback.commit(self._course.event) if steps.callback else None
         if answer is not None and answer.edits and steps.callback is not None:
@@ -278,6 +278,11 @@ class Transaction:
         if other:
             steps.transcripts.put_back(other, seen, unchanged=kind == REDO)
         return answer
+
+    def _other(self) -> str:
+        """The operation whose edits of the host's files are taken back; empty for none."""
+        course = self._course
+        return course.target.id if course.kind == RESTORE and course.event == UNDO else course.of
 
     def _roll_back(self, steps: _Steps, error: BaseException) -> None:
         reason = error.message if isinstance(error, BoocodeError) else type(error).__name__

@@ -312,3 +312,23 @@ def test_the_command(chat: Chat) -> None:
     assert chat.text == SHORT
     answer = chat.repo.boocode("undo", "--callback", host, "--json").json
     assert (answer["edited"], chat.text) == ([str(chat.transcript)], LONG)
+
+
+@pytest.mark.parametrize("first", ["files", "conversation"])
+def test_what_is_undone_in_part_can_be_undone_wholly(repo: Repo, first: str) -> None:
+    repo.commit(a="a\n")
+    taken = take_checkpoint()
+    repo.write("a", "mess\n")
+    outside = repo.top.parent / f"{repo.top.name}-chat.log"
+    outside.write_text("one\ntwo\nthree\n")
+    edit = {"path": str(outside), "old_string": "two\nthree\n", "new_string": ""}
+    repo.write(".git/answer", json.dumps({"edits": [edit]}))
+    host = Host(repo, trim="cat .git/answer")
+    how = {"callback": host.path, "editor": FileEditor()}
+    back(taken.id, **how)
+    assert (repo.read("a"), outside.read_text()) == (b"a\n", "one\n")
+    parts = [{"conversation": False}, {"files": False}]
+    undone(**{**how, **parts[first == "conversation"]})
+    undone(**{**how, **parts[first == "files"]})
+    assert (repo.read("a"), outside.read_text()) == (b"mess\n", "one\ntwo\nthree\n")
+    outside.unlink()
