@@ -84,6 +84,8 @@ class Course(NamedTuple):
         mends: whether that operation was interrupted.
         archives: whether the restore at its root archives later checkpoints.
         again: the id of the restore whose archive an interrupted undo may have emptied.
+        before: the id of the restore at its root, after which nothing is archived that came later;
+            empty for that restore itself.
     """
 
     kind: str
@@ -95,6 +97,7 @@ class Course(NamedTuple):
     mends: bool = False
     archives: bool = False
     again: str = ""
+    before: str = ""
 
     @property
     def event(self) -> str:
@@ -117,6 +120,7 @@ class Course(NamedTuple):
             "origin": self.origin._asdict(),
             **self.scope._asdict(),
             "archives": self.archives,
+            "before": self.before or None,
             "head": move._asdict() if move else None,
             "over": over,
         }
@@ -175,6 +179,7 @@ def undoing(
         mends=mends,
         archives=told.archives,
         again=operation.of if mends and operation.kind == UNDO and told.archives else "",
+        before=told.before or operation.id,
     )
 
 
@@ -189,7 +194,12 @@ def redoing(undo: Checkpoint, scope: Scope, *, head: bool) -> Course:
     told = Told(undo)
     wish = _back(told.move) if head else None
     wanted = told.scope.within(scope)
-    return Course(REDO, undo, wanted, told.origin, wish, of=undo.id, archives=told.archives)
+    return Course(
+        *(REDO, undo, wanted, told.origin, wish),
+        of=undo.id,
+        archives=told.archives,
+        before=told.before,
+    )
 
 
 def doing_again(
@@ -274,6 +284,11 @@ class Told:
     def archives(self) -> bool:
         """Whether the restore at its root archived checkpoints."""
         return self._values.get("archives") is True
+
+    @property
+    def before(self) -> str:
+        """The id of the restore at its root; empty if that is itself."""
+        return self._safety.meta.part("restore", "before") or ""
 
     @property
     def move(self) -> HeadMove | None:

@@ -327,7 +327,8 @@ class Transaction:
         if course.kind == UNDO:
             return bring_back(catalog, course.of)
         if course.archives:
-            return put_away(catalog, self._target.meta, course.origin.id, safety.id)
+            about, after = self._target.meta, course.origin.id
+            return put_away(catalog, about, after, safety.id, before=course.before)
         # The state before a restore, gone back to by its id.
         returns = course.origin.event == UNDO and _is_of(self._repository, self._target)
         return bring_back(catalog, course.origin.id) if returns else []

@@ -440,3 +440,16 @@ def test_nothing_that_is_needed_is_missed(
         redone()
         assert seen(repo) == states[number]
     refused(redone)
+
+
+def test_what_was_taken_after_the_restore_stays_in_the_log(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    first = take(chat="c")
+    take(chat="c")
+    repo.write("a", "mess\n")
+    back(first.id)
+    later = take(chat="c")
+    for _ in range(2):
+        undone()
+        redone()
+        assert Catalog(Repository.discover()).find("@").id == later.id
