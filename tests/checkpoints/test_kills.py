@@ -134,7 +134,8 @@ def blocks_nothing(repo: Repo) -> None:
     done = repo.boocode("checkpoint", "--json")
     assert (done.code, done.err) == (0, "")
     assert seen(repo) == before
-    assert private_files(repo) == set()
+    # What was killed while it made its directory is swept after a minute: it may still be at it.
+    assert {name for name in private_files(repo) if not name.startswith("new-tmp-")} == set()
     assert repo.git("ls-tree", "--name-only", done.json["ref"], "new") == "new\n"
     repo.git("add", "d1")
     repo.git("reset", "-q", "d1")
