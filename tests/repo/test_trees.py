@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 
 import pytest
 
@@ -34,7 +35,7 @@ def changes(old: dict[str, str], new: dict[str, str]) -> dict[bytes, Item | None
     return found
 
 
-def edited(repository: Repository, tree: str, made_of: dict[bytes, Item | None]) -> str:
+def edited(repository: Repository, tree: str, made_of: Mapping[bytes, Item | None]) -> str:
     """The tree that some changes make of another, stored."""
     quarantine = Quarantine(repository, f"{repository.git_dir}/scratch")
     made = edit_tree(quarantine.git, tree, made_of, quarantine.store_tree)
