@@ -5,6 +5,13 @@ from __future__ import annotations
 import os
 import stat
 
+_RECORDED = (stat.S_IFREG, stat.S_IFLNK)
+
+
+def is_recorded(status: os.stat_result) -> bool:
+    """Whether git records what the system says this of: a file or a symbolic link."""
+    return stat.S_IFMT(status.st_mode) in _RECORDED
+
 
 class Disk:
     """The files of a worktree, during one reading of it.

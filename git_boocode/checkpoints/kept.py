@@ -15,11 +15,12 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.layered import Overlay, Recorded
+from git_boocode.checkpoints.disk import Disk
+from git_boocode.checkpoints.layered import LayeredIndex, Overlay, Recorded
 from git_boocode.checkpoints.specials import Specials
 from git_boocode.checkpoints.staging import Staging, decode_special, recheck
 from git_boocode.repo.ids import OBJECT_ID
-from git_boocode.repo.index import borrow_index, crc_of
+from git_boocode.repo.index import Index, borrow_index, crc_of
 from git_boocode.repo.repository import Repository
 
 _NOTE = "kept-index.json"
@@ -108,6 +109,19 @@ class Kept(NamedTuple):
     def attributes_known(self, paths: Iterable[str]) -> bool:
         """Whether no other `.gitattributes` files than those of that time are among some."""
         return set(self.specials.attributes).issuperset(paths)
+
+    def layered(
+        self, repository: Repository, index: Index, disk: Disk, since: float
+    ) -> LayeredIndex:
+        """The private index, and what differs from it, to be brought up to what is on disk.
+
+        Args:
+            repository: whose worktree it is about.
+            index: where this process has the index.
+            disk: the files of the worktree.
+            since: when the reading of the worktree began, in seconds since 1970.
+        """
+        return LayeredIndex(index, self.private.overlay, disk, since, repository.zero_id)
 
     def staging_of(self, users_index: str, worktree: str) -> Staging | None:
         """What is staged now; None if that may be something else than at that time.

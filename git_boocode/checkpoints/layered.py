@@ -8,31 +8,20 @@ noted beside it, until that has become much.
 from __future__ import annotations
 
 import os
-import stat
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from git_boocode.checkpoints.disk import Disk
+from git_boocode.checkpoints.disk import Disk, is_recorded
+from git_boocode.checkpoints.timing import COARSE
 from git_boocode.repo.git import Completed, Git, GitError, Running
 from git_boocode.repo.index import Entry, Index, borrow_index, compared
 from git_boocode.repo.trees import GITLINK, Item
 
-# In seconds: for so long a file that changes again may look the same, where a file system knows
-# no fractions of a second.
-_COARSE = 2
 _NANO = 1_000_000_000
-# In seconds: how far its clock may be behind ours.
-_CLOCKS_DIFFER = 0.05
 _NOWHERE = "0"
 # So many files are recorded beside an index; more than that are recorded in it.
 _MOST = 1000
-
-
-def reading_begins() -> float:
-    """The present moment, in seconds since 1970, as a file system may have it that is behind."""
-    return time.time() - _CLOCKS_DIFFER
 
 
 class Recorded(NamedTuple):
@@ -127,9 +116,7 @@ class LayeredIndex:
     def _mark(self, path: str) -> tuple[int, ...] | None:
         """What tells a file from any other; None if it may change and still look the same."""
         found = self._disk.status(path)
-        if found is None or not (stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode)):
-            return None
-        if not self._is_settled(found):
+        if found is None or not is_recorded(found) or not self._is_settled(found):
             return None
         return (
             found.st_mode,
@@ -142,8 +129,9 @@ class LayeredIndex:
     def _is_settled(self, found: os.stat_result) -> bool:
         """Whether a file that changes once more will have another time then."""
         times = (found.st_mtime_ns, found.st_ctime_ns)
+        # The file system may know no fractions of a second.
         coarse = not any(moment % _NANO for moment in times)
-        return max(times) < (int(self._since) - (_COARSE if coarse else 0)) * _NANO
+        return max(times) < (int(self._since) - (COARSE if coarse else 0)) * _NANO
 
     def forget(self, paths: Iterable[str]) -> None:
         """See `Index.forget`."""

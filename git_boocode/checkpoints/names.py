@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 
+from git_boocode.checkpoints.disk import Disk
 from git_boocode.checkpoints.kept import Kept
 from git_boocode.checkpoints.layered import LayeredIndex
 from git_boocode.checkpoints.recorder import Recorder
@@ -19,7 +20,7 @@ class Names:
     """The names in a private index that the last capture has left, and in the user's.
 
     Args:
-        worktree: the top of the worktree.
+        disk: the files of the worktree.
         index: the private index.
         users: the user's index.
         staging: what is staged there.
@@ -29,14 +30,14 @@ class Names:
 
     def __init__(
         self,
-        worktree: str,
+        disk: Disk,
         index: LayeredIndex,
         users: UsersIndex,
         staging: Staging,
         kept: Kept,
         recorder: Recorder,
     ) -> None:
-        self._worktree = worktree
+        self._disk = disk
         self._index = index
         self._users = users
         self._kept = kept
@@ -62,14 +63,14 @@ class Names:
             extra: what is to be recorded beside what is tracked.
         """
         if self._stay:
-            back = filter(self._recorder.is_there, self._kept.missing)
+            back = filter(self._disk.is_there, self._kept.missing)
             return sorted(set(back) - self._kept.extra), set(self._kept.extra).difference(extra)
         held = set(self._index.paths())
         return sorted(self._tracked - held), held.difference(self._tracked, extra)
 
     def closed_modules(self) -> list[str]:
         """The submodules that have lost their repository, so that the index alone knows of them."""
-        return [path for path in self._kept.modules if not self._recorder.is_there(f"{path}/.git")]
+        return [path for path in self._kept.modules if not self._disk.has_repository(path)]
 
     def put(self, paths: list[str]) -> Iterator[str]:
         """Put in the entries of tracked paths that are on disk; those to be read are given back.
@@ -80,7 +81,7 @@ class Names:
         there = [entry._replace(stage=0) for entry in entries if self._is_there(entry)]
         self._index.put(there)
         for entry in there:
-            if entry.mode != GITLINK or self._recorder.is_there(f"{entry.path}/.git"):
+            if entry.mode != GITLINK or self._disk.has_repository(entry.path):
                 yield entry.path
 
     def missing(self, come: list[str]) -> frozenset[str]:
@@ -96,5 +97,5 @@ class Names:
 
     def _is_there(self, entry: Entry) -> bool:
         if entry.mode == GITLINK:
-            return os.path.isdir(os.path.join(self._worktree, entry.path))
-        return self._recorder.is_own_file(entry.path)
+            return os.path.isdir(os.path.join(self._disk.worktree, entry.path))
+        return self._disk.is_own_file(entry.path)

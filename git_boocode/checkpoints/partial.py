@@ -15,11 +15,12 @@ from git_boocode.checkpoints.changes import next_tree
 from git_boocode.checkpoints.conversion import is_attributes
 from git_boocode.checkpoints.disk import Disk
 from git_boocode.checkpoints.kept import Kept, KeptIndex, load_kept
-from git_boocode.checkpoints.layered import LayeredIndex, reading_begins
+from git_boocode.checkpoints.layered import LayeredIndex
 from git_boocode.checkpoints.pathspecs import from_here, refusal
 from git_boocode.checkpoints.recorder import Recorder, Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging
+from git_boocode.checkpoints.timing import reading_begins
 from git_boocode.checkpoints.untracked import OTHERS, size_limit, sort_out, why_left_out
 from git_boocode.checkpoints.users_index import UsersIndex
 from git_boocode.repo.git import GitError
@@ -55,9 +56,11 @@ class PartialReading:
         self._users = UsersIndex(repository, scratch, self._quarantine.git)
         index = Index(self._quarantine.git, os.path.join(scratch, "worktree.index"))
         self.kept = self._load(base, index)
-        self._layered = self._over(index, self.kept) if self.kept else None
+        self._disk = disk = Disk(repository.worktree)
+        kept = self.kept
+        self._layered = kept and kept.layered(repository, index, disk, reading_begins())
         self._index = self._layered or index
-        self._recorder = Recorder(self._index, repository.worktree)
+        self._recorder = Recorder(self._index, disk)
         self._staging = self._read_staging()
         self._head = read_head(repository)
 
@@ -70,11 +73,6 @@ class PartialReading:
             os.unlink(index.path)
         index.read_tree(base.tree)
         return None
-
-    def _over(self, index: Index, kept: Kept) -> LayeredIndex:
-        disk = Disk(self._repository.worktree)
-        zero_id = self._repository.zero_id
-        return LayeredIndex(index, kept.private.overlay, disk, reading_begins(), zero_id)
 
     def _read_staging(self) -> Staging:
         staging = None
@@ -124,20 +122,17 @@ class PartialReading:
         if not candidates:
             return []
         left = self._users.left_to(self._head.tree)
-        return [path for path in left if path in candidates and self._is_file(path)]
+        return [path for path in left if path in candidates and self._disk.is_own_file(path)]
 
     def _record(self, held: list[str], tracked: list[str], extra: list[str]) -> None:
-        wanted = [*filter(self._is_file, tracked), *extra]
+        wanted = [*filter(self._disk.is_own_file, tracked), *extra]
         links = [path for path in tracked if self._is_module(path)]
         self._index.forget(set(held).difference(wanted, links))
         # They were named, and are read whatever their times say.
         self._index.doubt(set(held).intersection(wanted))
-        begun = [path for path in links if self._recorder.is_there(f"{path}/.git")]
+        begun = [path for path in links if self._disk.has_repository(path)]
         self._recorder.add([*wanted, *begun])
         self._recorder.settle_failed(self._users.entry, self._staging.intended)
-
-    def _is_file(self, path: str) -> bool:
-        return self._recorder.is_own_file(path)
 
     def _is_module(self, path: str) -> bool:
         if not os.path.isdir(os.path.join(self._repository.worktree, path)):
@@ -174,10 +169,10 @@ class PartialReading:
             return None
         index = kept.private._replace(overlay=layered.overlay)
         if layered.is_whole:
-            recent = index.recent.union(index.overlay)
+            recent = index.recent.union(index.overlay, named)
             index = KeptIndex(layered.whole().path, index.since, recent)
         failed = {path for path, _ in self._recorder.failed}
-        missing = {path for path in tracked if not self._recorder.is_there(path)}
+        missing = {path for path in tracked if not self._disk.is_there(path)}
         return kept._replace(
             private=index,
             extra=(kept.extra - named).union(set(extra) - failed),

@@ -15,15 +15,14 @@ from itertools import islice
 
 from git_boocode.checkpoints.changes import next_tree
 from git_boocode.checkpoints.conversion import conversion_rules, is_attributes
-from git_boocode.checkpoints.disk import Disk
+from git_boocode.checkpoints.disk import Disk, is_recorded
 from git_boocode.checkpoints.kept import Content, Kept, KeptIndex, load_kept
-from git_boocode.checkpoints.layered import LayeredIndex, reading_begins
 from git_boocode.checkpoints.names import Names
 from git_boocode.checkpoints.recorder import Recorder, Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.specials import NOTHING, Specials, find_specials
 from git_boocode.checkpoints.staging import Staging, match_disk
-from git_boocode.checkpoints.timing import changed_since
+from git_boocode.checkpoints.timing import COARSE, changed_since, reading_begins
 from git_boocode.checkpoints.untracked import LISTING, size_limit, sort_out, unreadable
 from git_boocode.checkpoints.users_index import UsersIndex
 from git_boocode.repo.git import Git, GitError, Running, nul_records
@@ -33,11 +32,8 @@ from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref
 
-_RECORDED = (stat.S_IFREG, stat.S_IFLNK)
 # To look at so many files takes as long as a process of git; more at once are no one's edits.
 _MOST_RECENT = 2000
-# In seconds: how coarse the clock of a file system may be.
-_COARSE = 2.0
 # So much may differ from the index that was kept; beyond that, it is time to write a new one.
 _MOST_OVERLAID = 400
 # Git's two walks take that many if each has one thread.
@@ -142,9 +138,10 @@ class _Pass:
         self._base = base
         self.kept = kept
         self._start = reading_begins()
-        self._layered = self._over(kept) if kept else None
+        self._disk = disk = Disk(repository.worktree)
+        self._layered = kept and kept.layered(repository, base, disk, self._start)
         self._index = self._layered or base
-        self._recorder = Recorder(self._index, repository.worktree)
+        self._recorder = Recorder(self._index, disk)
         self._skipped: list[Skipped] = []
         self._threads = True
         self._known: Running | None = None
@@ -156,11 +153,6 @@ class _Pass:
     def anew(self) -> _Pass:
         """The same, from the beginning."""
         return _Pass(self._repository, self._quarantine, self._users, self._base, None)
-
-    def _over(self, kept: Kept) -> LayeredIndex:
-        disk = Disk(self._repository.worktree)
-        zero_id = self._repository.zero_id
-        return LayeredIndex(self._base, kept.private.overlay, disk, self._start, zero_id)
 
     def begin(self) -> None:
         if self.kept is None:
@@ -220,7 +212,7 @@ class _Pass:
             with suppress(OSError):
                 found = os.lstat(os.path.join(self._repository.worktree, path))
                 too_large = stat.S_ISREG(found.st_mode) and found.st_size > self._limit
-                if too_large or stat.S_IFMT(found.st_mode) not in _RECORDED:
+                if too_large or not is_recorded(found):
                     yield path
 
     @cached_property
@@ -267,7 +259,7 @@ class _Pass:
             # The other one is most likely still at work, and leaves us a core.
             first_look = self._look_again(())
         second()
-        extra = [*self._untracked(listing), *filter(self._recorder.is_own_file, left)]
+        extra = [*self._untracked(listing), *filter(self._disk.is_own_file, left)]
         come = self._match_names(extra)
         if self._staging is not None:
             self._recorder.settle_failed(self._users.entry, self._staging.intended)
@@ -339,10 +331,10 @@ class _Pass:
     @cached_property
     def _names(self) -> Names | None:
         """The names in the private index and the user's; None if there is none of either."""
-        kept, staging, top = self.kept, self._staging, self._repository.worktree
+        kept, staging = self.kept, self._staging
         if kept is None or staging is None or self._layered is None:
             return None
-        return Names(top, self._layered, self._users, staging, kept, self._recorder)
+        return Names(self._disk, self._layered, self._users, staging, kept, self._recorder)
 
     def _match_names(self, extra: list[str]) -> list[str]:
         """Let the private index hold what is tracked, and the extra paths, and nothing else.
@@ -417,7 +409,7 @@ class _Pass:
 
     def _rules(self, attributes: tuple[str, ...]) -> str | None:
         """What files were read by; None if it may have changed while they were."""
-        moment = self._start - _COARSE
+        moment = self._start - COARSE
         if any(changed_since(self._repository.worktree, moment, attributes)):
             return None
         return conversion_rules(self._repository, attributes)
@@ -428,7 +420,7 @@ class _Pass:
             known: Iterable[str] = self.kept.modules
         else:
             known = self._users.modules
-        return frozenset(path for path in known if self._recorder.is_there(f"{path}/.git"))
+        return frozenset(path for path in known if self._disk.has_repository(path))
 
     def _recent(self, extra: list[str], come: list[str]) -> frozenset[str]:
         """What was changed in the second of the reading, and claims to be older."""

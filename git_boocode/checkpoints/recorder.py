@@ -33,7 +33,7 @@ class Recorder:
 
     Args:
         index: the index.
-        worktree: the top of the worktree.
+        disk: the files of the worktree.
 
     Attributes:
         failed: the files that could not be recorded, and why.
@@ -41,10 +41,9 @@ class Recorder:
         removed: the known files that are no longer there.
     """
 
-    def __init__(self, index: Index | LayeredIndex, worktree: str) -> None:
+    def __init__(self, index: Index | LayeredIndex, disk: Disk) -> None:
         self._index = index
-        self._worktree = worktree
-        self._disk = Disk(worktree)
+        self._disk = disk
         self.failed: list[Skipped] = []
         self.changed: list[str] = []
         self.removed: list[str] = []
@@ -80,15 +79,7 @@ class Recorder:
 
     def _can_stay(self, path: str) -> bool:
         """Whether what a known path stands for is still a file, or a repository, and there."""
-        return self.is_own_file(path) or self._disk.has_repository(path)
-
-    def is_own_file(self, path: str) -> bool:
-        """Whether there is anything but a directory at a path, and no symlink leads there."""
-        return self._disk.is_own_file(path)
-
-    def is_there(self, path: str) -> bool:
-        """Whether there is anything at a path."""
-        return self._disk.is_there(path)
+        return self._disk.is_own_file(path) or self._disk.has_repository(path)
 
     def add(self, paths: list[str]) -> None:
         """Record files as they are on disk, or their absence; by halves, down to the bad ones."""
@@ -125,7 +116,7 @@ class Recorder:
         if "Ignoring path " not in said:
             return
         for path in paths:
-            if f"Ignoring path {path}\n" in said and self.is_there(path):
+            if f"Ignoring path {path}\n" in said and self._disk.is_there(path):
                 self.failed.append(Skipped(path, "git allows no such name"))
 
     def _add_alone(self, path: str, done: Completed) -> None:
@@ -139,7 +130,7 @@ class Recorder:
             self._fail(path, _last_line(os.fsdecode(done.stderr)))
 
     def _add_bytes(self, path: str) -> Completed:
-        full = os.path.join(self._worktree, path)
+        full = os.path.join(self._disk.worktree, path)
         try:
             mode = os.lstat(full).st_mode
             with open(full, "rb") as file:

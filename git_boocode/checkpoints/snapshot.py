@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from git_boocode.checkpoints.disk import Disk
 from git_boocode.checkpoints.kept import Content, Kept
 from git_boocode.checkpoints.layered import LayeredIndex
 from git_boocode.checkpoints.recorder import Recorder, Skipped
@@ -84,7 +85,7 @@ class Snapshot:
     def force_add(self, paths: Iterable[str], worktree: str) -> None:
         """Take ignored files in as well, and write the trees anew."""
         wanted = list(paths)
-        recorder = Recorder(self.index, worktree)
+        recorder = Recorder(self.index, Disk(worktree))
         recorder.add(wanted)
         self.skipped += recorder.failed
         # What the last capture has left goes on to serve the next one.

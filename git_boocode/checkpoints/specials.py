@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from git_boocode.checkpoints.conversion import ATTRIBUTES, fingerprint_of_files, users_file
 from git_boocode.checkpoints.recorder import Skipped
+from git_boocode.checkpoints.timing import COARSE
 from git_boocode.repo.git import nul_lines, nul_records
 from git_boocode.repo.repository import Repository
 
@@ -29,7 +30,7 @@ _KINDS = {
 # To ask for the times of so many directories would take longer than git does for all else.
 _MANY = 20_000
 # In nanoseconds: a directory that changed so short a time ago may change again unnoticed.
-_COARSE = 2_000_000_000
+_COARSE = COARSE * 1_000_000_000
 
 
 class Specials(NamedTuple):

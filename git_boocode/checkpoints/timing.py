@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+
+COARSE = 2
+"""Seconds for which a file that changes again may look the same, where a clock is so coarse."""
+# In seconds: how far the clock of a file system may be behind ours.
+_CLOCKS_DIFFER = 0.05
+
+
+def reading_begins() -> float:
+    """The present moment, in seconds since 1970, as a file system may have it that is behind."""
+    return time.time() - _CLOCKS_DIFFER
 
 
 def changed_since(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterable
 
+from git_boocode.checkpoints.disk import is_recorded
 from git_boocode.checkpoints.recorder import Skipped
 from git_boocode.repo.config import Config
 
@@ -75,5 +75,5 @@ def why_left_out(worktree: str, path: str) -> str:
             return f"beyond the symbolic link '{step}'"
         if os.path.lexists(os.path.join(full, ".git")):
             return f"inside the repository '{step}'"
-    mode = os.lstat(os.path.join(worktree, path)).st_mode
-    return "ignored" if stat.S_ISREG(mode) or stat.S_ISLNK(mode) else "no regular file"
+    found = os.lstat(os.path.join(worktree, path))
+    return "ignored" if is_recorded(found) else "no regular file"
