@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from git_boocode.checkpoints.changes import Change, tree_changes
@@ -36,6 +36,11 @@ class Choice(NamedTuple):
         staying = {change.path for change in kept if change.action == "delete"}
         hindered = [change for change in chosen if _is_hindered(change, staying)]
         return [change for change in chosen if change not in hindered], hindered
+
+    def without(self, directories: Collection[str]) -> Choice:
+        """The same choice, but nothing in some directories, nor what is called like them."""
+        below = tuple(f"{directory}/" for directory in directories)
+        return Choice(frozenset(p for p in self.paths if not f"{p}/".startswith(below)))
 
     def with_paths(self, paths: list[str]) -> Choice:
         """The same choice, and some more paths."""
@@ -87,13 +92,22 @@ def _read(snapshot: Snapshot, tree: str, name: str) -> Index:
     return index
 
 
-def mix(snapshot: Snapshot, target: Staging, choice: Choice) -> Staging | None:
-    """What is to be staged: the chosen paths as at the checkpoint, all others as they are.
+def mix(
+    snapshot: Snapshot,
+    target: Staging,
+    choice: Choice | None,
+    nested: Collection[str],
+    empty_tree: str,
+) -> Staging | None:
+    """What is to be staged where some paths stay as they are.
 
     Args:
         snapshot: what is there now.
         target: what was staged at the checkpoint.
-        choice: the paths to restore.
+        choice: the paths to restore; None for all.
+        nested: the nested repositories in the way. Nothing is staged below them: git would take
+            them for plain directories from then on, and so would the next restore.
+        empty_tree: the id of the empty tree.
 
     Returns:
         None if that is what is staged already.
@@ -101,22 +115,28 @@ def mix(snapshot: Snapshot, target: Staging, choice: Choice) -> Staging | None:
     Raises:
         RefusedError: the index cannot be read, so that nothing of it can be kept (`bad_index`).
     """
-    current = snapshot.staging
-    if current is None:
+    current = snapshot.staging or Staging(empty_tree, ())
+    if snapshot.staging is None and choice is not None:
         raise RefusedError(
             "the index cannot be read, so that only all of it can be restored",
             code="bad_index",
             hints=("leave out the paths; 'git boocode restore' then makes the index anew",),
         )
-    git = snapshot.index.git
-    changes, hindered = choice.split(tree_changes(git, current.tree, target.tree))
+    differing = tree_changes(snapshot.index.git, current.tree, target.tree)
+    choice = (choice or _all(differing, current, target)).without(nested)
+    changes, hindered = choice.split(differing)
     paths = choice.paths.difference(change.path for change in hindered)
     stay = (entry for entry in current.special if entry.path not in paths)
     come = (entry for entry in target.special if entry.path in paths)
     special = (*stay, *come)
-    if not changes and set(special) == set(current.special):
+    if current is snapshot.staging and not changes and set(special) == set(current.special):
         return None
     return Staging(_changed(snapshot, current.tree, changes), special)
+
+
+def _all(differing: Iterable[Change], *stagings: Staging) -> Choice:
+    special = (entry.path for staging in stagings for entry in staging.special)
+    return Choice(frozenset((*(change.path for change in differing), *special)))
 
 
 def _changed(snapshot: Snapshot, tree: str, changes: list[Change]) -> str:

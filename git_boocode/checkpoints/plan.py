@@ -27,12 +27,14 @@ class Plan(NamedTuple):
         target: the tree of what will be there.
         changes: the paths that differ, and how.
         kept: the paths that differ from the checkpoint and stay as they are, and why.
+        nested: the nested repositories that lie where files were, and stay.
     """
 
     before: str
     target: str
     changes: list[Change]
     kept: list[Skipped]
+    nested: frozenset[str] = frozenset()
 
 
 def plan_restore(
@@ -65,7 +67,8 @@ def plan_restore(
     ignored = _ignored_by(repository, snapshot, tree, doomed) - ours
     if ignored and staging is not None:
         ignored -= _tracked(repository, staging)
-    kept = dict(_keep(repository, snapshot, wanted, untouchable, ignored))
+    nested = _nested_in_the_way(repository.worktree, snapshot, wanted)
+    kept = dict(_keep(wanted, untouchable, ignored, nested))
     kept |= dict.fromkeys((change.path for change in hindered), "in the way is what was not named")
     kept |= _unknown(snapshot, tree, kept, choice)
     blockers = list(in_the_way(repository.worktree, wanted, kept))
@@ -77,7 +80,7 @@ def plan_restore(
     changes = [change for change in wanted if change.path not in kept]
     target = tree if len(changes) == len(differing) else _apply(snapshot, changes)
     skipped = [Skipped(path, reason) for path, reason in kept.items()]
-    return Plan(snapshot.disk_tree, target, changes, skipped)
+    return Plan(snapshot.disk_tree, target, changes, skipped, frozenset(nested.values()))
 
 
 def disk_tree(snapshot: Snapshot, tree: str, staging: Staging | None) -> str:
@@ -113,11 +116,10 @@ def plan_return(repository: Repository, halfway: Snapshot, plan: Plan) -> Plan:
 
 
 def _keep(
-    repository: Repository,
-    snapshot: Snapshot,
     wanted: list[Change],
     untouchable: frozenset[str],
     ignored: frozenset[str],
+    nested: Mapping[str, str],
 ) -> Iterator[tuple[str, str]]:
     for change in wanted:
         if change.touches_gitlink:
@@ -126,8 +128,8 @@ def _keep(
             yield change.path, "not captured"
         elif change.path in ignored:
             yield change.path, "ignored in the checkpoint"
-        elif nested := _repository_in_the_way(repository.worktree, snapshot, change):
-            yield change.path, f"'{nested}' is a nested repository"
+        elif change.path in nested:
+            yield change.path, f"'{nested[change.path]}' is a nested repository"
 
 
 def _unknown(
@@ -194,11 +196,20 @@ def _tracked(repository: Repository, staging: Staging) -> set[str]:
     return {*nul_records(listing), *(entry.path for entry in staging.special)}
 
 
-def _repository_in_the_way(top: str, snapshot: Snapshot, change: Change) -> str:
-    """The nested repository that a path to be created lies in or stands for."""
-    if change.action == "delete":
-        return ""
-    parts = change.path.split("/")
+def _nested_in_the_way(top: str, snapshot: Snapshot, wanted: list[Change]) -> dict[str, str]:
+    """The nested repositories in the way of what is to be written, by its path."""
+    paths = [
+        change.path
+        for change in wanted
+        if change.action != "delete" and not change.touches_gitlink
+    ]
+    found = {path: _repository_in_the_way(top, snapshot, path) for path in paths}
+    return {path: nested for path, nested in found.items() if nested}
+
+
+def _repository_in_the_way(top: str, snapshot: Snapshot, path: str) -> str:
+    """The nested repository that a path lies in or stands for; empty for none."""
+    parts = path.split("/")
     for count in range(1, len(parts) + 1):
         step = "/".join(parts[:count])
         full = os.path.join(top, step)

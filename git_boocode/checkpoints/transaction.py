@@ -153,8 +153,9 @@ class Transaction:
             tree = disk_tree(snapshot, target.tree, staging)
             ours = _made_by(self._repository, target)
             plan = plan_restore(self._repository, snapshot, tree, skipped, ours, choice, staging)
-            if staging is not None and choice is not None:
-                return plan, mix(snapshot, staging, choice)
+            if staging is not None and (choice is not None or plan.nested):
+                empty = self._repository.empty_tree
+                return plan, mix(snapshot, staging, choice, plan.nested, empty)
         except GitError as error:
             raise _missing_objects(target, error) from error
         except MetadataError as error:

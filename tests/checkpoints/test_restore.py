@@ -245,6 +245,24 @@ def test_a_nested_repository_in_the_way_is_left_alone(base: Repo, where: str) ->
         assert where in [kept.path for kept in outcome.kept]
 
 
+def test_a_nested_repository_stays_one_however_often_is_restored(base: Repo) -> None:
+    base.commit("more", **{"n/deep/f": "f\n", "n/g": "g\n"})
+    base.write("n/deep/staged", "staged\n")
+    base.git("add", "n/deep/staged")
+    base.write("n/deep/intended", "intended\n")
+    base.git("add", "-N", "n/deep/intended")
+    taken = take()
+    base.git("rm", "-rqf", "n/deep")
+    base.git("init", "-q", "n/deep")
+    base.write("n/deep/mine", "mine\n")
+    before = seen(base)
+    for _ in range(3):
+        outcome = back(taken.id)
+        assert {kept.path for kept in outcome.kept} >= {"n/deep/f", "n/deep/staged"}
+        assert seen(base) == before
+    assert base.git("ls-files", "n") == "n/g\n"
+
+
 def test_an_agents_own_worktree_is_left_alone(base: Repo) -> None:
     base.git("worktree", "add", "-q", "-b", "agent", "agents/wt")
     base.write("agents/wt/work", "uncommitted\n")
