@@ -104,12 +104,20 @@ class Course(NamedTuple):
         """What the callback is told: to cut the conversation, or to bring back an earlier one."""
         return UNDO if self.kind == UNDO else self.origin.event
 
-    def describe(self, move: HeadMove | None, over: str | None) -> dict[str, Any]:
+    @property
+    def is_told(self) -> bool:
+        """Whether it concerns the conversation; never where only some files go back."""
+        return self.scope.conversation and not self.scope.paths
+
+    def describe(
+        self, move: HeadMove | None, over: str | None, *, callback: bool
+    ) -> dict[str, Any]:
         """The metadata by which the safety checkpoint tells the operation.
 
         Args:
             move: where HEAD goes in the end.
             over: the id of an interrupted operation that this one takes no notice of.
+            callback: whether there is a callback to be told of it.
         """
         return {
             "operation": self.kind,
@@ -123,6 +131,7 @@ class Course(NamedTuple):
             "before": self.before or None,
             "head": move._asdict() if move else None,
             "over": over,
+            "callback": callback,
         }
 
 
@@ -143,6 +152,18 @@ def restoring(target: Checkpoint, scope: Scope, *, head: bool) -> Course:
     # What was fetched must not put anything away here by the chat that it claims.
     archives = not (returns or target.remote or scope.paths) and scope.conversation
     return Course(RESTORE, target, scope, origin, wish, archives=archives)
+
+
+def undoing_in_part(safety: Checkpoint, scope: Scope, *, head: bool) -> Course:
+    """The course of an undo that leaves something to be undone: it counts as a restore of its own.
+
+    Args:
+        safety: the safety checkpoint of what is undone.
+        scope: how far.
+        head: whether HEAD goes back if the operation has moved it.
+    """
+    wish = _back(Told(safety).move) if head else None
+    return restoring(safety, scope, head=False)._replace(head=wish)
 
 
 def _head_of(target: Checkpoint) -> HeadWish:
@@ -301,6 +322,11 @@ class Told:
         if not all(isinstance(part, str) and OBJECT_ID.fullmatch(part) for part in commits):
             return None
         return HeadMove(str(ref) if ref is not None else None, old, new)
+
+    @property
+    def callback(self) -> bool:
+        """Whether there was a callback to be told of it."""
+        return self._values.get("callback") is True
 
     @property
     def over(self) -> str | None:

@@ -41,6 +41,8 @@ class Outcome(NamedTuple):
         head_differs: whether HEAD names another commit than at the checkpoint.
         dry_run: whether it was only asked what would change.
         callback: whether there is a callback to tell.
+        conversation_left: whether the conversation is not brought back, for want of the callback
+            that was told when it was cut.
         edited: the host's own files that were written, absolute.
         mends: whether it took back an operation that was interrupted.
         lines: of a dry run, the lines that would come and go by path; None for what is no text.
@@ -58,6 +60,7 @@ class Outcome(NamedTuple):
     head_differs: bool
     dry_run: bool
     callback: bool
+    conversation_left: bool
     edited: list[str]
     mends: bool
     lines: dict[str, tuple[int, int] | None]

@@ -199,9 +199,7 @@ def _tracked(repository: Repository, staging: Staging) -> set[str]:
 def _nested_in_the_way(top: str, snapshot: Snapshot, wanted: list[Change]) -> dict[str, str]:
     """The nested repositories in the way of what is to be written, by its path."""
     paths = [
-        change.path
-        for change in wanted
-        if change.action != "delete" and not change.touches_gitlink
+        change.path for change in wanted if change.action != "delete" and not change.touches_gitlink
     ]
     found = {path: _repository_in_the_way(top, snapshot, path) for path in paths}
     return {path: nested for path, nested in found.items() if nested}

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import NamedTuple, NoReturn
 
 from git_boocode.checkpoints import journal
-from git_boocode.checkpoints.callback import find_callback
 from git_boocode.checkpoints.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.course import (
     Course,
@@ -17,12 +16,13 @@ from git_boocode.checkpoints.course import (
     redoing,
     restoring,
     undoing,
+    undoing_in_part,
 )
 from git_boocode.checkpoints.foreign import Caller, refuse_foreign
 from git_boocode.checkpoints.history import History, operation_of, read_history
 from git_boocode.checkpoints.outcome import Manner, Outcome
 from git_boocode.checkpoints.transaction import Transaction
-from git_boocode.checkpoints.transcripts import Editor, operations_with_files
+from git_boocode.checkpoints.transcripts import Editor
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import ID, id_time
 from git_boocode.repo.ref_locks import break_ref_locks
@@ -191,23 +191,18 @@ def _undoing(repository: Repository, options: Options) -> Course | None:
         left = done.within(options.scope)
         if not (left.files or left.conversation):
             continue
-        whole = operation is history.done[-1] and not _is_part(repository, operation.id, done, left)
-        if whole or options.dry_run:
-            course = (operation, safety[operation.id], options.scope)
-            return undoing(*course, head=options.takes_head, mends=False)
-        # What is undone in part remains to be undone, so this counts as a restore of its own.
-        return restoring(safety[operation.id], left, head=False)
+        target = safety[operation.id]
+        if operation is history.done[-1] and not _is_part(target, done, left):
+            return undoing(operation, target, options.scope, head=options.takes_head, mends=False)
+        return undoing_in_part(target, left, head=options.takes_head and not left.paths)
     return None
 
 
-def _is_part(repository: Repository, operation: str, done: Scope, left: Scope) -> bool:
-    """Whether something that an operation has done would stay if only a part of it is undone."""
+def _is_part(safety: Checkpoint, done: Scope, left: Scope) -> bool:
+    """Whether something that an operation has done stays if only what is left of it is undone."""
     if done.files != left.files:
         return True
-    if done.conversation == left.conversation:
-        return False
-    told = find_callback(repository, None) is not None
-    return told or operation in operations_with_files(repository.state_dir)
+    return Told(safety).callback and done.conversation != left.conversation
 
 
 def _redoing(catalog: Catalog, options: Options) -> Course | None:
@@ -244,7 +239,7 @@ def _refuse_if_too_little(repository: Repository, catalog: Catalog, scope: Scope
         return
     if not scope.is_whole:
         _refuse(interrupted, "only all files can be restored over it")
-    if Told(interrupted).scope.conversation and not scope.conversation:
+    if Told(interrupted).callback and not scope.conversation:
         _refuse(interrupted, "the conversation has to be restored with the files over it")
 
 

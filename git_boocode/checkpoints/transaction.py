@@ -107,15 +107,14 @@ class Transaction:
     def _is_done(self, plan: Plan, staging: Staging | None, move: HeadMove | None) -> bool:
         # An undo or a redo is noted even so: the next one goes on from there.
         restoring = self._course.kind == RESTORE
-        todo = plan.changes or staging is not None or move is not None or self._callback is not None
-        return restoring and not todo
+        todo = plan.changes or staging is not None or move is not None
+        return restoring and not (todo or self._callback or self._has_files_to_put_back())
 
     def _find_callback(self) -> Callback | None:
-        scope = self._course.scope
-        if not scope.conversation or scope.paths:
+        if not self._course.is_told:
             return None
         callback = find_callback(self._repository, self._manner.callback)
-        if callback is None and not scope.files and not self._has_files_to_put_back():
+        if callback is None and not self._course.scope.files and not self._has_files_to_put_back():
             raise RefusedError(
                 "there is no callback, and only it can restore the conversation",
                 code="no_callback",
@@ -124,14 +123,14 @@ class Transaction:
         return callback
 
     def _has_files_to_put_back(self) -> bool:
-        return self._course.of in operations_with_files(self._repository.state_dir)
+        return self._other() in operations_with_files(self._repository.state_dir)
 
     def _plan_move(self, snapshot: Snapshot) -> HeadMove | None:
         wish = self._course.head
         if wish is None:
             return None
-        restoring = self._course.kind == RESTORE
-        stay = "without --head, HEAD stays" if restoring else "with --no-head, HEAD stays"
+        asked = wish.leave is None
+        stay = "without --head, HEAD stays" if asked else "with --no-head, HEAD stays"
         move = plan_move(self._repository, snapshot.head, wish.ref, wish.commit, stay)
         if move is not None and wish.leave is not None and move.old not in wish.leave:
             raise RefusedError(
@@ -213,9 +212,6 @@ class Transaction:
         edited = steps.transcripts.paths
         return outcome._replace(undo=safety.id, answer=answer, archived=archived, edited=edited)
 
-    def _reflog_message(self) -> str:
-        return f"boocode {self._course.kind}: moving to {self._target.id}"
-
     def _keep_before(
         self, snapshot: Snapshot, move: HeadMove | None, over: Checkpoint | None
     ) -> Checkpoint:
@@ -229,7 +225,7 @@ class Transaction:
                 repository,
                 snapshot,
                 self._target.meta,
-                course.describe(move, over and over.id),
+                course.describe(move, over and over.id, callback=self._callback is not None),
                 identifier,
             )
         except BaseException:
@@ -267,8 +263,7 @@ class Transaction:
 
     def _commit(self, steps: _Steps) -> Answer | None:
         """Let the conversation follow: by the callback, by edits it asks for, by what was kept."""
-        scope, kind = self._course.scope, self._course.kind
-        other = self._other() if scope.conversation and not scope.paths else ""
+        other = self._other()
         seen = steps.transcripts.look(other) if other else {}
         answer = steps.callback.commit(self._course.event) if steps.callback else None
         if answer is not None and answer.edits and steps.callback is not None:
@@ -277,12 +272,14 @@ class Transaction:
             except BoocodeError as error:
                 raise steps.callback.asked_for_wrong_edits(error) from error
         if other:
-            steps.transcripts.put_back(other, seen, unchanged=kind == REDO)
+            steps.transcripts.put_back(other, seen, unchanged=self._course.kind == REDO)
         return answer
 
     def _other(self) -> str:
         """The operation whose edits of the host's files are taken back; empty for none."""
         course = self._course
+        if not course.is_told:
+            return ""
         return course.target.id if course.kind == RESTORE and course.event == UNDO else course.of
 
     def _roll_back(self, steps: _Steps, error: BaseException) -> None:
@@ -351,6 +348,11 @@ class Transaction:
         commit = self._target.commit._replace(id=origin.commit)
         return found or self._target._replace(id=origin.id, commit=commit)
 
+    def _leaves_conversation(self) -> bool:
+        """Whether what the host was told by the operation that goes back is not taken back."""
+        about_operation = self._target.ref.startswith(SAFETY) and self._course.is_told
+        return about_operation and self._callback is None and Told(self._target).callback
+
     def _outcome(
         self, snapshot: Snapshot, plan: Plan, staging: Staging | None, move: HeadMove | None
     ) -> Outcome:
@@ -368,6 +370,7 @@ class Transaction:
             head_differs=self._target.meta.part("head", "commit") != head,
             dry_run=self._manner.dry_run,
             callback=self._callback is not None,
+            conversation_left=self._leaves_conversation(),
             edited=[],
             mends=self._course.mends,
             lines={},

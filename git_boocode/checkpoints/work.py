@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Iterable
 from contextlib import suppress
 
 from git_boocode.checkpoints.changes import Change, tree_changes
@@ -79,15 +79,12 @@ class Work:
 
     def _refuse_what_came(self) -> None:
         """Stop if a file came since the snapshot: git would overwrite one that is ignored."""
-        changes = self._plan.changes
-        leaving = {change.path.casefold() for change in changes if change.action != "create"}
-        for path in in_the_way(self._repository.worktree, changes):
-            if path.casefold() not in leaving:
-                raise ChangedMeanwhileError(
-                    f"a file was made by another process meanwhile: '{path}' is in the way",
-                    code="conflict",
-                    hints=("nothing was changed; run the command again",),
-                )
+        for path in self._strangers(self._plan.changes):
+            raise ChangedMeanwhileError(
+                f"a file was made by another process meanwhile: '{path}' is in the way",
+                code="conflict",
+                hints=("nothing was changed; run the command again",),
+            )
 
     def take_back(self) -> None:
         """Bring files and staging back to where they were; nothing happens if `do` did nothing.
@@ -133,7 +130,7 @@ class Work:
         self._snapshot.index.break_lock()
         # git writes the index last: where it names the target, every file is there.
         done = self._snapshot.index.write_tree() == self._plan.target
-        if done and not self._came_back(self._plan.changes):
+        if done and not self._came_back():
             try:
                 self._merge(self._plan.target, self._plan.before)
             except ChangedMeanwhileError:
@@ -153,7 +150,7 @@ class Work:
         with scratch_directory(self._repository.state_dir) as scratch:
             halfway = take_snapshot(self._repository, scratch)
             plan = plan_return(self._repository, halfway, self._plan)
-            if came := self._came_back(self._plan.changes):
+            if came := self._came_back():
                 halfway.force_add(came, self._repository.worktree)
                 plan = plan_return(self._repository, halfway, self._plan)
             if plan.changes:
@@ -161,12 +158,20 @@ class Work:
                     self._keep(halfway)
                 Work(self._repository, halfway, plan, None).do(returning=True)
 
-    def _came_back(self, changes: Collection[Change]) -> list[str]:
+    def _came_back(self) -> list[str]:
         """What lies where files were deleted; git would overwrite what is ignored of that."""
-        gone = [change._replace(action="create") for change in changes if change.action == "delete"]
-        made = {change.path.casefold() for change in changes if change.action == "create"}
-        found = in_the_way(self._repository.worktree, gone)
-        return [path for path in found if not _is_part_of(path.casefold(), made)]
+        opposite = {"create": "delete", "delete": "create"}
+        return self._strangers(
+            change._replace(action=opposite.get(change.action, change.action))
+            for change in self._plan.changes
+        )
+
+    def _strangers(self, changes: Iterable[Change]) -> list[str]:
+        """What lies where files are to be created and is no part of the changes itself."""
+        changes = list(changes)
+        leaving = {change.path.casefold() for change in changes if change.action != "create"}
+        found = in_the_way(self._repository.worktree, changes)
+        return [path for path in found if path.casefold() not in leaving]
 
     def _is_news(self, halfway: Snapshot, back: Plan) -> bool:
         """Whether anything that goes now is neither of before nor of the target: someone's own."""
@@ -246,11 +251,6 @@ class Work:
         copy = f"{original.path}.again"
         copy_index(original.path, copy)
         self._install(copy, expected)
-
-
-def _is_part_of(path: str, made: Collection[str]) -> bool:
-    """Whether a path is one of those that were made, or a directory of one."""
-    return path in made or any(other.startswith(f"{path}/") for other in made)
 
 
 def _remove(top: str, path: str) -> None:

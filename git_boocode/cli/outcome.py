@@ -35,8 +35,12 @@ def show_outcome(repository: Repository, outcome: Outcome, *, as_json: bool) -> 
         warn(f"left alone: {quote_path(kept.path)}: {kept.reason}")
     for path in outcome.edited:
         print_text(f" M {quote_path(path)}")
+    if outcome.conversation_left:
+        warn("the conversation stays as it is, for want of the callback that was told to cut it")
     print_text(_summary(outcome))
     print_hints(tuple(_left_alone(repository, outcome)))
+    if outcome.conversation_left:
+        print_hints((_way_of_conversation(outcome),))
     if outcome.undo is not None:
         print_hints(tuple(_ways_back(outcome)))
     return 0
@@ -50,6 +54,11 @@ def _ways_back(outcome: Outcome) -> Iterator[str]:
     else:
         back = "redo" if outcome.kind == "undo" else "undo"
         yield f"'git boocode {back}' brings back what was here before"
+
+
+def _way_of_conversation(outcome: Outcome) -> str:
+    command = f"git boocode restore {outcome.checkpoint.id} --conversation-only --callback FILE"
+    return f"'{command}' brings it back"
 
 
 def _left_alone(repository: Repository, outcome: Outcome) -> Iterator[str]:
@@ -83,6 +92,7 @@ def _as_json(outcome: Outcome) -> dict[str, object]:
         "changed": [_change_as_json(outcome, change) for change in outcome.changes],
         "kept": [kept._asdict() for kept in outcome.kept],
         "edited": outcome.edited,
+        "conversation_left": outcome.conversation_left,
     }
 
 
@@ -107,6 +117,8 @@ def _summary(outcome: Outcome) -> str:
     elif outcome.answer is not None:
         cut = outcome.answer.messages_deleted
         parts.append("the conversation" + (f" ({_count(cut, 'message')} cut)" if cut else ""))
+    elif outcome.edited:
+        parts.append("the conversation")
     name = outcome.checkpoint.meta.text("label")
     where = outcome.checkpoint.id + (f" ({printable(name)})" if name else "")
     if not parts:

@@ -315,7 +315,8 @@ def test_the_command(chat: Chat) -> None:
 
 
 @pytest.mark.parametrize("first", ["files", "conversation"])
-def test_what_is_undone_in_part_can_be_undone_wholly(repo: Repo, first: str) -> None:
+@pytest.mark.parametrize("known", [True, False])
+def test_what_is_undone_in_part_can_be_undone_wholly(repo: Repo, first: str, known: bool) -> None:
     repo.commit(a="a\n")
     taken = take_checkpoint()
     repo.write("a", "mess\n")
@@ -329,6 +330,10 @@ def test_what_is_undone_in_part_can_be_undone_wholly(repo: Repo, first: str) -> 
     assert (repo.read("a"), outside.read_text()) == (b"a\n", "one\n")
     parts = [{"conversation": False}, {"files": False}]
     undone(**{**how, **parts[first == "conversation"]})
-    undone(**{**how, **parts[first == "files"]})
+    if known:
+        undone(**{**how, **parts[first == "files"]})
+    else:
+        # Without the callback, its edits are taken back all the same.
+        undone(**{**how, **parts[first == "files"], "callback": None})
     assert (repo.read("a"), outside.read_text()) == (b"mess\n", "one\ntwo\nthree\n")
     outside.unlink()

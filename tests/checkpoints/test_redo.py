@@ -162,6 +162,42 @@ def test_the_conversation_alone(three: tuple[Repo, list[Seen], list[str]]) -> No
     refused(lambda: undone(files=False), "no_callback")
 
 
+def test_the_host_that_was_told_is_not_there_any_more(
+    three: tuple[Repo, list[Seen], list[str]],
+) -> None:
+    repo, _, taken = three
+    mess = seen(repo)
+    host = Host(repo)
+    assert not back(taken[1], callback=host.path).conversation_left
+    assert undone(dry_run=True).conversation_left
+    outcome = undone()
+    assert outcome.conversation_left
+    assert seen(repo) == mess
+    assert host.events == ["prepare", "trim"]
+    # As the hint says.
+    late = back(outcome.checkpoint.id, files=False, callback=host.path)
+    assert not late.conversation_left
+    assert host.events[2:] == ["prepare", "undo"]
+    assert host.told[-1]["checkpoint_id"] == outcome.checkpoint.id
+    assert not back(taken[1]).conversation_left
+    assert not undone().conversation_left
+
+
+def test_an_undo_in_part_takes_head_back_where_it_was_moved(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    taken = take()
+    new = repo.commit(a="new\n")
+    old = repo.git("rev-parse", "HEAD~").strip()
+    host = Host(repo)
+    back(taken.id, head=True, callback=host.path)
+    assert repo.git("rev-parse", "HEAD").strip() == old
+    assert undone(conversation=False).head_moved
+    assert repo.git("rev-parse", "HEAD").strip() == new
+    undone(files=False, callback=host.path)
+    assert (repo.git("rev-parse", "HEAD").strip(), repo.read("a")) == (new, b"new\n")
+    assert host.events == ["prepare", "trim", "prepare", "undo"]
+
+
 def test_a_redo_tells_of_the_conversation_that_was_restored(
     three: tuple[Repo, list[Seen], list[str]],
 ) -> None:
@@ -255,17 +291,25 @@ def test_a_callback_that_hangs_in_a_redo(three: tuple[Repo, list[Seen], list[str
 # What was interrupted.
 
 
+@pytest.mark.parametrize("told", [True, False])
 @pytest.mark.parametrize("at", ["_prepare", "_commit", "_archive"])
 def test_an_interrupted_restore_is_undone_and_done_again(
-    three: tuple[Repo, list[Seen], list[str]], monkeypatch: pytest.MonkeyPatch, at: str
+    three: tuple[Repo, list[Seen], list[str]], monkeypatch: pytest.MonkeyPatch, at: str, told: bool
 ) -> None:
     repo, states, taken = three
     mess = seen(repo)
-    interrupted(monkeypatch, lambda: back(taken[1]), at=at)
+    host = Host(repo).path if told else None
+    interrupted(monkeypatch, lambda: back(taken[1], callback=host), at=at)
     repo.write("half", "way\n")
     refused(redone, "interrupted")
     refused(lambda: back(taken[0], files=False), "interrupted")
     refused(lambda: back(taken[0], paths=("a",)), "interrupted")
+    if told:
+        refused(lambda: back(taken[0], conversation=False), "interrupted")
+    else:
+        back(taken[0], conversation=False)
+        assert seen(repo) == states[0]
+        undone()
     undone()
     assert seen(repo) == mess
     redone()

@@ -12,7 +12,7 @@ KEYS = {
     "ok": bool, "checkpoint_id": str, "commit": str, "undo": str, "worktree_reset": bool,
     "index_reset": bool, "head_moved": bool, "dry_run": bool, "head_differs": bool,
     "messages_deleted": int, "backend_reset": bool, "archived": list, "changed": list, "kept": list,
-    "edited": list,
+    "edited": list, "conversation_left": bool,
 }  # fmt: skip
 
 
@@ -45,6 +45,7 @@ def test_the_json_answer(repo: Repo, taken: Checkpoint) -> None:
         "head_moved": False,
         "dry_run": False,
         "head_differs": False,
+        "conversation_left": False,
         "messages_deleted": 3,
         "backend_reset": True,
         "archived": [later.id],

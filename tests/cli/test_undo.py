@@ -41,7 +41,7 @@ def test_the_json_answer(restored: Repo) -> None:
     keys = (
         "ok checkpoint_id commit undo dry_run worktree_reset index_reset head_moved head_differs "
     )
-    keys += "messages_deleted backend_reset archived changed kept edited"
+    keys += "messages_deleted backend_reset archived changed kept edited conversation_left"
     assert list(answer) == keys.split()
     assert answer["changed"] == [{"path": "a", "action": "modify"}]
     assert answer["worktree_reset"] is answer["index_reset"] is True
