@@ -64,3 +64,8 @@ class Outcome(NamedTuple):
     edited: list[str]
     mends: bool
     lines: dict[str, tuple[int, int] | None]
+
+    @property
+    def does_something(self) -> bool:
+        """Whether anything changed, or would, as far as can be told in advance."""
+        return bool(self.changes or self.index_reset or self.head_moved or self.callback)

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Timer
+from threading import Event, Timer
 
 from git_boocode.cli.output import encode_text, printable
 
@@ -23,7 +23,8 @@ def progress(doing: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    timer = Timer(PATIENCE, _say, (doing,))
+    said = Event()
+    timer = Timer(PATIENCE, _say, (doing, said))
     timer.daemon = True
     timer.start()
     try:
@@ -31,7 +32,7 @@ def progress(doing: str) -> Iterator[None]:
     finally:
         timer.cancel()
         timer.join()
-        if timer.finished.is_set():
+        if said.is_set():
             _clear()
 
 
@@ -73,7 +74,8 @@ class _Passing:
             _clear()
 
 
-def _say(doing: str) -> None:
+def _say(doing: str, said: Event) -> None:
+    said.set()
     sys.stderr.write(f"{doing}…")
     sys.stderr.flush()
 

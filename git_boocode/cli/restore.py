@@ -10,7 +10,9 @@ from git_boocode.cli.framework import Command
 from git_boocode.cli.restoring import Flags, carry_out, restoring_options
 
 if TYPE_CHECKING:
+    from git_boocode.checkpoints.outcome import Outcome
     from git_boocode.checkpoints.restore import Options
+    from git_boocode.repo.repository import Repository
 
 _FOREIGN = ("other-worktree", "other-session", "other-repository")
 
@@ -25,7 +27,7 @@ def _parse_force(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
 
 
 @click.command(cls=Command)
-@click.argument("checkpoint", metavar="<checkpoint>")
+@click.argument("checkpoint", metavar="[<checkpoint>]", required=False)
 @click.argument("paths", nargs=-1, type=click.Path(readable=False), metavar="[--] [<path>...]")
 @click.option("--head", is_flag=True, help="Move HEAD and its branch back, too.")
 @click.option("--session", default="", metavar="ID", help="Refuse checkpoints of another session.")
@@ -38,7 +40,7 @@ def _parse_force(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
 )
 @restoring_options
 def restore(
-    checkpoint: str,
+    checkpoint: str | None,
     paths: tuple[str, ...],
     head: bool,
     session: str,
@@ -49,7 +51,7 @@ def restore(
 
     HEAD and branches stay where they are, unless asked for. What is there now is kept: `git boocode
     undo` brings it back. With paths, only the files that they match go back, and what is staged of
-    them.
+    them. Without a checkpoint, a terminal shows the newest ones and asks for one.
     """
     from git_boocode.checkpoints.foreign import Caller
     from git_boocode.checkpoints.restore import restore as run
@@ -61,7 +63,25 @@ def restore(
     options = options._replace(paths=paths, caller=Caller(session, force))
     repository = Repository.discover()
     warn_of_interruption(repository)
+    if checkpoint is None:
+        return _chosen(repository, options, flags)
     return carry_out(repository, lambda: run(repository, checkpoint, options), flags)
+
+
+def _chosen(repository: Repository, options: Options, flags: Flags) -> int:
+    from git_boocode.checkpoints.restore import restore as run
+    from git_boocode.cli.choosing import choose, is_answerable, list_turns
+
+    if flags.as_json or not is_answerable():
+        return list_turns(repository, as_json=flags.as_json)
+
+    def preview(name: str) -> Outcome:
+        return run(repository, name, options._replace(dry_run=True))
+
+    def carry_out_chosen(name: str) -> Outcome:
+        return run(repository, name, options)
+
+    return choose(repository, preview, None if flags.dry_run else carry_out_chosen)
 
 
 def _head(options: Options, flags: Flags, *, head: bool) -> Options:

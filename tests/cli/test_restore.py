@@ -154,7 +154,7 @@ def test_a_locked_index(repo: Repo, taken: Checkpoint) -> None:
 
 @pytest.mark.parametrize(
     "args",
-    [(), ("@", "--nonsense"), ("@", "--files-only", "--conversation-only"),
+    [("@", "--nonsense"), ("@", "--files-only", "--conversation-only"),
      ("@", "--files-only", "--callback", "x")],
 )  # fmt: skip
 def test_usage_errors(repo: Repo, taken: Checkpoint, args: tuple[str, ...]) -> None:
@@ -193,5 +193,5 @@ def test_help(repo: Repo) -> None:
     done = repo.boocode("restore", "-h")
     assert done.code == 129
     assert done.out.startswith(
-        "usage: git boocode restore [<options>] <checkpoint> [--] [<path>...]\n"
+        "usage: git boocode restore [<options>] [<checkpoint>] [--] [<path>...]\n"
     )

@@ -1,0 +1,126 @@
+"""Let the user choose the turn to go back to."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from git_boocode.checkpoints.outcome import Outcome
+from git_boocode.checkpoints.turns import Turn, newest_turns
+from git_boocode.cli.outcome import show_outcome
+from git_boocode.cli.output import Style, colour_wanted, print_json, print_text, printable, report
+from git_boocode.cli.progress import progress
+from git_boocode.repo.errors import UsageError
+from git_boocode.repo.repository import Repository
+
+# A screenful; who wants an older one knows its name, or finds it in the log.
+SHOWN = 20
+
+Run = Callable[[str], Outcome]
+"""Restores a checkpoint by its id, or says what that would change."""
+
+
+def is_answerable() -> bool:
+    """Whether there is someone at a terminal to ask."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def list_turns(repository: Repository, *, as_json: bool) -> int:
+    """Print the turns where nobody can be asked; returns the exit code of wrong usage."""
+    turns = newest_turns(repository, SHOWN)
+    error = UsageError(
+        "no checkpoint is named",
+        hints=("name one of those listed: git boocode restore @~1",) if turns else _NONE,
+    )
+    if as_json:
+        print_json({**error.as_json(), "checkpoints": list(map(_as_json, turns))})
+        return error.exit_code
+    style = Style(enabled=colour_wanted(repository.config))
+    for number, turn in enumerate(turns):
+        print_text(f"{style(f'@~{number}'.ljust(5), 'yellow')} {_line(turn, style)}")
+    return report(error, as_json=False)
+
+
+def choose(repository: Repository, preview: Run, restore: Run | None) -> int:
+    """Show the turns, let one be chosen, show what would change, ask, and restore it.
+
+    Args:
+        repository: the repository.
+        preview: what says what would change.
+        restore: what restores; None to stop before that.
+
+    Returns:
+        The exit code: 0 if it was done, 1 if the user wants none of it.
+    """
+    with progress("reading the worktree"):
+        turns = newest_turns(repository, SHOWN)
+    if not turns:
+        return list_turns(repository, as_json=False)
+    style = Style(enabled=colour_wanted(repository.config))
+    for number, turn in enumerate(turns, 1):
+        print_text(f"{style(f'{number:>3}', 'yellow')}  {_line(turn, style)}")
+    chosen = _ask_number(len(turns))
+    if chosen is None:
+        return _nothing_done()
+    name = turns[chosen - 1].checkpoint.id
+    expected = preview(name)
+    show_outcome(repository, expected, as_json=False)
+    if restore is None or not expected.does_something:
+        return 0
+    if not _ask("restore this? [y/N] ").lower().startswith("y"):
+        return _nothing_done()
+    with progress("restoring"):
+        outcome = restore(name)
+    return show_outcome(repository, outcome, as_json=False)
+
+
+_NONE = ("this worktree has no checkpoints; 'git boocode checkpoint' takes one",)
+
+
+def _nothing_done() -> int:
+    print_text("nothing was changed")
+    return 1
+
+
+def _ask_number(count: int) -> int | None:
+    """The number that the user chooses; None for none."""
+    while answer := _ask(f"restore the state before which turn? [1-{count}, empty for none] "):
+        if answer.isascii() and answer.isdigit() and 1 <= int(answer[:9]) <= count:
+            return int(answer)
+        if answer.lower() in ("q", "quit", "n", "no"):
+            return None
+        print_text(f"'{printable(answer)}' is no number from 1 to {count}")
+    return None
+
+
+def _ask(question: str) -> str:
+    sys.stdout.write(question)
+    sys.stdout.flush()
+    answer = sys.stdin.readline()
+    if not answer.endswith("\n"):
+        # The end of the input, by Ctrl-D: the cursor stands behind the question still.
+        print_text("")
+    return answer.strip()
+
+
+def _line(turn: Turn, style: Style) -> str:
+    meta = turn.checkpoint.meta
+    files = "  ?" if turn.files is None else f"{turn.files:>3}"
+    parts = [
+        printable(meta.text("created_at")).replace("T", " ")[:19],
+        style(printable(meta.text("agent") or "-").ljust(11), "cyan"),
+        f"{files} changed",
+        printable(meta.text("label")),
+    ]
+    return "  ".join(parts).rstrip()
+
+
+def _as_json(turn: Turn) -> dict[str, Any]:
+    meta = turn.checkpoint.meta
+    told = ("created_at", "label", "session", "chat", "message", "agent", "trigger")
+    return {
+        "id": turn.checkpoint.id,
+        **{key: meta.text(key) or None for key in told},
+        "files": turn.files,
+    }

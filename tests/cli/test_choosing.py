@@ -1,0 +1,157 @@
+"""`git boocode restore` without a checkpoint: a terminal is asked, all else gets a list."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+
+import pytest
+
+from tests.checkpoints.kit import seen, take
+from tests.repo_kit import Repo
+
+QUESTION = "restore the state before which turn?"
+
+
+class Terminal:
+    """A program at work on a terminal of its own."""
+
+    def __init__(self, repo: Repo, *arguments: str) -> None:
+        self._process, self._terminal = pty.fork()
+        if self._process == 0:
+            os.chdir(repo.top)
+            os.environ["TERM"] = "dumb"
+            os.execvp("git-boocode", ["git-boocode", *arguments])
+        self.shown = ""
+
+    def wait_for(self, text: str) -> str:
+        """Read until a text comes; what came before it."""
+        while text not in self.shown:
+            ready, _, _ = select.select([self._terminal], [], [], 30)
+            assert ready, f"waited in vain for {text!r} after: {self.shown}"
+            self.shown += self._read()
+        before, _, self.shown = self.shown.partition(text)
+        return before
+
+    def type(self, line: str) -> None:
+        os.write(self._terminal, line.encode())
+
+    def end(self) -> tuple[int, str]:
+        """The exit code, and what is left to read."""
+        while more := self._read():
+            self.shown += more
+        _, status = os.waitpid(self._process, 0)
+        os.close(self._terminal)
+        return os.waitstatus_to_exitcode(status), self.shown
+
+    def interrupt(self) -> None:
+        os.kill(self._process, signal.SIGINT)
+
+    def _read(self) -> str:
+        try:
+            return os.read(self._terminal, 65536).decode()
+        except OSError:
+            # Linux says so when the other end is closed.
+            return ""
+
+
+@pytest.fixture
+def turns(repo: Repo) -> Repo:
+    """Three turns, of which the second changed two files, and the last one."""
+    repo.commit(a="0\n")
+    take(label="first", agent="claude-code")
+    take(label="second\x1b[31m", agent="cursor")
+    repo.write("a", "1\n")
+    repo.write("b", "b\n")
+    take(label="third")
+    repo.write("a", "2\n")
+    return repo
+
+
+def test_a_turn_is_chosen_shown_and_restored(turns: Repo) -> None:
+    terminal = Terminal(turns, "restore")
+    listed = terminal.wait_for(QUESTION).splitlines()
+    rows = (("1", "-", "1", "third"), ("2", "cursor", "2", r"second\?\[31m"))
+    for row, line in zip(rows, listed, strict=False):
+        pattern = r" +{}  [-0-9]+ [:0-9]+  {} +{} changed  {}".format(*row)
+        assert re.fullmatch(pattern, line)
+    assert "first" in listed[2]
+    terminal.type("7\n")
+    assert "'7' is no number from 1 to 3" in terminal.wait_for(QUESTION)
+    terminal.type("2\n")
+    preview = terminal.wait_for("restore this? [y/N]")
+    assert " M a\r\n D b\r\n" in preview
+    assert "would restore 2 files" in preview
+    terminal.type("y\n")
+    code, shown = terminal.end()
+    assert code == 0
+    assert "restored 2 files" in shown
+    assert turns.read("a") == b"0\n"
+    assert not (turns.top / "b").exists()
+
+
+@pytest.mark.parametrize("answers", [["\n"], ["q\n"], ["\x04"], ["1\n", "\n"], ["1\n", "no\n"]])
+def test_a_no_changes_nothing(turns: Repo, answers: list[str]) -> None:
+    before = seen(turns)
+    terminal = Terminal(turns, "restore")
+    for question, answer in zip((QUESTION, "restore this?"), answers, strict=False):
+        terminal.wait_for(question)
+        terminal.type(answer)
+    code, shown = terminal.end()
+    assert (code, seen(turns)) == (1, before)
+    assert "nothing was changed" in shown
+
+
+def test_an_interrupt_changes_nothing(turns: Repo) -> None:
+    before = seen(turns)
+    terminal = Terminal(turns, "restore")
+    terminal.wait_for(QUESTION)
+    terminal.interrupt()
+    assert (terminal.end()[0], seen(turns)) == (130, before)
+
+
+def test_a_preview_alone_asks_no_second_question(turns: Repo) -> None:
+    before = seen(turns)
+    terminal = Terminal(turns, "restore", "-n")
+    terminal.wait_for(QUESTION)
+    terminal.type("3\n")
+    code, shown = terminal.end()
+    assert (code, seen(turns)) == (0, before)
+    assert "would restore" in shown
+    assert "restore this?" not in shown
+
+
+def test_there_is_nothing_to_do(turns: Repo) -> None:
+    take(label="now")
+    terminal = Terminal(turns, "restore")
+    terminal.wait_for(QUESTION)
+    terminal.type("1\n")
+    code, shown = terminal.end()
+    assert code == 0
+    assert "nothing to do" in shown
+
+
+def test_without_a_terminal_there_is_a_list(turns: Repo) -> None:
+    done = turns.boocode("restore")
+    assert done.code == 129
+    names = [line.split()[0] for line in done.out.splitlines()]
+    assert names == ["@~0", "@~1", "@~2"]
+    assert done.err.startswith("error: no checkpoint is named\nhint: name one of those listed")
+    answer = turns.boocode("restore", "--json")
+    assert (answer.code, answer.json["error"]["code"]) == (129, "usage")
+    assert [row["files"] for row in answer.json["checkpoints"]] == [1, 2, 0]
+    assert [row["agent"] for row in answer.json["checkpoints"]] == [None, "cursor", "claude-code"]
+
+
+def test_there_are_no_turns(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    done = repo.boocode("restore")
+    assert (done.code, done.out) == (129, "")
+    assert "this worktree has no checkpoints" in done.err
+    terminal = Terminal(repo, "restore")
+    code, shown = terminal.end()
+    assert code == 129
+    assert "no checkpoints" in shown
