@@ -34,6 +34,11 @@ class Setting(NamedTuple):
     origin: str
 
     @property
+    def place(self) -> str:
+        """Where it was set, for people: the path of a file, or `command line`."""
+        return self.origin.removeprefix("file:").removesuffix(":")
+
+    @property
     def is_users_own(self) -> bool:
         """Whether it was set outside the repository, where no clone can have brought it along."""
         return self.scope in ("system", "global", "command")
@@ -111,7 +116,7 @@ class Config:
         return number
 
     def age(self, key: str, *, default: float | None) -> float | None:
-        """A value as `parse_age` reads ages: seconds, or None for `never`.
+        """A value as `parse_age` reads ages: seconds, or None for `never`, and for 0.
 
         Raises:
             FatalError: the value is no age.
@@ -119,8 +124,12 @@ class Config:
         found = self.setting(key)
         if found is None:
             return default
+        value = found.value or ""
+        # As of a number to keep, 0 sets no limit.
+        if _integer(value) == 0:
+            return None
         try:
-            return parse_age(found.value or "")
+            return parse_age(value)
         except ValueError:
             raise _bad_value(key, found, "an age such as '12h', '30d', '2w' or 'never'") from None
 
@@ -174,7 +183,7 @@ def _integer(word: str) -> int | None:
 def _bad_value(key: str, found: Setting, wanted: str) -> FatalError:
     what = "missing value" if found.value is None else f"bad value '{found.value}'"
     return FatalError(
-        f"{what} for '{key}' in {found.origin.removeprefix('file:')}",
+        f"{what} for '{key}' in {found.place}",
         code="bad_config",
         hints=(f"set it to {wanted}: git config {key} VALUE",),
     )

@@ -129,6 +129,13 @@ def test_a_bad_integer(repo: Repo, word: str) -> None:
     assert "git config x.y VALUE" in caught.value.hints[0]
 
 
+def test_a_bad_value_on_the_command_line(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_CONFIG_PARAMETERS", "'x.y'='many'")
+    with pytest.raises(FatalError) as caught:
+        config().integer("x.y", default=1)
+    assert caught.value.message == "bad value 'many' for 'x.y' in command line"
+
+
 def test_a_path_in_the_home_directory(repo: Repo, sealed: Path) -> None:
     repo.git("config", "x.y", "~/bin/host")
     assert config().path("x.y") == str(sealed / "bin/host")
@@ -151,7 +158,7 @@ DAY = 86_400
         ("12h", 43_200), ("30d", 30 * DAY), ("2w", 14 * DAY), ("90min", 5400), ("7s", 7),
         ("1y", 31_557_600), (" 30D ", 30 * DAY), ("2.weeks.ago", 14 * DAY), ("90 days", 90 * DAY),
         ("1 hour ago", 3600), ("3.months.ago", 3 * 2_629_800), ("now", 0), ("0d", 0),
-        ("never", None), ("false", None),
+        ("never", None), ("false", None), ("0", None), ("00", None),
     ],
 )  # fmt: skip
 def test_ages(repo: Repo, word: str, seconds: int | None) -> None:
