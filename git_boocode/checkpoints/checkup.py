@@ -90,7 +90,7 @@ def _index_lock(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     state = repository.state_dir
     ours = any(scratch.leftover_index_lock(state, path) for path in scratch.leftovers(state))
     if not ours:
-        yield _foreign_lock(lock, "the index is locked")
+        yield _foreign_lock(lock, "the index")
         return
     message = "a killed git boocode command left the index locked"
     if fix:
@@ -103,13 +103,13 @@ def _index_lock(repository: Repository, *, fix: bool) -> Iterator[Finding]:
 def _ref_locks(repository: Repository) -> Iterator[Finding]:
     packed = os.path.join(repository.common_dir, "packed-refs.lock")
     if _age(packed) > _MOMENT:
-        yield _foreign_lock(packed, "the packed refs are locked, so that none can be deleted")
+        yield _foreign_lock(packed, "packed-refs", ", so that no ref can be deleted")
     for directory, _, names in os.walk(os.path.join(repository.common_dir, "refs", "boocode")):
         for name in sorted(names):
             path = os.path.join(directory, name)
             # Git allows no ref such a name.
             if name.endswith(".lock") and _age(path) > _MOMENT:
-                yield _foreign_lock(path, "a ref is locked")
+                yield _foreign_lock(path, "a ref")
 
 
 def _age(path: str) -> float:
@@ -120,22 +120,22 @@ def _age(path: str) -> float:
         return 0.0
 
 
-def _foreign_lock(lock: str, what: str) -> Finding:
+def _foreign_lock(lock: str, what: str, effect: str = "") -> Finding:
     return Finding(
         "leftover_lock",
-        f"{what} since {_duration(_age(lock))}: '{lock}' exists; "
+        f"{what} {_locked(_age(lock))}{effect}: '{lock}' exists; "
         "another git process is at work, or was killed",
         (lock,),
         "if no git command runs here any more, delete that file",
     )
 
 
-def _duration(seconds: float) -> str:
+def _locked(seconds: float) -> str:
     for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
         if seconds >= length:
             number = int(seconds // length)
-            return f"{number} {unit}" + ("" if number == 1 else "s")
-    return "less than a minute"
+            return f"has been locked for {number} {unit}" + ("" if number == 1 else "s")
+    return "was locked less than a minute ago"
 
 
 def _leftover_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:

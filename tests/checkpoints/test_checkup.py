@@ -181,7 +181,12 @@ def test_a_lock_that_a_killed_restore_left(repo: Repo) -> None:
 
 @pytest.mark.parametrize(
     ("age", "shown"),
-    [(1, "less than a minute"), (60, "1 minute"), (7200, "2 hours"), (9e5, "10 days")],
+    [
+        (1, "was locked less than a minute ago"),
+        (60, "has been locked for 1 minute"),
+        (7200, "has been locked for 2 hours"),
+        (9e5, "has been locked for 10 days"),
+    ],
 )
 def test_a_lock_that_may_be_of_anyone_stays(repo: Repo, age: float, shown: str) -> None:
     repo.commit(a="a\n")
@@ -190,7 +195,7 @@ def test_a_lock_that_may_be_of_anyone_stays(repo: Repo, age: float, shown: str) 
     aside(repo.write(".git/index.lock", repo.read(".git/index")), age)
     lock = found(fix=True)[0]
     assert (lock.kind, lock.fixed) == ("leftover_lock", False)
-    assert f"the index is locked since {shown}: " in lock.message
+    assert f"the index {shown}: " in lock.message
     assert lock.paths == (str(repo.top / ".git/index.lock"),)
     assert (repo.top / ".git/index.lock").exists()
 
