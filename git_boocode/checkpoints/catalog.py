@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from itertools import tee
 from typing import NamedTuple
@@ -11,7 +10,7 @@ from typing import NamedTuple
 from git_boocode.checkpoints.changes import count_changes
 from git_boocode.checkpoints.metadata import Metadata
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.ids import ID, ID_PART
+from git_boocode.repo.ids import ID, ID_PART, places_back
 from git_boocode.repo.metadata import MetadataError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref, Store, ambiguous_name, open_store
@@ -27,7 +26,6 @@ _FIRST_LOOK = 16
 # The first page of `log`, and the next one: just what is read of commits in two steps.
 _FIRST_LISTED = 128
 _SEARCHES = ("message:", "label:")
-_RELATIVE = re.compile(r"@(~([0-9]{0,9}))?")
 
 
 class Checkpoint(NamedTuple):
@@ -155,8 +153,8 @@ class Catalog:
             RefusedError: there is none (`not_found`), there are several (`ambiguous`), or it
                 cannot be used (`malformed`, `newer`).
         """
-        if relative := _RELATIVE.fullmatch(name):
-            return self._nth(int(relative[2] or 1) if relative[1] else 0, name)
+        if (back := places_back(name)) is not None:
+            return self._nth(back, name)
         if name.startswith(_SEARCHES):
             key, _, wanted = name.partition(":")
             return self._by(key, wanted)
@@ -171,7 +169,7 @@ class Catalog:
         Raises:
             RefusedError: as `find` does.
         """
-        if _RELATIVE.fullmatch(name) or name.startswith(_SEARCHES):
+        if places_back(name) is not None or name.startswith(_SEARCHES):
             entry = self.find(name)
             return [Ref(entry.ref, entry.commit.id)]
         found = self._by_id(name)
@@ -224,6 +222,8 @@ class Catalog:
             whole = (f"{CHECKPOINTS}{lowered}", f"{SAFETY}{lowered}")
             if exact := self.store.refs(*whole, newest=1):
                 return exact[0]
+        if name.startswith("@"):
+            raise not_found(f"'{name}' names nothing: '@' is the newest, '@~N' the N-th before it")
         if not ID_PART.fullmatch(lowered):
             raise not_found(f"'{name}' is no checkpoint's id, nor four or more characters of one")
         matches = _one_of_each_id(ref for ref in self._all_refs() if _matches(ref, lowered))

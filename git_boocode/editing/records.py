@@ -12,7 +12,7 @@ from git_boocode.matching.common import common_prefix
 from git_boocode.repo.blobs import read_blobs
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import GitError, nul_records
-from git_boocode.repo.ids import ID, ID_PART
+from git_boocode.repo.ids import ID, ID_PART, places_back
 from git_boocode.repo.metadata import Metadata, MetadataError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref, Store, ambiguous_name, open_store
@@ -20,7 +20,6 @@ from git_boocode.repo.store import Commit, Ref, Store, ambiguous_name, open_stor
 ACTIONS = ("modify", "create", "delete", "rename")
 CHECKED = 1_000
 """So many of the newest records `problems` looks at, as many as are kept of one worktree."""
-_RELATIVE = re.compile(r"@(~([0-9]{0,9}))?")
 _OCTAL = re.compile(r"[0-7]{3,4}")
 _LEAST_ABBREVIATION = 13
 """The part of an id that is the time to the millisecond. No hash looks so: it has no hyphen."""
@@ -179,8 +178,10 @@ class Records:
             RefusedError: there is none (`not_found`), there are several (`ambiguous`), or it
                 cannot be used (`malformed`, `newer`).
         """
-        if relative := _RELATIVE.fullmatch(name):
-            return self._nth(int(relative[2] or 1) if relative[1] else 0, name)
+        if (back := places_back(name)) is not None:
+            return self._nth(back, name)
+        if name.startswith("@"):
+            raise not_found(f"'{name}' names nothing: '@' is the newest, '@~N' the N-th before it")
         if not ID_PART.fullmatch(name.lower()):
             raise not_found(f"'{name}' is no edit's id, nor four or more characters of one")
         matches = self.matching(name)

@@ -11,6 +11,28 @@ OBJECT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # The beginning of an id, or of the hash of a commit, up to the whole of a SHA-256 one.
 ID_PART = re.compile(r"[0-9a-f][0-9a-f-]{3,63}")
 
+_RELATIVE = re.compile(r"@(?:~(?P<back>[0-9]*))?")
+# More digits than anybody has checkpoints, and few enough for Python to read.
+_DIGITS = 18
+
+
+def places_back(name: str) -> int | None:
+    """How far before the newest a name counts: 0 for `@`, N for `@~N`, 1 for `@~`.
+
+    Args:
+        name: as a user gives it.
+
+    Returns:
+        None if it is no such name.
+    """
+    found = _RELATIVE.fullmatch(name)
+    if found is None:
+        return None
+    if not found["back"]:
+        return len(name) - len("@")
+    digits = found["back"].lstrip("0") or "0"
+    return int(digits) if len(digits) <= _DIGITS else 10**_DIGITS
+
 
 def new_id(now_ns: int | None = None) -> str:
     """A new UUIDv7: 48 bits of milliseconds, 12 bits of their fraction, 62 random bits.

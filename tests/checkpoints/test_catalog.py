@@ -47,11 +47,18 @@ def test_the_newest_and_those_before_it(three: list[Checkpoint]) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["@~3", "@~999999999"])
+@pytest.mark.parametrize("name", ["@~3", "@~999999999", "@~99999999999999"])
 def test_there_are_not_so_many(three: list[Checkpoint], name: str) -> None:
     error = refusal(name)
     assert (error.code, error.exit_code) == ("not_found", 1)
     assert error.message == f"'{name}': this worktree has only 3 checkpoints"
+
+
+@pytest.mark.parametrize("name", ["@~-1", "@~x", "@~1~1", "@^", "@1"])
+def test_other_ways_to_count(three: list[Checkpoint], name: str) -> None:
+    error = refusal(name)
+    assert (error.code, error.exit_code) == ("not_found", 1)
+    assert error.message == f"'{name}' names nothing: '@' is the newest, '@~N' the N-th before it"
 
 
 def test_there_is_only_one(repo: Repo) -> None:

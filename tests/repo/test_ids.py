@@ -1,4 +1,8 @@
-from git_boocode.repo.ids import ID, id_time, new_id, timestamp
+from __future__ import annotations
+
+import pytest
+
+from git_boocode.repo.ids import ID, id_time, new_id, places_back, timestamp
 
 
 def test_an_id_is_a_version_7_uuid() -> None:
@@ -21,3 +25,22 @@ def test_the_time_can_be_read_back() -> None:
 
 def test_a_timestamp_is_utc_with_milliseconds() -> None:
     assert timestamp(0.25) == "1970-01-01T00:00:00.250Z"
+
+
+@pytest.mark.parametrize(
+    ("name", "back"), [("@", 0), ("@~", 1), ("@~0", 0), ("@~1", 1), ("@~12", 12), ("@~007", 7)]
+)
+def test_how_far_before_the_newest_a_name_counts(name: str, back: int) -> None:
+    assert places_back(name) == back
+
+
+@pytest.mark.parametrize("digits", [18, 30, 9999])
+def test_a_name_may_count_further_than_anybody_has(digits: int) -> None:
+    back = places_back("@~" + "9" * digits)
+    assert back is not None
+    assert back >= 10**17
+
+
+@pytest.mark.parametrize("name", ["", "~1", "@~-1", "@~x", "@1", "@~~", "@~1~1", "@~\u0663", "@^"])
+def test_other_names_do_not_count(name: str) -> None:
+    assert places_back(name) is None
