@@ -23,6 +23,7 @@ class Direct:
         texts: by spelling, the parameter that an option sets to what follows it.
         numbers: the same, of options that take a whole number.
         paths: the parameter that takes all other arguments; empty if there may be none.
+        exclusive: the parameters of which at the most one makes sense.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class Direct:
         texts: Mapping[str, str] | None = None,
         numbers: Mapping[str, str] | None = None,
         paths: str = "",
+        exclusive: frozenset[str] = frozenset(),
     ) -> None:
         self.module = module
         self.function = function
@@ -41,6 +43,7 @@ class Direct:
         self.texts = texts or {}
         self.numbers = numbers or {}
         self.paths = paths
+        self.exclusive = exclusive
 
 
 COMMANDS = {
@@ -68,6 +71,7 @@ COMMANDS = {
         flags={"--json": "as_json", "--all": "everywhere", "--remotes": "remotes"},
         texts={"--remote": "remote"},
         numbers={"-n": "max_count", "--max-count": "max_count"},
+        exclusive=frozenset(("everywhere", "remote", "remotes")),
     ),
 }
 
@@ -105,6 +109,6 @@ def parse(command: Direct, arguments: Iterable[str]) -> dict[str, Any] | None:
             values[name] = int(value) if spelling in command.numbers else value
         else:
             return None
-    if paths and not command.paths:
+    if (paths and not command.paths) or len(command.exclusive.intersection(values)) > 1:
         return None
     return {**values, command.paths: tuple(paths)} if paths else values

@@ -33,6 +33,10 @@ def log(
 
     if edits and (remotes or remote is not None):
         raise click.UsageError("--edits and what was fetched exclude each other")
+    if remotes and remote is not None:
+        raise click.UsageError("--remote and --remotes exclude each other")
+    if everywhere and (remotes or remote is not None):
+        raise click.UsageError("--all and what was fetched exclude each other")
     return list_checkpoints(
         max_count=max_count,
         everywhere=everywhere,

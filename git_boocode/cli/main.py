@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
 from git_boocode import __version__
@@ -107,8 +109,15 @@ def _usage_error(error: click.UsageError) -> UsageError:
     if isinstance(error, click.NoSuchOption):
         message = f"unknown option '{error.option_name}'"
     usage = error.ctx.get_usage() if error.ctx else "usage: git boocode <command> [<args>]"
-    hints = tuple(getattr(error, "hints", ()))
-    near = getattr(error, "possibilities", None) or ()
-    hints += tuple(f"the most similar option is: {name}" for name in tuple(near)[:1])
+    hints = (*getattr(error, "hints", ()), *_right_option(error))
     sentence = message[:1].lower() + message[1:].removesuffix(".")
     return UsageError(f"{sentence}\n{usage}", hints=hints)
+
+
+def _right_option(error: click.UsageError) -> Iterator[str]:
+    if not isinstance(error, click.NoSuchOption):
+        return
+    if error.option_name == "--json" and error.ctx and error.ctx.command is boocode:
+        yield "it stands behind the command: git boocode <command> --json"
+    elif error.possibilities:
+        yield f"the most similar option is: {error.possibilities[0]}"

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from git_boocode.checkpoints.transcripts import Keep, Written
     from git_boocode.repo.repository import Repository
 
+
+def _parse_callback(_: click.Context, __: click.Parameter, path: str | None) -> str | None:
+    if path == "":
+        raise click.BadParameter("it names no file")
+    return path
+
+
 _OPTIONS = (
     click.option("-n", "--dry-run", is_flag=True, help="Only say what would change."),
     click.option(
@@ -25,7 +32,10 @@ _OPTIONS = (
         "--conversation-only", is_flag=True, help="Only the callback; files and staging stay."
     ),
     click.option(
-        "--callback", metavar="FILE", help="The host's program, instead of boocode.callback."
+        "--callback",
+        metavar="<file>",
+        callback=_parse_callback,
+        help="The host's program, instead of boocode.callback.",
     ),
     json_option,
 )

@@ -83,6 +83,8 @@ def test_every_plain_option_is_understood(name: str) -> None:
         ["checkpoint", "--", "a"],
         ["log", "a"],
         ["log", "-n", "x"],
+        ["log", "--all", "--remotes"],
+        ["log", "--remote", "r", "--remotes"],
         ["restore", "@"],
     ],
 )

@@ -141,7 +141,11 @@ def test_a_missing_tree_is_told_by_a_question_mark(repo: Repo) -> None:
     assert repo.boocode("log", "--json").json["checkpoints"][0]["files"] is None
 
 
-@pytest.mark.parametrize("args", [("-n", "-1"), ("-n", "x"), ("-n",), ("extra",), ("--no",)])
+@pytest.mark.parametrize(
+    "args",
+    [("-n", "-1"), ("-n", "x"), ("-n",), ("extra",), ("--no",), ("--all", "--remotes"),
+     ("--all", "--remote", "r"), ("--remotes", "--remote", "r"), ("--remotes", "--edits")],
+)  # fmt: skip
 def test_usage_errors(repo: Repo, args: tuple[str, ...]) -> None:
     done = repo.boocode("log", *args)
     assert (done.code, done.out) == (129, "")

@@ -31,6 +31,15 @@ def test_without_a_command_it_prints_the_usage(repo: Repo) -> None:
     assert result.out == ""
 
 
+@pytest.mark.parametrize("argv", [("--json",), ("--json", "log")])
+def test_json_is_asked_of_a_command(repo: Repo, argv: tuple[str, ...]) -> None:
+    done = repo.boocode(*argv)
+    assert (done.code, done.err) == (129, "")
+    error = done.json["error"]
+    assert error["message"].startswith("unknown option '--json'\nusage: git boocode ")
+    assert error["hint"] == "it stands behind the command: git boocode <command> --json"
+
+
 def test_an_unknown_command_names_the_nearest(repo: Repo) -> None:
     result = repo.boocode("chekpoint")
     assert result.code == 129

@@ -155,7 +155,7 @@ def test_a_locked_index(repo: Repo, taken: Checkpoint) -> None:
 @pytest.mark.parametrize(
     "args",
     [("@", "--nonsense"), ("@", "--files-only", "--conversation-only"),
-     ("@", "--files-only", "--callback", "x")],
+     ("@", "--files-only", "--callback", "x"), ("@", "--callback", "")],
 )  # fmt: skip
 def test_usage_errors(repo: Repo, taken: Checkpoint, args: tuple[str, ...]) -> None:
     before = seen(repo)
