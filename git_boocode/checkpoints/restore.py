@@ -19,7 +19,7 @@ from git_boocode.checkpoints.course import (
     undoing_in_part,
 )
 from git_boocode.checkpoints.foreign import Caller, refuse_foreign
-from git_boocode.checkpoints.history import History, operation_of, read_history
+from git_boocode.checkpoints.history import REDO, RESTORE, History, operation_of, read_history
 from git_boocode.checkpoints.outcome import Manner, Outcome
 from git_boocode.checkpoints.transaction import Transaction
 from git_boocode.checkpoints.transcripts import Editor
@@ -122,7 +122,7 @@ def redo(repository: Repository, options: Options) -> Outcome:
             raise RefusedError(
                 "there is no undone restore to redo in this worktree",
                 code="not_found",
-                hints=("a restore ends the chain of what can be redone",),
+                hints=tuple(_why_none_to_redo(catalog)),
             )
         return Transaction(repository, course, options.manner).run()
 
@@ -214,6 +214,21 @@ def _redoing(catalog: Catalog, options: Options) -> Course | None:
     if newest.mends and newest.of in safety:
         return doing_again(catalog, undone, safety[newest.of], options.scope, head=head)
     return redoing(undone, options.scope, head=head)
+
+
+def _why_none_to_redo(catalog: Catalog) -> Iterator[str]:
+    operations = list(filter(None, map(operation_of, reversed(catalog.safety()))))
+    if not operations:
+        return
+    *before, newest = operations
+    ended = History(before).undone if newest.kind == RESTORE else []
+    if ended:
+        yield "a restore ends the chain of what can be redone, and the latest one did"
+        yield f"'git boocode restore {ended[-1].id}' goes to the state from before the undo"
+    elif newest.kind == REDO:
+        yield "what had been undone has been redone"
+    else:
+        yield "nothing has been undone since the latest restore"
 
 
 def _history(catalog: Catalog) -> tuple[History, dict[str, Checkpoint]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from git_boocode.checkpoints.changes import Change
 from git_boocode.checkpoints.outcome import Outcome
+from git_boocode.cli.naming import label_of
 from git_boocode.cli.output import (
     Style,
     colour_wanted,
@@ -119,8 +120,8 @@ def _summary(outcome: Outcome) -> str:
         parts.append("the conversation" + (f" ({_count(cut, 'message')} cut)" if cut else ""))
     elif outcome.edited:
         parts.append("the conversation")
-    name = outcome.checkpoint.meta.text("label")
-    where = outcome.checkpoint.id + (f" ({printable(name)})" if name else "")
+    label = label_of(outcome.checkpoint)
+    where = outcome.checkpoint.id + (f" ({label})" if label else "")
     if not parts:
         as_then = "everything else is" if outcome.kept else "the worktree is"
         return f"nothing to do: {as_then} as at {where}"

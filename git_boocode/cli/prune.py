@@ -121,30 +121,29 @@ def _prune(
 
 
 def _as_json(row: _Row) -> dict[str, Any]:
+    from git_boocode.checkpoints.catalog import Checkpoint
+
+    label = row.entry.meta.text("label") if isinstance(row.entry, Checkpoint) else ""
     return {
         "id": row.ref.id,
         "kind": row.kind,
         "ref": row.ref.name,
         "commit": row.ref.target,
-        "label": _label(row) or None,
+        "label": label or None,
         "reason": row.why,
     }
 
 
-def _label(row: _Row) -> str:
-    from git_boocode.checkpoints.catalog import Checkpoint
-
-    return row.entry.meta.text("label") if isinstance(row.entry, Checkpoint) else ""
-
-
 def _print(rows: list[_Row], size: int | None, *, dry_run: bool) -> None:
+    from git_boocode.checkpoints.catalog import Checkpoint
+    from git_boocode.cli.naming import label_of
     from git_boocode.cli.output import human_size, print_hints, print_text, printable
 
     if not rows:
         print_text("nothing to prune")
         return
     for row in rows if dry_run else ():
-        label = printable(_label(row))
+        label = label_of(row.entry) if isinstance(row.entry, Checkpoint) else ""
         what = f"{_NOUNS[row.kind]}{f' ({label})' if label else ''}"
         print_text(f"{printable(row.ref.id)}  {what}: {_REASONS[row.why]}")
     counts = Counter(row.kind for row in rows)

@@ -100,11 +100,12 @@ def _as_json(found: Checkpoint) -> dict[str, Any]:
 
 
 def _text(found: Checkpoint, style: Style) -> str:
+    from git_boocode.cli.naming import label_of
     from git_boocode.cli.output import printable
 
     lines = [style(f"checkpoint {found.id}", "yellow"), f"commit      {found.commit.id}"]
-    told = ((key, found.meta.text(key)) for key in _LINES)
-    lines += [f"{key:<11} {printable(value)}" for key, value in told if value]
+    told = {key: found.meta.text(key) for key in _LINES} | {"label": label_of(found)}
+    lines += [f"{key:<11} {printable(value)}" for key, value in told.items() if value]
     ref, commit = found.meta.part("head", "ref"), found.head
     lines.append(f"head        {printable(ref or 'detached')} {commit or '(unborn)'}")
     if meta := found.meta.table("meta"):

@@ -43,12 +43,13 @@ def three(repo: Repo) -> tuple[Repo, list[Seen], list[str]]:
     return repo, states, taken
 
 
-def refused(act: object, code: str = "not_found") -> None:
+def refused(act: object, code: str = "not_found") -> BoocodeError:
     """It says no, for this reason."""
     assert callable(act)
     with pytest.raises(RefusedError) as caught:
         act()
     assert (caught.value.code, caught.value.exit_code) == (code, 1)
+    return caught.value
 
 
 def test_back_and_forth_with_checkpoints_in_between(
@@ -85,8 +86,22 @@ def test_a_restore_ends_the_chain(three: tuple[Repo, list[Seen], list[str]]) -> 
     back(taken[0])
     undone()
     back(taken[1])
-    refused(redone)
+    ended, way = refused(redone).hints
+    assert ended == "a restore ends the chain of what can be redone, and the latest one did"
     assert seen(repo) == states[1]
+    back(way.split()[3].rstrip("'"))
+    assert seen(repo) == states[0]
+    assert refused(redone).hints == ("nothing has been undone since the latest restore",)
+
+
+def test_there_is_nothing_to_redo(three: tuple[Repo, list[Seen], list[str]]) -> None:
+    _, _, taken = three
+    assert refused(redone).hints == ()
+    back(taken[1])
+    assert refused(redone).hints == ("nothing has been undone since the latest restore",)
+    undone()
+    redone()
+    assert refused(redone).hints == ("what had been undone has been redone",)
 
 
 def test_edits_after_an_undo_come_back_when_the_redo_is_undone(

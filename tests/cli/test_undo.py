@@ -21,16 +21,21 @@ def restored(repo: Repo) -> Repo:
 
 
 def test_what_people_read(restored: Repo) -> None:
+    target = restored.boocode("log", "--json").json["checkpoints"][0]["commit"]
     done = restored.boocode("undo")
     assert done.code == 0
     first, second = done.out.splitlines()
     assert first == " M a"
     assert second.startswith("restored 1 file and the staging area to ")
-    assert second.endswith("(before a restore)")
+    assert second.endswith(f"(before the restore to {target[:10]})")
+    shown = restored.boocode("show", second.split()[-6]).out
+    assert f"\nlabel       before the restore to {target[:10]}\n" in shown
     assert restored.read("a") == b"mess\n"
     assert done.err == "hint: 'git boocode redo' brings back what was here before\n"
-    assert restored.boocode("redo").code == 0
+    redone = restored.boocode("redo")
+    assert redone.out.endswith("(before an undo)\n")
     assert restored.read("a") == b"a\n"
+    assert restored.boocode("undo").out.endswith("(before a redo)\n")
 
 
 def test_the_json_answer(restored: Repo) -> None:
@@ -72,7 +77,9 @@ def test_there_is_nothing_to_undo(repo: Repo) -> None:
     assert (answer.code, answer.json["error"]["code"]) == (1, "not_found")
 
 
-@pytest.mark.parametrize("args", [("@",), ("--nonsense",), ("--files-only", "--conversation-only")])
+@pytest.mark.parametrize(
+    "args", [("@",), ("--nonsense",), ("--files-only", "--conversation-only"), ("--callback", "")]
+)
 def test_usage_errors(restored: Repo, args: tuple[str, ...]) -> None:
     done = restored.boocode("undo", *args)
     assert (done.code, done.out) == (129, "")
