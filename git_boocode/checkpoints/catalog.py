@@ -223,7 +223,7 @@ class Catalog:
             if exact := self.store.refs(*whole, newest=1):
                 return exact[0]
         if name.startswith("@"):
-            raise not_found(f"'{name}' names nothing: '@' is the newest, '@~N' the N-th before it")
+            raise not_found(f"'{name}': '@' is the newest, '@~<n>' the n-th before it")
         if not ID_PART.fullmatch(lowered):
             raise not_found(f"'{name}' is no checkpoint's id, nor four or more characters of one")
         matches = _one_of_each_id(ref for ref in self._all_refs() if _matches(ref, lowered))

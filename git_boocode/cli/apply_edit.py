@@ -32,25 +32,25 @@ class OneLiner(NamedTuple):
 
 
 @click.command("apply-edit", cls=Command)
-@click.argument("files", nargs=-1, metavar="[FILE... | -]")
+@click.argument("files", nargs=-1, metavar="[<file>... | -]")
 @click.option(
     "--format",
     "format_",
-    metavar="NAME",
+    metavar="<name>",
     help="Accept this format only: string, multi, write, region, unified, search-replace or "
     "apply-patch.",
 )
 @click.option("-n", "--dry-run", is_flag=True, help="Say what would be done; write nothing.")
 @click.option("--diff", "show_diff", is_flag=True, help="Show the resulting diff.")
-@click.option("--profile", metavar="NAME", default="default", help="How tolerantly to match.")
+@click.option("--profile", metavar="<name>", default="default", help="How tolerantly to match.")
 @click.option("--verbatim", is_flag=True, help="Paste new text as given, without refitting it.")
-@click.option("--path", metavar="PATH", help="Edit this file, with --old and --new.")
-@click.option("--old", metavar="TEXT", help="The text to replace.")
-@click.option("--new", metavar="TEXT", help="The text to put there.")
+@click.option("--path", metavar="<path>", help="Edit this file, with --old and --new.")
+@click.option("--old", metavar="<text>", help="The text to replace.")
+@click.option("--new", metavar="<text>", help="The text to put there.")
 @click.option("--replace-all", is_flag=True, help="Replace --old in every place.")
 @click.option("--no-record", is_flag=True, help="Keep no copy of the old files in git.")
 @click.option(
-    "--retry-context", metavar="FILE", help="Write what the model should know on refusal."
+    "--retry-context", metavar="<file>", help="Write what the model should know on refusal."
 )
 @click.option("--no-index", is_flag=True, help="Work in the current directory, without git.")
 @json_option
@@ -72,7 +72,7 @@ def apply_edit(
 ) -> int:
     """Apply a model's edits to files although its text has drifted, all of them or none.
 
-    Edits are read from each FILE, or from standard input. Paths in them count from the top of the
+    Edits are read from each <file>, or from standard input. Paths in them count from the top of the
     worktree, a --path from the current directory.
     """
     from git_boocode.cli.edited import refuse
@@ -136,7 +136,7 @@ def _from_options(files: tuple[str, ...], one_liner: OneLiner) -> Source:
     from git_boocode.editing.inputs import Source
 
     if files:
-        raise click.UsageError("--path, --old and --new cannot be combined with FILE")
+        raise click.UsageError("--path, --old and --new cannot be combined with <file>")
     if one_liner.path is None or one_liner.old is None or one_liner.new is None:
         raise click.UsageError("--path, --old and --new belong together")
     edit: dict[str, object] = {

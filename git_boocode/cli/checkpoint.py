@@ -12,20 +12,22 @@ def _parse_meta(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise click.BadParameter(f"'{pair}' is not of the form KEY=VALUE")
+            raise click.BadParameter(f"'{pair}' is not of the form <key>=<value>")
         meta[key] = value
     return meta
 
 
 @click.command(cls=Command)
-@click.option("-m", "--label", default="", metavar="LABEL", help="What to call it.")
-@click.option("--session", default="", metavar="ID", help="The agent's session.")
-@click.option("--chat", default="", metavar="ID", help="The conversation in that session.")
-@click.option("--message", default="", metavar="ID", help="The message to cut the conversation at.")
-@click.option("--agent", default="", metavar="NAME", help="Which agent asks for it.")
-@click.option("--trigger", default="manual", metavar="NAME", help="What made it be taken.")
+@click.option("-m", "--label", default="", metavar="<label>", help="What to call it.")
+@click.option("--session", default="", metavar="<id>", help="The agent's session.")
+@click.option("--chat", default="", metavar="<id>", help="The conversation in that session.")
 @click.option(
-    "--meta", multiple=True, metavar="KEY=VALUE", callback=_parse_meta, help="Anything else."
+    "--message", default="", metavar="<id>", help="The message to cut the conversation at."
+)
+@click.option("--agent", default="", metavar="<name>", help="Which agent asks for it.")
+@click.option("--trigger", default="manual", metavar="<name>", help="What made it be taken.")
+@click.option(
+    "--meta", multiple=True, metavar="<key>=<value>", callback=_parse_meta, help="Anything else."
 )
 @click.option("--if-changed", is_flag=True, help="Take none when nothing differs from the latest.")
 @click.option("--best-effort", is_flag=True, help="Where it fails, only warn, and exit with 0.")

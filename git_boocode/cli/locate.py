@@ -19,23 +19,23 @@ _CANDIDATE_LINES = 12
 
 
 @click.command(cls=Command)
-@click.argument("path", metavar="PATH")
-@click.option("--profile", metavar="NAME", default="default", help="How tolerantly to match.")
+@click.argument("path", metavar="<path>")
+@click.option("--profile", metavar="<name>", default="default", help="How tolerantly to match.")
 @click.option(
     "--start-line",
     type=click.IntRange(min=1),
-    metavar="N",
+    metavar="<n>",
     help="Where it should be: decides between places that are equally good.",
 )
 @click.option("--no-index", is_flag=True, help="Work in the current directory, without git.")
 @json_option
 def locate(path: str, profile: str, start_line: int | None, no_index: bool, as_json: bool) -> int:
-    """Find the text on standard input in the file PATH, although it has drifted."""
+    """Find the text on standard input in the file <path>, although it has drifted."""
     from git_boocode.editing.locate import locate as find
     from git_boocode.editing.place import Place
 
     check_profile(profile)
-    require_input("the text to find", "git boocode locate PATH <needle.txt")
+    require_input("the text to find", "git boocode locate <path> < needle.txt")
     place = Place.find(index=not no_index, from_here=True)
     needle = stdin_bytes().decode("utf-8", "surrogateescape")
     found = find(place, path, needle, profile, start_line)

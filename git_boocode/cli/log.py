@@ -12,11 +12,11 @@ from git_boocode.cli.framework import Command, json_option
     "-n",
     "--max-count",
     type=click.IntRange(min=0),
-    metavar="N",
+    metavar="<n>",
     help="At the most this many.",
 )
 @click.option("--all", "everywhere", is_flag=True, help="Those of every worktree.")
-@click.option("--remote", metavar="NAME", help="Those fetched from a remote instead.")
+@click.option("--remote", metavar="<name>", help="Those fetched from a remote instead.")
 @click.option("--remotes", is_flag=True, help="Those fetched from any remote instead.")
 @click.option("--edits", is_flag=True, help="The applied edits instead, which rewind undoes.")
 @json_option

@@ -54,13 +54,13 @@ def _parse_age(_: click.Context, __: click.Parameter, text: str | None) -> _Age 
 @click.option(
     "--keep",
     type=click.IntRange(min=1),
-    metavar="N",
-    help="Keep the newest N, instead of boocode.keep.",
+    metavar="<n>",
+    help="Keep the newest <n>, instead of boocode.keep.",
 )
 @click.option(
     "--older-than",
     callback=_parse_age,
-    metavar="AGE",
+    metavar="<age>",
     help="Delete what is older, instead of boocode.maxAge.",
 )
 @click.option("--all", "everywhere", is_flag=True, help="Those of every worktree.")

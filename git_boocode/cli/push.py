@@ -97,7 +97,9 @@ def _refusal(pushed: Pushed, told: dict[str, object]) -> Exception:
     return kind(
         f"{message}\n{reasons(pushed.rejected)}",
         code="rejected",
-        hints=("what it has is never overwritten: git push REMOTE --delete REF removes it there",)
+        hints=(
+            "what it has is never overwritten: git push <remote> --delete <ref> removes it there",
+        )
         if any("another commit" in reason for _, reason in pushed.rejected)
         else (),
         details={"remote": pushed.remote, **details},

@@ -30,11 +30,13 @@ def _parse_force(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
 @click.argument("checkpoint", metavar="[<checkpoint>]", required=False)
 @click.argument("paths", nargs=-1, type=click.Path(readable=False), metavar="[--] [<path>...]")
 @click.option("--head", is_flag=True, help="Move HEAD and its branch back, too.")
-@click.option("--session", default="", metavar="ID", help="Refuse checkpoints of another session.")
+@click.option(
+    "--session", default="", metavar="<id>", help="Refuse checkpoints of another session."
+)
 @click.option(
     "--force",
     multiple=True,
-    metavar="WHAT",
+    metavar="<what>",
     callback=_parse_force,
     help="Override a refusal: " + ", ".join(_FOREIGN) + ".",
 )

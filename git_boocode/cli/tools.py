@@ -18,14 +18,14 @@ def _formats(_: click.Context, _parameter: click.Parameter, beginning: str) -> l
 
 
 @click.command(cls=Command)
-@click.argument("format_", metavar="[FORMAT]", required=False, shell_complete=_formats)
+@click.argument("format_", metavar="[<format>]", required=False, shell_complete=_formats)
 @click.option("--guide", is_flag=True, help="Print what a system prompt should say instead.")
 @json_option
 def tools(format_: str | None, guide: bool, as_json: bool) -> int:
     """Print the edit formats as tool definitions, ready for the API of a model.
 
     Each has a name, a description and the JSON schema of its input, which apply-edit takes. With
-    FORMAT, print that one alone.
+    <format>, print that one alone.
     """
     from git_boocode.editing.tools import TOOLS, guidance
 

@@ -163,7 +163,7 @@ class Records:
             code="not_found",
             hints=(
                 "'git boocode log --edits' lists the edits",
-                "an edit that was rewound comes back by rewinding the rewind: rewind ID",
+                "an edit that was rewound comes back by rewinding the rewind: rewind <id>",
             ),
         )
 
@@ -181,7 +181,7 @@ class Records:
         if (back := places_back(name)) is not None:
             return self._nth(back, name)
         if name.startswith("@"):
-            raise not_found(f"'{name}' names nothing: '@' is the newest, '@~N' the N-th before it")
+            raise not_found(f"'{name}': '@' is the newest, '@~<n>' the n-th before it")
         if not ID_PART.fullmatch(name.lower()):
             raise not_found(f"'{name}' is no edit's id, nor four or more characters of one")
         matches = self.matching(name)

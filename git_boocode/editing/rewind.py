@@ -57,7 +57,7 @@ class RewindRefusedError(EditsRefusedError):
 def _advised(failure: Failure, record: EditRecord) -> Failure:
     hint = _HINTS.get(failure.code, failure.hint)
     if hint is not None:
-        hint = hint.replace("{id}", record.id).replace("{path}", failure.path or "PATH")
+        hint = hint.replace("{id}", record.id).replace("{path}", failure.path or "<path>")
     return failure._replace(hint=hint)
 
 

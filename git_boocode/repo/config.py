@@ -185,5 +185,5 @@ def _bad_value(key: str, found: Setting, wanted: str) -> FatalError:
     return FatalError(
         f"{what} for '{key}' in {found.place}",
         code="bad_config",
-        hints=(f"set it to {wanted}: git config {key} VALUE",),
+        hints=(f"set it to {wanted}: git config {key} <value>",),
     )

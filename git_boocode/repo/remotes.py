@@ -51,7 +51,7 @@ def find_remote(repository: Repository, given: str | None, *, pushing: bool) -> 
         raise RefusedError(
             "this repository has no remote",
             code="no_remote",
-            hints=("name one: git remote add origin URL",),
+            hints=("name one: git remote add origin <url>",),
         )
     if not _is_address(repository, wanted):
         raise _unknown(wanted, known)
@@ -71,7 +71,7 @@ def named_remote(repository: Repository, given: str | None) -> Remote:
     raise RefusedError(
         f"'{remote.shown}' is no remote's name, and fetched checkpoints are kept under one",
         code="unnamed_remote",
-        hints=(f"git remote add NAME {remote.shown}, then git boocode fetch NAME",),
+        hints=(f"git remote add <name> {remote.shown}, then git boocode fetch <name>",),
     )
 
 
@@ -128,5 +128,5 @@ def _is_address(repository: Repository, text: str) -> bool:
 
 def _unknown(wanted: str, known: list[str]) -> RefusedError:
     names = f"the remotes are: {', '.join(known)}"
-    hint = names if known else "name one: git remote add NAME URL"
+    hint = names if known else "name one: git remote add <name> <url>"
     return RefusedError(f"there is no remote '{wanted}'", code="no_remote", hints=(hint,))

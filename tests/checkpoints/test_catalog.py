@@ -58,7 +58,7 @@ def test_there_are_not_so_many(three: list[Checkpoint], name: str) -> None:
 def test_other_ways_to_count(three: list[Checkpoint], name: str) -> None:
     error = refusal(name)
     assert (error.code, error.exit_code) == ("not_found", 1)
-    assert error.message == f"'{name}' names nothing: '@' is the newest, '@~N' the N-th before it"
+    assert error.message == f"'{name}': '@' is the newest, '@~<n>' the n-th before it"
 
 
 def test_there_is_only_one(repo: Repo) -> None:

@@ -433,7 +433,7 @@ def test_there_is_no_remote(repo: Repo) -> None:
     for work in (push, fetch):
         error = error_of(lambda work=work: work(repo))  # type: ignore[misc]
         assert (error.code, error.exit_code) == ("no_remote", 1)
-        assert error.hints == ("name one: git remote add origin URL",)
+        assert error.hints == ("name one: git remote add origin <url>",)
 
 
 def test_several_remotes_and_none_is_the_usual_one(both: Both) -> None:
@@ -458,7 +458,7 @@ def test_a_url_can_be_pushed_to_and_not_be_fetched_from(both: Both) -> None:
     for address in (str(both.remote.top), f"file://{both.remote.top}"):
         error = error_of(lambda address=address: fetch(both.ours, address))  # type: ignore[misc]
         assert (error.code, error.exit_code) == ("unnamed_remote", 1)
-        assert error.hints[0].startswith(f"git remote add NAME {address}")
+        assert error.hints[0].startswith(f"git remote add <name> {address}")
     assert push(both.ours, f"file://{both.remote.top}").ids == [taken.id]
     assert push(both.ours, str(both.remote.top)).ids == []
 

@@ -86,7 +86,7 @@ def test_by_id_and_by_commit(repo: Repo) -> None:
         ("ffffffff", "no edit's id or commit begins with 'ffffffff'"),
         ("@~7", "'@~7': this worktree has only 1 recorded edit"),
         ("@~99999999999999", "'@~99999999999999': this worktree has only 1 recorded edit"),
-        ("@~x", "'@~x' names nothing: '@' is the newest, '@~N' the N-th before it"),
+        ("@~x", "'@~x': '@' is the newest, '@~<n>' the n-th before it"),
         (
             "00000000-0000-7000-8000-000000000000",
             "no edit's id or commit begins with '00000000-0000-7000-8000-000000000000'",

@@ -126,7 +126,7 @@ def test_a_bad_integer(repo: Repo, word: str) -> None:
     with pytest.raises(FatalError) as caught:
         config().integer("x.y", default=1)
     assert caught.value.code == "bad_config"
-    assert "git config x.y VALUE" in caught.value.hints[0]
+    assert "git config x.y <value>" in caught.value.hints[0]
 
 
 def test_a_bad_value_on_the_command_line(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
