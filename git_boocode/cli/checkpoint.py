@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from git_boocode.cli.framework import Command, json_option
@@ -34,20 +36,7 @@ def _parse_meta(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -
 @click.option("--allow-home", is_flag=True, help="Also where the worktree is your home directory.")
 @click.argument("paths", nargs=-1, type=click.Path(readable=False), metavar="[--] [<path>...]")
 @json_option
-def checkpoint(
-    label: str,
-    session: str,
-    chat: str,
-    message: str,
-    agent: str,
-    trigger: str,
-    meta: dict[str, str],
-    if_changed: bool,
-    best_effort: bool,
-    allow_home: bool,
-    paths: tuple[str, ...],
-    as_json: bool,
-) -> int:
+def checkpoint(**given: Any) -> int:  # noqa: ANN401 - as click gives them
     """Record the worktree and the staging area, and print the checkpoint's id.
 
     Tracked and untracked files are recorded, ignored ones are not. HEAD, branches, the index and
@@ -56,17 +45,5 @@ def checkpoint(
     """
     from git_boocode.cli.taking import take_checkpoint
 
-    return take_checkpoint(
-        label=label,
-        session=session,
-        chat=chat,
-        message=message,
-        agent=agent,
-        trigger=trigger,
-        meta=meta,
-        if_changed=if_changed,
-        best_effort=best_effort,
-        allow_home=allow_home,
-        paths=paths,
-        as_json=as_json,
-    )
+    # They are its parameters, name by name, which a test compares.
+    return take_checkpoint(**given)
