@@ -42,10 +42,8 @@ def put_away(
 def bring_back(catalog: Catalog, restore_id: str) -> list[str]:
     """Bring back what a restore has archived; returns the ids."""
     refs = catalog.store.refs(f"{ARCHIVE}{restore_id}/")
-    ids = [ref.name.rpartition("/")[2] for ref in refs]
-    pairs = zip(refs, ids, strict=True)
-    _move(catalog, [(ref.name, f"{CHECKPOINTS}{name}", ref.target) for ref, name in pairs])
-    return ids
+    _move(catalog, [(ref.name, f"{CHECKPOINTS}{ref.id}", ref.target) for ref in refs])
+    return [ref.id for ref in refs]
 
 
 def _move(catalog: Catalog, moves: list[tuple[str, str, str]]) -> None:

@@ -135,7 +135,7 @@ class Catalog:
         """
         refs = self.store.refs(REMOTES if remote is None else f"{REMOTES}{remote}/")
         if remote is None:
-            refs.sort(key=lambda ref: ref.name.rpartition("/")[2], reverse=True)
+            refs.sort(key=lambda ref: ref.id, reverse=True)
         # The names of remotes may begin alike: `team`, `team/alice`.
         ours = (ref for ref in refs if remote in (None, remote_of(ref.name)))
         return self.entries(ours)
@@ -229,7 +229,7 @@ class Catalog:
         matches = _one_of_each_id(ref for ref in self._all_refs() if _matches(ref, lowered))
         if not matches:
             raise not_found(f"no checkpoint's id or commit begins with '{name}'")
-        if len({ref.name.rpartition("/")[2] for ref in matches}) > 1:
+        if len({ref.id for ref in matches}) > 1:
             raise ambiguous_name(name, matches, "checkpoints")
         if len(matches) > 1:
             raise _remotes_differ(matches)

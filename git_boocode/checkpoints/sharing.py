@@ -196,10 +196,10 @@ class _Push:
         missing = [ref for ref in self._here() if any(_lacks(place, ref) for place in places)]
         wanted = [ref for ref in missing if ref in named] if names else self._ours(missing)
         taken = {ref for ref in wanted if any(_has_another(place, ref) for place in places)}
-        rejected = [Rejected(_id(ref), _TAKEN) for ref in wanted if ref in taken]
+        rejected = [Rejected(ref.id, _TAKEN) for ref in wanted if ref in taken]
         free = [ref for ref in wanted if ref not in taken]
         if self._options.dry_run:
-            ids = [_id(ref) for ref in free]
+            ids = [ref.id for ref in free]
         else:
             chosen = set(free)
             others = [ref for ref in missing if ref not in chosen]
@@ -227,7 +227,7 @@ class _Push:
     def _ours(self, refs: Iterable[Ref]) -> list[Ref]:
         """Those that can be used, and belong to this worktree if only its own are wanted."""
         ours = []
-        for entry in self._catalog.entries(ref for ref in refs if ID.fullmatch(_id(ref))):
+        for entry in self._catalog.entries(ref for ref in refs if ID.fullmatch(ref.id)):
             if isinstance(entry, Unusable):
                 continue
             if self._options.everywhere or entry.worktree_name == self._worktree:
@@ -310,11 +310,11 @@ class _Fetch:
     def _known(self) -> dict[str, str]:
         """What was fetched from this remote; another one's name may begin with its name."""
         refs = self._catalog.store.refs(self._below)
-        return {_id(ref): ref.target for ref in refs if ref.name == f"{self._below}{_id(ref)}"}
+        return {ref.id: ref.target for ref in refs if ref.name == f"{self._below}{ref.id}"}
 
     def _ours(self) -> dict[str, str]:
         """What was taken here, and so comes back from the remote if it was pushed."""
-        return {_id(ref): ref.target for ref in self._catalog.store.refs(ARCHIVE, CHECKPOINTS)}
+        return {ref.id: ref.target for ref in self._catalog.store.refs(ARCHIVE, CHECKPOINTS)}
 
     def _take(self, wanted: Mapping[str, str]) -> dict[str, str]:
         """Get the objects; what is wrong with those that cannot be taken, by name."""
@@ -323,10 +323,10 @@ class _Fetch:
         here = [Ref(f"{self._below}{name}", target) for name, target in wanted.items()]
         here = [ref for ref in here if ref.target not in missing]
         flaws |= self._not_commits(here)
-        commits = [ref for ref in here if _id(ref) not in flaws]
+        commits = [ref for ref in here if ref.id not in flaws]
         for ref, entry in zip(commits, self._catalog.entries(commits), strict=True):
-            if flaw := _flaw(_id(ref), entry):
-                flaws[_id(ref)] = flaw
+            if flaw := _flaw(ref.id, entry):
+                flaws[ref.id] = flaw
         return flaws
 
     def _get(self, ids: list[str]) -> dict[str, str]:
@@ -361,9 +361,9 @@ class _Fetch:
         for ref, answer in zip(refs, answers, strict=False):
             kind, _, size = answer.partition(" ")
             if kind != "commit":
-                found[_id(ref)] = "it names no commit"
+                found[ref.id] = "it names no commit"
             elif int(size) > _LARGEST_COMMIT:
-                found[_id(ref)] = f"its message has {size} bytes"
+                found[ref.id] = f"its message has {size} bytes"
         return found
 
     def _name(self, wanted: Mapping[str, str], gone: Iterable[str]) -> None:
@@ -424,13 +424,9 @@ def _flaw(name: str, entry: Checkpoint | Unusable) -> str:
     return ""
 
 
-def _id(ref: Ref) -> str:
-    return ref.name.rpartition("/")[2]
-
-
 def _lacks(place: Mapping[str, str], ref: Ref) -> bool:
-    return place.get(_id(ref)) != ref.target
+    return place.get(ref.id) != ref.target
 
 
 def _has_another(place: Mapping[str, str], ref: Ref) -> bool:
-    return place.get(_id(ref), ref.target) != ref.target
+    return place.get(ref.id, ref.target) != ref.target
