@@ -81,6 +81,18 @@ class Repo:
         )
         return Result(done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
 
+    def without_reader(self, *args: str) -> tuple[int, bytes]:
+        """How the installed `git boocode` ends, and what it says, if nobody reads its output."""
+        reading, writing = os.pipe()
+        os.close(reading)
+        try:
+            done = subprocess.run(
+                ["git", "boocode", *args], cwd=self.top, stdout=writing, stderr=subprocess.PIPE
+            )
+        finally:
+            os.close(writing)
+        return done.returncode, done.stderr
+
     def reader_that_leaves(self, *command: str) -> tuple[int, bytes]:
         """How a command ends, and what it says, if its reader goes after a few bytes."""
         with subprocess.Popen(

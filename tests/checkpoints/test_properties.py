@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +83,19 @@ def do(repo: Repo, deed: tuple[str, str, Any]) -> None:
         repo.git(*command, *limits, check=False)
 
 
+@contextmanager
+def fresh_repo(repo: Repo) -> Iterator[Repo]:
+    """An empty repository to work in, of which a test may need many; then back to another one."""
+    with tempfile.TemporaryDirectory() as directory:
+        fresh = Repo(Path(os.path.realpath(directory)))
+        fresh.git("init", "-q")
+        os.chdir(fresh.top)
+        try:
+            yield fresh
+        finally:
+            os.chdir(repo.top)
+
+
 @settings(
     deadline=None,
     derandomize=True,
@@ -91,34 +106,28 @@ def do(repo: Repo, deed: tuple[str, str, Any]) -> None:
 def test_restore_and_undo_are_identities(
     repo: Repo, before: list[tuple[str, str, Any]], after: list[tuple[str, str, Any]]
 ) -> None:
-    with tempfile.TemporaryDirectory() as directory:
-        fresh = Repo(Path(os.path.realpath(directory)))
-        fresh.git("init", "-q")
-        os.chdir(fresh.top)
-        try:
-            for deed in before:
-                do(fresh, deed)
-            there = seen(fresh)
-            taken = take()
-            assert seen(fresh) == there
-            for deed in after:
-                do(fresh, deed)
-            mess = seen(fresh)
-            outcome = back(taken.id)
-            assert seen(fresh).files == there.files
-            assert seen(fresh).staged == there.staged
-            assert outcome.kept == []
-            restored = seen(fresh)
-            if outcome.undo:
-                undone()
-                assert seen(fresh) == mess
-                redone()
-                assert seen(fresh) == restored
-                undone()
+    with fresh_repo(repo) as fresh:
+        for deed in before:
+            do(fresh, deed)
+        there = seen(fresh)
+        taken = take()
+        assert seen(fresh) == there
+        for deed in after:
+            do(fresh, deed)
+        mess = seen(fresh)
+        outcome = back(taken.id)
+        assert seen(fresh).files == there.files
+        assert seen(fresh).staged == there.staged
+        assert outcome.kept == []
+        restored = seen(fresh)
+        if outcome.undo:
+            undone()
             assert seen(fresh) == mess
-            sound(fresh)
-        finally:
-            os.chdir(repo.top)
+            redone()
+            assert seen(fresh) == restored
+            undone()
+        assert seen(fresh) == mess
+        sound(fresh)
 
 
 @settings(
@@ -134,34 +143,28 @@ def test_a_restore_of_one_path_touches_nothing_else(
     after: list[tuple[str, str, Any]],
     path: str,
 ) -> None:
-    with tempfile.TemporaryDirectory() as directory:
-        fresh = Repo(Path(os.path.realpath(directory)))
-        fresh.git("init", "-q")
-        os.chdir(fresh.top)
-        try:
-            for deed in [("write", path, b"one"), *before]:
-                do(fresh, deed)
-            there, taken = seen(fresh), take()
-            for deed in [*after, ("write", f"{path} beside", b"x")]:
-                do(fresh, deed)
-            mess = seen(fresh)
-            named = {name for name in (*there.files, *mess.files) if below(name, path)}
-            if not named:
-                return
-            outcome = back(taken.id, paths=(f":(literal){path}",))
-            now, kept = seen(fresh), {name for name, _ in outcome.kept}
-            for name in {*there.files, *mess.files}:
-                expected = there if name in named - kept else mess
-                assert now.files.get(name) == expected.files.get(name), name
-            if not kept:
-                assert entries(now, path) == entries(there, path)
-            assert entries(now, path, inside=False) == entries(mess, path, inside=False)
-            if outcome.undo:
-                undone()
-            assert seen(fresh) == mess
-            sound(fresh)
-        finally:
-            os.chdir(repo.top)
+    with fresh_repo(repo) as fresh:
+        for deed in [("write", path, b"one"), *before]:
+            do(fresh, deed)
+        there, taken = seen(fresh), take()
+        for deed in [*after, ("write", f"{path} beside", b"x")]:
+            do(fresh, deed)
+        mess = seen(fresh)
+        named = {name for name in (*there.files, *mess.files) if below(name, path)}
+        if not named:
+            return
+        outcome = back(taken.id, paths=(f":(literal){path}",))
+        now, kept = seen(fresh), {name for name, _ in outcome.kept}
+        for name in {*there.files, *mess.files}:
+            expected = there if name in named - kept else mess
+            assert now.files.get(name) == expected.files.get(name), name
+        if not kept:
+            assert entries(now, path) == entries(there, path)
+        assert entries(now, path, inside=False) == entries(mess, path, inside=False)
+        if outcome.undo:
+            undone()
+        assert seen(fresh) == mess
+        sound(fresh)
 
 
 def below(name: str, path: str) -> bool:
@@ -182,14 +185,8 @@ def entries(found: Seen, path: str, *, inside: bool = True) -> list[str]:
 )
 @given(turns=st.lists(st.lists(DEED, min_size=1, max_size=3), min_size=2, max_size=5))
 def test_history_does_not_matter(repo: Repo, turns: list[list[tuple[str, str, Any]]]) -> None:
-    with tempfile.TemporaryDirectory() as directory:
-        fresh = Repo(Path(os.path.realpath(directory)))
-        fresh.git("init", "-q")
-        os.chdir(fresh.top)
-        try:
-            for turn in turns:
-                for deed in turn:
-                    do(fresh, deed)
-                assert held() == held_without_history()
-        finally:
-            os.chdir(repo.top)
+    with fresh_repo(repo) as fresh:
+        for turn in turns:
+            for deed in turn:
+                do(fresh, deed)
+            assert held() == held_without_history()

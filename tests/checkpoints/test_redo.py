@@ -27,9 +27,12 @@ from tests.checkpoints.kit import (
 )
 from tests.repo_kit import Repo
 
+# The repository, what it looks like at each checkpoint, and their ids.
+Three = tuple[Repo, list[Seen], list[str]]
+
 
 @pytest.fixture
-def three(repo: Repo) -> tuple[Repo, list[Seen], list[str]]:
+def three(repo: Repo) -> Three:
     """Three checkpoints of one chat, what they look like, and a mess after them."""
     states, taken = [], []
     repo.commit(a="0\n")
@@ -52,9 +55,15 @@ def refused(act: object, code: str = "not_found") -> BoocodeError:
     return caught.value
 
 
-def test_back_and_forth_with_checkpoints_in_between(
-    three: tuple[Repo, list[Seen], list[str]],
-) -> None:
+def there_and_back(repo: Repo, there: Seen, restored: Seen) -> None:
+    """What was interrupted can be undone and done again."""
+    undone()
+    assert seen(repo) == there
+    redone()
+    assert seen(repo) == restored
+
+
+def test_back_and_forth_with_checkpoints_in_between(three: Three) -> None:
     repo, states, taken = three
     mess = seen(repo)
     for number in (2, 0, 1):
@@ -81,7 +90,7 @@ def test_back_and_forth_with_checkpoints_in_between(
     sound(repo)
 
 
-def test_a_restore_ends_the_chain(three: tuple[Repo, list[Seen], list[str]]) -> None:
+def test_a_restore_ends_the_chain(three: Three) -> None:
     repo, states, taken = three
     back(taken[0])
     undone()
@@ -94,7 +103,7 @@ def test_a_restore_ends_the_chain(three: tuple[Repo, list[Seen], list[str]]) -> 
     assert refused(redone).hints == ("nothing has been undone since the latest restore",)
 
 
-def test_there_is_nothing_to_redo(three: tuple[Repo, list[Seen], list[str]]) -> None:
+def test_there_is_nothing_to_redo(three: Three) -> None:
     _, _, taken = three
     assert refused(redone).hints == ()
     back(taken[1])
@@ -104,9 +113,7 @@ def test_there_is_nothing_to_redo(three: tuple[Repo, list[Seen], list[str]]) -> 
     assert refused(redone).hints == ("what had been undone has been redone",)
 
 
-def test_edits_after_an_undo_come_back_when_the_redo_is_undone(
-    three: tuple[Repo, list[Seen], list[str]],
-) -> None:
+def test_edits_after_an_undo_come_back_when_the_redo_is_undone(three: Three) -> None:
     repo, states, taken = three
     back(taken[0])
     undone()
@@ -118,9 +125,7 @@ def test_edits_after_an_undo_come_back_when_the_redo_is_undone(
     assert seen(repo) == edited
 
 
-def test_a_redo_brings_edits_back_that_the_undo_took(
-    three: tuple[Repo, list[Seen], list[str]],
-) -> None:
+def test_a_redo_brings_edits_back_that_the_undo_took(three: Three) -> None:
     repo, _, taken = three
     back(taken[0])
     repo.write("a", "written after the restore\n")
@@ -130,7 +135,7 @@ def test_a_redo_brings_edits_back_that_the_undo_took(
     assert seen(repo) == edited
 
 
-def test_the_archive_follows(three: tuple[Repo, list[Seen], list[str]]) -> None:
+def test_the_archive_follows(three: Three) -> None:
     _, _, taken = three
     known = names("checkpoints")
     first = back(taken[0])
@@ -148,7 +153,7 @@ def names(below: str) -> list[str]:
     return sorted(line.split()[0].rpartition("/")[2] for line in refs(Repo(Path.cwd()), below))
 
 
-def test_files_alone_stay_files_alone(three: tuple[Repo, list[Seen], list[str]]) -> None:
+def test_files_alone_stay_files_alone(three: Three) -> None:
     repo, states, taken = three
     host = Host(repo)
     back(taken[0], conversation=False)
@@ -158,7 +163,7 @@ def test_files_alone_stay_files_alone(three: tuple[Repo, list[Seen], list[str]])
     assert (host.events, names("archive")) == ([], [])
 
 
-def test_the_conversation_alone(three: tuple[Repo, list[Seen], list[str]]) -> None:
+def test_the_conversation_alone(three: Three) -> None:
     repo, _, taken = three
     mess = seen(repo)
     host = Host(repo)
@@ -177,9 +182,7 @@ def test_the_conversation_alone(three: tuple[Repo, list[Seen], list[str]]) -> No
     refused(lambda: undone(files=False), "no_callback")
 
 
-def test_the_host_that_was_told_is_not_there_any_more(
-    three: tuple[Repo, list[Seen], list[str]],
-) -> None:
+def test_the_host_that_was_told_is_not_there_any_more(three: Three) -> None:
     repo, _, taken = three
     mess = seen(repo)
     host = Host(repo)
@@ -213,9 +216,7 @@ def test_an_undo_in_part_takes_head_back_where_it_was_moved(repo: Repo) -> None:
     assert host.events == ["prepare", "trim", "prepare", "undo"]
 
 
-def test_a_redo_tells_of_the_conversation_that_was_restored(
-    three: tuple[Repo, list[Seen], list[str]],
-) -> None:
+def test_a_redo_tells_of_the_conversation_that_was_restored(three: Three) -> None:
     repo, _, taken = three
     host = Host(repo)
     back(taken[1], callback=host.path)
@@ -240,9 +241,7 @@ def test_a_redo_tells_of_the_conversation_that_was_restored(
     assert host.told[-1]["checkpoint_id"] == outcome.undo
 
 
-def test_a_redo_knows_the_conversation_without_the_checkpoint(
-    three: tuple[Repo, list[Seen], list[str]],
-) -> None:
+def test_a_redo_knows_the_conversation_without_the_checkpoint(three: Three) -> None:
     repo, _, taken = three
     back(taken[1])
     undone()
@@ -259,9 +258,7 @@ def test_a_redo_knows_the_conversation_without_the_checkpoint(
     "how",
     ["exit 1", "echo garbage", "echo '[]'", "echo '{\"messages_deleted\": -1}'", "kill -9 $$"],
 )
-def test_a_callback_that_fails_leaves_all_as_it_was(
-    three: tuple[Repo, list[Seen], list[str]], event: str, how: str
-) -> None:
+def test_a_callback_that_fails_leaves_all_as_it_was(three: Three, event: str, how: str) -> None:
     repo, _, taken = three
     back(taken[0])
     if event == "redo":
@@ -280,7 +277,7 @@ def test_a_callback_that_fails_leaves_all_as_it_was(
 
 
 @pytest.mark.parametrize("event", ["undo", "redo"])
-def test_a_veto(three: tuple[Repo, list[Seen], list[str]], event: str) -> None:
+def test_a_veto(three: Three, event: str) -> None:
     repo, _, taken = three
     back(taken[0])
     if event == "redo":
@@ -292,7 +289,7 @@ def test_a_veto(three: tuple[Repo, list[Seen], list[str]], event: str) -> None:
     assert (seen(repo), refs(repo), host.events) == (before, known, ["prepare"])
 
 
-def test_a_callback_that_hangs_in_a_redo(three: tuple[Repo, list[Seen], list[str]]) -> None:
+def test_a_callback_that_hangs_in_a_redo(three: Three) -> None:
     repo, _, taken = three
     repo.git("config", "boocode.callbackTimeout", "1")
     back(taken[0])
@@ -309,7 +306,7 @@ def test_a_callback_that_hangs_in_a_redo(three: tuple[Repo, list[Seen], list[str
 @pytest.mark.parametrize("told", [True, False])
 @pytest.mark.parametrize("at", ["_prepare", "_commit", "_archive"])
 def test_an_interrupted_restore_is_undone_and_done_again(
-    three: tuple[Repo, list[Seen], list[str]], monkeypatch: pytest.MonkeyPatch, at: str, told: bool
+    three: Three, monkeypatch: pytest.MonkeyPatch, at: str, told: bool
 ) -> None:
     repo, states, taken = three
     mess = seen(repo)
@@ -325,10 +322,7 @@ def test_an_interrupted_restore_is_undone_and_done_again(
         back(taken[0], conversation=False)
         assert seen(repo) == states[0]
         undone()
-    undone()
-    assert seen(repo) == mess
-    redone()
-    assert seen(repo) == states[1]
+    there_and_back(repo, mess, states[1])
     assert names("checkpoints") == taken[:2]
     undone()
     assert seen(repo) == mess
@@ -338,22 +332,17 @@ def test_an_interrupted_restore_is_undone_and_done_again(
 
 
 @pytest.mark.parametrize("at", ["_prepare", "_archive"])
-def test_an_interrupted_redo(
-    three: tuple[Repo, list[Seen], list[str]], monkeypatch: pytest.MonkeyPatch, at: str
-) -> None:
+def test_an_interrupted_redo(three: Three, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
     repo, states, taken = three
     mess = seen(repo)
     back(taken[1])
     undone()
     interrupted(monkeypatch, redone, at=at)
-    undone()
-    assert seen(repo) == mess
-    redone()
-    assert seen(repo) == states[1]
+    there_and_back(repo, mess, states[1])
 
 
 def test_an_interrupted_undo_is_taken_back_with_its_archive(
-    three: tuple[Repo, list[Seen], list[str]], monkeypatch: pytest.MonkeyPatch
+    three: Three, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo, states, taken = three
     mess = seen(repo)
@@ -369,7 +358,7 @@ def test_an_interrupted_undo_is_taken_back_with_its_archive(
 
 
 def test_the_undo_of_an_interrupted_restore_is_interrupted(
-    three: tuple[Repo, list[Seen], list[str]], monkeypatch: pytest.MonkeyPatch
+    three: Three, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo, states, taken = three
     mess = seen(repo)
@@ -377,15 +366,10 @@ def test_the_undo_of_an_interrupted_restore_is_interrupted(
     for _ in range(2):
         interrupted(monkeypatch, undone, at="_commit")
         repo.write("a", "half-way\n")
-    undone()
-    assert seen(repo) == mess
-    redone()
-    assert seen(repo) == states[1]
+    there_and_back(repo, mess, states[1])
 
 
-def test_a_restore_over_an_interrupted_one(
-    three: tuple[Repo, list[Seen], list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_restore_over_an_interrupted_one(three: Three, monkeypatch: pytest.MonkeyPatch) -> None:
     repo, states, taken = three
     mess = seen(repo)
     interrupted(monkeypatch, lambda: back(taken[1]))
@@ -404,7 +388,7 @@ def test_a_restore_over_an_interrupted_one(
 
 
 def test_the_host_rolls_back_what_was_interrupted_before_the_next_restore(
-    three: tuple[Repo, list[Seen], list[str]], monkeypatch: pytest.MonkeyPatch
+    three: Three, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo, states, taken = three
     host = Host(repo)
@@ -428,9 +412,7 @@ def test_the_host_rolls_back_what_was_interrupted_before_the_next_restore(
     assert seen(repo) == states[0]
 
 
-def test_what_it_was_to_go_to_is_gone(
-    three: tuple[Repo, list[Seen], list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_it_was_to_go_to_is_gone(three: Three, monkeypatch: pytest.MonkeyPatch) -> None:
     repo, _, taken = three
     interrupted(monkeypatch, lambda: back(taken[2]))
     undone()
@@ -441,9 +423,7 @@ def test_what_it_was_to_go_to_is_gone(
     assert seen(repo) == before
 
 
-def test_doctor_rolls_back(
-    three: tuple[Repo, list[Seen], list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_rolls_back(three: Three, monkeypatch: pytest.MonkeyPatch) -> None:
     repo, states, taken = three
     mess = seen(repo)
     host = Host(repo)
@@ -472,9 +452,7 @@ def test_there_is_nothing_to_mend(repo: Repo) -> None:
     assert journal.interrupted(repository.state_dir) is None
 
 
-def test_nothing_that_is_needed_is_missed(
-    three: tuple[Repo, list[Seen], list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_that_is_needed_is_missed(three: Three, monkeypatch: pytest.MonkeyPatch) -> None:
     repo, states, taken = three
     mess = seen(repo)
     for number in (2, 0, 1):

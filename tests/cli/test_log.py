@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 
 import pytest
 
@@ -160,14 +158,7 @@ def test_help(repo: Repo) -> None:
 def test_a_reader_that_has_seen_enough(repo: Repo) -> None:
     for number in range(3):
         take(label=f"{number}" * 50)
-    reading, writing = os.pipe()
-    os.close(reading)
-    done = subprocess.run(
-        ["git", "boocode", "log"], cwd=repo.top, stdout=writing, stderr=subprocess.PIPE
-    )
-    os.close(writing)
-    assert done.returncode == 141
-    assert done.stderr == b""
+    assert repo.without_reader("log") == (141, b"")
 
 
 def edit(repo: Repo, *edits: object) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from git_boocode.editing.edits import Action, Edit
-from git_boocode.editing.inputs import Inputs, Source
+from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.place import Place
 from git_boocode.editing.result import Answer, EditsRefusedError
 from git_boocode.editing.service import Options, apply_edits, apply_inputs
@@ -22,6 +22,19 @@ def apply(
     data = edits if isinstance(edits, bytes) else json.dumps(edits).encode()
     place = Place.find(index=index, from_here=from_here)
     return apply_edits([Source("input", data)], place, options or Options())
+
+
+def read(value: object) -> Inputs:
+    """What the text of a patch, or else JSON of a value, asks for."""
+    data = value.encode() if isinstance(value, str) else json.dumps(value).encode()
+    return read_inputs([Source("input", data)])
+
+
+def edits_of(value: object) -> list[Edit]:
+    """The edits that it asks for, all of which can be understood."""
+    inputs = read(value)
+    assert not inputs.failures
+    return inputs.edits
 
 
 def act(*actions: tuple[str, Action] | tuple[str, Action, str]) -> Inputs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 
 import pytest
@@ -13,8 +12,8 @@ from git_boocode.editing.actions import Create, Delete, Keep
 from git_boocode.editing.edits import Edit, How, MissError
 from git_boocode.editing.formats import Context, Draft, apply_patch
 from git_boocode.editing.hunks import Patch
-from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.textfile import Text
+from tests.editing.kit import edits_of, read
 
 OLD = "class A:\n    def run(self):\n        go()\n\n    def walk(self):\n        go()\n"
 UPDATE = "*** Update File: f\n@@ def walk(self):\n-        go()\n+        stop()\n"
@@ -25,19 +24,8 @@ def envelope(body: str) -> str:
     return f"*** Begin Patch\n{body}*** End Patch\n"
 
 
-def read(value: object) -> Inputs:
-    data = value.encode() if isinstance(value, str) else json.dumps(value).encode()
-    return read_inputs([Source("input", data)])
-
-
-def edits(value: object) -> list[Edit]:
-    inputs = read(value)
-    assert not inputs.failures
-    return inputs.edits
-
-
 def edit(value: object) -> Edit:
-    (found,) = edits(value)
+    (found,) = edits_of(value)
     assert found.format == "apply-patch"
     return found
 
@@ -117,7 +105,7 @@ def test_all_kinds_of_sections() -> None:
         f"{UPDATE}*** Update File: g\n*** Move to: h\n@@\n-a\n+b\n*** Update File: i\n"
         "*** Move to: j\n"
     )
-    made, gone, changed, moved, renamed = edits(envelope(body))
+    made, gone, changed, moved, renamed = edits_of(envelope(body))
     assert (made.path, made.action) == ("new/a.txt", Create("one\n\ntwo\n"))
     assert made.given == envelope("*** Add File: new/a.txt\n+one\n+\n+two\n")
     assert (gone.path, gone.action) == ("gone", Delete(None))
@@ -128,7 +116,7 @@ def test_all_kinds_of_sections() -> None:
 
 def test_several_envelopes() -> None:
     text = f"First:\n{PATCH}then:\n{envelope('*** Delete File: g')[:-14]}\n*** End Patch\n"
-    assert [found.path for found in edits(text)] == ["f", "g"]
+    assert [found.path for found in edits_of(text)] == ["f", "g"]
 
 
 def test_a_file_that_is_added_must_not_exist() -> None:
@@ -231,7 +219,7 @@ def test_the_operations_of_an_apply_patch_call() -> None:
         )
     assert edit(operation("create_file", "+a\n+b\n")).action == Create("a\nb\n")
     assert edit(operation("delete_file", None)).action == Delete()
-    assert len(edits([operation("update_file", lines), operation("delete_file", None)])) == 2
+    assert len(edits_of([operation("update_file", lines), operation("delete_file", None)])) == 2
     # One that comes with its envelope is read as well.
     assert edit(operation("update_file", envelope(UPDATE))).path == "f"
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_boocode.editing.edits import Action, How, MissError, Outcome
-from git_boocode.editing.inputs import Inputs, Source, read_inputs
+from git_boocode.editing.inputs import Source, read_inputs
 from git_boocode.editing.textfile import Text, decode
+from tests.editing.kit import read
 
 FILE = """\
 import os
@@ -27,10 +28,6 @@ class Greeter:
         print("bye")
         return 2
 """
-
-
-def read(value: object) -> Inputs:
-    return read_inputs([Source("input", json.dumps(value).encode())])
 
 
 def action(*changes: object) -> Action:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from contextlib import suppress
 from pathlib import Path
@@ -18,8 +17,8 @@ from git_boocode.editing.edits import Edit, How, MissError, Outcome
 from git_boocode.editing.formats import patches
 from git_boocode.editing.formats.diff_names import git_names, read_name, without_prefixes
 from git_boocode.editing.hunks import Line, Patch
-from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.textfile import Text
+from tests.editing.kit import edits_of, read
 
 OLD = "one\ntwo\nthree\nfour\nfive\n"
 NEW = "one\nTWO\nthree\nfour\nfive\n"
@@ -27,19 +26,8 @@ HUNK = "@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n"
 PATCH = f"--- a/f\n+++ b/f\n{HUNK}"
 
 
-def read(value: object) -> Inputs:
-    data = value.encode() if isinstance(value, str) else json.dumps(value).encode()
-    return read_inputs([Source("input", data)])
-
-
-def edits(value: object) -> list[Edit]:
-    inputs = read(value)
-    assert not inputs.failures
-    return inputs.edits
-
-
 def edit(value: object) -> Edit:
-    (found,) = edits(value)
+    (found,) = edits_of(value)
     assert found.format == "unified"
     return found
 
@@ -134,14 +122,14 @@ def test_removed_lines_that_look_like_headers() -> None:
 
 def test_counts_that_swallow_the_next_header() -> None:
     text = PATCH.replace("-1,3 +1,3", "-1,4 +1,4") + PATCH.replace("/f", "/g")
-    assert [found.path for found in edits(text)] == ["f", "g"]
-    assert [len(found.action.hunks[0].lines) for found in edits(text)] == [4, 4]  # type: ignore[attr-defined]
+    assert [found.path for found in edits_of(text)] == ["f", "g"]
+    assert [len(found.action.hunks[0].lines) for found in edits_of(text)] == [4, 4]  # type: ignore[attr-defined]
 
 
 def test_several_files_and_hunks() -> None:
     second = "@@ -4,2 +4,2 @@\n four\n-five\n+FIVE\n"
     text = f"{PATCH}{second}diff --git a/g b/g\n{PATCH.replace('/f', '/g')}"
-    first, last = edits(text)
+    first, last = edits_of(text)
     assert (first.path, last.path) == ("f", "g")
     assert first.given == PATCH + second
     outcome = first.action.apply(Text(OLD), How())
@@ -390,13 +378,13 @@ def test_what_git_writes_is_read(tmp_path: Path) -> None:
     (tmp_path / "was").rename(tmp_path / "is now")
     (tmp_path / "made").write_text("new\n")
     git("add", "-A")
-    found = edits(git("diff", "--cached", "-M"))
+    found = edits_of(git("diff", "--cached", "-M"))
     assert {(one.path, one.to) for one in found} == {
         ("ä b", None), ("gone", None), ("was", "is now"), ("made", None)
     }  # fmt: skip
     git("commit", "-qm", "subject\n\n- a point\n+ another")
     mail = git("format-patch", "--stdout", "-1")
-    assert len(edits(mail)) == 4
+    assert len(edits_of(mail)) == 4
 
 
 pieces = st.sampled_from(

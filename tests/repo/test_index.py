@@ -14,12 +14,6 @@ from tests.repo_kit import Repo
 
 
 @pytest.fixture
-def git(repo: Repo) -> Git:
-    repo.commit(a="a\n", b="b\n")
-    return Repository.discover().git
-
-
-@pytest.fixture
 def private(repo: Repo, git: Git) -> Index:
     path = repo.top / ".git/private"
     assert copy_index(str(repo.top / ".git/index"), str(path))

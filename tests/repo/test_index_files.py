@@ -12,16 +12,9 @@ import pytest
 
 from git_boocode.repo.git import Git
 from git_boocode.repo.index import Index, borrow_index, crc_of, fingerprint, is_whole
-from git_boocode.repo.repository import Repository
 from tests.repo_kit import Repo
 
 OLD = 1_600_000_000_123_456_789
-
-
-@pytest.fixture
-def git(repo: Repo) -> Git:
-    repo.commit(a="a\n", b="b\n")
-    return Repository.discover().git
 
 
 @pytest.fixture
