@@ -99,7 +99,7 @@ def _needed(
         live = needed(own, never_ended)
         for entry in own:
             if entry.id in live:
-                yield _target(entry), f"undoing the restore {entry.id} compares files with it"
+                yield _target(entry), f"taking back {_described(entry)} compares files with it"
         for identifier in live:
             yield identifier, "'git boocode undo' and 'redo' go by it"
     for entry in safety:
@@ -123,6 +123,10 @@ def _counting(safety: list[Checkpoint]) -> set[str]:
     """What can be undone and redone."""
     found = read_history(safety)
     return {operation.id for operation in (*found.done, *found.undone)}
+
+
+def _described(safety: Checkpoint) -> str:
+    return f"the {safety.meta.part('restore', 'operation')} {safety.id}"
 
 
 def _target(safety: Checkpoint) -> str:
