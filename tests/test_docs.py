@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -57,6 +58,59 @@ def test_the_readme_example_is_what_happens(repo: Repo) -> None:
     located = README.split("$ printf 'def greet( name ):\\n' | git boocode locate greet.py\n")[1]
     answer = repo.boocode("locate", "greet.py", stdin="def greet( name ):\n")
     assert answer.out == located.split("```")[0]
+
+
+ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}\b")
+COMMIT = re.compile(r"\b([0-9a-f]{40}|[0-9a-f]{10})\b")
+TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+
+
+def alike(shown: str) -> str:
+    """Output without what is different each time."""
+    return TIME.sub("TIME", COMMIT.sub("COMMIT", ID.sub("ID", shown))).strip()
+
+
+def samples(heading: str) -> list[tuple[str, str]]:
+    """The commands in the first example of a section, each with the output that is shown."""
+    section = README.split(f"\n### {heading}")[1]
+    steps = section.split("```console\n$ ")[1].split("```")[0].split("\n$ ")
+    parted = (step.partition("\n") for step in steps)
+    return [(command, output) for command, _, output in parted]
+
+
+def followed(repo: Repo, steps: list[tuple[str, str]], taken: str = "01a20055") -> int:
+    """Do what an example says, and see what it says; how many outputs were compared."""
+    compared = 0
+    for command, output in steps:
+        arguments = shlex.split(command.replace("01a20055", taken), comments=True)
+        assert arguments[:2] == ["git", "boocode"]
+        done = repo.boocode(*arguments[2:])
+        assert done.code == 0, (command, done)
+        if output.strip():
+            assert alike(done.out + done.err) == alike(output), command
+            compared += 1
+    return compared
+
+
+def test_the_readme_examples_of_checkpoints_are_what_happens(repo: Repo) -> None:
+    repo.commit(**{"report.py": "one\n", "src/a": "one\n", "x.md": "one\n"})
+    repo.git("init", "-q", "--bare", "-b", "main", "origin.git")
+    repo.write(".git/info/exclude", "*.git\nthere\n")
+    repo.git("remote", "add", "origin", str(repo.top / "origin.git"))
+    repo.git("push", "-q", "origin", "HEAD:main")
+    for path in ("report.py", "src/a", "notes"):
+        repo.write(path, "two\n")
+    repo.git("add", "notes")
+    assert followed(repo, samples("`git boocode checkpoint`")) == 2
+    taken = repo.boocode("log", "--json").json["checkpoints"][0]["id"]
+    repo.git("rm", "-qf", "notes")
+    repo.write("report.py", "a mess\n")
+    assert followed(repo, samples("`git boocode restore`")) == 2
+    here, there = samples("`git boocode push`")[:1], samples("`git boocode push`")[1:]
+    assert followed(repo, here) == 1
+    repo.git("clone", "-q", "origin.git", "there")
+    assert followed(Repo(repo.top / "there"), there, taken) == 2
+    assert followed(repo, samples("`git boocode drop`")[1:]) == 1
 
 
 def test_the_manual_is_clean_roff() -> None:

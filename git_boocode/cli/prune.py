@@ -71,8 +71,8 @@ def prune(
     """Delete the checkpoints of this worktree that are too old or too many.
 
     So do safety checkpoints, archived checkpoints and records of edits go, each at an age of its
-    own. The newest checkpoint of a worktree stays, and what an interrupted restore or an undo
-    needs.
+    own. The newest checkpoint of a worktree stays, and what an interrupted restore needs, or one
+    that can still be undone.
     """
     from git_boocode.cli.output import print_json
     from git_boocode.cli.progress import progress
