@@ -187,7 +187,7 @@ def find_callback(repository: Repository, given: str | None) -> Callback | None:
         raise RefusedError(
             f"there is no callback '{program}'",
             code="missing_file",
-            hints=("--callback FILE or boocode.callback names it; --files-only does without it",),
+            hints=("--callback <file> or boocode.callback names it; --files-only does without it",),
         )
     timeout = repository.config.integer("boocode.callbackTimeout", default=TIMEOUT, least=1)
     return Callback(os.path.abspath(path), repository.worktree, timeout)
@@ -202,7 +202,7 @@ def _configured(repository: Repository) -> str | None:
         raise RefusedError(
             f"boocode.callback is set by '{origin}', a file in the worktree",
             code="untrusted",
-            hints=("set it where no clone can: git config boocode.callback FILE",),
+            hints=("set it where no clone can: git config boocode.callback <file>",),
         )
     return repository.config.path("boocode.callback")
 

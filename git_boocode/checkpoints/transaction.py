@@ -118,7 +118,7 @@ class Transaction:
             raise RefusedError(
                 "there is no callback, and only it can restore the conversation",
                 code="no_callback",
-                hints=("name one: --callback FILE, or git config boocode.callback FILE",),
+                hints=("name one: --callback <file>, or git config boocode.callback <file>",),
             )
         return callback
 

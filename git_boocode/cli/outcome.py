@@ -58,7 +58,7 @@ def _ways_back(outcome: Outcome) -> Iterator[str]:
 
 
 def _way_of_conversation(outcome: Outcome) -> str:
-    command = f"git boocode restore {outcome.checkpoint.id} --conversation-only --callback FILE"
+    command = f"git boocode restore {outcome.checkpoint.id} --conversation-only --callback <file>"
     return f"'{command}' brings it back"
 
 
