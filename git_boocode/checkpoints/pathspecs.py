@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import GitError, nul_records
 from git_boocode.repo.index import Index
+from git_boocode.repo.repository import Repository
 
 _OUTSIDE = "is outside repository"
 _UNMATCHED = "did not match any file(s) known to git"
@@ -44,6 +45,29 @@ def from_here(top: str, prefix: str, spec: str) -> str:
     directory, name = os.path.split(spec)
     full = os.path.join(os.path.realpath(directory), name)
     return os.path.relpath(full, os.path.join(top, prefix))
+
+
+def checked(repository: Repository, given: Iterable[str]) -> list[str]:
+    """Some pathspecs as git takes them from where the caller stands; they may match nothing.
+
+    Args:
+        repository: the repository that the caller is in.
+        given: the pathspecs.
+
+    Raises:
+        RefusedError: one of them leads out of the worktree (`outside_worktree`), or git cannot
+            make sense of it (`invalid_pathspec`).
+    """
+    top, prefix = repository.worktree, repository.prefix
+    specs = [from_here(top, prefix, spec) for spec in given]
+    git = repository.git.bind(cwd=os.path.join(top, prefix))
+    # Git reads the pathspecs before it finds that there is nothing to compare.
+    nothing = ("diff-tree", repository.empty_tree, repository.empty_tree, "--")
+    try:
+        git.run(*nothing, *specs)
+    except GitError as error:
+        raise refusal(error) or error from None
+    return specs
 
 
 class Pathspecs:

@@ -34,6 +34,7 @@ def diff(
     The output is git's own, with the user's pager, colours and diff drivers.
     """
     from git_boocode.checkpoints.catalog import Catalog
+    from git_boocode.checkpoints.pathspecs import checked
     from git_boocode.checkpoints.reading import take_snapshot
     from git_boocode.cli.progress import progress
     from git_boocode.repo.errors import EXIT_FATAL
@@ -43,6 +44,7 @@ def diff(
 
     repository = Repository.discover()
     named, paths = _split(repository, Catalog(repository), list(arguments), _after_dashes(context))
+    paths = checked(repository, paths) if paths else paths
     old = named[0].tree
     if len(named) == 2:
         new = named[1].tree

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from git_boocode.checkpoints.catalog import Checkpoint
@@ -123,6 +125,11 @@ def test_bytes_that_are_no_text(repo: Repo) -> None:
         (("nonsense",), 1, "not_found"),
         (("@", "nonsense"), 1, "not_found"),
         (("nonsense", "--", "a"), 1, "not_found"),
+        (("",), 1, "invalid_pathspec"),
+        (("--", ""), 1, "invalid_pathspec"),
+        (("@", "--", ":(nonsense)a"), 1, "invalid_pathspec"),
+        (("--", "../x"), 1, "outside_worktree"),
+        (("@", "@", "--", "a", "/"), 1, "outside_worktree"),
         (("@", "@", "@", "--"), 129, "usage"),
         (("@", "@", "a", "--", "a"), 129, "usage"),
         (("--nonsense",), 129, "usage"),
@@ -136,6 +143,14 @@ def test_what_makes_no_sense(
     assert done.err.startswith("error: ")
     answer = repo.boocode("diff", "--json", *args)
     assert (answer.code, answer.json["error"]["code"]) == (code, name)
+
+
+def test_an_absolute_path_through_a_symlink(
+    repo: Repo, two: list[Checkpoint], tmp_path: Path
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(repo.top)
+    assert names(repo, "--", str(link / "sub"), str(link / "gone")) == ["sub/new"]
 
 
 def test_nothing_of_the_users_is_touched(repo: Repo, two: list[Checkpoint]) -> None:
