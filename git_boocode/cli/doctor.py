@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +11,7 @@ from git_boocode.checkpoints.checkup import Finding
 from git_boocode.cli.framework import Command, json_option
 
 if TYPE_CHECKING:
+    from git_boocode.repo.errors import BoocodeError
     from git_boocode.repo.repository import Repository
 
 _PATIENCE = 2.0
@@ -29,11 +30,14 @@ def doctor(fix: bool, as_json: bool) -> int:
     from git_boocode.repo.scratch import worktree_lock
 
     repository = Repository.discover()
+    failures: list[BoocodeError] = []
     with worktree_lock(repository.state_dir, shared=False, patience=_PATIENCE):
-        findings = _findings(repository, fix=fix)
+        findings = _findings(repository, failures, fix=fix)
     with progress("checking the checkpoints"):
         findings += check_checkpoints(repository, fix=fix)
     open_ones = [finding for finding in findings if not finding.fixed]
+    if failures:
+        raise _failure(findings, failures, as_json=as_json)
     if as_json:
         print_json(_as_json(findings, open_ones))
     else:
@@ -49,14 +53,65 @@ def _as_json(findings: list[Finding], open_ones: list[Finding]) -> dict[str, obj
     return {**answer, "findings": [finding._asdict() for finding in findings]}
 
 
-def _findings(repository: Repository, *, fix: bool) -> list[Finding]:
+def _failure(
+    findings: list[Finding], failures: list[BoocodeError], *, as_json: bool
+) -> BoocodeError:
+    """The worst of what could not be looked at or mended, once all else has been told."""
+    from git_boocode.cli.output import report
+
+    *others, worst = sorted(failures, key=lambda error: error.exit_code)
+    if as_json:
+        worst.details["findings"] = [finding._asdict() for finding in findings]
+        return worst
+    if findings:
+        _print(findings)
+    for other in others:
+        report(other, as_json=False)
+    return worst
+
+
+def _findings(repository: Repository, failures: list[BoocodeError], *, fix: bool) -> list[Finding]:
+    """What is amiss with the files of this worktree.
+
+    Args:
+        repository: the repository.
+        failures: takes how mending has failed; what else is amiss is to be told all the same.
+        fix: whether to mend what can be mended safely.
+    """
     from git_boocode.checkpoints.checkup import check_files
 
     # What lies about is proof of whose a lock is, and mending an interrupted restore sweeps it.
     files = list(check_files(repository, fix=fix))
-    found = (_interrupted_edit(repository, fix=fix), _interrupted_restore(repository, fix=fix))
+    found = (
+        _unless_it_fails(look, repository, failures, fix=fix)
+        for look in (_interrupted_edit, _interrupted_restore)
+    )
     interrupted = [finding for finding in found if finding is not None]
     return [*interrupted, *files, *_broken_records(repository)]
+
+
+def _unless_it_fails(
+    look: Callable[..., Finding | None],
+    repository: Repository,
+    failures: list[BoocodeError],
+    *,
+    fix: bool,
+) -> Finding | None:
+    from git_boocode.repo.errors import BoocodeError, from_os
+
+    try:
+        return look(repository, fix=fix)
+    except BoocodeError as error:
+        failures.append(error)
+    except OSError as error:
+        failures.append(from_os(error))
+    if not fix:
+        return None
+    try:
+        # It is still amiss, whatever kept it from being mended.
+        return look(repository, fix=False)
+    except (BoocodeError, OSError):
+        return None
 
 
 def _broken_records(repository: Repository) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+from tests.checkpoints.test_checkup import aside
 from tests.repo_kit import Repo
 
 
@@ -33,6 +34,40 @@ def test_a_record_that_lacks_an_object_is_told(repo: Repo) -> None:
     found = repo.boocode("doctor", "--json")
     assert (found.code, found.json["error"]["code"]) == (1, "broken_record")
     assert done.json["id"] in found.json["error"]["message"]
+
+
+def test_what_else_is_amiss_is_told_where_the_rollback_fails(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    first = repo.boocode("checkpoint").out.strip()
+    repo.write("a", "two\n")
+    undo = repo.boocode("restore", first, "--json").json["undo"]
+    repo.write(".git/boocode/restore-in-progress", json.dumps({"safety": undo}))
+    lock = aside(repo.write(".git/packed-refs.lock"))
+    blob = repo.git("rev-parse", f"refs/boocode/safety/{undo}:a").strip()
+    Path(f".git/objects/{blob[:2]}/{blob[2:]}").unlink()
+    done = repo.boocode("doctor", "--fix", "--json")
+    assert (done.code, done.json["ok"]) == (128, False)
+    assert done.json["error"]["code"] == "git"
+    kinds = [(found["kind"], found["fixed"]) for found in done.json["findings"]]
+    assert kinds == [
+        ("interrupted_restore", False), ("leftover_lock", False), ("missing_objects", False)
+    ]  # fmt: skip
+    told = repo.boocode("doctor", "--fix")
+    assert told.code == 128
+    assert all(word in told.out for word in (undo, str(lock), blob))
+    assert told.err.startswith("fatal: git could not put the files in place")
+    assert repo.read("a") == b"one\n"
+
+
+def test_what_else_is_amiss_is_told_where_a_note_cannot_be_read(repo: Repo) -> None:
+    repo.boocode("checkpoint")
+    repo.write(".git/boocode/edit-in-progress", "no note")
+    repo.write(".git/boocode/restore-in-progress", "no note")
+    for options in ([], ["--fix"]):
+        done = repo.boocode("doctor", *options)
+        assert done.code == 128
+        assert "restore" in done.out
+        assert done.err.startswith("fatal: the note of an interrupted edit cannot be read")
 
 
 def test_outside_a_repository(repo: Repo, tmp_path: Path) -> None:
