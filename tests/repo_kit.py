@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import pytest
 
 from tests.forked import run_forked
 
@@ -92,6 +95,16 @@ class Repo:
         finally:
             os.close(writing)
         return done.returncode, done.stderr
+
+    def unprivileged(self, *args: str) -> Result:
+        """Run the installed `git boocode` as one whom the modes of files bind, even if root tests it."""
+        limit: list[str] = []
+        if os.geteuid() == 0:
+            if shutil.which("setpriv") is None:
+                pytest.skip("root reads and writes every file, and there is no setpriv")
+            limit = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+        done = subprocess.run([*limit, "git", "boocode", *args], cwd=self.top, capture_output=True)
+        return Result(done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
 
     def reader_that_leaves(self, *command: str) -> tuple[int, bytes]:
         """How a command ends, and what it says, if its reader goes after a few bytes."""

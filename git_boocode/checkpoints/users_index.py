@@ -6,6 +6,7 @@ import os
 from functools import cached_property
 
 from git_boocode.checkpoints.staging import Staging, read_staging
+from git_boocode.repo.errors import FatalError
 from git_boocode.repo.git import Git, GitError, is_disk_full, nul_records
 from git_boocode.repo.index import (
     Entry,
@@ -36,14 +37,20 @@ class UsersIndex:
         index: the copy; the file is missing where the user has no index.
         exists: whether the user has one.
         fingerprint: what tells it from any other; empty if the user has none.
+
+    Raises:
+        FatalError: the user's index may not be read (`unreadable`).
     """
 
     def __init__(self, repository: Repository, scratch: str, git: Git) -> None:
         self._repository = repository
         self._git = git
         self.index = Index(repository.git, os.path.join(scratch, "original.index"))
-        self.exists = borrow_index(repository.index_path, self.index.path)
-        self.fingerprint = fingerprint(self.index.path)
+        try:
+            self.exists = borrow_index(repository.index_path, self.index.path)
+            self.fingerprint = fingerprint(self.index.path)
+        except (PermissionError, IsADirectoryError) as error:
+            raise _unreadable(repository.index_path, error) from error
 
     @cached_property
     def dump(self) -> bytes:
@@ -117,3 +124,14 @@ class UsersIndex:
         """The entry of a path; in a conflict the one that is ours; None if there is none."""
         entries = {entry.stage: entry for entry in map(Entry.parse, self.records.get(path, ()))}
         return next((entries[stage] for stage in _PREFERRED if stage in entries), None)
+
+
+def _unreadable(path: str, error: OSError) -> FatalError:
+    # A link to it can be made all the same, and it is that which the system names.
+    return FatalError(
+        f"cannot read the index '{path}': {(error.strerror or str(error)).lower()}",
+        code="unreadable",
+        hints=(
+            "git cannot read it either; give yourself the right to, then run the command again",
+        ),
+    )

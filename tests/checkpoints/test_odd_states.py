@@ -71,6 +71,20 @@ def test_the_reason_for_a_damaged_index_names_no_private_file(repo: Repo) -> Non
     assert "boocode/tmp-" not in skipped(take())[".git/index"]
 
 
+def test_an_index_that_may_not_be_read_is_named(repo: Repo) -> None:
+    base(repo)
+    index = repo.top / ".git/index"
+    index.chmod(0)
+    done = repo.unprivileged("checkpoint")
+    said = f"fatal: cannot read the index '{index}': permission denied\n"
+    assert (done.code, done.out) == (128, "")
+    assert done.err.startswith(said)
+    assert "hint: " in done.err
+    index.unlink()
+    index.mkdir()
+    assert f"'{index}': is a directory" in repo.boocode("checkpoint").err
+
+
 @pytest.mark.parametrize("name", ["git~1", "dir/.GIT/x", ".git ", ".git\u200c/x"])
 def test_names_that_git_refuses_are_told(repo: Repo, name: str) -> None:
     base(repo)
