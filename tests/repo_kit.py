@@ -97,7 +97,7 @@ class Repo:
         return done.returncode, done.stderr
 
     def unprivileged(self, *args: str) -> Result:
-        """Run the installed `git boocode` as one whom the modes of files bind, even if root tests it."""
+        """Run the installed `git boocode` with the modes of files obeyed, by root as well."""
         limit: list[str] = []
         if os.geteuid() == 0:
             if shutil.which("setpriv") is None:

@@ -128,6 +128,7 @@ def _broken_records(repository: Repository) -> Iterator[Finding]:
 
 
 def _interrupted_edit(repository: Repository, *, fix: bool) -> Finding | None:
+    from git_boocode.cli.interruption import remedy
     from git_boocode.editing.recovery import describe, interrupted_edit, mend
 
     found = interrupted_edit(repository)
@@ -137,10 +138,7 @@ def _interrupted_edit(repository: Repository, *, fix: bool) -> Finding | None:
     if fix:
         done = mend(repository, found)
         return Finding("interrupted_edit", describe(found), paths, done, fixed=True)
-    remedy = "'git boocode doctor --fix' takes the files back to what they were before it"
-    if found.done:
-        remedy = "'git boocode doctor --fix' removes what it left behind"
-    return Finding("interrupted_edit", describe(found), paths, remedy)
+    return Finding("interrupted_edit", describe(found), paths, remedy(found))
 
 
 def _interrupted_restore(repository: Repository, *, fix: bool) -> Finding | None:

@@ -1,19 +1,23 @@
-"""Tell of a restore that was killed half-way."""
+"""Tell of a restore, or an edit, that was killed half-way."""
 
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from git_boocode.checkpoints.journal import interrupted
 from git_boocode.cli.output import warn
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import EDIT_NOTE
+
+if TYPE_CHECKING:
+    from git_boocode.editing.recovery import Interrupted
 
 
 def warn_of_interruption(repository: Repository) -> None:
-    """Say so if an earlier restore was killed half-way."""
-    safety = interrupted(repository.state_dir)
-    if safety is None:
+    """Say so if an earlier restore or edit was killed half-way."""
+    if interrupted(repository.state_dir) is None and not _is_edit_noted(repository):
         return
     from git_boocode.repo.scratch import INSIDE_RESTORE, worktree_lock
 
@@ -22,6 +26,8 @@ def warn_of_interruption(repository: Repository) -> None:
     try:
         with worktree_lock(repository.state_dir, shared=True, patience=0):
             safety = interrupted(repository.state_dir)
+            if _is_edit_noted(repository):
+                _warn_of_edit(repository)
     except RefusedError:
         # It is still running.
         return
@@ -30,6 +36,34 @@ def warn_of_interruption(repository: Repository) -> None:
             f"a restore was interrupted half-way; the state before it is kept as {safety}",
             ("'git boocode undo' or 'git boocode doctor --fix' goes back to it",),
         )
+
+
+def _is_edit_noted(repository: Repository) -> bool:
+    # Nearly always there is none: so to look for it must not load what reads it.
+    return os.path.lexists(os.path.join(repository.state_dir, EDIT_NOTE))
+
+
+def _warn_of_edit(repository: Repository) -> None:
+    from git_boocode.editing.recovery import describe, interrupted_edit
+
+    try:
+        found = interrupted_edit(repository)
+    except BoocodeError as error:
+        warn(error.message, error.hints)
+        return
+    if found is not None:
+        warn(describe(found), (remedy(found),))
+
+
+def remedy(found: Interrupted) -> str:
+    """What mends an edit that was killed.
+
+    Args:
+        found: what is known of it.
+    """
+    if found.done:
+        return "'git boocode doctor --fix' removes what it left behind"
+    return "'git boocode doctor --fix' takes the files back to what they were before it"
 
 
 def is_kept(repository: Repository, safety: str) -> bool:

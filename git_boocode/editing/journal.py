@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_boocode.editing.write import Step
 from git_boocode.repo.errors import FatalError
+from git_boocode.repo.scratch import EDIT_NOTE
 
 if TYPE_CHECKING:
     from git_boocode.editing.record import Record
     from git_boocode.repo.repository import Repository
-
-NAME = "edit-in-progress"
 
 
 class NotedFile(NamedTuple):
@@ -72,7 +71,7 @@ class EditJournal:
     """
 
     def __init__(self, repository: Repository, record: Record | None) -> None:
-        self._path = os.path.join(repository.state_dir, NAME)
+        self._path = os.path.join(repository.state_dir, EDIT_NOTE)
         self._top = repository.worktree
         self._record = record
 
@@ -156,7 +155,7 @@ def noted_record(state_dir: str) -> str | None:
 
 def _raw(state_dir: str) -> dict[str, Any] | None:
     try:
-        with open(os.path.join(state_dir, NAME), encoding="ascii") as stream:
+        with open(os.path.join(state_dir, EDIT_NOTE), encoding="ascii") as stream:
             note: dict[str, Any] = json.load(stream)
     except FileNotFoundError:
         return None
@@ -168,7 +167,7 @@ def _said_if_unreadable(state_dir: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, TypeError, KeyError) as error:
-        path = os.path.join(state_dir, NAME)
+        path = os.path.join(state_dir, EDIT_NOTE)
         raise FatalError(
             f"the note of an interrupted edit cannot be read: {error}",
             code="unreadable",

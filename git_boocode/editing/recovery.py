@@ -10,7 +10,6 @@ from typing import NamedTuple
 from git_boocode.editing.durable import write_new
 from git_boocode.editing.edits import MissError
 from git_boocode.editing.journal import (
-    NAME,
     Note,
     NotedFile,
     fingerprint,
@@ -22,6 +21,7 @@ from git_boocode.editing.write import emptied, remove_directories
 from git_boocode.repo.durable import sync_directory
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import EDIT_NOTE
 
 OLD, NEW, OTHER = "old", "new", "other"
 
@@ -182,7 +182,7 @@ def _put_recorded(repository: Repository, record: str | None, file: NotedFile) -
     name = f"refs/boocode/edits/{record}:before/{below}"
     found = repository.git.attempt("cat-file", "blob", name)
     if record is None or found.status or fingerprint(found.stdout) != file.before:
-        note = os.path.join(repository.state_dir, NAME)
+        note = os.path.join(repository.state_dir, EDIT_NOTE)
         raise FatalError(
             f"cannot put '{file.path}' back: its old content is neither beside it nor in git",
             code="missing_object",

@@ -38,6 +38,9 @@ else:
 # Set for the commands of a restore's callback: the id of that restore.
 INSIDE_RESTORE = "GIT_BOOCODE_RESTORE"
 
+# The name of the note, below a worktree's private directory, that an edit is being written.
+EDIT_NOTE = "edit-in-progress"
+
 _PREFIX = "tmp-"
 _MAKING = "new-"
 _GUARD = "alive"

@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import json
 import subprocess
 
 import pytest
 
+from git_boocode.editing.journal import fingerprint
 from git_boocode.repo.ids import ID
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import worktree_lock
 from tests.repo_kit import Repo
+
+EDIT_NOTE = ".git/boocode/edit-in-progress"
 
 
 def test_it_prints_the_id(repo: Repo) -> None:
@@ -170,3 +176,45 @@ def test_the_home_directory_is_refused_unless_asked(repo: Repo) -> None:
     assert repo.boocode("checkpoint", "--allow-home", env=env).code == 0
     repo.git("config", "boocode.allowHome", "true")
     assert repo.boocode("checkpoint", env=env).code == 0
+
+
+def edit_killed_after(repo: Repo, written: str) -> None:
+    """Leave what an edit of two files leaves that was killed when it had written one or both."""
+    nowhere = dict.fromkeys(("spelling", "staged", "backup"))
+    hashes = {"before": fingerprint(b"old\n"), "after": fingerprint(b"new\n")}
+    files = [{"path": path, "real": path, **nowhere, **hashes} for path in ("a", "b")]
+    repo.write(EDIT_NOTE, json.dumps({"record": None, "files": files, "made": []}))
+    for path in ("a", "b"):
+        repo.write(path, "new\n" if path in written else "old\n")
+
+
+@pytest.mark.parametrize(
+    ("written", "remedy"), [("a", "takes the files back"), ("ab", "removes what it left behind")]
+)
+def test_an_edit_that_was_killed_is_told(repo: Repo, written: str, remedy: str) -> None:
+    edit_killed_after(repo, written)
+    done = repo.boocode("checkpoint")
+    assert (done.code, repo.read("a"), len(done.out.splitlines())) == (0, b"new\n", 1)
+    assert done.err == (
+        f"warning: an edit was killed while it wrote: {len(written)} of 2 files hold its new "
+        f"content\nhint: 'git boocode doctor --fix' {remedy}{done.err.partition(remedy)[2]}"
+    )
+    assert repo.boocode("log").err == done.err
+    (repo.top / EDIT_NOTE).unlink()
+    assert repo.boocode("checkpoint").err == ""
+
+
+def test_an_edit_at_work_is_not_told(repo: Repo) -> None:
+    edit_killed_after(repo, "a")
+    repository = Repository.discover()
+    with worktree_lock(repository.state_dir, shared=False, patience=0):
+        assert repo.boocode("log").err == ""
+    assert repo.boocode("log").err.startswith("warning: an edit was killed")
+
+
+def test_a_note_of_an_edit_that_cannot_be_read_is_told(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    repo.write(EDIT_NOTE, "no note")
+    done = repo.boocode("checkpoint", "--json")
+    assert (done.code, done.json["ok"]) == (0, True)
+    assert done.err.startswith("warning: the note of an interrupted edit cannot be read")

@@ -10,9 +10,9 @@ import pytest
 
 from git_boocode.editing.actions import Create, Delete, Replace
 from git_boocode.editing.inputs import Inputs
-from git_boocode.editing.journal import NAME
 from git_boocode.editing.service import Options
 from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.scratch import EDIT_NOTE
 from tests.editing.kit import act, apply, carry_out, leftovers, records, replace
 from tests.repo_kit import Repo
 
@@ -84,7 +84,7 @@ def test_a_kill_at_any_step_is_mended_to_all_old_or_all_new(
         done = repo.boocode("doctor", "--fix", "--json")
         assert done.code == 0, done.err
         assert not leftovers(repo.top)
-        assert not Path(".git/boocode", NAME).exists()
+        assert not Path(".git/boocode", EDIT_NOTE).exists()
         assert repo.boocode("doctor").out == "all is well\n"
         if repo.files() == before:
             assert set(records(repo)) == known
@@ -214,13 +214,13 @@ def _broken(*_: object) -> None:
 @pytest.mark.parametrize("note", ["", "{", "[]", '{"files": 1}', '{"record":null,"files":[{}]}'])
 def test_a_note_that_cannot_be_read_is_said(repo: Repo, note: str) -> None:
     repo.write("a", "old\n")
-    repo.write(f".git/boocode/{NAME}", note)
+    repo.write(f".git/boocode/{EDIT_NOTE}", note)
     for done in (repo.boocode("doctor"), repo.boocode("apply-edit", stdin=json.dumps(
         replace("a", "old", "new")
     ))):  # fmt: skip
         assert done.code == 128
         assert "note of an interrupted edit cannot be read" in done.err
-        assert NAME in done.err
+        assert EDIT_NOTE in done.err
     assert repo.read("a") == b"old\n"
 
 
@@ -237,7 +237,7 @@ def test_a_repository_that_was_moved_is_mended_where_it_is(repo: Repo, tmp_path:
 
 def test_a_note_that_leads_out_is_refused(repo: Repo, tmp_path: Path) -> None:
     interrupt(repo)
-    note = Path(".git/boocode", NAME)
+    note = Path(".git/boocode", EDIT_NOTE)
     other = tmp_path / "other"
     other.write_text("new\n")
     found = json.loads(note.read_text())
@@ -266,4 +266,4 @@ def test_what_is_nowhere_is_said(repo: Repo) -> None:
     done = repo.boocode("doctor", "--fix")
     assert done.code == 128
     assert "its old content is neither beside it nor in git" in done.err
-    assert NAME in done.err
+    assert EDIT_NOTE in done.err
