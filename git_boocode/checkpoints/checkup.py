@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -24,6 +25,7 @@ from git_boocode.repo.connectivity import missing_objects
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import ID_PART, OBJECT_ID
+from git_boocode.repo.index import Index, is_whole
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, RefChange
 
@@ -51,7 +53,7 @@ class Finding(NamedTuple):
 
 
 def check_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    """Look for private files, notes and locks that killed commands left in this worktree.
+    """Look for what killed commands left in this worktree, and for a damaged index.
 
     Args:
         repository: the repository; the caller holds the worktree's lock for itself alone.
@@ -59,6 +61,7 @@ def check_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     """
     # The lock first: what proves whose it is goes with the leftover files.
     yield from _index_lock(repository, fix=fix)
+    yield from _index(repository)
     yield from _leftover_files(repository, fix=fix)
     yield from _stale_note(repository, fix=fix)
     yield from _ref_locks(repository)
@@ -98,6 +101,60 @@ def _index_lock(repository: Repository, *, fix: bool) -> Iterator[Finding]:
         yield Finding("leftover_lock", message, (lock,), "the lock was removed", fixed=True)
     else:
         yield Finding("leftover_lock", message, (lock,), f"{_FIX} removes the lock")
+
+
+def _index(repository: Repository) -> Iterator[Finding]:
+    path = repository.index_path
+    try:
+        damage = _damage(repository)
+    except (PermissionError, IsADirectoryError) as error:
+        reason = (error.strerror or str(error)).lower()
+        yield Finding(
+            "unreadable_index",
+            f"the index '{path}' cannot be read: {reason}; without it, no checkpoint can be taken",
+            (path,),
+            "see to its owner and its mode",
+        )
+        return
+    if damage is not None:
+        yield Finding(
+            "damaged_index",
+            f"the index '{path}' is damaged: {damage}; what is staged in it may be lost, files "
+            "and commits are not",
+            (path,),
+            _way_to_an_index(repository),
+        )
+
+
+def _damage(repository: Repository) -> str | None:
+    """What is wrong with the user's index; None if nothing is.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    try:
+        if not is_whole(repository.index_path, repository.object_format):
+            return "its checksum is wrong"
+    except FileNotFoundError:
+        return None
+    index = Index(repository.git, repository.index_path)
+    try:
+        index.paths()
+    except GitError as error:
+        said = error.stderr.strip().partition("\n")[0].removeprefix("fatal: ")
+        return said.removeprefix(f"{index.path}: ") or error.message
+    return None
+
+
+def _way_to_an_index(repository: Repository) -> str:
+    remove = f"rm {shlex.quote(repository.index_path)}"
+    anew = f"'{remove} && git reset' makes it anew from HEAD, and leaves the files as they are"
+    for entry in Catalog(repository).newest_first():
+        staged = entry.meta.part("index", "tree") if isinstance(entry, Checkpoint) else None
+        if isinstance(entry, Checkpoint) and staged and OBJECT_ID.fullmatch(staged):
+            back = f"'{remove} && git read-tree {staged}'"
+            return f"{anew}; {back} brings back what was staged at the checkpoint {entry.id}"
+    return anew
 
 
 def _ref_locks(repository: Repository) -> Iterator[Finding]:

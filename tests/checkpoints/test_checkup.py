@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
+import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -118,6 +122,56 @@ def test_a_damaged_object(repo: Repo) -> None:
     finding = only()
     assert finding.kind == "missing_objects"
     assert "git cannot go through the objects" in finding.message
+
+
+def _cut(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def _flip(content: bytes) -> bytes:
+    return content[:40] + bytes([content[40] ^ 1]) + content[41:]
+
+
+def _of_a_later_format(content: bytes) -> bytes:
+    changed = content[:7] + b"\x09" + content[8:-20]
+    return changed + hashlib.sha1(changed, usedforsecurity=False).digest()
+
+
+@pytest.mark.parametrize("damage", [_cut, _flip, _of_a_later_format, lambda _: b"garbage"])
+def test_a_damaged_index(repo: Repo, damage: Callable[[bytes], bytes]) -> None:
+    repo.commit(a="one\n")
+    repo.write("a", "staged\n")
+    repo.git("add", "a")
+    intact = repo.read(".git/index")
+    taken = take()
+    repo.write(".git/index", damage(intact))
+    # This one knows nothing of what was staged.
+    take()
+    finding = only(fix=True)
+    assert (finding.kind, finding.fixed) == ("damaged_index", False)
+    assert finding.paths == (str(repo.top / ".git/index"),)
+    assert repo.read(".git/index") == damage(intact)
+    assert taken.id in finding.remedy
+    anew, back = re.findall("'(rm .*? && git .*?)'", finding.remedy)
+    for command, status in ((back, "M  a\n"), (anew, " M a\n")):
+        subprocess.run(command, shell=True, check=True, stdout=subprocess.DEVNULL)
+        assert found() == []
+        assert repo.git("status", "--porcelain") == status
+
+
+def test_a_damaged_index_and_no_checkpoint(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    for content in ("garbage", ""):
+        repo.write(".git/index", content)
+        assert "read-tree" not in only().remedy
+    (repo.top / ".git/index").unlink()
+    assert found() == []
+
+
+def test_an_index_that_cannot_be_read(repo: Repo) -> None:
+    index = repo.top / ".git/index"
+    index.mkdir()
+    assert (only().kind, only().paths) == ("unreadable_index", (str(index),))
 
 
 def test_leftover_files(repo: Repo) -> None:
