@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from git_boocode.checkpoints.catalog import (
     Catalog,
     Checkpoint,
     Unusable,
+    remote_of,
 )
 from git_boocode.checkpoints.daily import last_failure
 from git_boocode.checkpoints.kept import stale_indexes
@@ -31,6 +32,8 @@ from git_boocode.repo.store import Ref, RefChange
 
 _MOMENT = 10.0
 """Seconds for which git may lock refs without anything being amiss."""
+_ABANDONED = 60.0
+"""Seconds after which no git command can still be writing the refs of ours that it has locked."""
 _FIX = "'git boocode doctor --fix'"
 
 
@@ -64,7 +67,7 @@ def check_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     yield from _index(repository)
     yield from _leftover_files(repository, fix=fix)
     yield from _stale_note(repository, fix=fix)
-    yield from _ref_locks(repository)
+    yield from _ref_locks(repository, fix=fix)
 
 
 def check_checkpoints(repository: Repository, *, fix: bool) -> Iterator[Finding]:
@@ -80,7 +83,10 @@ def check_checkpoints(repository: Repository, *, fix: bool) -> Iterator[Finding]
         for ref, entry in found:
             if isinstance(entry, Unusable):
                 yield _unreadable(ref, entry)
-    yield from _missing(repository, survey)
+    taken = [entry for found in survey.found.values() for _, entry in found]
+    fetched = list(catalog.fetched())
+    yield from _unreadable_fetched(fetched)
+    yield from _missing(repository, [*taken, *fetched])
     yield from map(_halfway, filter(_is_halfway, survey.safety))
     yield from _orphans(catalog, survey, fix=fix)
     yield from _pruning(repository, fix=fix)
@@ -157,16 +163,34 @@ def _way_to_an_index(repository: Repository) -> str:
     return anew
 
 
-def _ref_locks(repository: Repository) -> Iterator[Finding]:
+def _ref_locks(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     packed = os.path.join(repository.common_dir, "packed-refs.lock")
     if _age(packed) > _MOMENT:
         yield _foreign_lock(packed, "packed-refs", ", so that no ref can be deleted")
+    ages = {path: _age(path) for path in _locks_of_ours(repository)}
+    # A command that writes many refs locks them all, one after the other, before it is done.
+    abandoned = min(ages.values(), default=0.0) > _ABANDONED
+    for path, age in ages.items():
+        if age > _MOMENT:
+            yield _ref_lock(path, abandoned=abandoned, fix=fix)
+
+
+def _locks_of_ours(repository: Repository) -> Iterator[str]:
     for directory, _, names in os.walk(os.path.join(repository.common_dir, "refs", "boocode")):
-        for name in sorted(names):
-            path = os.path.join(directory, name)
-            # Git allows no ref such a name.
-            if name.endswith(".lock") and _age(path) > _MOMENT:
-                yield _foreign_lock(path, "a ref")
+        # Git allows no ref such a name.
+        locks = (name for name in sorted(names) if name.endswith(".lock"))
+        yield from (os.path.join(directory, name) for name in locks)
+
+
+def _ref_lock(path: str, *, abandoned: bool, fix: bool) -> Finding:
+    told = _foreign_lock(path, "a ref")
+    if not abandoned:
+        return told
+    if not fix:
+        return told._replace(remedy=f"{_FIX} removes the lock")
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+    return told._replace(remedy="the lock was removed", fixed=True)
 
 
 def _age(path: str) -> float:
@@ -251,13 +275,25 @@ def _dropping(ref: Ref) -> str:
     return f"'git update-ref -d {ref.name}'"
 
 
-def _missing(repository: Repository, survey: retention.Survey) -> Iterator[Finding]:
-    entries = {
-        entry.ref: entry
-        for found in survey.found.values()
-        for _, entry in found
-        if isinstance(entry, Checkpoint)
-    }
+def _unreadable_fetched(fetched: Iterable[Checkpoint | Unusable]) -> Iterator[Finding]:
+    for entry in fetched:
+        if isinstance(entry, Unusable):
+            yield Finding(
+                "unreadable_fetched",
+                f"the fetched checkpoint at {entry.ref} cannot be used: {entry.why.message}",
+                (),
+                "; ".join(entry.why.hints) or _fetching_again(entry.ref),
+            )
+
+
+def _fetching_again(ref: str) -> str:
+    # Its id may be that of a checkpoint taken here as well, which `drop` would take it for.
+    gone, again = f"git update-ref -d {shlex.quote(ref)}", shlex.quote(remote_of(ref))
+    return f"'{gone}' drops it, and 'git boocode fetch {again}' gets it again"
+
+
+def _missing(repository: Repository, found: Iterable[Checkpoint | Unusable]) -> Iterator[Finding]:
+    entries = {entry.ref: entry for entry in found if isinstance(entry, Checkpoint)}
     try:
         lacking = missing_objects(
             repository, {ref: list(_commits(entry)) for ref, entry in entries.items()}
@@ -271,13 +307,25 @@ def _missing(repository: Repository, survey: retention.Survey) -> Iterator[Findi
         )
         return
     for ref, lost in lacking.items():
-        yield Finding(
-            "missing_objects",
-            f"the checkpoint {entries[ref].id} lacks objects, such as {lost}",
+        yield _incomplete(entries[ref], lost)
+
+
+def _incomplete(entry: Checkpoint, lost: str) -> Finding:
+    if entry.remote:
+        return Finding(
+            "missing_objects_fetched",
+            f"the checkpoint {entry.id}, fetched from '{entry.remote}', lacks objects, "
+            f"such as {lost}",
             (),
-            "a clone that has it can give it back; "
-            f"else 'git boocode drop {entries[ref].id}' drops the checkpoint",
+            _fetching_again(entry.ref),
         )
+    return Finding(
+        "missing_objects",
+        f"the checkpoint {entry.id} lacks objects, such as {lost}",
+        (),
+        "a clone that has it can give it back; "
+        f"else 'git boocode drop {entry.id}' drops the checkpoint",
+    )
 
 
 def _commits(entry: Checkpoint) -> Iterator[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.checkpoints.catalog import ARCHIVE, CHECKPOINTS, SAFETY
+from git_boocode.checkpoints.catalog import ARCHIVE, CHECKPOINTS, REMOTES, SAFETY, Checkpoint
 from git_boocode.checkpoints.checkup import Finding, check_checkpoints, check_files
 from git_boocode.repo.ids import new_id
 from git_boocode.repo.repository import Repository
@@ -103,6 +103,39 @@ def test_missing_objects(repo: Repo) -> None:
     assert found() == []
     lose(repo, whole.commit.id)
     assert only().kind == "unreadable_checkpoint"
+
+
+def fetched_one(repo: Repo, **files: str) -> Checkpoint:
+    """A checkpoint as if it had been fetched, though one with its id was taken here as well."""
+    for path, content in files.items():
+        repo.write(path, content)
+    taken = take()
+    repo.git("update-ref", f"{REMOTES}a'b/c/{taken.id}", taken.commit.id)
+    return taken
+
+
+def test_what_was_fetched_and_lacks_objects(repo: Repo) -> None:
+    taken = fetched_one(repo, a="one\n")
+    assert found() == []
+    repo.git("update-ref", "-d", taken.ref)
+    lost = lose(repo, f"{taken.commit.id}:a")
+    finding = only(fix=True)
+    assert (finding.kind, finding.fixed) == ("missing_objects_fetched", False)
+    assert all(said in finding.message for said in (taken.id, lost, "'a'b/c'"))
+    remedy = finding.remedy.partition("' drops it")[0].removeprefix("'")
+    subprocess.run(remedy, shell=True, check=True)
+    assert found() == []
+
+
+def test_what_was_fetched_and_cannot_be_read(repo: Repo) -> None:
+    taken = fetched_one(repo)
+    lose(repo, taken.commit.id)
+    here, theirs = found()
+    assert (here.kind, theirs.kind) == ("unreadable_checkpoint", "unreadable_fetched")
+    assert f"git boocode drop {taken.id}" in here.remedy
+    assert "git boocode drop" not in theirs.remedy
+    repo.git("update-ref", "-d", taken.ref)
+    assert only().kind == "unreadable_fetched"
 
 
 def test_what_the_details_of_the_staging_area_lack(repo: Repo) -> None:
@@ -256,14 +289,29 @@ def test_a_lock_that_may_be_of_anyone_stays(repo: Repo, age: float, shown: str) 
 
 def test_locks_of_refs(repo: Repo) -> None:
     taken = take()
-    young = (repo.write(".git/packed-refs.lock"), repo.write(f".git/{taken.ref}.lock"))
+    packed, ours = repo.write(".git/packed-refs.lock"), repo.write(f".git/{taken.ref}.lock")
     assert found() == []
-    for path in young:
+    for path in (packed, ours):
         aside(path)
-    findings = found(fix=True)
-    assert [each.paths for each in findings] == [(str(path),) for path in young]
-    assert {each.kind for each in findings} == {"leftover_lock"}
-    assert all(path.exists() for path in young)
+    told = found()
+    assert [each.paths for each in told] == [(str(path),) for path in (packed, ours)]
+    assert {each.kind for each in told} == {"leftover_lock"}
+    assert [each.fixed for each in found(fix=True)] == [False, True]
+    assert (packed.exists(), ours.exists()) == (True, False)
+    packed.unlink()
+    assert found() == []
+
+
+def test_locks_of_refs_that_may_still_be_written(repo: Repo) -> None:
+    locks = [repo.write(f".git/refs/boocode/checkpoints/{new_id()}.lock") for _ in range(2)]
+    aside(locks[0])
+    finding = only(fix=True)
+    assert (finding.fixed, finding.paths) == (False, (str(locks[0]),))
+    aside(locks[1], 30)
+    assert [each.fixed for each in found(fix=True)] == [False, False]
+    aside(locks[1], 61)
+    assert [each.fixed for each in found(fix=True)] == [True, True]
+    assert not any(lock.exists() for lock in locks)
 
 
 NOBODY = "01900000-0000-7000-8000-000000000000"
