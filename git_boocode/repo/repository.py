@@ -17,6 +17,8 @@ _QUESTIONS = (
     "--git-common-dir",
 )
 
+_MAIN = "main"
+
 
 class Repository:
     """A repository with a worktree.
@@ -98,14 +100,18 @@ class Repository:
 
         One that was deleted by hand counts until `git worktree prune` forgets it.
         """
-        linked = os.path.join(self.common_dir, "worktrees")
-        return ["main", *(sorted(os.listdir(linked)) if os.path.isdir(linked) else [])]
+        return list(dict.fromkeys((_MAIN, *map(self._linked_name, self._linked()))))
 
     def state_dirs(self) -> list[str]:
         """The private directories of all worktrees, in the same order; they need not exist yet."""
         linked = os.path.join(self.common_dir, "worktrees")
-        _, *names = self.worktree_names()
-        return [self.common_state_dir, *(os.path.join(linked, name, "boocode") for name in names)]
+        below = (os.path.join(linked, name, "boocode") for name in self._linked())
+        return [self.common_state_dir, *below]
+
+    def _linked(self) -> list[str]:
+        """What git calls the linked worktrees."""
+        linked = os.path.join(self.common_dir, "worktrees")
+        return sorted(os.listdir(linked)) if os.path.isdir(linked) else []
 
     @property
     def index_path(self) -> str:
@@ -114,10 +120,20 @@ class Repository:
 
     @property
     def worktree_name(self) -> str:
-        """`main`, or the name git keeps a linked worktree under; it survives a move on disk."""
+        """`main`, or the name git keeps a linked worktree under; it survives a move on disk.
+
+        A linked one that git calls `main` is `worktrees/main`, but of a bare repository, which has
+        no other.
+        """
         if _same(self.git_dir, self.common_dir):
-            return "main"
-        return os.path.basename(self.git_dir)
+            return _MAIN
+        return self._linked_name(os.path.basename(self.git_dir))
+
+    def _linked_name(self, name: str) -> str:
+        if name != _MAIN or self.config.boolean("core.bare", default=False):
+            return name
+        # No name that git gives has a slash in it.
+        return f"worktrees/{name}"
 
     @property
     def empty_tree(self) -> str:

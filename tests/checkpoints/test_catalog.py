@@ -138,11 +138,12 @@ def test_a_name_that_leads_nowhere(three: list[Checkpoint], name: str) -> None:
     assert "git boocode log" in error.hints[0]
 
 
+@pytest.mark.parametrize("name", ["linked", "main"])
 def test_other_worktrees_are_not_counted(
-    repo: Repo, three: list[Checkpoint], monkeypatch: pytest.MonkeyPatch
+    repo: Repo, three: list[Checkpoint], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    repo.git("worktree", "add", "-q", "linked")
-    monkeypatch.chdir(repo.top / "linked")
+    repo.git("worktree", "add", "-q", "--detach", f"below/{name}")
+    monkeypatch.chdir(repo.top / "below" / name)
     assert refusal("@").code == refusal("label:label 1").code == "not_found"
     theirs = take(label="label 1")
     assert find("@") == find("label:label 1") == theirs.id

@@ -154,6 +154,23 @@ def test_a_linked_worktree(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.worktree_name == "linked"
 
 
+def test_a_linked_worktree_that_is_called_main(repo: Repo, tmp_path: Path) -> None:
+    repo.commit()
+    repo.git("worktree", "add", "-q", "--detach", str(tmp_path / "main"))
+    main, linked = Repository.discover(), Repository.discover(str(tmp_path / "main"))
+    assert (main.worktree_name, linked.worktree_name) == ("main", "worktrees/main")
+    assert main.worktree_names() == linked.worktree_names() == ["main", "worktrees/main"]
+    assert linked.state_dirs() == [main.state_dir, linked.state_dir]
+
+
+def test_the_only_main_of_a_bare_repository(repo: Repo, tmp_path: Path) -> None:
+    repo.commit()
+    bare = Repo(tmp_path / "bare.git")
+    repo.git("clone", "-q", "--bare", ".", str(bare.top))
+    bare.git("worktree", "add", "-q", "../main")
+    assert Repository.discover(str(tmp_path / "main")).worktree_name == "main"
+
+
 def test_a_submodule(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "origin").mkdir()
     origin = Repo(tmp_path / "origin")
