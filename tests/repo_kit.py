@@ -7,6 +7,8 @@ import os
 import shutil
 import stat
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -171,3 +173,25 @@ def _content(path: Path) -> bytes:
     if path.is_symlink():
         return os.fsencode(os.readlink(path))
     return path.read_bytes() if path.is_file() else b""
+
+
+@contextmanager
+def read_only(directory: Path) -> Iterator[None]:
+    """Let nothing be written to a directory, nor to what is below it."""
+    if os.geteuid() != 0:
+        modes = {path: path.stat().st_mode for path in (directory, *directory.rglob("*"))}
+        for path, mode in modes.items():
+            path.chmod(mode & ~0o222)
+        yield
+        for path, mode in modes.items():
+            path.chmod(mode)
+        return
+    for options in (["--bind", str(directory)], ["-o", "remount,ro,bind"]):
+        done = subprocess.run(["mount", *options, str(directory)], capture_output=True, text=True)
+        if done.returncode:
+            subprocess.run(["umount", "-l", directory], capture_output=True)
+            pytest.skip(f"nothing can be mounted read-only here: {done.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", directory], check=True)

@@ -50,7 +50,7 @@ def drop(
         RefusedError: one of them cannot be found, something needs one of them (`needed`), a
             restore is at work (`locked`), or a ref was changed meanwhile (`conflict`).
     """
-    with beside_restores(repository, PATIENCE):
+    with beside_restores(repository, PATIENCE, looking=dry_run):
         catalog = Catalog(repository)
         # A checkpoint may have been named twice, by its id and as `@`.
         found = {refs[0].name: refs for refs in map(catalog.refs_of, names)}

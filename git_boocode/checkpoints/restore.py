@@ -25,6 +25,7 @@ from git_boocode.checkpoints.transaction import Transaction
 from git_boocode.checkpoints.transcripts import Editor
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import ID, id_time
+from git_boocode.repo.quarantine import new_objects_aside
 from git_boocode.repo.ref_locks import break_ref_locks
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import inside_restore, worktree_lock
@@ -84,7 +85,7 @@ def restore(repository: Repository, name: str, options: Options) -> Outcome:
             something is locked, the callback said no, or a file changed meanwhile.
         FatalError: a step failed, and what had been done was rolled back.
     """
-    with _alone(repository):
+    with _alone(repository, looking=options.dry_run):
         catalog = Catalog(repository)
         target = catalog.find(name)
         refuse_foreign(repository, target, options.caller)
@@ -100,7 +101,7 @@ def undo(repository: Repository, options: Options) -> Outcome:
     Raises:
         RefusedError: there is none.
     """
-    with _alone(repository):
+    with _alone(repository, looking=options.dry_run):
         course = _mending(repository, options) or _undoing(repository, options)
         if course is None:
             raise RefusedError("there is no restore to undo in this worktree", code="not_found")
@@ -113,7 +114,7 @@ def redo(repository: Repository, options: Options) -> Outcome:
     Raises:
         RefusedError: there is none, or an operation was interrupted (`interrupted`).
     """
-    with _alone(repository):
+    with _alone(repository, looking=options.dry_run):
         catalog = Catalog(repository)
         if (interrupted := _interrupted(repository, catalog)) is not None:
             _refuse(interrupted, "nothing can be redone over it")
@@ -146,14 +147,19 @@ def mend(repository: Repository, options: Options) -> Outcome | None:
 
 
 @contextmanager
-def _alone(repository: Repository) -> Iterator[None]:
+def _alone(repository: Repository, *, looking: bool) -> Iterator[None]:
     if inside_restore(repository.state_dir):
         raise RefusedError(
             "a callback cannot restore: it runs inside a restore",
             code="locked",
             hints=("let it answer, and restore afterwards",),
         )
-    with worktree_lock(repository.state_dir, shared=False, patience=PATIENCE):
+    state = repository.state_dir
+    with worktree_lock(state, shared=False, patience=PATIENCE, looking=looking):
+        if looking:
+            with new_objects_aside(repository):
+                yield
+            return
         _break_locks(repository)
         yield
 

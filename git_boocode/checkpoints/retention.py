@@ -233,7 +233,7 @@ def prune(
     rules = Rules.configured(repository) if rules is None else rules
     now = time.time() if now is None else now
     worktree = None if everywhere else repository.worktree_name
-    with beside_restores(repository, patience):
+    with beside_restores(repository, patience, looking=dry_run):
         if dry_run:
             return _beyond(repository, rules, now, worktree)
         going = patiently(lambda: _delete(repository, _beyond(repository, rules, now, worktree)))
@@ -243,12 +243,15 @@ def prune(
 
 
 @contextmanager
-def beside_restores(repository: Repository, patience: float) -> Iterator[None]:
+def beside_restores(
+    repository: Repository, patience: float, *, looking: bool = False
+) -> Iterator[None]:
     """Keep restores from beginning, in every worktree, while refs are deleted; captures go on.
 
     Args:
         repository: the repository.
         patience: how many seconds to wait for one that is at work.
+        looking: whether nothing is to be deleted after all.
 
     Raises:
         RefusedError: one was at work for longer (`locked`).
@@ -257,7 +260,9 @@ def beside_restores(repository: Repository, patience: float) -> Iterator[None]:
         for state_dir in repository.state_dirs():
             # Where there is none, nothing of ours has ever run.
             if os.path.isdir(state_dir):
-                held.enter_context(worktree_lock(state_dir, shared=True, patience=patience))
+                held.enter_context(
+                    worktree_lock(state_dir, shared=True, patience=patience, looking=looking)
+                )
         yield
 
 

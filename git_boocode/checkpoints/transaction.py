@@ -78,7 +78,7 @@ class Transaction:
         """
         repository = self._repository
         self._callback = self._find_callback()
-        with scratch_directory(repository.state_dir) as scratch:
+        with scratch_directory(repository.state_dir, looking=self._manner.dry_run) as scratch:
             snapshot = take_snapshot(repository, scratch)
             move = self._plan_move(snapshot)
             plan, staging = self._plan(snapshot)

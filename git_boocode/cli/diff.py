@@ -35,31 +35,36 @@ def diff(
     """
     from git_boocode.checkpoints.catalog import Catalog
     from git_boocode.checkpoints.pathspecs import checked
-    from git_boocode.checkpoints.reading import take_snapshot
-    from git_boocode.cli.progress import progress
     from git_boocode.repo.errors import EXIT_FATAL
     from git_boocode.repo.foreground import run_in_foreground
+    from git_boocode.repo.quarantine import new_objects_aside
     from git_boocode.repo.repository import Repository
-    from git_boocode.repo.scratch import scratch_directory
 
     repository = Repository.discover()
     named, paths = _split(repository, Catalog(repository), list(arguments), _after_dashes(context))
     paths = checked(repository, paths) if paths else paths
     old = named[0].tree
-    if len(named) == 2:
-        new = named[1].tree
-    else:
-        with progress("reading the worktree"), scratch_directory(repository.state_dir) as scratch:
-            new = take_snapshot(repository, scratch).tree
-    if as_json:
-        return _print_json(repository, old, new, paths)
-    options = ["--stat"] * stat + ["--name-only"] * name_only
-    # Git itself finds the pager that the user has set for `git diff`, and the colours with it.
-    status = run_in_foreground(_users_git(repository), "diff", *options, old, new, "--", *paths)
+    with new_objects_aside(repository):
+        new = named[1].tree if len(named) == 2 else _tree_now(repository)
+        if as_json:
+            return _print_json(repository, old, new, paths)
+        options = ["--stat"] * stat + ["--name-only"] * name_only
+        # Git itself finds the pager that the user has set for `git diff`, and the colours with it.
+        status = run_in_foreground(_users_git(repository), "diff", *options, old, new, "--", *paths)
     if status in _READER_GONE:
         raise BrokenPipeError
     # It has said what is wrong.
     return EXIT_FATAL if status else 0
+
+
+def _tree_now(repository: Repository) -> str:
+    from git_boocode.checkpoints.reading import take_snapshot
+    from git_boocode.cli.progress import progress
+    from git_boocode.repo.scratch import scratch_directory
+
+    state = repository.state_dir
+    with progress("reading the worktree"), scratch_directory(state, looking=True) as scratch:
+        return take_snapshot(repository, scratch).tree
 
 
 def print_page(

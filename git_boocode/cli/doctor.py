@@ -31,7 +31,8 @@ def doctor(fix: bool, as_json: bool) -> int:
 
     repository = Repository.discover()
     failures: list[BoocodeError] = []
-    with worktree_lock(repository.state_dir, shared=False, patience=_PATIENCE):
+    state = repository.state_dir
+    with worktree_lock(state, shared=False, patience=_PATIENCE, looking=not fix):
         findings = _findings(repository, failures, fix=fix)
     with progress("checking the checkpoints"):
         findings += check_checkpoints(repository, fix=fix)

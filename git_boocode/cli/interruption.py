@@ -24,7 +24,7 @@ def warn_of_interruption(repository: Repository) -> None:
     if os.environ.get(INSIDE_RESTORE):
         return
     try:
-        with worktree_lock(repository.state_dir, shared=True, patience=0):
+        with worktree_lock(repository.state_dir, shared=True, patience=0, looking=True):
             safety = interrupted(repository.state_dir)
             if _is_edit_noted(repository):
                 _warn_of_edit(repository)

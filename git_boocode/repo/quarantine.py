@@ -12,13 +12,14 @@ import re
 import stat
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cached_property
 
 from git_boocode.repo.durable import sync_directory, sync_file
 from git_boocode.repo.git import Git
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import elsewhere, may_write
 
 _THREADS = 8
 _ATTEMPTS = 5
@@ -27,6 +28,32 @@ _LAST = ".idx"
 # Git's own choice for loose objects.
 _COMPRESSION = 1
 _FAN_OUT = re.compile("[0-9a-f]{2}")
+
+
+@contextmanager
+def new_objects_aside(repository: Repository) -> Iterator[None]:
+    """Let new objects go to a directory of their own, where the repository's cannot be written.
+
+    So what only looks can make trees there. They are gone afterwards.
+    """
+    objects = objects_directory(repository)
+    if may_write(objects):
+        yield
+        return
+    with elsewhere() as aside:
+        others = repository.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
+        places = [_quoted(os.path.abspath(objects)), *([others] if others else [])]
+        with repository.bound(
+            GIT_OBJECT_DIRECTORY=aside,
+            GIT_ALTERNATE_OBJECT_DIRECTORIES=os.pathsep.join(places),
+        ):
+            yield
+
+
+def objects_directory(repository: Repository) -> str:
+    """Where git puts new objects."""
+    given = repository.git.env.get("GIT_OBJECT_DIRECTORY")
+    return given or os.path.join(repository.common_dir, "objects")
 
 
 class Quarantine:
@@ -41,8 +68,7 @@ class Quarantine:
     """
 
     def __init__(self, repository: Repository, scratch: str) -> None:
-        given = repository.git.env.get("GIT_OBJECT_DIRECTORY")
-        self._objects = given or os.path.join(repository.common_dir, "objects")
+        self._objects = objects_directory(repository)
         self._path = os.path.join(scratch, "objects")
         os.makedirs(self._path, exist_ok=True)
         others = repository.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")

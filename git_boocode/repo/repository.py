@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import FatalError
@@ -41,6 +42,7 @@ class Repository:
         self.object_format = object_format
         self._config: Config | None = None
         self._git: Git | None = None
+        self._bound: dict[str, str] = {}
 
     @classmethod
     def discover(cls, cwd: str | None = None) -> Repository:
@@ -84,6 +86,15 @@ class Repository:
             if key in os.environ:
                 environ[key] = os.environ[key]
         return Git(self.worktree, {**environ, **self._location()}, ("core.hooksPath=/dev/null",))
+
+    @contextmanager
+    def bound(self, **env: str) -> Iterator[None]:
+        """Let all git commands have some environment variables, for a while."""
+        before, self._bound, self._git = self._bound, {**self._bound, **env}, None
+        try:
+            yield
+        finally:
+            self._bound, self._git = before, None
 
     @property
     def state_dir(self) -> str:
@@ -160,7 +171,7 @@ class Repository:
         return git.line("rev-parse", "--path-format=absolute", "--git-path", f"hooks/{name}")
 
     def _location(self) -> dict[str, str]:
-        return {"GIT_DIR": self.git_dir, "GIT_WORK_TREE": self.worktree}
+        return {"GIT_DIR": self.git_dir, "GIT_WORK_TREE": self.worktree, **self._bound}
 
     def _environment(self) -> dict[str, str]:
         return {**clean_environment(os.environ), **self._location()}

@@ -1,14 +1,19 @@
-"""Private files of one process, below the git directory, and the lock of a worktree."""
+"""Private files of one process, below the git directory, and the lock of a worktree.
+
+What only looks works as well where the git directory cannot be written: nothing can change there
+meanwhile, so it needs no lock, and its private files may lie elsewhere.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import FatalError, RefusedError, from_os
 from git_boocode.repo.git import LOCKS
 
 if sys.platform == "win32":
@@ -41,13 +46,37 @@ INSIDE_RESTORE = "GIT_BOOCODE_RESTORE"
 # The name of the note, below a worktree's private directory, that an edit is being written.
 EDIT_NOTE = "edit-in-progress"
 
+# How the system refuses to write where nothing may be written.
+_SEALED = (errno.EROFS, errno.EACCES, errno.EPERM)
+
 _PREFIX = "tmp-"
 _MAKING = "new-"
 _GUARD = "alive"
 
 
+def may_write(path: str) -> bool:
+    """Whether something can be made in a directory, or in the one where it would be made.
+
+    Args:
+        path: the directory; it need not exist.
+    """
+    while not os.path.isdir(path):
+        path = os.path.dirname(path)
+    return os.access(path, os.W_OK)
+
+
 @contextmanager
-def scratch_directory(state_dir: str) -> Iterator[str]:
+def elsewhere() -> Iterator[str]:
+    """A directory for private files that has nothing to do with the repository, removed later."""
+    # Hardly ever needed, and it takes long to import.
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="git-boocode-") as path:
+        yield os.path.realpath(path)
+
+
+@contextmanager
+def scratch_directory(state_dir: str, *, looking: bool = False) -> Iterator[str]:
     """A directory for this process alone, removed afterwards; what killed ones left goes too.
 
     The directory is guarded by a file lock, which dies with its process: another process can tell
@@ -55,7 +84,12 @@ def scratch_directory(state_dir: str) -> Iterator[str]:
 
     Args:
         state_dir: where to make it; created if it is missing.
+        looking: whether nothing is to be changed, so that it may lie elsewhere if need be.
     """
+    if looking and not may_write(state_dir):
+        with elsewhere() as path:
+            yield path
+        return
     os.makedirs(state_dir, exist_ok=True)
     sweep(state_dir)
     path = os.path.join(state_dir, f"{_PREFIX}{os.getpid()}-{os.urandom(6).hex()}")
@@ -142,7 +176,7 @@ def _is_leftover(name: str, path: str) -> bool:
 
 def _in_use(path: str) -> bool:
     try:
-        guard = os.open(os.path.join(path, _GUARD), os.O_RDWR)
+        guard = _open_existing(os.path.join(path, _GUARD))
     except FileNotFoundError:
         return False
     except OSError:
@@ -151,6 +185,16 @@ def _in_use(path: str) -> bool:
         return not _try_lock(guard, shared=False)
     finally:
         os.close(guard)
+
+
+def _open_existing(path: str) -> int:
+    """Open a file that is there to lock it, which where it may not be written works as well."""
+    try:
+        return os.open(path, os.O_RDWR)
+    except OSError as error:
+        if error.errno not in _SEALED:
+            raise
+        return os.open(path, os.O_RDONLY)
 
 
 def _older_than(path: str, *, seconds: float) -> bool:
@@ -170,20 +214,46 @@ def inside_restore(state_dir: str) -> bool:
     """
     if not os.environ.get(INSIDE_RESTORE):
         return False
-    descriptor = _open_lock(state_dir)
+    descriptor = _open_lock(state_dir, looking=True)
+    if descriptor is None:
+        return False
     try:
         return not _try_lock(descriptor, shared=True)
     finally:
         os.close(descriptor)
 
 
-def _open_lock(state_dir: str) -> int:
-    os.makedirs(state_dir, exist_ok=True)
-    return os.open(os.path.join(state_dir, "lock"), os.O_RDWR | os.O_CREAT, 0o600)
+def _open_lock(state_dir: str, *, looking: bool) -> int | None:
+    """Open the file to lock; None if there is none, and none can be made, to lock out others."""
+    path = os.path.join(state_dir, "lock")
+    try:
+        os.makedirs(state_dir, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        if error.errno not in _SEALED:
+            raise
+        if not looking:
+            raise _sealed(state_dir, error) from error
+    with suppress(OSError):
+        return os.open(path, os.O_RDONLY)
+    return None
+
+
+def _sealed(state_dir: str, error: OSError) -> FatalError:
+    found, git_dir = from_os(error), os.path.dirname(state_dir)
+    if may_write(git_dir):
+        found.hints += ("see to the owner and the mode of what it names, then run it again",)
+    else:
+        found.hints += (
+            f"'{git_dir}' is not writable; there, only what looks works: log, diff, restore -n",
+        )
+    return found
 
 
 @contextmanager
-def worktree_lock(state_dir: str, *, shared: bool, patience: float) -> Iterator[None]:
+def worktree_lock(
+    state_dir: str, *, shared: bool, patience: float, looking: bool = False
+) -> Iterator[None]:
     """Hold the lock of a worktree: restores alone, captures beside each other.
 
     What a restore's callback runs is covered by the lock of that restore, and takes none.
@@ -192,14 +262,19 @@ def worktree_lock(state_dir: str, *, shared: bool, patience: float) -> Iterator[
         state_dir: the worktree's private directory.
         shared: whether others may hold it so too.
         patience: how many seconds to wait for it.
+        looking: whether nothing is to be changed; where no lock can be made, none is needed then.
 
     Raises:
         RefusedError: someone else held it for longer (`locked`).
+        FatalError: the lock cannot be made (`io`).
     """
     if inside_restore(state_dir):
         yield
         return
-    descriptor = _open_lock(state_dir)
+    descriptor = _open_lock(state_dir, looking=looking)
+    if descriptor is None:
+        yield
+        return
     try:
         _wait_for(descriptor, shared=shared, patience=patience)
         if not shared:

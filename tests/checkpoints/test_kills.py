@@ -18,7 +18,7 @@ from git_boocode.checkpoints.checkup import check_files
 from git_boocode.repo.ids import new_id
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import refs, seen
-from tests.repo_kit import Repo, Result
+from tests.repo_kit import Repo, Result, read_only
 
 ROUNDS = 40
 
@@ -253,22 +253,8 @@ def sealed_git_dir(repo: Repo) -> Iterator[Repo]:
     """A repository whose git directory cannot be written."""
     repo.commit(a="a\n")
     repo.write("a", "b\n")
-    git_dir = repo.top / ".git"
-    if os.geteuid() != 0:
-        modes = {path: path.stat().st_mode for path in (git_dir, *git_dir.rglob("*"))}
-        for path, mode in modes.items():
-            path.chmod(mode & ~0o222)
+    with read_only(repo.top / ".git"):
         yield repo
-        for path, mode in modes.items():
-            path.chmod(mode)
-        return
-    for options in (["--bind", str(git_dir)], ["-o", "remount,ro,bind"]):
-        done = subprocess.run(["mount", *options, str(git_dir)], capture_output=True, text=True)
-        if done.returncode:
-            subprocess.run(["umount", "-l", git_dir], capture_output=True)
-            pytest.skip(f"nothing can be mounted read-only here: {done.stderr.strip()}")
-    yield repo
-    subprocess.run(["umount", "-l", git_dir], check=True)
 
 
 def test_a_git_directory_that_cannot_be_written(sealed_git_dir: Repo) -> None:
@@ -277,6 +263,7 @@ def test_a_git_directory_that_cannot_be_written(sealed_git_dir: Repo) -> None:
     assert (done.code, done.out) == (128, "")
     assert done.err.startswith("fatal: ")
     assert "read-only" in done.err.lower() or "permission denied" in done.err.lower()
+    assert f"hint: '{sealed_git_dir.top}/.git' is not writable" in done.err
     answer = sealed_git_dir.boocode("checkpoint", "--json")
     assert (answer.code, answer.json["ok"]) == (128, False)
     assert theirs(sealed_git_dir) == before
