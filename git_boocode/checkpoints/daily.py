@@ -1,4 +1,4 @@
-"""Prune once a day, without anyone having to wait for it or to fail because of it."""
+"""Prune and pack refs once a day, without anyone having to wait for it or to fail because of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DAY = 86_400.0
 
 
 def prune_now_and_then(repository: Repository) -> None:
-    """Prune once a day, all worktrees.
+    """Prune once a day, all worktrees, and pack what is left if that is very much.
 
     What called this has succeeded, so nothing that is wrong here makes it fail; it is noted for
     `last_failure`. All but once a day it takes one look at one file.
@@ -62,8 +62,10 @@ def last_failure(repository: Repository) -> str | None:
 def _prune(repository: Repository) -> None:
     # Every checkpoint asks whether it is time; only one a day has to load what does it.
     from git_boocode.checkpoints.retention import prune
+    from git_boocode.repo.packing import pack_many_refs
 
     prune(repository, everywhere=True, patience=0)
+    pack_many_refs(repository)
 
 
 def _stamp(repository: Repository) -> str:

@@ -27,6 +27,7 @@ from git_boocode.checkpoints.retention import (
     prune,
     whole_chains,
 )
+from git_boocode.repo import packing
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.ids import id_time, new_id
 from git_boocode.repo.repository import Repository
@@ -397,3 +398,55 @@ def test_a_setting_that_makes_no_sense(repo: Repo, key: str) -> None:
         prune(Repository.discover())
     assert caught.value.code == "bad_config"
     assert len(ids(repo)) == 1
+
+
+def loose(repo: Repo) -> list[str]:
+    """The refs that are files of their own."""
+    top = repo.top / ".git"
+    return [str(path.relative_to(top)) for path in (top / "refs").rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize(
+    ("settings", "packed"),
+    [
+        ({"gc.auto": "100"}, True),
+        ({"gc.auto": "1k", "gc.packRefs": "notbare"}, True),
+        ({"gc.auto": "0"}, False),
+        ({"gc.auto": "-1"}, False),
+        ({"gc.auto": "many"}, False),
+        ({"gc.auto": "100", "gc.packRefs": "False"}, False),
+    ],
+)
+def test_very_many_refs_are_packed_once_a_day(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], packed: bool
+) -> None:
+    monkeypatch.setattr(packing, "MANY", 3)
+    for key, value in settings.items():
+        repo.git("config", key, value)
+    repo.commit(a="a\n")
+    for _ in range(3):
+        take()
+    prune_now_and_then(Repository.discover())
+    assert len(loose(repo)) == 4
+    before = repo.git("for-each-ref")
+    Path(".git/boocode/last-prune").unlink()
+    taken = take()
+    prune_now_and_then(Repository.discover())
+    assert (loose(repo) == []) is packed
+    assert last_failure(Repository.discover()) is None
+    later = take()
+    assert set(before.splitlines()) < set(repo.git("for-each-ref").splitlines())
+    assert [ref.split()[0] for ref in refs(repo, "checkpoints")][-2:] == [taken.ref, later.ref]
+
+
+def test_refs_that_another_process_packs_just_now(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing, "MANY", 0)
+    repo.git("config", "gc.auto", "100")
+    repo.git("config", "core.packedRefsTimeout", "0")
+    taken = take()
+    lock = repo.write(".git/packed-refs.lock")
+    prune_now_and_then(Repository.discover())
+    assert (lock.exists(), last_failure(Repository.discover())) == (True, None)
+    assert loose(repo) == [taken.ref]
