@@ -85,17 +85,21 @@ def scratch_directory(state_dir: str, *, looking: bool = False) -> Iterator[str]
     Args:
         state_dir: where to make it; created if it is missing.
         looking: whether nothing is to be changed, so that it may lie elsewhere if need be.
+
+    Raises:
+        FatalError: nothing may be written there (`io`).
     """
     if looking and not may_write(state_dir):
         with elsewhere() as path:
             yield path
         return
-    os.makedirs(state_dir, exist_ok=True)
-    sweep(state_dir)
     path = os.path.join(state_dir, f"{_PREFIX}{os.getpid()}-{os.urandom(6).hex()}")
     # Made and locked under a name that no sweep looks for, so that none can come in between.
     making = os.path.join(state_dir, f"{_MAKING}{os.path.basename(path)}")
-    os.mkdir(making, 0o700)
+    with _said_if_sealed(state_dir):
+        os.makedirs(state_dir, exist_ok=True)
+        sweep(state_dir)
+        os.mkdir(making, 0o700)
     guard = os.open(os.path.join(making, _GUARD), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         _try_lock(guard, shared=False)
@@ -227,16 +231,25 @@ def _open_lock(state_dir: str, *, looking: bool) -> int | None:
     """Open the file to lock; None if there is none, and none can be made, to lock out others."""
     path = os.path.join(state_dir, "lock")
     try:
-        os.makedirs(state_dir, exist_ok=True)
-        return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        if error.errno not in _SEALED:
-            raise
+        with _said_if_sealed(state_dir):
+            os.makedirs(state_dir, exist_ok=True)
+            return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except FatalError:
         if not looking:
-            raise _sealed(state_dir, error) from error
+            raise
     with suppress(OSError):
         return os.open(path, os.O_RDONLY)
     return None
+
+
+@contextmanager
+def _said_if_sealed(state_dir: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _SEALED:
+            raise
+        raise _sealed(state_dir, error) from error
 
 
 def _sealed(state_dir: str, error: OSError) -> FatalError:

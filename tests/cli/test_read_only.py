@@ -71,9 +71,10 @@ def test_what_only_looks_says_the_same(
 @pytest.mark.parametrize(
     "command",
     ["checkpoint", "restore @", "undo", "drop @", "prune --keep 1", "doctor --fix",
-     "apply-edit --path a --old c --new d"],
+     "apply-edit --path a --old c --new d", "fetch elsewhere"],
 )  # fmt: skip
 def test_what_writes_says_why_it_cannot(messy: Repo, command: str) -> None:
+    messy.git("remote", "add", "elsewhere", ".")
     before = git_dir(messy), messy.files()
     with read_only(messy.top / ".git"):
         done = messy.boocode(*command.split())
