@@ -3,7 +3,7 @@
 A push writes `refs/boocode/checkpoints/<id>` of the remote, and never over another commit. A fetch
 writes `refs/boocode/remotes/<remote>/<id>` here, and nothing else: it lists what the remote has,
 gets the objects that are missing, looks at them, and only then names them itself. So no name that
-a remote makes up ever becomes one of ours.
+a remote makes up ever becomes one of ours. Until then `git gc` may run: what came is kept from it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from git_boocode.checkpoints.catalog import (
     Unusable,
 )
 from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.git import Git
 from git_boocode.repo.ids import ID, ID_PART
+from git_boocode.repo.incoming import Incoming, incoming
 from git_boocode.repo.remotes import Remote, find_remote, named_remote, push_addresses
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.signals import ended_by_signals
@@ -293,10 +295,11 @@ class _Fetch:
         }
         gone = sorted(known.keys() - offered) if self._options.prune else []
         if not self._options.dry_run:
-            flaws = self._take(wanted)
-            rejected += [Rejected(name, reason) for name, reason in flaws.items()]
-            wanted = {name: target for name, target in wanted.items() if name not in flaws}
-            self._name(wanted, gone)
+            with incoming(self._repository) as arrived:
+                flaws = self._take(wanted, arrived)
+                rejected += [Rejected(name, reason) for name, reason in flaws.items()]
+                wanted = {name: target for name, target in wanted.items() if name not in flaws}
+                self._name(wanted, gone)
         return Fetched(
             remote=self._remote.name,
             ids=[name for name in wanted if name not in known],
@@ -316,9 +319,10 @@ class _Fetch:
         """What was taken here, and so comes back from the remote if it was pushed."""
         return {ref.id: ref.target for ref in self._catalog.store.refs(ARCHIVE, CHECKPOINTS)}
 
-    def _take(self, wanted: Mapping[str, str]) -> dict[str, str]:
+    def _take(self, wanted: Mapping[str, str], arrived: Incoming) -> dict[str, str]:
         """Get the objects; what is wrong with those that cannot be taken, by name."""
-        missing = self._get(list(dict.fromkeys(wanted.values())))
+        missing = self._get(list(dict.fromkeys(wanted.values())), arrived.git)
+        arrived.release()
         flaws = {name: missing[target] for name, target in wanted.items() if target in missing}
         here = [Ref(f"{self._below}{name}", target) for name, target in wanted.items()]
         here = [ref for ref in here if ref.target not in missing]
@@ -329,7 +333,7 @@ class _Fetch:
                 flaws[ref.id] = flaw
         return flaws
 
-    def _get(self, ids: list[str]) -> dict[str, str]:
+    def _get(self, ids: list[str], into: Git) -> dict[str, str]:
         """Get the objects that are sound; of the others, what is wrong.
 
         One that is not makes git reject all that come with it.
@@ -340,7 +344,7 @@ class _Fetch:
         while pending:
             some = pending.pop()
             try:
-                self._transport.fetch(some)
+                self._transport.fetch(some, into)
             except ObjectsError as error:
                 tries -= 1
                 if len(some) == 1:

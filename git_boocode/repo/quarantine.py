@@ -106,6 +106,22 @@ class Quarantine:
             self._stored.add(hashed)
         return hashed.encode("ascii")
 
+    def keep_packs(self, content: bytes) -> list[str]:
+        """Let a file come with each pack by which git keeps it, refs or not.
+
+        Args:
+            content: what to write to it.
+
+        Returns:
+            Where these files will be.
+        """
+        packs = [path for path in self._finished() if path.endswith(".pack")]
+        kept = [f"{path.removesuffix('.pack')}.keep" for path in packs]
+        for path in kept:
+            with open(path, "wb") as file:
+                file.write(content)
+        return [self._target(path) for path in kept]
+
     def begin_sync(self) -> None:
         """Start to bring to disk what was written so far, and go on."""
         self._syncing = _Work(sync_file, self._finished())

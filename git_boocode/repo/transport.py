@@ -97,17 +97,18 @@ class Transport:
         self._check_format(found.values())
         return found
 
-    def fetch(self, ids: Sequence[str]) -> None:
+    def fetch(self, ids: Sequence[str], into: Git) -> None:
         """Get objects and all that they are made of; they are checked, and no ref is written.
 
         Args:
             ids: of the objects.
+            into: git for our own work, which says where they go.
 
         Raises:
             ObjectsError: the remote lacks some of them, or they are not sound; none is here.
             FatalError: the remote cannot be read.
         """
-        git = self._git(*_CHECKED)
+        git = self._here(into, *_CHECKED)
         asked = "".join(f"{identifier}\n" for identifier in ids).encode()
         done = self._run(git, *_FETCH, self._progress(), "--", self._remote.address, stdin=asked)
         if done.status == 0:
@@ -142,8 +143,10 @@ class Transport:
             raise self._failure("cannot push to", done)
         return answers
 
-    def _git(self, *overrides: str) -> Git:
-        git = self._repository.git
+    def _git(self) -> Git:
+        return self._here(self._repository.git)
+
+    def _here(self, git: Git, *overrides: str) -> Git:
         here = os.path.join(self._repository.worktree, self._repository.prefix)
         cwd = here if os.path.isdir(here) else git.cwd
         return Git(cwd, self._environment(git.env), (*git.overrides, *overrides))

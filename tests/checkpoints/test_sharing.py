@@ -26,6 +26,7 @@ from git_boocode.checkpoints.restore import Options, restore
 from git_boocode.checkpoints.sharing import Fetched, FetchOptions, Pushed, PushOptions, Rejected
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.ids import new_id
+from git_boocode.repo.incoming import _MARK
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import PlumbingStore, RefChange
 from tests.checkpoints.kit import back, take
@@ -392,6 +393,50 @@ def test_another_fetch_comes_first(both: Both, monkeypatch: pytest.MonkeyPatch) 
     assert fetch(both.theirs).ids == [taken.id]
     assert [len(changes) for changes in rounds] == [1, 0]
     assert shared(both.theirs) == [f"{REMOTES}origin/{taken.id} {taken.commit.id}"]
+
+
+def kept_packs(repo: Repo) -> list[Path]:
+    """What tells git to keep packs."""
+    return sorted((repo.top / ".git/objects/pack").glob("*.keep"))
+
+
+def test_git_gc_takes_nothing_that_has_come_and_is_not_named_yet(
+    both: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both.ours.write("a", "changed\n")
+    taken = take()
+    push(both.ours)
+    real = PlumbingStore.update_refs
+    kept = []
+
+    def update(store: PlumbingStore, changes: Sequence[RefChange]) -> None:
+        kept.extend(kept_packs(both.theirs))
+        both.theirs.git("gc", "-q", "--prune=now")
+        real(store, changes)
+
+    monkeypatch.setattr(PlumbingStore, "update_refs", update)
+    assert fetch(both.theirs).ids == [taken.id]
+    assert len(kept) == 1
+    assert kept_packs(both.theirs) == []
+    both.theirs.git("gc", "-q", "--prune=now")
+    assert both.theirs.git("show", f"{taken.commit.id}:a") == "changed\n"
+    both.theirs.git("fsck", "--strict")
+    # Once no ref names it, it can go.
+    both.theirs.git("update-ref", "-d", f"{REMOTES}origin/{taken.id}")
+    both.theirs.git("gc", "-q", "--prune=now")
+    assert both.theirs.git("cat-file", "-t", taken.commit.id, check=False) == ""
+
+
+def test_what_a_killed_fetch_left_to_keep_packs_by_is_swept(both: Both) -> None:
+    packs = both.theirs.top / ".git/objects/pack"
+    old, young, foreign = (packs / f"pack-{name}.keep" for name in ("old", "young", "foreign"))
+    for path in (old, young):
+        path.write_bytes(_MARK)
+    foreign.write_text("the user's own\n")
+    for path in (old, foreign):
+        os.utime(path, (0, 0))
+    fetch(both.theirs)
+    assert kept_packs(both.theirs) == sorted((young, foreign))
 
 
 # Which remote
