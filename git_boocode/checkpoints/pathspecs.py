@@ -18,11 +18,7 @@ def refusal(error: GitError) -> RefusedError | None:
     """What is wrong with the pathspecs; None if they are not what git complains of."""
     said = error.stderr.strip().removeprefix("fatal: ")
     if _OUTSIDE in said:
-        return RefusedError(
-            f"'{said.partition(': ')[0]}' is outside the worktree",
-            code="outside_worktree",
-            hints=("only what is in the worktree is recorded and restored",),
-        )
+        return _outside(said.partition(": ")[0])
     if "pathspec" in said:
         return RefusedError(
             said[:1].lower() + said[1:],
@@ -32,6 +28,14 @@ def refusal(error: GitError) -> RefusedError | None:
     return None
 
 
+def _outside(spec: str) -> RefusedError:
+    return RefusedError(
+        f"'{spec}' is outside the worktree",
+        code="outside_worktree",
+        hints=("only what is in the worktree is recorded and restored",),
+    )
+
+
 def from_here(top: str, prefix: str, spec: str) -> str:
     """A pathspec as git takes it; what is absolute may lead through a symlink to the top.
 
@@ -39,11 +43,16 @@ def from_here(top: str, prefix: str, spec: str) -> str:
         top: the top of the worktree.
         prefix: where the caller stands below it, `""` or `"sub/dir/"`.
         spec: the pathspec as given.
+
+    Raises:
+        RefusedError: it is absolute and leads out of the worktree (`outside_worktree`).
     """
     if not os.path.isabs(spec):
         return spec
     directory, name = os.path.split(spec)
     full = os.path.join(os.path.realpath(directory), name)
+    if os.path.commonpath((full, top)) != top:
+        raise _outside(spec)
     return os.path.relpath(full, os.path.join(top, prefix))
 
 

@@ -155,7 +155,8 @@ def _alone(repository: Repository, *, looking: bool) -> Iterator[None]:
             hints=("let it answer, and restore afterwards",),
         )
     state = repository.state_dir
-    with worktree_lock(state, shared=False, patience=PATIENCE, looking=looking):
+    # Who only looks hinders no capture.
+    with worktree_lock(state, shared=looking, patience=PATIENCE, looking=looking):
         if looking:
             with new_objects_aside(repository):
                 yield
