@@ -16,6 +16,7 @@ from git_boocode.repo.scratch import INSIDE_RESTORE
 HOOK = "boocode-restore"
 TIMEOUT = 60
 _SHOWN_STDERR = 2000
+_SHOWN_MESSAGE = 2000
 _SHOWN_STDOUT = 80
 
 
@@ -26,12 +27,14 @@ class Answer:
         messages_deleted: how many messages it removed.
         backend_reset: whether it reset the agent's session.
         edits: the edits that it asks for, as `apply-edit` reads them; None for none.
+        message: what it has to tell the user; empty for nothing.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.messages_deleted = _count(values.get("messages_deleted", 0))
         self.backend_reset = _flag(values.get("backend_reset", False))
         self.edits: object = values.get("edits")
+        self.message = _words(values.get("message"))
 
 
 class Callback:
@@ -259,6 +262,11 @@ def _count(value: object) -> int:
     if type(value) is not int or value < 0:
         raise ValueError("'messages_deleted' must be a whole number")
     return value
+
+
+def _words(value: object) -> str:
+    # All else counts as nothing: no restore is worth rolling back for what was only to be shown.
+    return value.strip()[:_SHOWN_MESSAGE] if isinstance(value, str) else ""
 
 
 def _flag(value: object) -> bool:

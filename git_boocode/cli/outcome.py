@@ -39,6 +39,8 @@ def show_outcome(repository: Repository, outcome: Outcome, *, as_json: bool) -> 
     if outcome.conversation_left:
         warn("the conversation stays as it is, for want of the callback that was told to cut it")
     print_text(_summary(outcome))
+    for line in outcome.answer.message.splitlines() if outcome.answer else ():
+        print_text(printable(line))
     print_hints(tuple(_left_alone(repository, outcome)))
     if outcome.conversation_left:
         print_hints((_way_of_conversation(outcome),))
@@ -94,6 +96,7 @@ def _as_json(outcome: Outcome) -> dict[str, object]:
         "kept": [kept._asdict() for kept in outcome.kept],
         "edited": outcome.edited,
         "conversation_left": outcome.conversation_left,
+        "message": answer.message if answer else "",
     }
 
 

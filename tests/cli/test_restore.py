@@ -12,7 +12,7 @@ KEYS = {
     "ok": bool, "checkpoint_id": str, "commit": str, "undo": str, "worktree_reset": bool,
     "index_reset": bool, "head_moved": bool, "dry_run": bool, "head_differs": bool,
     "messages_deleted": int, "backend_reset": bool, "archived": list, "changed": list, "kept": list,
-    "edited": list, "conversation_left": bool,
+    "edited": list, "conversation_left": bool, "message": str,
 }  # fmt: skip
 
 
@@ -29,7 +29,9 @@ def taken(repo: Repo) -> Checkpoint:
 
 def test_the_json_answer(repo: Repo, taken: Checkpoint) -> None:
     later = take(chat="c")
-    host = Host(repo, trim='echo \'{"messages_deleted": 3, "backend_reset": true}\'')
+    host = Host(
+        repo, trim='echo \'{"messages_deleted": 3, "backend_reset": true, "message": "bye"}\''
+    )
     done = repo.boocode("restore", taken.id, "--json", "--callback", host.path)
     assert (done.code, done.err) == (0, "")
     answer = done.json
@@ -56,6 +58,7 @@ def test_the_json_answer(repo: Repo, taken: Checkpoint) -> None:
         ],
         "kept": [],
         "edited": [],
+        "message": "bye",
     }
 
 
@@ -115,6 +118,22 @@ def test_the_conversation_is_told(repo: Repo, taken: Checkpoint) -> None:
     done = repo.boocode("restore", "@", "--conversation-only", "--callback", host.path)
     assert done.out == f"restored the conversation (1 message cut) to {taken.id} (before)\n"
     assert repo.read("a") == b"mess\n"
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ('"go on\\n\\u001b[31mthere\\n"', "go on\n?[31mthere\n"),
+        ('"  "', ""), ("null", ""), ("7", ""), ('["x"]', ""),
+    ],
+)  # fmt: skip
+def test_what_the_callback_tells_the_user(
+    repo: Repo, taken: Checkpoint, message: str, shown: str
+) -> None:
+    repo.write(".git/answer", f'{{"message": {message}}}')
+    host = Host(repo, trim="cat .git/answer")
+    done = repo.boocode("restore", "@", "--conversation-only", "--callback", host.path)
+    assert done.out == f"restored the conversation to {taken.id} (before)\n{shown}"
 
 
 @pytest.mark.parametrize(
