@@ -1,0 +1,484 @@
+"""The callback for JSONL transcripts, through real restores."""
+
+from __future__ import annotations
+
+import json
+import signal
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from git_boocode.checkpoints.capture import Request, capture
+from git_boocode.checkpoints.outcome import Outcome
+from git_boocode.checkpoints.restore import Options, redo, restore, undo
+from git_boocode.checkpoints.transaction import Transaction
+from git_boocode.repo.errors import BoocodeError
+from git_boocode.repo.repository import Repository
+from tests.checkpoints.kit import back, interrupted, redone, seen, sound, undone
+from tests.hooks.kit import (
+    anchor,
+    callback,
+    digest,
+    failing,
+    failing_afterwards,
+    faulty,
+    load,
+    refused,
+    row,
+    take_anchored,
+)
+from tests.repo_kit import Repo
+
+PROGRAM = callback("trim-jsonl")
+TRIM = load("trim-jsonl")
+OPTIONS = Options(callback=PROGRAM)
+
+
+def lines(*names: str) -> str:
+    return "".join(f"{json.dumps({'id': name})}\n" for name in names)
+
+
+@pytest.fixture
+def chat(repo: Repo) -> Repo:
+    """A checkpoint at message m2 of m1..m3, and a file that was changed since."""
+    repo.write(".git/chat.jsonl", lines("m1", "m2", "m3"))
+    repo.commit("base", a="1\n")
+    meta = {"transcript": ".git/chat.jsonl"}
+    capture(Repository.discover(), Request(chat="c", message="m2", meta=meta))
+    repo.write("a", "2\n")
+    return repo
+
+
+def read(repo: Repo) -> str:
+    return repo.read(".git/chat.jsonl").decode()
+
+
+def cut_back(name: str = "@") -> Outcome:
+    return restore(Repository.discover(), name, OPTIONS)
+
+
+def test_it_cuts_before_the_message_and_undo_brings_it_back(chat: Repo) -> None:
+    outcome = cut_back()
+    assert (read(chat), chat.read("a")) == (lines("m1"), b"1\n")
+    assert outcome.answer is not None
+    assert (outcome.answer.messages_deleted, outcome.answer.backend_reset) == (2, True)
+    undo(Repository.discover(), OPTIONS)
+    assert (read(chat), chat.read("a")) == (lines("m1", "m2", "m3"), b"2\n")
+
+
+def test_the_state_before_an_undo_comes_back_with_its_conversation(chat: Repo) -> None:
+    cut_back()
+    chat.write(".git/chat.jsonl", lines("m1", "n2", "n3"))
+    chat.write("a", "7\n")
+    undone = undo(Repository.discover(), OPTIONS)
+    assert (read(chat), chat.read("a")) == (lines("m1", "m2", "m3"), b"2\n")
+    assert undone.undo is not None
+    cut_back(undone.undo)
+    assert (read(chat), chat.read("a")) == (lines("m1", "n2", "n3"), b"7\n")
+
+
+def test_a_safety_checkpoint_brings_its_conversation_along(chat: Repo) -> None:
+    first = cut_back()
+    assert first.undo is not None
+    cut_back(first.undo)
+    assert (read(chat), chat.read("a")) == (lines("m1", "m2", "m3"), b"2\n")
+    cut_back(first.undo)
+    assert (read(chat), chat.read("a")) == (lines("m1", "m2", "m3"), b"2\n")
+
+
+def test_undoing_a_restore_that_left_the_conversation_alone(chat: Repo) -> None:
+    restore(Repository.discover(), "@", Options(conversation=False))
+    undo(Repository.discover(), OPTIONS)
+    assert (read(chat), chat.read("a")) == (lines("m1", "m2", "m3"), b"2\n")
+
+
+def test_lines_that_are_no_messages_are_passed_over(chat: Repo) -> None:
+    chat.write(".git/chat.jsonl", "\n{half\n" + lines("m1") + "[1]\n" + lines("m2"))
+    cut_back()
+    assert read(chat) == "\n{half\n" + lines("m1") + "[1]\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(lines("m1", "m3"), "no message 'm2'"), ("", "no message 'm2'"), (None, "cannot read")],
+)
+def test_without_the_message_nothing_is_changed(
+    chat: Repo, content: str | None, reason: str
+) -> None:
+    transcript = chat.top / ".git/chat.jsonl"
+    transcript.unlink() if content is None else transcript.write_text(content)
+    with pytest.raises(BoocodeError, match=reason) as caught:
+        cut_back()
+    assert caught.value.code == "vetoed"
+    assert chat.read("a") == b"2\n"
+
+
+def test_a_checkpoint_without_a_message_is_refused(repo: Repo) -> None:
+    repo.write(".git/chat.jsonl", lines("m1"))
+    capture(Repository.discover(), Request(meta={"transcript": ".git/chat.jsonl"}))
+    repo.write("a", "x\n")
+    with pytest.raises(BoocodeError, match="names no message"):
+        cut_back()
+    assert repo.read("a") == b"x\n"
+
+
+def test_redo_cuts_again(chat: Repo) -> None:
+    cut_back()
+    undo(Repository.discover(), OPTIONS)
+    redo(Repository.discover(), OPTIONS)
+    assert (read(chat), chat.read("a")) == (lines("m1"), b"1\n")
+    undo(Repository.discover(), OPTIONS)
+    assert (read(chat), chat.read("a")) == (lines("m1", "m2", "m3"), b"2\n")
+
+
+def test_a_restore_after_an_interrupted_one_cuts_again(
+    chat: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted(monkeypatch, cut_back)
+    assert read(chat) == lines("m1")
+    cut_back()
+    assert (read(chat), chat.read("a")) == (lines("m1"), b"1\n")
+
+
+class Scene:
+    """A checkpoint with an anchor after the first two lines, a mess, and what was said since."""
+
+    def __init__(self, repo: Repo, before: bytes, after: bytes, **more: Any) -> None:
+        self.repo = repo
+        self.path = repo.write(".git/chat/t.jsonl", before, 0o640)
+        self.before, self.whole = before, before + after
+        repo.commit("base", a="1\n")
+        self.anchor = anchor(self.path, **more)
+        take_anchored(self.anchor)
+        repo.write("a", "2\n")
+        self.path.write_bytes(self.whole)
+        self.mess = seen(repo)
+
+    @property
+    def text(self) -> bytes:
+        return self.path.read_bytes()
+
+    def others(self) -> list[str]:
+        """The names of the files beside the transcript, without ids."""
+        names = {path.name for path in self.path.parent.iterdir()} - {"t.jsonl"}
+        return sorted(name.rpartition("-")[0][:-28] for name in names)
+
+    def untouched(self) -> None:
+        assert (self.text, seen(self.repo), self.others()) == (self.whole, self.mess, [])
+        sound(self.repo)
+
+
+ONE, TWO, THREE = (row(type="user", text=text) for text in ("one", "two", "three"))
+
+
+@pytest.fixture
+def scene(repo: Repo) -> Scene:
+    return Scene(repo, ONE + TWO, THREE + ONE)
+
+
+def test_the_anchor_is_enough(scene: Scene) -> None:
+    answer = back(callback=PROGRAM).answer
+    assert answer is not None
+    assert (answer.messages_deleted, answer.backend_reset) == (2, True)
+    assert (scene.text, scene.repo.read("a")) == (scene.before, b"1\n")
+    assert stat.S_IMODE(scene.path.stat().st_mode) == 0o640
+
+
+def test_back_and_forth(scene: Scene) -> None:
+    back(callback=PROGRAM)
+    for _ in range(2):
+        undone(callback=PROGRAM)
+        assert (scene.text, seen(scene.repo)) == (scene.whole, scene.mess)
+        redone(callback=PROGRAM)
+        assert (scene.text, scene.repo.read("a")) == (scene.before, b"1\n")
+
+
+def test_what_was_said_after_an_undo_comes_back_with_its_state(scene: Scene) -> None:
+    first = back(callback=PROGRAM)
+    with scene.path.open("ab") as stream:
+        stream.write(b"news\n")
+    assert first.undo is not None
+    second = back(first.undo, callback=PROGRAM)
+    assert (scene.text, second.undo is not None) == (scene.whole, True)
+    back(second.undo or "", callback=PROGRAM)
+    assert scene.text == scene.before + b"news\n"
+
+
+def test_nothing_was_said_since(repo: Repo) -> None:
+    scene = Scene(repo, ONE + TWO, b"")
+    answer = back(callback=PROGRAM).answer
+    assert answer is not None
+    assert (answer.messages_deleted, answer.backend_reset) == (0, False)
+    assert (scene.text, scene.others()) == (scene.before, [])
+    undone(callback=PROGRAM)
+    assert scene.text == scene.before
+
+
+def test_before_the_first_line(repo: Repo) -> None:
+    scene = Scene(repo, b"", ONE + TWO)
+    assert (scene.anchor["offset"], scene.anchor["hash"]) == (0, None)
+    back(callback=PROGRAM)
+    assert scene.text == b""
+
+
+ODD = {
+    "half-written": (ONE, b'{"type": "us'),
+    "half-written, then": (ONE, THREE + b"\xff{"),
+    "CRLF": (b'{"a": 1}\r\n{"a": 2}\r\n', b'{"a": 3}\r\n'),
+    "a blank last line": (ONE + b"\n", TWO + b"\n\n"),
+    "no UTF-8": (b'{"a": "\xff\xfe"}\n', b'{"b": "\xc3"}\n'),
+    "control characters": (b'{"a": "\x0b\x0c\r\x85\x00"}\n', b'{"a": "\r"}\n'),
+    "huge": (ONE + b'"' + b"x" * (4 << 20) + b'"\n', b'"' + b"y" * (4 << 20) + b'"\n'),
+    "twins": (ONE + ONE, ONE + ONE),
+    "deep": (b"[" * 100_000 + b"\n", b"{" * 9 + b"\n"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_lines(tmp_path: Path, name: str) -> None:
+    before, after = ODD[name]
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(before)
+    event = {"anchor": anchor(path), "restore_id": "1"}
+    path.write_bytes(before + after)
+    TRIM.trim(event, str(path))
+    assert path.read_bytes() == before
+    TRIM.undo({"checkpoint_id": "1", "restore_id": "2"}, str(path))
+    assert path.read_bytes() == before + after
+
+
+def test_a_carriage_return_may_count_as_line_ending() -> None:
+    lines = [b'{"a": 1}\r\n', THREE]
+    for last in (b'{"a": 1}', b'{"a": 1}\r'):
+        assert TRIM.cut(lines, {"anchor": {"path": "t", "offset": 10, "hash": digest(last)}})[
+            1
+        ] == [THREE]
+
+
+def test_a_rewritten_transcript_is_cut_after_the_same_line(scene: Scene) -> None:
+    scene.path.write_bytes(b'{"summary": 1}\n' + TWO + THREE)
+    back(callback=PROGRAM)
+    assert scene.text == b'{"summary": 1}\n' + TWO
+
+
+@pytest.mark.parametrize("now", [THREE + TWO + TWO, TWO[:-2]])
+def test_a_place_that_is_not_found_or_not_certain(scene: Scene, now: bytes) -> None:
+    scene.path.write_bytes(now)
+    scene.whole = now
+    assert "has no more the line that was its last" in refused(PROGRAM)
+    scene.untouched()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"offset": None, "hash": None}, {"offset": -1, "hash": None}, {"offset": 1, "hash": None},
+        {"offset": 10**9, "hash": None}, {"offset": False, "hash": None}, {"hash": digest(b"x")},
+        {"offset": "0", "hash": None}, {"hash": ["x"]}, {"hash": 7}, {"hash": ""}, {"path": None},
+        {"path": None, "offset": 0, "hash": None},
+    ],
+)  # fmt: skip
+def test_a_wrong_anchor(wrong: dict[str, Any]) -> None:
+    where = {"path": "t", "offset": len(ONE), "hash": digest(ONE[:-1])}
+    lines = [ONE, TWO, TWO, THREE]
+    assert TRIM.cut(lines, {"anchor": where}) == ([ONE], lines[1:])
+    with pytest.raises(SystemExit):
+        TRIM.cut(lines, {"anchor": {**where, **wrong}})
+
+
+@pytest.mark.parametrize("wrong", [None, "t.jsonl", ["t.jsonl"], 7, {}])
+def test_an_anchor_that_is_none(wrong: object) -> None:
+    with pytest.raises(SystemExit, match="names no transcript"):
+        TRIM.transcript_of({"anchor": wrong, "meta": wrong, "worktree": "/"})
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "a", "", "t.jsonl\0", 7, ["x"], "/nowhere/t.jsonl"]
+)
+def test_no_other_file_is_touched(repo: Repo, path: object) -> None:
+    scene = Scene(repo, ONE + TWO, THREE, path=path)
+    assert "transcript" in refused(PROGRAM)
+    scene.untouched()
+
+
+def test_a_symlink_stays_one(scene: Scene) -> None:
+    real = scene.path.rename(scene.path.with_name("real.jsonl"))
+    scene.path.symlink_to(real.name)
+    back(callback=PROGRAM)
+    assert scene.path.is_symlink()
+    assert real.read_bytes() == scene.before
+
+
+def test_a_message_counts_more_than_the_anchor(repo: Repo) -> None:
+    """The prompt may have been written before the hook looked."""
+    prompt = row(uuid="p")
+    scene = Scene(repo, ONE + prompt, THREE, message="p")
+    back(callback=PROGRAM)
+    assert scene.text == ONE
+
+
+def test_a_message_that_is_no_line_leaves_it_to_the_anchor(repo: Repo) -> None:
+    scene = Scene(repo, ONE + TWO, THREE, message="turn-7")
+    back(callback=PROGRAM)
+    assert scene.text == scene.before
+
+
+def test_a_full_disk(scene: Scene) -> None:
+    program = faulty(scene.repo, "trim-jsonl", "trim", "os.fsync = full")
+    assert "No space left" in failing(program)
+    scene.untouched()
+
+
+def test_a_later_step_fails(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing_afterwards(monkeypatch, PROGRAM)
+    scene.untouched()
+
+
+def test_a_later_step_of_an_undo_fails(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    back(callback=PROGRAM)
+    with monkeypatch.context() as patch:
+        patch.setattr(Transaction, "_archive", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            undone(callback=PROGRAM)
+    assert (scene.text, scene.repo.read("a")) == (scene.before, b"1\n")
+    undone(callback=PROGRAM)
+    assert (scene.text, seen(scene.repo)) == (scene.whole, scene.mess)
+
+
+def test_without_hard_links(scene: Scene) -> None:
+    program = faulty(scene.repo, "trim-jsonl", "trim", "os.link = full")
+    back(callback=program)
+    assert scene.text == scene.before
+    undone(callback=program)
+    assert scene.text == scene.whole
+
+
+STEPS = ["os.fsync", "os.link", "os.replace", "json.dump"]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_callback_is_killed(scene: Scene, step: str) -> None:
+    program = faulty(scene.repo, "trim-jsonl", "trim", f"{step} = die")
+    assert "killed by signal 9" in failing(program)
+    scene.untouched()
+
+
+@pytest.mark.parametrize("then", ["restore", "undo"])
+@pytest.mark.parametrize("step", STEPS)
+def test_all_is_killed(scene: Scene, step: str, then: str) -> None:
+    program = faulty(scene.repo, "trim-jsonl", "trim", f"{step} = die_with_the_restore")
+    assert scene.repo.boocode("restore", "@", "--callback", program).code == -signal.SIGKILL
+    if then == "restore":
+        back(callback=PROGRAM)
+        assert (scene.text, scene.repo.read("a")) == (scene.before, b"1\n")
+    while (scene.text, seen(scene.repo)) != (scene.whole, scene.mess):
+        undone(callback=PROGRAM)
+
+
+def test_what_was_said_after_a_kill_is_not_lost(scene: Scene) -> None:
+    program = faulty(scene.repo, "trim-jsonl", "trim", "json.dump = die_with_the_restore")
+    scene.repo.boocode("restore", "@", "--callback", program)
+    with scene.path.open("ab") as stream:
+        stream.write(b"news\n")
+    back(callback=PROGRAM)
+    assert scene.text == scene.before
+    after = [path.read_bytes() for path in scene.path.parent.glob("*.after-*")]
+    assert after == [scene.before + b"news\n"]
+
+
+def tree(*rows: tuple[str, str | None]) -> bytes:
+    return b"".join(row(uuid=name, parentUuid=parent) for name, parent in rows)
+
+
+# A is the first message, each other one answers the one after the dash; -P goes before P.
+TREES = {
+    "a chain": ("A- B-A C-B D-C", "C", "A B"),
+    "later branches go as well": ("A- B-A C-B D-C E-B F-A", "C", "A B"),
+    "a branch that was left": ("A- B-A C-B D-C E-B F-E", "E", "A B"),
+    "left twice": ("A- B-A C-B D-A E-D F-A", "F", "A"),
+    "at the beginning": ("A- B-A C-", "C", "A B"),
+    "a parent unknown": ("A- B-A C-X D-C", "C", "A B"),
+    "out of order": ("A- D-C B-A C-B", "C", "A B"),
+    "the answer first": ("A- C-B D-C B-A", "B", "A"),
+    "side by side": ("A- B-A C-B R-B S-C D-S", "D", "A B C R S"),
+    "its own parent": ("A- B-A C-C D-C", "C", "A B"),
+    "a circle": ("A-B B-A C-D D-C", "C", "A B"),
+    "twice the same": ("A- B-A B-A C-B C-B", "C", "A B B"),
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_trees(name: str) -> None:
+    rows, message, stay = TREES[name]
+    pairs = [(entry[0], entry[2:] or None) for entry in rows.split()]
+    lines = [tree(pair) for pair in pairs]
+    stays, goes = TRIM.cut(lines, {"message": message})
+    assert [json.loads(line)["uuid"] for line in stays] == stay.split()
+    assert sorted(stays + goes) == sorted(lines)
+
+
+def test_over_a_compaction() -> None:
+    lines = [
+        tree(("A", None)),
+        tree(("B", "A")),
+        row(uuid="K", parentUuid=None, logicalParentUuid="B", subtype="compact_boundary"),
+        tree(("S", "K")),
+        tree(("C", "S")),
+        tree(("D", "B")),
+    ]
+    assert TRIM.cut(lines, {"message": "C"})[0] == lines[:4]
+    assert TRIM.cut(lines, {"message": "K"})[0] == lines[:2]
+    # The conversation went back to before the compaction.
+    assert TRIM.cut(lines, {"message": "D"})[0] == lines[:2]
+
+
+GARBAGE = st.one_of(
+    st.binary(max_size=12).map(lambda line: line.replace(b"\n", b"")),
+    st.builds(
+        lambda name, above: json.dumps({"id": name, "parentId": above}).encode(),
+        st.sampled_from(["a", "b", "c", 1]),
+        st.sampled_from([None, "a", "b", "c", ["a"], True]),
+    ),
+)
+ENDS = st.sampled_from([b"\n", b"\r\n"])
+FILES = st.tuples(
+    st.lists(st.tuples(GARBAGE, ENDS).map(b"".join), max_size=8), st.one_of(st.just(b""), GARBAGE)
+).map(lambda file: [*file[0], file[1]] if file[1] else file[0])
+
+
+@given(FILES, st.data())
+def test_properties_of_a_cut_by_the_anchor(lines: list[bytes], data: st.DataObject) -> None:
+    """Where the anchor is true, just the lines of then; else those up to one such line, or none."""
+    count = data.draw(st.integers(0, len([line for line in lines if line.endswith(b"\n")])))
+    then, rest = lines[:count], lines[count:]
+    last = then[-1][:-1] if then else None
+    offset = len(b"".join(then))
+    where = {"path": "t", "offset": offset, "hash": None if last is None else digest(last)}
+    assert TRIM.cut(lines, {"anchor": where}) == (then, rest)
+    moved = {**where, "offset": offset + 1}
+    same = [line for line in lines if last is not None and line.startswith(last)]
+    try:
+        stays, goes = TRIM.cut(lines, {"anchor": moved})
+    except SystemExit:
+        return
+    assert stays + goes == lines
+    assert stays[-1] in same
+
+
+@given(FILES, st.sampled_from(["a", "b", "c", "1", "d"]))
+def test_properties_of_a_cut_by_a_message(lines: list[bytes], message: str) -> None:
+    """The message goes, every line stays as it is, in order; or it fails."""
+    named = [number for number, line in enumerate(lines) if message in TRIM.ids(TRIM.parse(line))]
+    if not named:
+        with pytest.raises(SystemExit):
+            TRIM.cut(lines, {"message": message})
+        return
+    stays, goes = TRIM.cut(lines, {"message": message})
+    assert sorted(stays + goes) == sorted(lines)
+    before = iter(lines[: named[0]])
+    assert all(line in before for line in stays)
+    assert goes[-(len(lines) - named[0]) :] == lines[named[0] :]
