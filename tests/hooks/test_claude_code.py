@@ -1,0 +1,304 @@
+"""The callback for Claude Code: a new session for what was, and the old one untouched."""
+
+from __future__ import annotations
+
+import re
+import signal
+import stat
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from git_boocode.checkpoints.outcome import Outcome
+from tests.checkpoints.kit import back, interrupted, redone, seen, sound, undone
+from tests.checkpoints.kit import take as take_checkpoint
+from tests.hooks.kit import (
+    anchor,
+    callback,
+    failing,
+    failing_afterwards,
+    faulty,
+    load,
+    refused,
+    row,
+    take_anchored,
+)
+from tests.repo_kit import Repo
+
+PROGRAM = callback("claude-code")
+CLAUDE = load("claude-code")
+SESSION = "0f8fad5b-d9cb-469f-a165-70867728950e"
+RESUME = re.compile("goes on with: claude --resume ([0-9a-f-]{36})\n")
+
+
+def line(name: str, parent: str | None, kind: str = "user", **more: Any) -> bytes:
+    return row(
+        type=kind,
+        uuid=name,
+        parentUuid=parent,
+        isSidechain=False,
+        sessionId=SESSION,
+        message={"role": kind, "content": name},
+        **more,
+    )
+
+
+def result(name: str, parent: str) -> bytes:
+    content = [{"type": "tool_result", "tool_use_id": "t", "content": name}]
+    return row(type="user", uuid=name, parentUuid=parent, message={"content": content})
+
+
+TITLE = row(type="summary", summary="a chat", leafUuid="x")
+BEFORE = TITLE + line("A", None) + line("B", "A", "assistant")
+AFTER = line("C", "B") + line("D", "C", "assistant") + b'{"type": "assi'
+
+
+class Scene:
+    """A session with a checkpoint, and what was said and done since."""
+
+    def __init__(self, repo: Repo, home: Path, **more: Any) -> None:
+        self.repo = repo
+        self.path = home / ".claude/projects/-work-shop" / f"{SESSION}.jsonl"
+        self.path.parent.mkdir(parents=True)
+        self.path.write_bytes(BEFORE)
+        self.path.chmod(0o640)
+        repo.commit("base", a="1\n")
+        where = anchor(self.path, agent="claude-code", session=SESSION, **more)
+        take_anchored(where, agent="claude-code", session=SESSION)
+        repo.write("a", "2\n")
+        self.path.write_bytes(BEFORE + AFTER)
+        self.mess = seen(repo)
+
+    def others(self) -> list[str]:
+        return sorted({path.name for path in self.path.parent.iterdir()} - {self.path.name})
+
+    def untouched(self) -> None:
+        assert (self.path.read_bytes(), self.others()) == (BEFORE + AFTER, [])
+        assert seen(self.repo) == self.mess
+        sound(self.repo)
+
+
+def new_session(outcome: Outcome) -> str:
+    assert outcome.answer is not None
+    found = RESUME.search(outcome.answer.message)
+    assert found is not None
+    return f"{found[1]}.jsonl"
+
+
+@pytest.fixture
+def scene(repo: Repo, sealed: Path) -> Scene:
+    return Scene(repo, sealed)
+
+
+def test_the_conversation_goes_on_in_a_new_session(scene: Scene) -> None:
+    outcome = back(callback=PROGRAM)
+    name = new_session(outcome)
+    assert scene.others() == [name]
+    made = scene.path.with_name(name)
+    assert (made.read_bytes(), scene.path.read_bytes()) == (BEFORE, BEFORE + AFTER)
+    assert stat.S_IMODE(made.stat().st_mode) == 0o640
+    assert scene.repo.read("a") == b"1\n"
+    assert outcome.answer is not None
+    assert (outcome.answer.messages_deleted, outcome.answer.backend_reset) == (2, False)
+    assert f"the session {SESSION} is as it was" in outcome.answer.message
+
+
+def test_the_user_is_told(scene: Scene) -> None:
+    done = scene.repo.boocode("restore", "@", "--callback", PROGRAM)
+    assert RESUME.search(done.out)
+    done = scene.repo.boocode("undo", "--json", "--callback", PROGRAM)
+    assert f"claude --resume {SESSION}" in done.json["message"]
+
+
+def test_back_and_forth(scene: Scene) -> None:
+    names = {new_session(back(callback=PROGRAM))}
+    for _ in range(2):
+        undone(callback=PROGRAM)
+        assert seen(scene.repo) == scene.mess
+        assert scene.others() == sorted(names)
+        names.add(new_session(redone(callback=PROGRAM)))
+    assert len(names) == 3
+    assert {scene.path.with_name(name).read_bytes() for name in names} == {BEFORE}
+    assert scene.path.read_bytes() == BEFORE + AFTER
+
+
+def test_a_checkpoint_of_the_new_session(scene: Scene) -> None:
+    made = scene.path.with_name(new_session(back(callback=PROGRAM)))
+    with made.open("ab") as stream:
+        stream.write(line("N", "B") + line("O", "N", "assistant"))
+    take_anchored(anchor(made), session=made.stem)
+    with made.open("ab") as stream:
+        stream.write(line("P", "O"))
+    again = scene.path.with_name(new_session(back(callback=PROGRAM)))
+    assert again.read_bytes() == BEFORE + line("N", "B") + line("O", "N", "assistant")
+
+
+@pytest.mark.parametrize("directory", [None, "elsewhere"])
+def test_the_transcript_is_found_by_the_session(
+    repo: Repo, sealed: Path, monkeypatch: pytest.MonkeyPatch, directory: str | None
+) -> None:
+    if directory is not None:
+        monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(sealed / directory))
+        (sealed / directory).mkdir()
+        (sealed / ".claude").symlink_to(directory)
+    scene = Scene(repo, sealed, path="/moved/away.jsonl")
+    take_checkpoint(session=SESSION, message="A")
+    outcome = back(callback=PROGRAM)
+    assert outcome.answer is not None
+    assert "a new session begins with: claude\n" in outcome.answer.message
+    assert scene.others() == []
+    new_session(back("@~1", callback=PROGRAM))
+
+
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        ({"session": "nowhere"}, "0 transcripts of the session 'nowhere'"),
+        ({"session": "../shop"}, "no session to find it by: '../shop'"),
+        ({"session": "*"}, "no session to find it by"),
+        ({}, "no session to find it by: None"),
+        ({"session": SESSION, "message": "Z"}, "no message 'Z'"),
+        ({"session": SESSION}, "neither a message nor how long"),
+        ({"session": SESSION, "message": "A", "agent": "codex"}, "one of 'codex'"),
+    ],
+)
+def test_vetoes(scene: Scene, told: dict[str, str], reason: str) -> None:
+    take_checkpoint(**told)
+    assert reason in refused(PROGRAM)
+    scene.untouched()
+
+
+def test_without_a_path_the_anchor_tells_no_length(scene: Scene) -> None:
+    where = {"session": SESSION, "path": None, "offset": 0, "hash": None}
+    take_anchored(where, session=SESSION)
+    assert "neither a message nor how long" in refused(PROGRAM)
+    take_anchored({**where, "message": "C"}, session=SESSION)
+    assert scene.path.with_name(new_session(back(callback=PROGRAM))).read_bytes() == BEFORE
+
+
+def test_two_transcripts_of_one_session(scene: Scene) -> None:
+    other = scene.path.parent.with_name("-work-other") / scene.path.name
+    other.parent.mkdir()
+    other.write_bytes(BEFORE)
+    take_checkpoint(session=SESSION, message="A")
+    assert "2 transcripts" in refused(PROGRAM)
+
+
+def test_a_transcript_that_was_rewritten(scene: Scene) -> None:
+    scene.path.write_bytes(AFTER)
+    assert "has no more the line" in refused(PROGRAM)
+    assert scene.others() == []
+
+
+def test_nothing_was_said_since(scene: Scene) -> None:
+    scene.path.write_bytes(BEFORE)
+    outcome = back(callback=PROGRAM)
+    assert outcome.answer is not None
+    assert outcome.answer.message == "the conversation has not gone on since the checkpoint"
+    assert scene.others() == []
+
+
+def test_a_full_disk(scene: Scene) -> None:
+    program = faulty(scene.repo, "claude-code", "trim", "os.fsync = full")
+    assert "No space left" in failing(program)
+    scene.untouched()
+
+
+def test_a_later_step_fails(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing_afterwards(monkeypatch, PROGRAM)
+    scene.untouched()
+
+
+STEPS = ["os.fsync", "os.replace", "json.dump"]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_killed(scene: Scene, step: str) -> None:
+    program = faulty(scene.repo, "claude-code", "trim", f"{step} = die")
+    assert "killed by signal 9" in failing(program)
+    scene.untouched()
+    program = faulty(scene.repo, "claude-code", "trim", f"{step} = die_with_the_restore")
+    assert scene.repo.boocode("restore", "@", "--callback", program).code == -signal.SIGKILL
+    made = new_session(back(callback=PROGRAM))
+    assert scene.others() == [made]
+    assert scene.path.with_name(made).read_bytes() == BEFORE
+
+
+def test_a_session_in_use_is_not_removed(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted(monkeypatch, lambda: back(callback=PROGRAM))
+    (used,) = scene.others()
+    with scene.path.with_name(used).open("ab") as stream:
+        stream.write(line("N", "B"))
+    made = new_session(back(callback=PROGRAM))
+    assert scene.others() == sorted([used, made])
+
+
+class Cut(Protocol):
+    """Cuts a transcript after some lines or before a message, and gives the lines that stay."""
+
+    def __call__(self, *parts: bytes, first: int, message: str | None = None) -> list[bytes]: ...
+
+
+@pytest.fixture
+def cut(tmp_path: Path) -> Cut:
+    def run(*parts: bytes, first: int, message: str | None = None) -> list[bytes]:
+        path = tmp_path / "t.jsonl"
+        path.write_bytes(b"".join(parts[:first]))
+        event = {"message": message} if message else {"anchor": anchor(path)}
+        path.write_bytes(b"".join(parts))
+        return [text for text, _ in CLAUDE.cut(str(path), event)[0]]
+
+    return run
+
+
+A, B, C = line("A", None), line("B", "A", "assistant"), line("C", "B")
+D, E = line("D", "C", "assistant"), line("E", "B")
+
+
+@pytest.mark.parametrize("message", [None, "E"])
+def test_a_prompt_after_going_back_leaves_the_left_branch_out(
+    cut: Cut, message: str | None
+) -> None:
+    title = row(type="summary", leafUuid="D")
+    snapshot = row(type="file-history-snapshot", messageId="C")
+    other = row(type="summary", leafUuid="B")
+    after = line("F", "E", "assistant")
+    parts = (A, B, snapshot, C, D, title, other, E, after)
+    assert cut(*parts, first=7, message=message) == [A, B, other]
+
+
+def test_tools_side_by_side_are_no_branches(cut: Cut) -> None:
+    """The second tool's line was written when the first one's result was there."""
+    tool, late = line("T", "B", "assistant"), line("U", "T", "assistant")
+    done = result("R", "T")
+    parts = (A, B, tool, done, late, result("S", "U"))
+    assert cut(*parts, first=4) == [A, B, tool, done]
+    assert cut(*parts, first=5) == [A, B, tool, done, late]
+
+
+def test_a_compaction(cut: Cut) -> None:
+    boundary = row(
+        type="system", subtype="compact_boundary", uuid="K", parentUuid=None, logicalParentUuid="B"
+    )
+    recap, prompt = line("S", "K", isCompactSummary=True), line("P", "S")
+    parts = (A, B, boundary, recap, prompt)
+    assert cut(*parts, first=4) == [A, B, boundary, recap]
+    assert cut(*parts, first=2) == [A, B]
+    # The user went back to before the compaction.
+    assert cut(A, B, boundary, recap, E, first=4) == [A, B]
+
+
+def test_sidechains_say_nothing_of_the_conversation(cut: Cut) -> None:
+    side = row(type="user", uuid="X", parentUuid=None, isSidechain=True, message={"content": "x"})
+    more = row(type="user", uuid="Y", parentUuid="A", isSidechain=True, message={"content": "y"})
+    assert cut(A, B, side, C, more, D, first=3) == [A, B, side]
+    assert cut(A, B, C, more, D, first=3) == [A, B, C]
+
+
+def test_garbage_stays_as_it_is(cut: Cut) -> None:
+    junk = b'{"uuid": ["A"], "leafUuid": {}}\n'
+    parts = (b"\xff\n", junk, b"\r\n", A, b'{"uuid": 7, "parentUuid": 7}\n', b"{half\n")
+    assert cut(*parts, C, first=6) == list(parts)
+    with pytest.raises(CLAUDE.CutError):
+        cut(*parts, first=6, message="7")
