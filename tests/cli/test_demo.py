@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from git_boocode.agents.shipped import shipped_hook
 from tests.repo_kit import Repo
 
 
@@ -40,7 +39,3 @@ def test_it_runs_whatever_the_user_has_configured(repo: Repo, sealed: Path) -> N
         "[color]\n\tui = always\n[status]\n\tshort = false\n"
     )
     assert repo.boocode("demo").code == 0
-
-
-def test_shipped_hooks_are_executable() -> None:
-    assert Path(shipped_hook("callbacks/trim-jsonl")).stat().st_mode & 0o111

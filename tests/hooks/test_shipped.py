@@ -1,0 +1,54 @@
+"""What holds for every callback that ships: one readable file that runs as it is."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.hooks.kit import callback
+
+TOP = Path(__file__).parents[2]
+CALLBACKS = ["claude-code", "http", "sqlite", "trim-jsonl"]
+
+
+def test_all_are_known() -> None:
+    assert sorted(os.listdir(TOP / "hooks/callbacks")) == CALLBACKS
+
+
+@pytest.mark.parametrize("name", CALLBACKS)
+def test_it_runs_as_it_is(name: str) -> None:
+    path = Path(callback(name))
+    assert path.stat().st_mode & 0o111 == 0o111
+    assert path.read_bytes().startswith(b"#!/usr/bin/env python3\n")
+
+
+@pytest.mark.parametrize("name", CALLBACKS)
+def test_it_needs_nothing_but_the_standard_library(name: str) -> None:
+    tree = ast.parse(Path(callback(name)).read_bytes(), feature_version=(3, 10))
+    assert set(imported(tree)) <= sys.stdlib_module_names
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield (node.module or "").split(".")[0]
+
+
+@pytest.mark.parametrize("name", CALLBACKS)
+def test_it_says_how_to_use_it(name: str) -> None:
+    head = ast.get_docstring(ast.parse(Path(callback(name)).read_bytes())) or ""
+    assert head.startswith("A callback for git-boocode: ")
+    assert f"git config boocode.callback /path/to/{name}\n" in head
+    for event in ("prepare", "trim", "undo", "rollback"):
+        assert f"\n    {event} " in head
+    roff = name.replace("-", "\\-")
+    assert f"\n\\fI{roff}\\fR\n" in (TOP / "man/git-boocode.1").read_text(encoding="utf-8")
+    for document in ("README.md", "hooks/README.md", "CHANGELOG.md"):
+        assert f"`{name}`" in (TOP / document).read_text(encoding="utf-8").replace("callbacks/", "")
