@@ -28,7 +28,17 @@ def show_outcome(repository: Repository, outcome: Outcome, *, as_json: bool) -> 
     if as_json:
         print_json(_as_json(outcome))
         return 0
-    style = Style(enabled=colour_wanted(repository.config))
+    _print_paths(outcome, Style(enabled=colour_wanted(repository.config)))
+    if outcome.conversation_left:
+        warn("the conversation stays as it is, for want of the callback that was told to cut it")
+    print_text(_summary(outcome))
+    for line in outcome.answer.message.splitlines() if outcome.answer else ():
+        print_text(printable(line))
+    print_hints((*_left_alone(repository, outcome), *_ways_back(outcome)))
+    return 0
+
+
+def _print_paths(outcome: Outcome, style: Style) -> None:
     for change in outcome.changes:
         letter, colour = LETTERS[change.action]
         print_text(f" {style(letter, colour)} {quote_path(change.path)}")
@@ -36,20 +46,15 @@ def show_outcome(repository: Repository, outcome: Outcome, *, as_json: bool) -> 
         warn(f"left alone: {quote_path(kept.path)}: {kept.reason}")
     for path in outcome.edited:
         print_text(f" M {quote_path(path)}")
-    if outcome.conversation_left:
-        warn("the conversation stays as it is, for want of the callback that was told to cut it")
-    print_text(_summary(outcome))
-    for line in outcome.answer.message.splitlines() if outcome.answer else ():
-        print_text(printable(line))
-    print_hints(tuple(_left_alone(repository, outcome)))
-    if outcome.conversation_left:
-        print_hints((_way_of_conversation(outcome),))
-    if outcome.undo is not None:
-        print_hints(tuple(_ways_back(outcome)))
-    return 0
 
 
 def _ways_back(outcome: Outcome) -> Iterator[str]:
+    if outcome.conversation_left:
+        missing = outcome.checkpoint.id
+        command = f"git boocode restore {missing} --conversation-only --callback <file>"
+        yield f"'{command}' brings the conversation back"
+    if outcome.undo is None:
+        return
     if outcome.mends:
         # What was done since the interruption is in neither of the two states that it went between.
         yield f"'git boocode restore {outcome.undo}' brings back what was here before"
@@ -57,11 +62,6 @@ def _ways_back(outcome: Outcome) -> Iterator[str]:
     else:
         back = "redo" if outcome.kind == "undo" else "undo"
         yield f"'git boocode {back}' brings back what was here before"
-
-
-def _way_of_conversation(outcome: Outcome) -> str:
-    command = f"git boocode restore {outcome.checkpoint.id} --conversation-only --callback <file>"
-    return f"'{command}' brings it back"
 
 
 def _left_alone(repository: Repository, outcome: Outcome) -> Iterator[str]:
