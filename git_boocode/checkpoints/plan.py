@@ -73,6 +73,9 @@ def plan_restore(
     kept |= _unknown(snapshot, tree, kept, choice)
     blockers = list(in_the_way(repository.worktree, wanted, kept))
     if blockers:
+        for path in blockers:
+            # In the way it cannot stay, ignored or not.
+            kept.pop(path, None)
         snapshot.force_add(blockers, repository.worktree)
         differing = tree_changes(git, snapshot.disk_tree, tree)
         wanted = choice.with_paths(blockers).split(differing)[0] if choice else differing

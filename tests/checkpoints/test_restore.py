@@ -18,7 +18,17 @@ from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import Completed, Git
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import worktree_lock
-from tests.checkpoints.kit import Host, back, interrupted, refs, seen, sound, take, undone
+from tests.checkpoints.kit import (
+    Host,
+    back,
+    interrupted,
+    redone,
+    refs,
+    seen,
+    sound,
+    take,
+    undone,
+)
 from tests.repo_kit import Repo
 
 
@@ -184,6 +194,26 @@ def test_ignored_files_are_not_deleted_when_the_rule_was_lost(base: Repo, how: s
         "deep/er/y.log": "ignored in the checkpoint", "x.log": "ignored in the checkpoint"
     }  # fmt: skip
     assert base.read(".gitignore") == b"*.log\n"
+
+
+@pytest.mark.parametrize("below", [True, False])
+def test_what_lost_its_rule_and_is_in_the_way_goes_and_comes_back(base: Repo, below: bool) -> None:
+    base.write("x.log/a", "forced\n")
+    base.git("add", "-f", "x.log/a")
+    take()
+    base.git("rm", "-rqf", "x.log")
+    (base.top / "new").unlink()
+    base.write("new/one.log" if below else "x.log", "precious\n")
+    (base.top / ".gitignore").unlink()
+    messed = seen(base)
+    outcome = back()
+    assert base.read("new") == b"untracked\n"
+    assert base.read("x.log/a") == b"forced\n"
+    assert outcome.kept == []
+    undone()
+    assert seen(base) == messed
+    redone()
+    assert base.read("new") == b"untracked\n"
 
 
 def test_no_rule_ignores_what_was_tracked(base: Repo) -> None:
