@@ -225,8 +225,12 @@ def _repository_in_the_way(top: str, snapshot: Snapshot, path: str) -> str:
 
 def _holds_files(snapshot: Snapshot, directory: str) -> bool:
     """Whether git takes a directory for a plain one, `.git` in it or not: it tracks files there."""
-    git = snapshot.index.git.bind(GIT_LITERAL_PATHSPECS="1")
-    return bool(git.run("ls-files", "-z", "--", f"{directory}/"))
+    indexes = [snapshot.index]
+    # What is tracked and not on disk is in the user's index alone.
+    if snapshot.original is not None and snapshot.staging is not None:
+        indexes.append(snapshot.original)
+    gits = (index.git.bind(GIT_LITERAL_PATHSPECS="1") for index in indexes)
+    return any(git.run("ls-files", "-z", "--", f"{directory}/") for git in gits)
 
 
 def _repository_below(full: str, step: str) -> str:

@@ -293,6 +293,20 @@ def test_a_nested_repository_stays_one_however_often_is_restored(base: Repo) -> 
     assert base.git("ls-files", "n") == "n/g\n"
 
 
+def test_where_files_are_tracked_is_no_nested_repository_though_none_is_on_disk(base: Repo) -> None:
+    base.git("init", "-q", "dir")
+    base.write("dir/untracked", "x\n")
+    there = seen(base)
+    take()
+    (base.top / "dir/c").unlink()
+    (base.top / "dir/untracked").unlink()
+    messed = seen(base)
+    assert back().kept == []
+    assert seen(base) == there
+    undone()
+    assert seen(base) == messed
+
+
 def test_an_agents_own_worktree_is_left_alone(base: Repo) -> None:
     base.git("worktree", "add", "-q", "-b", "agent", "agents/wt")
     base.write("agents/wt/work", "uncommitted\n")
