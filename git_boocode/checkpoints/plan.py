@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.changes import Change, tree_changes
 from git_boocode.checkpoints.choice import Choice
+from git_boocode.checkpoints.disk import Disk, is_recorded
 from git_boocode.checkpoints.recorder import Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging
@@ -84,6 +85,43 @@ def plan_restore(
     target = tree if len(changes) == len(differing) else _apply(snapshot, changes)
     skipped = [Skipped(path, reason) for path, reason in kept.items()]
     return Plan(snapshot.disk_tree, target, changes, skipped, frozenset(nested.values()))
+
+
+def take_in_hidden(
+    repository: Repository, snapshot: Snapshot, tree: str, ours: frozenset[str]
+) -> None:
+    """Take in what an earlier restore made, where nothing was, and what is ignored by now.
+
+    The rules that ignore it need not be among what is restored, and it has to go all the same.
+
+    Args:
+        repository: the repository.
+        snapshot: what is in the worktree now; it may grow.
+        tree: the tree of the files that shall be on disk, which has none of those.
+        ours: the paths that the earlier restore made.
+    """
+    disk = Disk(repository.worktree)
+    there = [path for path in ours if (found := disk.status(path)) and is_recorded(found)]
+    if not there:
+        return
+    known = {change.path for change in tree_changes(repository.git, snapshot.disk_tree, tree)}
+    skipped = [path for path, _ in snapshot.skipped]
+    hidden = [
+        path
+        for path in there
+        if path not in known
+        and not any(_covers(other, path) for other in skipped)
+        and not _inside_repository(disk, path)
+    ]
+    if hidden:
+        snapshot.force_add(hidden, repository.worktree)
+
+
+def _inside_repository(disk: Disk, path: str) -> bool:
+    while path := os.path.dirname(path):
+        if disk.has_repository(path):
+            return True
+    return False
 
 
 def disk_tree(snapshot: Snapshot, tree: str, staging: Staging | None) -> str:

@@ -13,13 +13,13 @@ from git_boocode.checkpoints.callback import Answer, Callback, find_callback
 from git_boocode.checkpoints.catalog import SAFETY, Catalog, Checkpoint, unusable
 from git_boocode.checkpoints.changes import count_lines, tree_changes
 from git_boocode.checkpoints.choice import Choice, choose, mix
-from git_boocode.checkpoints.course import Course, Told, checkpoint_at
+from git_boocode.checkpoints.course import Course, Scope, Told, checkpoint_at
 from git_boocode.checkpoints.events import event, interrupted_event
 from git_boocode.checkpoints.history import REDO, RESTORE, UNDO
 from git_boocode.checkpoints.keeping import kept_staging, safety_checkpoint
 from git_boocode.checkpoints.outcome import Manner, Outcome
 from git_boocode.checkpoints.pathspecs import Pathspecs
-from git_boocode.checkpoints.plan import Plan, disk_tree, plan_restore
+from git_boocode.checkpoints.plan import Plan, disk_tree, plan_restore, take_in_hidden
 from git_boocode.checkpoints.reading import take_snapshot
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging
@@ -145,12 +145,13 @@ class Transaction:
         if not self._course.scope.files:
             return Plan(snapshot.disk_tree, snapshot.disk_tree, [], []), None
         target = self._target
-        skipped = frozenset(path for path, _ in snapshot.skipped) | target.meta.skipped_paths
         try:
             staging = self._kept_staging(snapshot)
-            choice = self._choose(snapshot, staging)
             tree = disk_tree(snapshot, target.tree, staging)
-            ours = _made_by(self._repository, target)
+            ours = _made_by(self._repository, target, self._course.scope)
+            take_in_hidden(self._repository, snapshot, tree, ours)
+            skipped = frozenset(path for path, _ in snapshot.skipped) | target.meta.skipped_paths
+            choice = self._choose(snapshot, staging)
             plan = plan_restore(self._repository, snapshot, tree, skipped, ours, choice, staging)
             if staging is not None and (choice is not None or plan.nested):
                 empty = self._repository.empty_tree
@@ -410,7 +411,7 @@ def _missing_objects(target: Checkpoint, error: GitError) -> FatalError:
     )
 
 
-def _made_by(repository: Repository, safety: Checkpoint) -> frozenset[str]:
+def _made_by(repository: Repository, safety: Checkpoint, scope: Scope) -> frozenset[str]:
     """The paths that an operation made here, where there were none.
 
     A safety checkpoint holds what stood in the way of its operation, ignored files included; so
@@ -419,9 +420,14 @@ def _made_by(repository: Repository, safety: Checkpoint) -> frozenset[str]:
     Args:
         repository: the repository.
         safety: the state before the operation; of any other checkpoint the answer is empty.
+        scope: how far one goes back to it; of the paths of an operation on some of them, nothing is
+            known beyond these.
     """
     target = safety.meta.part("restore", "target_commit")
     if not safety.ref.startswith(SAFETY) or not _is_of(repository, safety):
+        return frozenset()
+    done = Told(safety).scope
+    if not done.files or (done.paths and (done.paths, done.prefix) != (scope.paths, scope.prefix)):
         return frozenset()
     if target is None or not OBJECT_ID.fullmatch(target):
         return frozenset()

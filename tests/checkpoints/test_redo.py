@@ -490,3 +490,50 @@ def test_what_was_taken_after_the_restore_stays_in_the_log(repo: Repo) -> None:
         undone()
         redone()
         assert Catalog(Repository.discover()).find("@").id == later.id
+
+
+@pytest.mark.parametrize("paths", [(), ("x.log",)])
+def test_what_a_restore_made_goes_though_it_is_ignored_by_now(
+    repo: Repo, paths: tuple[str, ...]
+) -> None:
+    repo.commit(a="a\n")
+    repo.write("x.log", "x\n")
+    taken = take()
+    (repo.top / "x.log").unlink()
+    repo.write(".git/info/exclude", "*.log\n")
+    repo.write("y.log", "precious\n")
+    before = seen(repo)
+    back(taken.id, paths=paths)
+    restored = seen(repo)
+    assert repo.read("x.log") == b"x\n"
+    for _ in range(2):
+        undone()
+        assert seen(repo) == before
+        redone()
+        assert seen(repo) == restored
+    repo.write("x.log", "edited\n")
+    undone()
+    assert seen(repo) == before
+    redone()
+    assert repo.read("x.log") == b"edited\n"
+
+
+def test_an_ignored_file_that_no_restore_made_stays(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    for path in ("a", "x.log", "y.log"):
+        repo.write(path, "old\n")
+    taken = take()
+    repo.write(".git/info/exclude", "*.log\n")
+    repo.write("a", "new\n")
+    host = Host(repo)
+    for path in ("x.log", "y.log"):
+        repo.write(path, "precious\n")
+    before = seen(repo)
+    of_one = back(taken.id, paths=("a",))
+    of_none = back(taken.id, files=False, callback=host.path)
+    assert of_one.undo is not None
+    assert of_none.undo is not None
+    for safety in (of_none.undo, of_one.undo):
+        back(safety, conversation=False)
+        assert repo.read("x.log") == repo.read("y.log") == b"precious\n"
+    assert seen(repo) == before
