@@ -218,7 +218,7 @@ def redoing(undo: Checkpoint, scope: Scope, *, head: bool) -> Course:
     return Course(
         *(REDO, undo, wanted, told.origin, wish),
         of=undo.id,
-        archives=told.archives,
+        archives=told.archives and wanted.conversation,
         before=told.before,
     )
 
@@ -250,7 +250,8 @@ def doing_again(
     move = told.move
     wish = HeadWish(move.ref, move.new, (move.old, move.new)) if move and head else None
     wanted = told.scope.within(scope)
-    return Course(REDO, target, wanted, told.origin, wish, of=undo.id, archives=told.archives)
+    archives = told.archives and wanted.conversation
+    return Course(REDO, target, wanted, told.origin, wish, of=undo.id, archives=archives)
 
 
 _TARGET = ("target", "target_commit")

@@ -328,9 +328,9 @@ class Transaction:
         if course.archives:
             about, after = self._target.meta, course.origin.id
             return put_away(catalog, about, after, safety.id, before=course.before)
-        # The state before a restore, gone back to by its id.
+        # The state before a restore, gone back to by its id. The log goes with the conversation.
         returns = course.origin.event == UNDO and _is_of(self._repository, self._target)
-        return bring_back(catalog, course.origin.id) if returns else []
+        return bring_back(catalog, course.origin.id) if returns and course.is_told else []
 
     def _event(self, safety: Checkpoint, plan: Plan) -> dict[str, Any]:
         """What every event of this operation tells the callback."""

@@ -148,6 +148,32 @@ def test_the_archive_follows(three: Three) -> None:
         assert (names("checkpoints"), names("archive")) == (taken[:1], taken[1:])
 
 
+def test_the_log_stays_where_the_conversation_does(
+    three: tuple[Repo, list[Seen], list[str]],
+) -> None:
+    repo, _, taken = three
+    mess, host = seen(repo), Host(repo)
+    undo_id = back(taken[0], callback=host.path).undo
+    assert undo_id is not None
+    for act in (
+        lambda: undone(conversation=False),
+        lambda: back(undo_id, conversation=False),
+        lambda: back(undo_id, paths=("a",)),
+    ):
+        assert act().archived == []
+        assert names("checkpoints") == taken[:1]
+    assert sorted(undone(files=False, callback=host.path).archived) == taken[1:]
+    assert seen(repo) == mess
+
+
+def test_a_redo_of_files_leaves_the_log(three: tuple[Repo, list[Seen], list[str]]) -> None:
+    _, _, taken = three
+    back(taken[0])
+    undone()
+    assert redone(conversation=False).archived == []
+    assert names("checkpoints") == taken
+
+
 def names(below: str) -> list[str]:
     """The ids of refs, sorted."""
     return sorted(line.split()[0].rpartition("/")[2] for line in refs(Repo(Path.cwd()), below))
