@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Mapping
 from typing import Any
 
+from git_boocode.checkpoints.running import noted
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import INSIDE_RESTORE
@@ -44,20 +45,27 @@ class Callback:
         program: the file to run.
         cwd: where to run it: the top of the worktree.
         timeout: how many seconds an event may take.
+        state_dir: the worktree's private directory, to note there that it runs.
         common: what every event's object holds besides the event's name.
     """
 
     def __init__(
-        self, program: str, cwd: str, timeout: int, common: Mapping[str, Any] | None = None
+        self,
+        program: str,
+        cwd: str,
+        timeout: int,
+        state_dir: str,
+        common: Mapping[str, Any] | None = None,
     ) -> None:
         self.program = program
         self._cwd = cwd
         self._timeout = timeout
+        self._state_dir = state_dir
         self._common = dict(common or {})
 
     def about(self, common: Mapping[str, Any]) -> Callback:
         """The same callback, told what every event is about."""
-        return Callback(self.program, self._cwd, self._timeout, common)
+        return Callback(self.program, self._cwd, self._timeout, self._state_dir, common)
 
     def prepare(self) -> None:
         """Announce the restore; nothing has happened yet.
@@ -112,6 +120,12 @@ class Callback:
         return self._failed(f"asked for edits that cannot be applied: {error.message}", "")
 
     def _run(self, event: str, extra: Mapping[str, Any]) -> tuple[int, bytes, str]:
+        with noted(self._state_dir) as lock:
+            return self._run_with(lock, event, extra)
+
+    def _run_with(
+        self, lock: tuple[int, ...], event: str, extra: Mapping[str, Any]
+    ) -> tuple[int, bytes, str]:
         request = {"boocode": 1, "event": event, **self._common, **extra}
         environ = {**os.environ, INSIDE_RESTORE: str(self._common.get("restore_id", "1"))}
         try:
@@ -123,6 +137,7 @@ class Callback:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
+                pass_fds=lock,
             )
         except OSError as error:
             hint = "is it executable, and does its first line name an interpreter?"
@@ -192,8 +207,13 @@ def find_callback(repository: Repository, given: str | None) -> Callback | None:
             code="missing_file",
             hints=("--callback <file> or boocode.callback names it; --files-only does without it",),
         )
-    timeout = repository.config.integer("boocode.callbackTimeout", default=TIMEOUT, least=1)
-    return Callback(os.path.abspath(path), repository.worktree, timeout)
+    timeout = timeout_of(repository)
+    return Callback(os.path.abspath(path), repository.worktree, timeout, repository.state_dir)
+
+
+def timeout_of(repository: Repository) -> int:
+    """How many seconds a callback has for one event (`boocode.callbackTimeout`)."""
+    return repository.config.integer("boocode.callbackTimeout", default=TIMEOUT, least=1)
 
 
 def _configured(repository: Repository) -> str | None:

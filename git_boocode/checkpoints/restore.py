@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import NamedTuple, NoReturn
 
 from git_boocode.checkpoints import journal
+from git_boocode.checkpoints.callback import timeout_of
 from git_boocode.checkpoints.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.course import (
     Course,
@@ -21,6 +22,7 @@ from git_boocode.checkpoints.course import (
 from git_boocode.checkpoints.foreign import Caller, refuse_foreign
 from git_boocode.checkpoints.history import REDO, RESTORE, History, operation_of, read_history
 from git_boocode.checkpoints.outcome import Manner, Outcome
+from git_boocode.checkpoints.running import wait_for_callback
 from git_boocode.checkpoints.transaction import Transaction
 from git_boocode.checkpoints.transcripts import Editor
 from git_boocode.repo.errors import RefusedError
@@ -138,7 +140,7 @@ def mend(repository: Repository, options: Options) -> Outcome | None:
         RefusedError: see `restore`.
         FatalError: see `restore`.
     """
-    _break_locks(repository)
+    _settle(repository)
     course = _mending(repository, options)
     if course is None:
         journal.end(repository.state_dir)
@@ -161,15 +163,16 @@ def _alone(repository: Repository, *, looking: bool) -> Iterator[None]:
             with new_objects_aside(repository):
                 yield
             return
-        _break_locks(repository)
+        _settle(repository)
         yield
 
 
-def _break_locks(repository: Repository) -> None:
-    """Remove the locks of refs that an interrupted operation has left."""
+def _settle(repository: Repository) -> None:
+    """Wait for the callback of an interrupted operation, and remove the locks of refs it left."""
     noted = journal.interrupted(repository.state_dir)
     if noted is None or not ID.fullmatch(noted):
         return
+    wait_for_callback(repository.state_dir, timeout_of(repository))
     safety = _by_id(Catalog(repository)).get(noted)
     move = Told(safety).move if safety is not None else None
     break_ref_locks(repository, move.ref if move else None, id_time(noted))

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.checkpoints.callback import find_callback
+from git_boocode.checkpoints.running import noted, wait_for_callback
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import Host, back, refs, seen, sound, take, undone
@@ -446,3 +450,42 @@ def test_what_came_where_a_file_was_deleted_outlives_the_rollback(repo: Repo) ->
     assert repo.read("x.log") == b"mine\n"
     (kept,) = (line.split()[0] for line in refs(repo, "safety"))
     assert repo.git("show", f"{kept}:x.log") == "precious\n"
+
+
+def test_the_callback_of_a_killed_restore_is_waited_for(mess: Repo) -> None:
+    host = Host(
+        mess,
+        trim="touch .git/begun; until test -e .git/go; do sleep 0.01; done\n"
+        "echo trim >> .git/order; echo '{}'",
+        undo="echo undo >> .git/order; echo '{}'",
+    )
+    mess.git("config", "boocode.callback", host.path)
+    before = seen(mess)
+    with subprocess.Popen(
+        [sys.executable, "-m", "git_boocode", "restore", "@"],
+        cwd=mess.top,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        while not (mess.top / ".git/begun").exists():
+            time.sleep(0.01)
+        process.kill()
+    go = threading.Timer(0.2, (mess.top / ".git/go").touch)
+    go.start()
+    undone()
+    go.join()
+    assert mess.read(".git/order") == b"trim\nundo\n"
+    assert seen(mess) == before
+    assert not (mess.top / ".git/boocode/callback-running").exists()
+
+
+def test_no_callback_is_waited_for_beyond_its_time(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    state = Repository.discover().state_dir
+    os.makedirs(state)
+    with noted(state):
+        note = os.path.join(state, "callback-running")
+        os.utime(note, (0, time.time() - 59))
+        begun = time.monotonic()
+        wait_for_callback(state, 59.2)
+        assert 0.1 < time.monotonic() - begun < 5

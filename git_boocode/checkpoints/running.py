@@ -1,0 +1,86 @@
+"""A callback that runs: if the restore that called it is killed, the next one waits for it.
+
+It would go on to cut the conversation otherwise, after that has been brought back.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+_NAME = "callback-running"
+_PAUSE = 0.05
+
+if sys.platform == "win32":
+
+    def _try_lock(descriptor: int) -> bool:
+        # A lock is not inherited there.
+        del descriptor
+        return True
+
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+@contextmanager
+def noted(state_dir: str) -> Iterator[tuple[int, ...]]:
+    """Note that a callback runs, by a lock that ends with it.
+
+    Args:
+        state_dir: the worktree's private directory.
+
+    Returns:
+        The descriptors that it has to inherit; none where nothing can be noted, for even a full
+        disk must not keep the callback from being told.
+    """
+    path = os.path.join(state_dir, _NAME)
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+    descriptor = -1
+    # A file of its own each time: what an earlier callback has started may hold the last one.
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    if descriptor < 0:
+        yield ()
+        return
+    try:
+        _try_lock(descriptor)
+        yield () if sys.platform == "win32" else (descriptor,)
+    finally:
+        os.close(descriptor)
+        with suppress(OSError):
+            os.unlink(path)
+
+
+def wait_for_callback(state_dir: str, timeout: float) -> None:
+    """Wait for the callback of a killed restore, but not beyond the time that it had.
+
+    Args:
+        state_dir: the worktree's private directory; the caller holds its lock.
+        timeout: how many seconds a callback has.
+    """
+    path = os.path.join(state_dir, _NAME)
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return
+    try:
+        end = os.fstat(descriptor).st_mtime + timeout
+        # Its own time, and no more than that if the clock was set back.
+        end = min(end, time.time() + timeout)
+        while not _try_lock(descriptor) and time.time() < end:
+            time.sleep(_PAUSE)
+    finally:
+        os.close(descriptor)
+    with suppress(OSError):
+        os.unlink(path)
