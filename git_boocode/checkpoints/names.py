@@ -69,8 +69,18 @@ class Names:
         return sorted(self._tracked - held), held.difference(self._tracked, extra)
 
     def closed_modules(self) -> list[str]:
-        """The submodules that have lost their repository, so that the index alone knows of them."""
-        return [path for path in self._kept.modules if not self._disk.has_repository(path)]
+        """The submodules without a repository, so that the index alone knows of them.
+
+        They have lost it, or an empty directory has come where something else was.
+        """
+        lost = [path for path in self._kept.modules if not self._disk.has_repository(path)]
+        return [*lost, *filter(self._is_empty_module, self._recorder.removed)]
+
+    def _is_empty_module(self, path: str) -> bool:
+        if not self._disk.is_directory(path):
+            return False
+        entry = self._users.entry(path)
+        return entry is not None and entry.mode == GITLINK
 
     def put(self, paths: list[str]) -> Iterator[str]:
         """Put in the entries of tracked paths that are on disk; those to be read are given back.

@@ -349,7 +349,8 @@ class _Pass:
             return []
         assert self._names is not None
         come, gone = self._names.differences(extra)
-        come += self._names.closed_modules()
+        modules = self._names.closed_modules()
+        come += modules
         # What the private index held already has been looked at, unless it was gone just then.
         held = self.kept.extra.difference(recorder.removed, self._forgotten)
         new = [*self._names.put(come), *(path for path in extra if path not in held)]
@@ -357,7 +358,7 @@ class _Pass:
             raise _OutdatedError
         changed = [path for path in recorder.changed if path not in gone]
         gone.update(recorder.removed)
-        self._index.forget(gone)
+        self._index.forget(gone.difference(modules))
         recorder.add([*changed, *new])
         return come
 

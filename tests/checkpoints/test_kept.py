@@ -566,3 +566,29 @@ def test_what_a_restore_did_not_touch_is_not_read_again(filtered: Repo) -> None:
     assert filtered.read("same") == b"s\n"
     take()
     assert set(read(filtered)) <= {"same"}
+
+
+def test_an_empty_submodule_that_comes_where_a_file_was(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    commit = repo.git("rev-parse", "HEAD").strip()
+    repo.git("update-index", "--add", "--cacheinfo", f"160000,{commit},sub/module")
+    module = repo.write("sub/module", "a file\n")
+    for _ in range(2):
+        assert held() == held_without_history()
+        module.unlink()
+        assert held() == held_without_history()
+        module.mkdir()
+        assert held() == held_without_history()
+        module.rmdir()
+        repo.write("sub/module", "a file again\n")
+        assert held() == held_without_history()
+        module.unlink()
+        module.mkdir()
+        assert held() == held_without_history()
+        module.rmdir()
+        repo.write("sub/module/x", "x\n")
+        assert held() == held_without_history()
+        (module / "x").unlink()
+        module.rmdir()
+        module.symlink_to("elsewhere")
+        assert held() == held_without_history()
