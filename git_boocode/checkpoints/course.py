@@ -86,6 +86,7 @@ class Course(NamedTuple):
         again: the id of the restore whose archive an interrupted undo may have emptied.
         before: the id of the restore at its root, after which nothing is archived that came later;
             empty for that restore itself.
+        returned: whether what it undoes had brought back checkpoints that were archived.
     """
 
     kind: str
@@ -98,6 +99,7 @@ class Course(NamedTuple):
     archives: bool = False
     again: str = ""
     before: str = ""
+    returned: bool = False
 
     @property
     def event(self) -> str:
@@ -109,8 +111,17 @@ class Course(NamedTuple):
         """Whether it concerns the conversation; never where only some files go back."""
         return self.scope.conversation and not self.scope.paths
 
+    @property
+    def returns(self) -> bool:
+        """Whether it goes back to before an earlier restore, with what that had archived.
+
+        The log goes with the conversation.
+        """
+        again = self.kind != UNDO and self.origin.event == UNDO
+        return again and self.target.ref.startswith(SAFETY) and self.is_told
+
     def describe(
-        self, move: HeadMove | None, over: str | None, *, callback: bool
+        self, move: HeadMove | None, over: str | None, *, callback: bool, returns: bool
     ) -> dict[str, Any]:
         """The metadata by which the safety checkpoint tells the operation.
 
@@ -118,6 +129,7 @@ class Course(NamedTuple):
             move: where HEAD goes in the end.
             over: the id of an interrupted operation that this one takes no notice of.
             callback: whether there is a callback to be told of it.
+            returns: whether it brings back checkpoints that were archived.
         """
         return {
             "operation": self.kind,
@@ -132,6 +144,7 @@ class Course(NamedTuple):
             "head": move._asdict() if move else None,
             "over": over,
             "callback": callback,
+            "returns": returns,
         }
 
 
@@ -201,6 +214,7 @@ def undoing(
         archives=told.archives,
         again=operation.of if mends and operation.kind == UNDO and told.archives else "",
         before=told.before or operation.id,
+        returned=told.returns,
     )
 
 
@@ -328,6 +342,11 @@ class Told:
     def callback(self) -> bool:
         """Whether there was a callback to be told of it."""
         return self._values.get("callback") is True
+
+    @property
+    def returns(self) -> bool:
+        """Whether it brought back checkpoints that were archived."""
+        return self._values.get("returns") is True
 
     @property
     def over(self) -> str | None:

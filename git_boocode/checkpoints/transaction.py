@@ -10,7 +10,13 @@ from typing import Any, NamedTuple
 from git_boocode.checkpoints import journal
 from git_boocode.checkpoints.archive import bring_back, put_away
 from git_boocode.checkpoints.callback import Answer, Callback, find_callback
-from git_boocode.checkpoints.catalog import SAFETY, Catalog, Checkpoint, unusable
+from git_boocode.checkpoints.catalog import (
+    ARCHIVE,
+    SAFETY,
+    Catalog,
+    Checkpoint,
+    unusable,
+)
 from git_boocode.checkpoints.changes import count_lines, tree_changes
 from git_boocode.checkpoints.choice import Choice, choose, mix
 from git_boocode.checkpoints.course import Course, Scope, Told, checkpoint_at
@@ -38,7 +44,7 @@ from git_boocode.repo.moving_head import HeadMove, MovingHead, plan_move
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import scratch_directory
 from git_boocode.repo.signals import ended_by_signals
-from git_boocode.repo.store import RefChange
+from git_boocode.repo.store import Ref, RefChange
 
 
 class _Steps(NamedTuple):
@@ -226,7 +232,12 @@ class Transaction:
                 repository,
                 snapshot,
                 self._target.meta,
-                course.describe(move, over and over.id, callback=self._callback is not None),
+                course.describe(
+                    move,
+                    over and over.id,
+                    callback=self._callback is not None,
+                    returns=self._returns and bool(self._archived_before()),
+                ),
                 identifier,
             )
         except BaseException:
@@ -323,14 +334,31 @@ class Transaction:
         if course.again:
             about = self._target.meta
             return put_away(catalog, about, course.origin.id, course.again, before=course.of)
+        if course.returned:
+            return self._put_away_again(catalog)
         if course.kind == UNDO:
             return bring_back(catalog, course.of)
         if course.archives:
             about, after = self._target.meta, course.origin.id
             return put_away(catalog, about, after, safety.id, before=course.before)
-        # The state before a restore, gone back to by its id. The log goes with the conversation.
-        returns = course.origin.event == UNDO and _is_of(self._repository, self._target)
-        return bring_back(catalog, course.origin.id) if returns and course.is_told else []
+        return bring_back(catalog, course.origin.id) if self._returns else []
+
+    @property
+    def _returns(self) -> bool:
+        return self._course.returns and _is_of(self._repository, self._target)
+
+    def _archived_before(self) -> list[Ref]:
+        """What the restore before which this operation goes back has archived."""
+        return Catalog(self._repository).store.refs(f"{ARCHIVE}{self._course.origin.id}/")
+
+    def _put_away_again(self, catalog: Catalog) -> list[str]:
+        """Archive what the operation that is undone has brought back."""
+        origin = self._course.origin.id
+        first = next((entry for entry in catalog.safety() if entry.id == origin), None)
+        if first is None:
+            return []
+        told = Told(first)
+        return put_away(catalog, first.meta, told.origin.id, origin, before=told.before or origin)
 
     def _event(self, safety: Checkpoint, plan: Plan) -> dict[str, Any]:
         """What every event of this operation tells the callback."""

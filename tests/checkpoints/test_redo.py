@@ -166,6 +166,29 @@ def test_the_log_stays_where_the_conversation_does(
     assert seen(repo) == mess
 
 
+def test_what_a_return_brought_into_the_log_leaves_it_with_its_undo(
+    three: tuple[Repo, list[Seen], list[str]],
+) -> None:
+    repo, _, taken = three
+    first = back(taken[0]).undo
+    assert first is not None
+    assert sorted(back(first).archived) == taken[1:]
+    later = take(chat="c").id
+    for _ in range(2):
+        assert sorted(undone().archived) == taken[1:]
+        assert names("checkpoints") == [taken[0], later]
+        assert sorted(redone().archived) == taken[1:]
+        assert names("checkpoints") == [*taken, later]
+    undone()
+    assert sorted(undone().archived) == taken[1:]
+    assert names("archive") == []
+    # What is in the log already does not leave it.
+    repo.write("a", "another mess\n")
+    assert back(first).archived == []
+    assert undone().archived == []
+    assert names("checkpoints") == [*taken, later]
+
+
 def test_a_redo_of_files_leaves_the_log(three: tuple[Repo, list[Seen], list[str]]) -> None:
     _, _, taken = three
     back(taken[0])
