@@ -60,6 +60,23 @@ def tree_changes(git: Git, old: str, new: str, pathspecs: Iterable[str] = ()) ->
     return [_change(fields, path) for fields, path in zip(records[::2], records[1::2], strict=True)]
 
 
+def staged_changes(git: Git, current: Staging | None, target: Staging) -> list[Change]:
+    """The paths whose staging differs, and what going from one to the other does to it.
+
+    Args:
+        git: git for our own work.
+        current: what is staged; None if the index cannot be read.
+        target: what is to be staged.
+    """
+    if current is None:
+        return []
+    changes = tree_changes(git, current.tree, target.tree)
+    special = {entry.path for entry in {*current.special} ^ {*target.special}}
+    plain = {change.path for change in changes}
+    others = [Change(path, "modify", "", "", "") for path in sorted(special - plain)]
+    return [*changes, *others]
+
+
 def count_lines(git: Git, old: str, new: str) -> dict[str, tuple[int, int] | None]:
     """How many lines come and go from tree A to tree B, as `git diff --numstat` counts them.
 

@@ -34,6 +34,7 @@ class Outcome(NamedTuple):
         undo: the id of the safety checkpoint of the state before; None if nothing was done.
         changes: the paths that changed, or would.
         kept: the paths that differ from the checkpoint and were left alone, and why.
+        staged: the paths whose staging changed, or would, as far as that is known.
         index_reset: whether the staging area changed, or would.
         answer: what the callback answered; None if there was none to ask.
         archived: the ids of the checkpoints that went to, or came back from, the archive.
@@ -53,6 +54,7 @@ class Outcome(NamedTuple):
     undo: str | None
     changes: list[Change]
     kept: list[Skipped]
+    staged: list[Change]
     index_reset: bool
     answer: Answer | None
     archived: list[str]

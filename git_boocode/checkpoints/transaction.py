@@ -17,7 +17,7 @@ from git_boocode.checkpoints.catalog import (
     Checkpoint,
     unusable,
 )
-from git_boocode.checkpoints.changes import count_lines, tree_changes
+from git_boocode.checkpoints.changes import Change, count_lines, staged_changes, tree_changes
 from git_boocode.checkpoints.choice import Choice, choose, mix
 from git_boocode.checkpoints.course import Course, Scope, Told, checkpoint_at
 from git_boocode.checkpoints.events import event, interrupted_event
@@ -114,7 +114,9 @@ class Transaction:
         # An undo or a redo is noted even so: the next one goes on from there.
         restoring = self._course.kind == RESTORE
         todo = plan.changes or staging is not None or move is not None
-        return restoring and not (todo or self._callback or self._has_files_to_put_back())
+        returns = self._returns and self._archived_before()
+        others = self._callback or self._has_files_to_put_back() or returns
+        return restoring and not (todo or others)
 
     def _find_callback(self) -> Callback | None:
         if not self._course.is_told:
@@ -377,6 +379,11 @@ class Transaction:
         commit = self._target.commit._replace(id=origin.commit)
         return found or self._target._replace(id=origin.id, commit=commit)
 
+    def _staged(self, snapshot: Snapshot, staging: Staging | None) -> list[Change]:
+        if staging is None:
+            return []
+        return staged_changes(self._repository.git, snapshot.staging, staging)
+
     def _leaves_conversation(self) -> bool:
         """Whether what the host was told by the operation that goes back is not taken back."""
         about_operation = self._target.ref.startswith(SAFETY) and self._course.is_told
@@ -392,6 +399,7 @@ class Transaction:
             undo=None,
             changes=plan.changes,
             kept=plan.kept,
+            staged=self._staged(snapshot, staging),
             index_reset=staging is not None,
             answer=None,
             archived=[],

@@ -42,6 +42,11 @@ def _print_paths(outcome: Outcome, style: Style) -> None:
     for change in outcome.changes:
         letter, colour = LETTERS[change.action]
         print_text(f" {style(letter, colour)} {quote_path(change.path)}")
+    changed = {change.path for change in outcome.changes}
+    for change in outcome.staged:
+        if change.path not in changed:
+            letter, colour = LETTERS[change.action]
+            print_text(f" {style(letter, colour)} {quote_path(change.path)} (staging)")
     for kept in outcome.kept:
         warn(f"left alone: {quote_path(kept.path)}: {kept.reason}")
     for path in outcome.edited:
@@ -93,6 +98,7 @@ def _as_json(outcome: Outcome) -> dict[str, object]:
         "backend_reset": answer.backend_reset if answer else False,
         "archived": outcome.archived,
         "changed": [_change_as_json(outcome, change) for change in outcome.changes],
+        "staged": [change.as_json() for change in outcome.staged],
         "kept": [kept._asdict() for kept in outcome.kept],
         "edited": outcome.edited,
         "conversation_left": outcome.conversation_left,

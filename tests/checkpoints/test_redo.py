@@ -149,25 +149,37 @@ def test_the_archive_follows(three: Three) -> None:
 
 
 def test_the_log_stays_where_the_conversation_does(
-    three: tuple[Repo, list[Seen], list[str]],
+    three: Three,
 ) -> None:
     repo, _, taken = three
     mess, host = seen(repo), Host(repo)
     undo_id = back(taken[0], callback=host.path).undo
     assert undo_id is not None
-    for act in (
-        lambda: undone(conversation=False),
-        lambda: back(undo_id, conversation=False),
-        lambda: back(undo_id, paths=("a",)),
+    for outcome in (
+        undone(conversation=False),
+        back(undo_id, conversation=False),
+        back(undo_id, paths=("a",)),
     ):
-        assert act().archived == []
+        assert outcome.archived == []
         assert names("checkpoints") == taken[:1]
     assert sorted(undone(files=False, callback=host.path).archived) == taken[1:]
     assert seen(repo) == mess
 
 
+def test_a_return_to_the_same_files_brings_the_log_back(three: Three) -> None:
+    repo, _, taken = three
+    first = back(taken[0]).undo
+    assert first is not None
+    repo.write("a", "mess\n")
+    for number in range(3):
+        repo.write(f"f{number}", "x")
+        repo.git("add", f"f{number}")
+    assert sorted(back(first).archived) == taken[1:]
+    assert names("checkpoints") == taken
+
+
 def test_what_a_return_brought_into_the_log_leaves_it_with_its_undo(
-    three: tuple[Repo, list[Seen], list[str]],
+    three: Three,
 ) -> None:
     repo, _, taken = three
     first = back(taken[0]).undo
@@ -189,7 +201,7 @@ def test_what_a_return_brought_into_the_log_leaves_it_with_its_undo(
     assert names("checkpoints") == [*taken, later]
 
 
-def test_a_redo_of_files_leaves_the_log(three: tuple[Repo, list[Seen], list[str]]) -> None:
+def test_a_redo_of_files_leaves_the_log(three: Three) -> None:
     _, _, taken = three
     back(taken[0])
     undone()

@@ -12,7 +12,7 @@ KEYS = {
     "ok": bool, "checkpoint_id": str, "commit": str, "undo": str, "worktree_reset": bool,
     "index_reset": bool, "head_moved": bool, "dry_run": bool, "head_differs": bool,
     "messages_deleted": int, "backend_reset": bool, "archived": list, "changed": list, "kept": list,
-    "edited": list, "conversation_left": bool, "message": str,
+    "edited": list, "staged": list, "conversation_left": bool, "message": str,
 }  # fmt: skip
 
 
@@ -56,6 +56,7 @@ def test_the_json_answer(repo: Repo, taken: Checkpoint) -> None:
             {"path": "b", "action": "create"},
             {"path": "new", "action": "delete"},
         ],
+        "staged": [{"path": "new", "action": "delete"}],
         "kept": [],
         "edited": [],
         "message": "bye",
@@ -160,6 +161,27 @@ def test_what_a_callback_says_cannot_steer_a_terminal(repo: Repo, taken: Checkpo
     done = repo.boocode("restore", "@", "--callback", host.path)
     assert done.code == 128
     assert "one\ntwo ?[31m?\n" in done.err
+
+
+def test_what_differs_in_staging_alone_is_listed(repo: Repo) -> None:
+    repo.commit(a="a\n", b="b\n", c="c\n")
+    repo.write("a", "staged\n")
+    taken = take()
+    repo.git("add", "a")
+    repo.git("rm", "-q", "--cached", "b")
+    repo.git("update-index", "--assume-unchanged", "c")
+    lines = [" M a (staging)", " A b (staging)", " M c (staging)"]
+    for arguments in (("-n",), ()):
+        done = repo.boocode("restore", *arguments, taken.id)
+        assert done.out.splitlines()[:-1] == lines
+        assert "the staging area" in done.out
+    answer = repo.boocode("undo", "--json").json
+    assert [tuple(row.values()) for row in answer["staged"]] == [
+        ("a", "modify"),
+        ("b", "delete"),
+        ("c", "modify"),
+    ]
+    assert answer["changed"] == []
 
 
 def test_a_locked_index(repo: Repo, taken: Checkpoint) -> None:

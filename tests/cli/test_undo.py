@@ -46,7 +46,7 @@ def test_the_json_answer(restored: Repo) -> None:
     keys = (
         "ok checkpoint_id commit undo dry_run worktree_reset index_reset head_moved head_differs "
     )
-    keys += "messages_deleted backend_reset archived changed kept edited conversation_left "
+    keys += "messages_deleted backend_reset archived changed staged kept edited conversation_left "
     keys += "message"
     assert list(answer) == keys.split()
     assert answer["changed"] == [{"path": "a", "action": "modify"}]
