@@ -32,6 +32,8 @@ class Request(NamedTuple):
         only_if_changed: take none when nothing differs from the latest one.
         paths: pathspecs; only what they match is looked at, the rest is as in the latest one.
         allow_home: whether the worktree may be the home directory or the root.
+        anchor: where the conversation stands, beside the session and the message: the transcript,
+            and how far it goes.
     """
 
     label: str = ""
@@ -44,6 +46,7 @@ class Request(NamedTuple):
     only_if_changed: bool = False
     paths: tuple[str, ...] = ()
     allow_home: bool = False
+    anchor: Mapping[str, Any] = {}
 
 
 class Captured(NamedTuple):

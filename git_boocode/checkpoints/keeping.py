@@ -92,9 +92,9 @@ _CONVERSATION = ("session", "chat", "message", "agent", "anchor", "meta")
 _TOLD = ("label", "session", "chat", "message", "agent", "trigger")
 
 
-def _anchor(request: Request) -> dict[str, str]:
+def _anchor(request: Request) -> dict[str, Any]:
     parts = {key: getattr(request, key) for key in ("agent", "session", "chat", "message")}
-    return {key: value for key, value in parts.items() if value}
+    return {**{key: value for key, value in parts.items() if value}, **request.anchor}
 
 
 def holds(repository: Repository, checkpoint: Checkpoint, snapshot: Snapshot) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -13,6 +14,10 @@ from git_boocode.cli.progress import progress
 from git_boocode.repo.errors import BoocodeError, from_os
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.signals import ended_by_signals
+
+# Claude Code tells it to the commands that it runs.
+_CLAUDE_SESSION = "CLAUDE_CODE_SESSION_ID"
+_CLAUDE = "claude-code"
 
 
 def take_checkpoint(
@@ -31,6 +36,8 @@ def take_checkpoint(
     as_json: bool = False,
 ) -> int:
     """Take a checkpoint, print its id, and return the exit code; see the command's help."""
+    if not session and agent in ("", _CLAUDE) and (session := os.environ.get(_CLAUDE_SESSION, "")):
+        agent = _CLAUDE
     request = Request(
         *(label, session, chat, message, agent, trigger, meta, if_changed), paths, allow_home
     )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -58,6 +59,24 @@ def test_all_that_can_be_told(repo: Repo) -> None:
     shown = repo.boocode("show", "--json").json["checkpoint"]
     assert {key: shown[key.removeprefix("--")] for key in told} == told
     assert shown["meta"] == {"k": "v=w", "x": ""}
+
+
+def told(repo: Repo, *options: str, **env: str) -> tuple[object, object, object]:
+    """Session, agent and anchor of a checkpoint that is taken so."""
+    done = repo.boocode("checkpoint", "--json", *options, env=env)
+    shown = repo.git("log", "-1", "--format=%b", done.json["ref"])
+    values = json.loads(shown)
+    return values["session"], values["agent"], values["anchor"]
+
+
+def test_claude_code_tells_its_session_to_what_it_runs(repo: Repo) -> None:
+    env = {"CLAUDE_CODE_SESSION_ID": "s1"}
+    anchor = {"agent": "claude-code", "session": "s1"}
+    assert told(repo, **env) == ("s1", "claude-code", anchor)
+    assert told(repo, "--agent", "claude-code", **env) == ("s1", "claude-code", anchor)
+    assert told(repo, "--agent", "other", **env) == (None, "other", {"agent": "other"})
+    assert told(repo, "--session", "s2", **env) == ("s2", None, {"session": "s2"})
+    assert told(repo, CLAUDE_CODE_SESSION_ID="") == (None, None, {})
 
 
 def test_only_if_changed(repo: Repo) -> None:
