@@ -22,6 +22,7 @@ class Fields(NamedTuple):
         directories: where the agent works; a path or a list of paths.
         prompt: what the user asked for.
         event: the name of the event.
+        tool: the name of the tool that is about to run.
         files: the path of the file that a tool is about to write.
         tool_input: what a tool is given, as an object or as JSON in a string; it names files under
             keys that are much the same everywhere.
@@ -33,6 +34,7 @@ class Fields(NamedTuple):
     directories: tuple[str, ...] = ("cwd",)
     prompt: tuple[str, ...] = ("prompt",)
     event: tuple[str, ...] = ("hook_event_name",)
+    tool: tuple[str, ...] = ("tool_name",)
     files: tuple[str, ...] = ()
     tool_input: tuple[str, ...] = ("tool_input",)
 
@@ -97,6 +99,8 @@ class Agent(NamedTuple):
         answer: what it wants to read on standard output; empty for nothing.
         tool_begins: whether there are modes in which only the events of tools come, so that the
             first one of a turn stands for it.
+        run_by: the agents that run the hooks of this one, too, with the fields by any of which
+            their payloads are told from its own.
         note: what a user has to know or to do after installing; empty for nothing.
     """
 
@@ -111,4 +115,5 @@ class Agent(NamedTuple):
     aliases: tuple[str, ...] = ()
     answer: str = ""
     tool_begins: bool = False
+    run_by: Mapping[str, tuple[str, ...]] = {}
     note: str = ""

@@ -13,6 +13,8 @@ AGENT = Agent(
     fields=Fields(),
     turn="UserPromptSubmit",
     tool="PreToolUse",
+    # VS Code sends what Copilot sends.
+    run_by={"cursor": ("conversation_id", "generation_id"), "copilot": ("sessionId",)},
     config=Settings(
         places={
             LOCAL: ".claude/settings.local.json",

@@ -15,6 +15,7 @@ AGENT = Agent(
         directories=("workspaceRoots",),
         prompt=("prompt", "userPromptSubmit.prompt"),
         event=("hookName",),
+        tool=("preToolUse.toolName", "preToolUse.tool"),
         tool_input=("preToolUse.parameters",),
     ),
     turn="UserPromptSubmit",

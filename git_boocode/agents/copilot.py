@@ -12,9 +12,11 @@ AGENT = Agent(
     marks=(".github/hooks", ".github/copilot-instructions.md"),
     fields=Fields(
         session=("sessionId",),
-        transcript=("transcriptPath",),
+        # As VS Code spells them, too, which runs these hooks.
+        transcript=("transcriptPath", "transcript_path"),
         event=("hookEventName",),
-        tool_input=("toolArgs",),
+        tool=("toolName", "tool_name"),
+        tool_input=("toolArgs", "tool_input"),
     ),
     turn="userPromptSubmitted",
     tool="preToolUse",

@@ -15,6 +15,7 @@ AGENT = Agent(
         transcript=(),
         directories=("directory",),
         event=("event",),
+        tool=("tool",),
         tool_input=("args",),
     ),
     turn="chat.message",

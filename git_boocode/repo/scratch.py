@@ -298,6 +298,26 @@ def worktree_lock(
         os.close(descriptor)
 
 
+@contextmanager
+def taking_turns(path: str, *, patience: float) -> Iterator[None]:
+    """Let processes do something one after the other; the lock dies with its process.
+
+    Args:
+        path: the file to lock, made if it is missing; it holds nothing, and stays.
+        patience: how many seconds to wait for the others.
+
+    Raises:
+        RefusedError: someone else held it for longer (`locked`).
+    """
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _wait_for(descriptor, shared=False, patience=patience)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _wait_for(descriptor: int, *, shared: bool, patience: float) -> None:
     deadline = time.monotonic() + patience
     while not _try_lock(descriptor, shared=shared):
