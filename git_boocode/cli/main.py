@@ -41,6 +41,9 @@ COMMANDS = {
     ),
     "push": Entry("git_boocode.cli.push", "push", "Give checkpoints to a remote."),
     "fetch": Entry("git_boocode.cli.fetch", "fetch", "Get the checkpoints of a remote."),
+    "hook": Entry(
+        "git_boocode.cli.hook", "hook", "Take the checkpoint of a turn, called by a hook."
+    ),
     "doctor": Entry(
         "git_boocode.cli.doctor", "doctor", "Find and mend what killed commands left behind."
     ),

@@ -1,0 +1,242 @@
+"""Serve a call of a hook: a checkpoint in each repository that the agent works in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from git_boocode.agents.payload import Payload, parse_payload, read_input
+from git_boocode.agents.scene import Scene
+from git_boocode.agents.told import Told, label_of, understand
+from git_boocode.repo.errors import FatalError
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import inside_restore
+from git_boocode.repo.time_limit import TimeLimit
+
+if TYPE_CHECKING:
+    from git_boocode.agents.agent import Agent
+    from git_boocode.agents.anchor import Position
+    from git_boocode.agents.once import Turn, Turns
+
+TIMEOUT = 5.0
+_MOST_REPOSITORIES = 8
+_SECONDS = re.compile(r"[0-9]{1,4}(\.[0-9]{1,6})?", re.ASCII)
+_HOUR = 3600.0
+
+
+class Service:
+    """One call of a hook.
+
+    Args:
+        scene: who is served.
+        limit: the time that there is.
+    """
+
+    def __init__(self, scene: Scene, limit: TimeLimit) -> None:
+        self._scene = scene
+        self._limit = limit
+        self._has_limit = False
+
+    def serve_agent(self, agent: Agent, event: str) -> None:
+        """Do what an agent's hook is for.
+
+        Args:
+            agent: whose.
+            event: what it was called for; empty if only the payload tells.
+
+        Raises:
+            BoocodeError: the payload does not tell what for.
+        """
+        told = understand(agent, event, self._payload())
+        self._scene.agent, self._scene.event = told.agent.name, told.event
+        for directory, repository in self._repositories(told.directories):
+            with _Noting(self, directory):
+                self._scene.enter(repository)
+                self._serve(repository, directory, told)
+        self._scene.leave()
+
+    def serve_git(self, event: str, arguments: Sequence[str]) -> None:
+        """Do what a git hook is for.
+
+        Args:
+            event: its name.
+            arguments: what git gives to it.
+
+        Raises:
+            BoocodeError: it failed.
+        """
+        if not event:
+            raise FatalError("nothing tells which hook of git it is", code="unknown_event")
+        repository = Repository.discover()
+        self._scene.enter(repository)
+        if not inside_restore(repository.state_dir):
+            self._apply_limit(repository)
+            import_module("git_boocode.agents.git_hooks").run_git_hook(event, arguments)
+
+    def note(self, error: BaseException, directory: str = "") -> None:
+        """Write down what went wrong.
+
+        Args:
+            error: it.
+            directory: where.
+        """
+        self._scene.note(error, seconds=self._limit.seconds, directory=directory)
+
+    def _payload(self) -> Payload:
+        """What the agent sent; if nobody can read it, there is still a turn that begins here."""
+        try:
+            return parse_payload(read_input())
+        except FatalError as error:
+            self.note(error)
+            return Payload({})
+
+    def _repositories(self, directories: Sequence[str]) -> Iterator[tuple[str, Repository]]:
+        seen: set[str] = set()
+        for directory in directories:
+            if len(seen) == _MOST_REPOSITORIES:
+                return
+            self._scene.leave()
+            with _Noting(self, directory):
+                repository = Repository.discover(directory)
+                if repository.worktree not in seen:
+                    seen.add(repository.worktree)
+                    yield directory, repository
+
+    def _serve(self, repository: Repository, directory: str, told: Told) -> None:
+        if inside_restore(repository.state_dir):
+            return
+        self._apply_limit(repository)
+        per_tool = not told.is_turn and self._boolean(repository, "boocode.perTool", default=False)
+        if not (told.is_turn or told.begins_by_tools or per_tool):
+            return
+        from git_boocode.agents.once import one_at_a_time, turn_of
+
+        position = self._position(told)
+        offset = position.offset if position else None
+        turn = turn_of(told.agent.name, told.session, told.turn, told.prompt, offset)
+        with one_at_a_time(repository.state_dir, patience=self._limit.seconds) as turns:
+            if _begins(told, turn, turns):
+                self._take_turn(repository, told, position, turn, turns)
+            elif per_tool:
+                _take_files(repository, directory, told, position)
+            else:
+                return
+        from git_boocode.checkpoints.daily import prune_now_and_then
+
+        prune_now_and_then(repository)
+
+    def _take_turn(
+        self,
+        repository: Repository,
+        told: Told,
+        position: Position | None,
+        turn: Turn,
+        turns: Turns,
+    ) -> None:
+        from git_boocode.checkpoints.capture import Request, capture
+
+        # Who set it to something else than a boolean wants something else than the default.
+        wanted = self._boolean(repository, "boocode.promptLabels", default=True, instead=False)
+        request = Request(
+            label=label_of(told.prompt) if wanted else "",
+            session=told.session,
+            message=told.turn,
+            agent=told.agent.name,
+            trigger=told.event,
+            only_if_changed=turns.has_told(turn),
+            anchor=_anchor(position),
+        )
+        capture(repository, request)
+        turns.note(turn)
+
+    def _position(self, told: Told) -> Position | None:
+        if not told.transcript:
+            return None
+        from git_boocode.agents.anchor import transcript_position
+
+        try:
+            return transcript_position(told.transcript)
+        except FatalError as error:
+            self.note(error)
+            return None
+
+    def _boolean(
+        self, repository: Repository, key: str, *, default: bool, instead: bool | None = None
+    ) -> bool:
+        """A setting; one that is no boolean counts as the default, or as what is to be instead."""
+        try:
+            return repository.config.boolean(key, default=default)
+        except FatalError as error:
+            self.note(error)
+            return default if instead is None else instead
+
+    def _apply_limit(self, repository: Repository) -> None:
+        """Have the time that is configured in the first repository."""
+        if self._has_limit:
+            return
+        self._has_limit = True
+        text = repository.config.text("boocode.hookTimeout")
+        if text is None:
+            return
+        seconds = float(text) if _SECONDS.fullmatch(text) else 0.0
+        if 0 < seconds <= _HOUR:
+            self._limit.change(seconds)
+            return
+        message = (
+            f"bad value '{text}' for 'boocode.hookTimeout': seconds, more than 0, at most 3600"
+        )
+        self.note(FatalError(message, code="bad_config"))
+
+
+class _Noting:
+    """Write down what fails, so that what comes next is done all the same."""
+
+    def __init__(self, service: Service, directory: str) -> None:
+        self._service = service
+        self._directory = directory
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        self._service.note(error, self._directory)
+        return True
+
+
+def _begins(told: Told, turn: Turn, turns: Turns) -> bool:
+    """Whether the turn has not been seen yet."""
+    if told.is_turn or turn.turn:
+        return not turns.knows(turn)
+    return told.begins_by_tools and not turns.knows_session(turn)
+
+
+def _anchor(position: Position | None) -> Mapping[str, Any]:
+    return position._asdict() if position else {}
+
+
+def _take_files(
+    repository: Repository, directory: str, told: Told, position: Position | None
+) -> None:
+    from git_boocode.agents.tool_files import named_files, pathspecs, reads_only
+
+    fields = told.agent.fields
+    if reads_only(told.payload.text(fields.tool)):
+        return
+    paths = pathspecs(repository.worktree, directory, named_files(told.payload, fields))
+    if not paths:
+        return
+    from git_boocode.checkpoints.capture import Request, capture
+
+    request = Request(
+        session=told.session,
+        message=told.turn,
+        agent=told.agent.name,
+        trigger=told.event,
+        paths=paths,
+        anchor=_anchor(position),
+    )
+    capture(repository, request)

@@ -1,0 +1,106 @@
+"""What `git boocode hook` does; `git_boocode.cli.direct` calls it without click.
+
+An agent takes what a hook prints for a message, and a failure of it for a veto. So nothing is
+printed but what the agent wants to read, and the exit code is 0, whatever happens.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+from git_boocode.agents.known import find_agent
+from git_boocode.agents.scene import Scene, warn_by_hand
+from git_boocode.agents.serve import TIMEOUT, Service
+from git_boocode.repo.errors import FatalError
+from git_boocode.repo.signals import ended_by_signals
+from git_boocode.repo.time_limit import TimeLimit, TimeUpError, end_group, own_group
+
+GIT = "git"
+_STREAMS = ("stdin", "stdout", "stderr")
+_STDOUT, _STDERR = 1, 2
+
+
+def run_hook(arguments: Sequence[str]) -> int:
+    """Serve a call of a hook.
+
+    Args:
+        arguments: what follows `git boocode hook`: the agent, or `git`; the event; for git, the
+            arguments of its hook.
+
+    Returns:
+        0.
+    """
+    # What comes between two of these lines may not count either.
+    with suppress(KeyboardInterrupt, SystemExit, TimeUpError):
+        _run(arguments)
+    return 0
+
+
+def _run(arguments: Sequence[str]) -> None:
+    scene = Scene()
+    limit = TimeLimit(TIMEOUT, scene.note_hanging)
+    service = Service(scene, limit)
+    by_hand = _open_streams()
+    with ended_by_signals():
+        try:
+            _serve(service, scene, *arguments)
+            limit.over()
+        except BaseException as error:  # noqa: BLE001 - no agent may see any error at all
+            _ignore_signals()
+            limit.stop_alarm()
+            with suppress(Exception):
+                service.note(error)
+            if not isinstance(error, Exception):
+                end_group()
+            limit.over()
+    if by_hand:
+        warn_by_hand(scene.last)
+
+
+def _open_streams() -> bool:
+    """Let no file be taken for a standard stream that is closed, and nothing be said on stderr.
+
+    Returns:
+        Whether somebody calls this by hand.
+    """
+    descriptor = os.open(os.devnull, os.O_RDWR)
+    while descriptor <= _STDERR:
+        descriptor = os.open(os.devnull, os.O_RDWR)
+    closed = [name for name in _STREAMS if getattr(sys, name) is None]
+    for name in closed:
+        setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115 - as Python does
+    by_hand = sys.stdin.isatty() and sys.stderr.isatty()
+    if not by_hand:
+        os.dup2(descriptor, _STDERR)
+    os.close(descriptor)
+    return by_hand
+
+
+def _serve(service: Service, scene: Scene, name: str = "", event: str = "", *more: str) -> None:
+    scene.agent, scene.event = name, event
+    if name == GIT:
+        own_group()
+        service.serve_git(event, more)
+        return
+    agent = find_agent(name)
+    if agent is None:
+        raise FatalError(
+            f"there is no agent '{name}'" if name else "nothing tells which agent calls",
+            code="unknown_agent",
+        )
+    scene.agent = agent.name
+    # At once: not even what kills us is to keep it from being read.
+    with suppress(OSError):
+        os.write(_STDOUT, agent.answer.encode("ascii"))
+    own_group()
+    service.serve_agent(agent, event)
+
+
+def _ignore_signals() -> None:
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
