@@ -104,6 +104,22 @@ def entries(state_dir: str, *, since: float) -> list[Entry]:
     return [entry for entry in found if entry.time >= timestamp(since)]
 
 
+def newest(found: list[Entry], count: int) -> list[tuple[Entry, int]]:
+    """What went wrong last, each with how often it did, newest first.
+
+    Args:
+        found: what `entries` found.
+        count: how many different ones are wanted.
+    """
+    times: dict[Entry, int] = {}
+    last: dict[Entry, Entry] = {}
+    for entry in reversed(found):
+        kind = entry._replace(time="")
+        last.setdefault(kind, entry)
+        times[kind] = times.get(kind, 0) + 1
+    return [(entry, times[kind]) for kind, entry in last.items()][:count]
+
+
 def _read(path: str) -> Iterator[Entry]:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:

@@ -46,6 +46,8 @@ class Finding(NamedTuple):
         paths: the files that it is about.
         remedy: what to do about it by hand, or what was done.
         fixed: whether it is mended now.
+        lines: what it consists of, each as one sentence.
+        past: whether it is over, and only told of.
     """
 
     kind: str
@@ -53,6 +55,8 @@ class Finding(NamedTuple):
     paths: tuple[str, ...]
     remedy: str
     fixed: bool = False
+    lines: tuple[str, ...] = ()
+    past: bool = False
 
 
 def check_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 _PATIENCE = 2.0
 """Seconds to wait for a command at work, which is no ailment."""
+_DAYS = 7
+"""For so long it is told what went wrong in hooks."""
+_NEWEST = 5
 
 
 @click.command(cls=Command)
@@ -36,7 +39,8 @@ def doctor(fix: bool, as_json: bool) -> int:
         findings = _findings(repository, failures, fix=fix)
     with progress("checking the checkpoints"):
         findings += check_checkpoints(repository, fix=fix)
-    open_ones = [finding for finding in findings if not finding.fixed]
+    findings += _hooks(repository)
+    open_ones = [finding for finding in findings if not (finding.fixed or finding.past)]
     if failures:
         raise _failure(findings, failures, as_json=as_json)
     if as_json:
@@ -128,6 +132,32 @@ def _broken_records(repository: Repository) -> Iterator[Finding]:
         )
 
 
+def _hooks(repository: Repository) -> Iterator[Finding]:
+    from time import time
+
+    from git_boocode.agents.hook_log import entries, log_path, newest
+
+    found = entries(repository.common_state_dir, since=time() - _DAYS * 86_400)
+    if not found:
+        return
+    lines = []
+    for entry, count in newest(found, _NEWEST):
+        where = f" in {entry.worktree}" if entry.worktree else ""
+        times = f" ({count} times)" if count > 1 else ""
+        who = " ".join(filter(None, (entry.agent, entry.event)))
+        lines.append(f"{entry.time} {who}{where}: {entry.message}{times}")
+    problems = "a problem" if len(found) == 1 else f"{len(found)} problems"
+    path = log_path(repository.common_state_dir)
+    yield Finding(
+        "hooks",
+        f"hooks have met {problems} in the last {_DAYS} days",
+        (path,),
+        f"all of it is in '{path}'",
+        lines=tuple(lines),
+        past=True,
+    )
+
+
 def _interrupted_edit(repository: Repository, *, fix: bool) -> Finding | None:
     from git_boocode.cli.interruption import remedy
     from git_boocode.editing.recovery import describe, interrupted_edit, mend
@@ -178,6 +208,9 @@ def _print(findings: list[Finding]) -> None:
         if finding.kind == "leftover_files":
             for path in finding.paths:
                 print_text(f"  {quote_path(path)}")
-        print_text(f"  {'fixed' if finding.fixed else 'to do'}: {printable(finding.remedy)}")
+        for line in finding.lines:
+            print_text(f"  {printable(line)}")
+        state = "log" if finding.past else "fixed" if finding.fixed else "to do"
+        print_text(f"  {state}: {printable(finding.remedy)}")
     if not findings:
         print_text("all is well")
