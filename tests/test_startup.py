@@ -12,11 +12,13 @@ from tests.repo_kit import Repo
 
 _REPORT = "import json, sys; json.dump(sorted(sys.modules), sys.stderr)"
 _RUN = """
-import json, sys
+import json, os, sys
+# A hook lets nothing be said on standard error.
+said = os.fdopen(os.dup(2), "w")
 sys.argv = ["git-boocode", *{arguments!r}]
 from git_boocode.__main__ import main
 main()
-sys.stderr.write("\\n" + json.dumps(sorted(sys.modules)))
+said.write("\\n" + json.dumps(sorted(sys.modules)))
 """
 
 
@@ -83,6 +85,31 @@ def test_what_is_called_at_every_turn_costs_no_click(repo: Repo, command: tuple[
     repo.boocode("checkpoint")
     loaded = modules_of_command(*command)
     assert not loaded & {"click", "shutil", "hashlib", "inspect", "dataclasses", "difflib", "uuid"}
+
+
+def test_a_hook_loads_what_a_checkpoint_loads_and_its_own_agent(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    repo.boocode("checkpoint")
+    loaded = modules_of_command("hook", "claude-code", "UserPromptSubmit")
+    heavy = {"pygit2", "rapidfuzz", "importlib.metadata", "shutil", "tomllib", "hashlib"}
+    assert not loaded & {"click", "inspect", "dataclasses", "difflib", "uuid", *heavy}
+    unused = ("git_boocode.editing", "git_boocode.matching")
+    assert not {name for name in loaded if name.startswith(unused)}
+    ours = {name for name in loaded if name.startswith("git_boocode.agents.")}
+    own = {"agent", "claude_code", "hook_log", "known", "once", "payload", "scene", "serve", "told"}
+        "agent",
+        "claude_code",
+        "hook_log",
+        "known",
+        "once",
+        "payload",
+        "scene",
+        "serve",
+        "told",
+    ]
+    assert ours == {f"git_boocode.agents.{name}" for name in own}
+    checkpoint = modules_of_command("checkpoint")
+    assert not {name for name in loaded - checkpoint if name.startswith("git_boocode.checkp")}
 
 
 def test_an_exact_edit_loads_no_checkpoints(repo: Repo) -> None:

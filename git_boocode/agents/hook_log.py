@@ -132,4 +132,5 @@ def _read(path: str) -> Iterator[Entry]:
         except (ValueError, RecursionError):
             continue
         if isinstance(values, dict) and isinstance(values.get("time"), str):
-            yield Entry(*(str(values.get(key, "")) for key in _KEYS))
+            texts = (values.get(key) for key in _KEYS)
+            yield Entry(*(text if isinstance(text, str) else "" for text in texts))

@@ -86,7 +86,14 @@ def test_every_plain_option_is_understood(name: str) -> None:
         ["log", "--all", "--remotes"],
         ["log", "--remote", "r", "--remotes"],
         ["restore", "@"],
+        ["hook", "--help"],
+        ["hook", "-h"],
     ],
 )
 def test_the_rest_is_left_to_click(argv: list[str]) -> None:
     assert direct_call(argv) is None
+
+
+@pytest.mark.parametrize("more", [[], ["codex"], ["codex", "--help"], ["git", "pre-rebase", "-x"]])
+def test_a_hook_is_never_left_to_click(more: list[str]) -> None:
+    assert direct_call(["hook", *more]) is not None

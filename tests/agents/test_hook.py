@@ -1,0 +1,267 @@
+"""Every event of every agent becomes a checkpoint that knows whose turn it was."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from git_boocode.agents.agent import Agent
+from git_boocode.agents.known import all_agents
+from git_boocode.agents.scene import Scene
+from tests.agents.kit import LABEL, PAYLOADS, fire, logged, prompted, recorded, taken, turn
+from tests.agents.kit import what as what_went_wrong
+from tests.checkpoints.kit import refs, sound
+from tests.repo_kit import Repo
+
+AGENTS = pytest.mark.parametrize("agent", all_agents(), ids=lambda agent: agent.name)
+SESSIONS = {"opencode": "ses_1", "cline": "1780300799999"}
+TURNS = {"codex": "turn-7", "cursor": "gen-3", "windsurf": "exec-5", "opencode": "msg_1"}
+FIRST_LINE = b'{"type":"user"}'
+
+
+@pytest.fixture
+def transcript(sealed: Path) -> Path:
+    """The transcript that the recorded payloads name."""
+    path = sealed / "transcript.jsonl"
+    path.write_bytes(FIRST_LINE + b"\n" + b'{"half')
+    return path
+
+
+def test_there_is_a_payload_of_every_event() -> None:
+    events = {
+        f"{agent.name}.{event}" for agent in all_agents() for event in (agent.turn, agent.tool)
+    }
+    assert {path.name.removesuffix(".json") for path in PAYLOADS.iterdir()} == events
+
+
+@AGENTS
+def test_a_turn(agent: Agent, repo: Repo, transcript: Path) -> None:
+    repo.write("a", "a\n")
+    done = fire(repo, agent.name, agent.turn, payload=recorded(repo, agent.name, agent.turn))
+    assert done.out == agent.answer
+    (found,) = taken(repo)
+    session = SESSIONS.get(agent.name, "8f4c2a1e-5b7d-4c3f-9a61-0d2e4f6b8c10")
+    message = TURNS.get(agent.name)
+    assert found["label"] == LABEL
+    assert (found["agent"], found["trigger"]) == (agent.name, agent.turn)
+    assert (found["session"], found["message"]) == (session, message)
+    told = {"agent": agent.name, "session": session, "message": message}
+    anchor: dict[str, object] = {key: value for key, value in told.items() if value}
+    if agent.name in ("claude-code", "gemini"):
+        digest = hashlib.sha256(FIRST_LINE).hexdigest()
+        anchor |= {"path": str(transcript), "offset": 16, "hash": f"sha256:{digest}"}
+    assert found["anchor"] == anchor
+    assert logged(repo) == []
+    sound(repo)
+
+
+@AGENTS
+def test_the_payload_alone_tells_the_event(agent: Agent, repo: Repo, transcript: Path) -> None:
+    # Copilot CLI does not.
+    payload = recorded(repo, agent.name, agent.turn)
+    fire(repo, agent.name, payload=payload)
+    triggers = [] if agent.name == "copilot" else [agent.turn]
+    assert [found["trigger"] for found in taken(repo)] == triggers
+    assert what_went_wrong(repo) == ([] if triggers else ["unknown_event"])
+
+
+@AGENTS
+def test_a_tool(agent: Agent, repo: Repo, transcript: Path) -> None:
+    repo.git("config", "boocode.perTool", "true")
+    repo.write("src/main.py", "a\n")
+    repo.write("b", "a\n")
+    fire(repo, agent.name, agent.turn, payload=recorded(repo, agent.name, agent.turn))
+    repo.write("src/main.py", "b\n")
+    repo.write("b", "b\n")
+    done = fire(repo, agent.name, agent.tool, payload=recorded(repo, agent.name, agent.tool))
+    assert done.out == agent.answer
+    first, second = taken(repo)
+    assert (second["agent"], second["trigger"]) == (agent.name, agent.tool)
+    assert second["session"] == first["session"]
+    assert second["partial"]["paths"] == [":(top,literal)src/main.py"]
+    assert repo.git("show", f"{refs(repo, 'checkpoints')[1].split()[1]}:b") == "a\n"
+    assert repo.git("show", f"{refs(repo, 'checkpoints')[1].split()[1]}:src/main.py") == "b\n"
+    assert logged(repo) == []
+
+
+@AGENTS
+def test_a_tool_before_any_turn(agent: Agent, repo: Repo, transcript: Path) -> None:
+    repo.write("src/main.py", "a\n")
+    payload = recorded(repo, agent.name, agent.tool)
+    for _ in range(2):
+        fire(repo, agent.name, agent.tool, payload=payload)
+    # Where the turn is named, the first of its tools stands for it.
+    found = taken(repo)
+    assert len(found) == (agent.name in TURNS)
+    assert all("partial" not in each for each in found)
+    fire(repo, agent.name, agent.turn, payload=recorded(repo, agent.name, agent.turn))
+    assert len(taken(repo)) == 1
+
+
+def test_a_session_of_which_only_tools_are_told(repo: Repo) -> None:
+    payload = {"conversation_id": "c1", "workspace_roots": [str(repo.top)]}
+    for _ in range(2):
+        fire(repo, "cursor", "preToolUse", payload=payload)
+    assert len(taken(repo)) == 1
+
+
+def test_the_command_line_tells_the_event_before_the_payload_does(repo: Repo) -> None:
+    payload = prompted(repo, hook_event_name="PreToolUse")
+    fire(repo, "claude", "UserPromptSubmit", payload=payload)
+    (found,) = taken(repo)
+    assert (found["agent"], found["trigger"]) == ("claude-code", "UserPromptSubmit")
+
+
+@pytest.mark.parametrize(
+    ("words", "word"),
+    [
+        (("nobody", "UserPromptSubmit"), "unknown_agent"),
+        ((), "unknown_agent"),
+        (("claude-code",), "unknown_event"),
+        (("claude-code", "Stop"), "unknown_event"),
+        (("git",), "unknown_event"),
+    ],
+)
+def test_what_is_called_wrongly_is_only_logged(
+    words: tuple[str, ...], word: str, repo: Repo
+) -> None:
+    assert fire(repo, *words, payload={"cwd": str(repo.top)}).out == ""
+    assert what_went_wrong(repo) == [word]
+    assert taken(repo) == []
+
+
+def test_a_turn_without_changes_costs_a_commit_and_a_ref(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    repo.write("b", "b\n")
+    turn(repo, prompt="one")
+    objects, before = repo.git("count-objects"), len(refs(repo))
+    turn(repo, prompt="two")
+    assert int(repo.git("count-objects").split()[0]) == int(objects.split()[0]) + 1
+    assert len(refs(repo)) == before + 1
+    first, second = repo.git(
+        "for-each-ref", "--format=%(tree)", "refs/boocode/checkpoints/"
+    ).split()
+    assert first == second
+
+
+def everything_in(repo: Repo) -> bytes:
+    """All that is kept of a repository: its private files, and what its objects hold."""
+    files = [path.read_bytes() for path in (repo.top / ".git").rglob("*") if path.is_file()]
+    listed = repo.git("cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split()
+    return b"".join(files) + "".join(repo.git("cat-file", "-p", each) for each in listed).encode()
+
+
+@pytest.mark.parametrize(("wanted", "word"), [("false", []), ("flase", ["bad_config"])])
+def test_prompts_can_be_kept_out(wanted: str, word: list[str], repo: Repo) -> None:
+    repo.git("config", "boocode.promptLabels", wanted)
+    turn(repo, prompt="xyzzy is secret", cwd=str(repo.top))
+    fire(repo, "claude-code", "Stop", payload=prompted(repo, prompt="xyzzy"))
+    assert taken(repo)[0]["label"] is None
+    assert b"xyzzy" not in everything_in(repo)
+    assert what_went_wrong(repo) == [*word, "unknown_event"]
+
+
+def test_prompts_are_in_no_log(repo: Repo) -> None:
+    fire(repo, "claude-code", "UserPromptSubmit", payload=b'{"prompt": "xyzzy", oops')
+    fire(repo, "claude-code", "UserPromptSubmit", payload=prompted(repo, prompt="xyzzy", cwd=[1]))
+    assert what_went_wrong(repo) == ["bad_payload"]
+    assert not any("xyzzy" in str(entry) for entry in logged(repo))
+    scene = Scene()
+    scene.note(ValueError("xyzzy"), seconds=5)
+    assert "ValueError" in scene.last
+    assert "xyzzy" not in scene.last
+
+
+def test_where_there_is_no_repository_nothing_happens(repo: Repo, tmp_path: Path) -> None:
+    for cwd in (tmp_path, tmp_path / "gone", repo.write("file")):
+        fire(repo, "claude-code", "UserPromptSubmit", payload=prompted(repo, cwd=str(cwd)))
+        fire(repo, "claude-code", "UserPromptSubmit", cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    assert not taken(repo)
+    assert not logged(repo)
+
+
+def test_in_a_bare_repository_it_is_logged(repo: Repo) -> None:
+    repo.git("init", "-q", "--bare", "bare.git")
+    turn(repo, cwd=str(repo.top / "bare.git"))
+    assert not taken(repo)
+    assert not logged(repo)
+    assert "no_worktree" in (repo.top / "bare.git/boocode/hooks.log").read_text()
+
+
+def test_a_home_directory_is_refused(repo: Repo) -> None:
+    payload = prompted(repo)
+    fire(repo, "claude-code", "UserPromptSubmit", payload=payload, env={"HOME": str(repo.top)})
+    assert taken(repo) == []
+    (entry,) = logged(repo)
+    assert (entry.agent, entry.event) == ("claude-code", "UserPromptSubmit")
+    assert (entry.what, entry.worktree) == ("home_worktree", str(repo.top))
+
+
+def test_each_of_several_roots(repo: Repo) -> None:
+    for name in ("one", "two"):
+        repo.git("init", "-q", name)
+        repo.write(f"{name}/sub/file", name)
+    roots = [str(repo.top / each) for each in ("one", "one/sub", "two/sub", "nowhere")]
+    payload = {"conversation_id": "c", "generation_id": "g", "workspace_roots": [*roots, 7, None]}
+    fire(repo, "cursor", "beforeSubmitPrompt", payload=payload)
+    assert taken(repo) == []
+    assert [len(taken(Repo(repo.top / name))) for name in ("one", "two")] == [1, 1]
+
+
+def test_one_root_that_fails_does_not_stop_the_others(repo: Repo) -> None:
+    repo.git("init", "-q", "--bare", "bare.git")
+    roots = [str(repo.top / "bare.git"), str(repo.top)]
+    fire(repo, "cursor", "beforeSubmitPrompt", payload={"workspace_roots": roots})
+    assert len(taken(repo)) == 1
+
+
+def test_what_a_callback_runs_takes_none(repo: Repo) -> None:
+    from git_boocode.repo.scratch import INSIDE_RESTORE, worktree_lock
+
+    payload = prompted(repo)
+    env = {INSIDE_RESTORE: "1"}
+    with worktree_lock(str(repo.top / ".git/boocode"), shared=False, patience=0):
+        fire(repo, "claude-code", "UserPromptSubmit", payload=payload, env=env)
+    assert not taken(repo)
+    assert not logged(repo)
+    # What outlives the restore is served again.
+    fire(repo, "claude-code", "UserPromptSubmit", payload=payload, env=env)
+    assert len(taken(repo)) == 1
+
+
+def test_a_linked_worktree_has_checkpoints_of_its_own(repo: Repo, tmp_path: Path) -> None:
+    repo.commit(a="a\n")
+    repo.git("worktree", "add", "-q", str(tmp_path / "linked"))
+    turn(repo, cwd=str(tmp_path / "linked"))
+    fire(repo, "claude-code", "Stop", payload=prompted(repo), cwd=tmp_path / "linked")
+    assert taken(repo)[0]["worktree"]["name"] == "linked"
+    assert what_went_wrong(repo) == ["unknown_event"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *(
+            ("hookTimeout", value)
+            for value in ("", "0", "-1", "nan", "1e3", "soon", "99999", "1_0")
+        ),
+        ("perTool", "sometimes"),
+    ],
+)
+def test_a_setting_that_makes_no_sense(key: str, value: str, repo: Repo) -> None:
+    repo.git("config", f"boocode.{key}", value)
+    fire(repo, "codex", "PreToolUse", payload={"turn_id": "t", "cwd": str(repo.top)})
+    assert len(taken(repo)) == 1
+    assert what_went_wrong(repo) == ["bad_config"]
+
+
+def test_old_checkpoints_are_pruned(repo: Repo) -> None:
+    repo.git("config", "boocode.keep", "1")
+    turn(repo, prompt="one")
+    os.utime(repo.top / ".git/boocode/last-prune", (0, 0))
+    turn(repo, prompt="two")
+    assert [found["label"] for found in taken(repo)] == ["two"]

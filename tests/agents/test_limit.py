@@ -1,0 +1,226 @@
+"""A hook ends in time, whatever hangs and whatever ends it, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.agents.kit import fire, logged, prompted, taken, turn
+from tests.agents.kit import what as what_went_wrong
+from tests.checkpoints.kit import refs, sound
+from tests.forked import run_forked
+from tests.repo_kit import Repo
+
+ANSWER = b'{"cancel":false}\n'
+PROGRAM = "from git_boocode.__main__ import program; program()"
+
+
+def run(repo: Repo, code: str, *words: str, stdin: bytes = b"{}") -> None:
+    """Call Cline's hook before a turn, after something was done to it."""
+    words = words or ("cline", "UserPromptSubmit")
+    code = f"{code}\n{PROGRAM}"
+    done = run_forked(code, "hook", *words, cwd=repo.top, env=dict(os.environ), stdin=stdin)
+    answer = ANSWER if words[0] == "cline" else b""
+    assert (done.returncode, done.stdout, done.stderr) == (0, answer, b"")
+
+
+def hanging_filter(repo: Repo) -> Path:
+    """Let git wait for ever for a filter, which notes its process."""
+    note = repo.top / ".git/filter.pid"
+    repo.git("config", "filter.hang.clean", f"echo $$ > '{note}'; exec sleep 100")
+    repo.write(".gitattributes", "*.hang filter=hang\n")
+    repo.write("a.hang", "a\n")
+    return note
+
+
+def has_ended(process: int) -> bool:
+    """Whether a process ends within a moment."""
+    for _ in range(200):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return True
+        status = Path(f"/proc/{process}/stat")
+        if status.exists() and status.read_text().rpartition(") ")[2][0] == "Z":
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_a_filter_that_hangs(repo: Repo) -> None:
+    note = hanging_filter(repo)
+    repo.git("config", "boocode.hookTimeout", "0.8")
+    begun = time.monotonic()
+    turn(repo)
+    assert time.monotonic() - begun < 5
+    (entry,) = logged(repo)
+    assert (entry.what, entry.worktree) == ("time_out", str(repo.top))
+    assert "0.8 seconds" in entry.message
+    assert has_ended(int(note.read_text()))
+    assert taken(repo) == []
+    sound(repo)
+    # The next one finds everything in order.
+    repo.git("config", "--unset", "filter.hang.clean")
+    turn(repo)
+    assert len(taken(repo)) == 1
+    assert what_went_wrong(repo) == ["time_out"]
+
+
+def test_a_payload_that_never_ends(repo: Repo) -> None:
+    code = "import os; os.dup2(os.pipe()[0], 0)\n"
+    code += "import git_boocode.cli.serving; git_boocode.cli.serving.TIMEOUT = 0.3"
+    run(repo, code)
+    assert what_went_wrong(repo) == ["time_out"]
+
+
+def test_a_payload_without_an_end(repo: Repo) -> None:
+    code = "import git_boocode.agents.payload; git_boocode.agents.payload._LARGEST = 1 << 21\n"
+    run(repo, f"{code}import os; os.dup2(os.open('/dev/zero', os.O_RDONLY), 0)")
+    assert what_went_wrong(repo) == ["bad_payload"]
+    assert len(taken(repo)) == 1
+
+
+def test_what_hangs_while_it_is_rolled_back(repo: Repo) -> None:
+    repo.git("config", "boocode.hookTimeout", "0.4")
+    code = """
+import time, git_boocode.checkpoints.capture as capture
+def hang(*_):
+    try:
+        time.sleep(100)
+    finally:
+        time.sleep(100)
+capture.capture = hang
+"""
+    run(repo, code)
+    assert what_went_wrong(repo) == ["time_out"]
+    assert "hung" in logged(repo)[0].message
+
+
+def test_another_hook_that_holds_the_lock(repo: Repo) -> None:
+    from git_boocode.repo.scratch import taking_turns
+
+    repo.git("config", "boocode.hookTimeout", "0.2")
+    with taking_turns(str(repo.top / ".git/boocode/hooks.lock"), patience=0):
+        turn(repo)
+    assert what_went_wrong(repo) == ["time_out"]
+
+
+@pytest.mark.parametrize(
+    ("failure", "word"),
+    [
+        ("ZeroDivisionError('secret')", "bug"),
+        ("MemoryError()", "bug"),
+        ("OSError(28, 'No space left on device')", "disk_full"),
+        ("KeyboardInterrupt()", "interrupted"),
+        ("SystemExit(3)", "interrupted"),
+    ],
+)
+def test_whatever_goes_wrong_is_logged(failure: str, word: str, repo: Repo) -> None:
+    code = "import git_boocode.checkpoints.capture as module\n"
+    code += f"def capture(*_): raise {failure}\nmodule.capture = capture"
+    run(repo, code)
+    (entry,) = logged(repo)
+    assert entry.what == word
+    assert "secret" not in entry.message
+    assert word != "bug" or "agents/serve.py:" in entry.message
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_signal(name: str, repo: Repo) -> None:
+    command = [sys.executable, "-m", "git_boocode", "hook", "cline", "UserPromptSubmit"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        # It answers at once, and waits for the payload then.
+        assert process.stdout.readline() == ANSWER
+        process.send_signal(getattr(signal, name))
+        assert process.wait() == 0
+        assert process.stderr.read() == b""
+    assert what_went_wrong(repo) == ["interrupted"]
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", ">&- <&- 2>&-"])
+def test_a_closed_stream(closed: str, repo: Repo) -> None:
+    payload = repo.write(".git/payload", b"{}")
+    program = f"{sys.executable} -m git_boocode hook cline UserPromptSubmit"
+    script = f"{program} < {payload} {closed}"
+    done = subprocess.run(["sh", "-c", script], cwd=repo.top, capture_output=True)
+    answer = b"" if ">&- <" in closed or closed == ">&-" else ANSWER
+    assert (done.returncode, done.stdout, done.stderr) == (0, answer, b"")
+    assert len(taken(repo)) == 1
+    for path in (repo.top / ".git/boocode").iterdir():
+        assert path.is_dir() or ANSWER not in path.read_bytes()
+
+
+def test_a_full_device(repo: Repo) -> None:
+    script = (
+        f"{sys.executable} -m git_boocode hook cline UserPromptSubmit >/dev/full 2>&1 </dev/null"
+    )
+    assert subprocess.run(["sh", "-c", script], cwd=repo.top).returncode == 0
+    assert len(taken(repo)) == 1
+
+
+def by_hand(repo: Repo, *words: str) -> bytes:
+    """Call a hook on a terminal; what is seen there."""
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "git_boocode", "hook", *words]
+    done = subprocess.run(command, cwd=repo.top, stdin=slave, stdout=slave, stderr=slave)
+    os.write(slave, b".")
+    seen = os.read(master, 10_000)
+    os.close(master)
+    os.close(slave)
+    assert done.returncode == 0
+    return seen.removesuffix(b".").replace(b"\r", b"")
+
+
+def test_by_hand_one_is_told_what_is_wrong(repo: Repo) -> None:
+    assert by_hand(repo) == b"warning: nothing tells which agent calls\n"
+    assert b"there is no agent 'cluade'" in by_hand(repo, "cluade", "UserPromptSubmit")
+
+
+def test_a_terminal_is_not_waited_for(repo: Repo) -> None:
+    seen = by_hand(repo, "cline", "UserPromptSubmit")
+    assert seen.startswith(ANSWER)
+    assert len(taken(repo)) == 1
+
+
+def test_a_ref_store_that_cannot_be_written(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    repo.write(".git/refs/boocode", "in the way")
+    turn(repo)
+    assert refs(repo, "checkpoints") == []
+    assert len(what_went_wrong(repo)) == 1
+
+
+def test_nothing_can_be_written(repo: Repo) -> None:
+    repo.write(".git/boocode", "in the way")
+    turn(repo)
+    assert taken(repo) == []
+
+
+def test_git_hooks_are_served_in_the_same_way(repo: Repo) -> None:
+    code = """
+import sys, types
+module = sys.modules["git_boocode.agents.git_hooks"] = types.ModuleType("git_hooks")
+def run_git_hook(event, arguments):
+    print("not to be seen", file=sys.stderr)
+    raise ZeroDivisionError if arguments else KeyboardInterrupt
+module.run_git_hook = run_git_hook
+"""
+    run(repo, code, "git", "post-checkout", "1", "2")
+    run(repo, code, "git", "pre-commit")
+    found = [(entry.agent, entry.event, entry.what) for entry in logged(repo)]
+    assert found == [("git", "post-checkout", "bug"), ("git", "pre-commit", "interrupted")]
+
+
+def test_help_is_for_people(repo: Repo) -> None:
+    assert repo.boocode("hook", "--help").out.startswith("usage: git boocode hook")
+    fire(repo, "claude-code", "--help", payload=prompted(repo))

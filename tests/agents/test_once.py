@@ -1,0 +1,163 @@
+"""One turn is one checkpoint, whoever tells of it, and two turns are two."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_boocode.agents.once import Turn, Turns, one_at_a_time, turn_of
+from tests.agents.kit import fire, logged, prompted, recorded, taken, turn
+from tests.checkpoints.kit import sound
+from tests.repo_kit import Repo
+
+
+def cursor(repo: Repo, **told: Any) -> dict[str, Any]:
+    """What Cursor sends before a turn."""
+    ids = {"conversation_id": "c1", "generation_id": "g1"}
+    return {**ids, "workspace_roots": [str(repo.top)], "prompt": "continue", **told}
+
+
+def test_cursor_runs_the_hooks_of_claude_code_too(repo: Repo) -> None:
+    payload = recorded(repo, "cursor", "beforeSubmitPrompt")
+    fire(repo, "cursor", "beforeSubmitPrompt", payload=payload)
+    repo.write("a", "changed meanwhile\n")
+    fire(repo, "claude-code", "UserPromptSubmit", payload=payload)
+    fire(repo, "claude-code", payload=payload)
+    (found,) = taken(repo)
+    assert (found["agent"], found["message"]) == ("cursor", "gen-3")
+    assert logged(repo) == []
+
+
+def test_vs_code_runs_the_hooks_of_claude_code_and_of_copilot(repo: Repo, sealed: Path) -> None:
+    transcript = sealed / "transcript.json"
+    transcript.write_text("{}\n")
+    payload = {"sessionId": "s", "hookEventName": "UserPromptSubmit", "cwd": str(repo.top)}
+    payload |= {"transcript_path": str(transcript), "prompt": "continue"}
+    fire(repo, "copilot", "userPromptSubmitted", payload=payload)
+    fire(repo, "claude-code", "UserPromptSubmit", payload=payload)
+    (found,) = taken(repo)
+    assert (found["agent"], found["session"]) == ("copilot", "s")
+    assert found["anchor"]["path"] == str(transcript)
+
+
+def test_two_agents_that_are_asked_for_the_same_at_once(repo: Repo) -> None:
+    fire(repo, "gemini", "BeforeAgent", payload=prompted(repo))
+    turn(repo)
+    assert [found["agent"] for found in taken(repo)] == ["gemini"]
+    # If something has changed, nothing is lost by being careful.
+    repo.write("a", "a\n")
+    fire(repo, "cursor", "beforeSubmitPrompt", payload=cursor(repo))
+    assert [found["agent"] for found in taken(repo)] == ["gemini", "cursor"]
+
+
+def test_a_hook_that_is_installed_twice(repo: Repo, sealed: Path) -> None:
+    transcript = sealed / "transcript.jsonl"
+    transcript.write_text("{}\n")
+    for _ in range(2):
+        turn(repo, transcript_path=str(transcript))
+    assert len(taken(repo)) == 1
+
+
+def test_to_ask_for_the_same_again_is_another_turn(repo: Repo, sealed: Path) -> None:
+    transcript = sealed / "transcript.jsonl"
+    for text in ("{}\n", "{}\n{}\n"):
+        transcript.write_text(text)
+        turn(repo, transcript_path=str(transcript))
+    assert [found["anchor"]["offset"] for found in taken(repo)] == [3, 6]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [({}, {"session_id": "s2"}), ({}, {"prompt": "another"}), ({"prompt": ""}, {"prompt": ""})],
+)
+def test_what_differs_is_another_turn(
+    first: dict[str, Any], second: dict[str, Any], repo: Repo
+) -> None:
+    turn(repo, **first)
+    turn(repo, **second)
+    assert len(taken(repo)) == 2
+
+
+def test_turns_with_ids_are_told_apart_by_them(repo: Repo) -> None:
+    for turn_id in ("t1", "t2", "t1"):
+        fire(repo, "codex", "UserPromptSubmit", payload=prompted(repo, turn_id=turn_id))
+    assert [found["message"] for found in taken(repo)] == ["t1", "t2"]
+
+
+def test_two_hooks_at_once(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    calls = [("cursor", "beforeSubmitPrompt"), ("claude-code", "UserPromptSubmit")] * 2
+    with ThreadPoolExecutor(len(calls)) as threads:
+        list(threads.map(lambda words: fire(repo, *words, payload=cursor(repo)), calls))
+    assert len(taken(repo)) == 1
+    assert logged(repo) == []
+    sound(repo)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b"", b"{", b"{}", b"[1, null, []]", b"\xff", b"[" * 9999, b'[["a","b","c","d","x","y"]]'],
+)
+def test_a_damaged_note_is_as_good_as_none(damage: bytes, repo: Repo) -> None:
+    payload = cursor(repo)
+    fire(repo, "cursor", "beforeSubmitPrompt", payload=payload)
+    repo.write(".git/boocode/turns.json", damage)
+    fire(repo, "cursor", "beforeSubmitPrompt", payload=payload)
+    assert len(taken(repo)) == 2
+    assert logged(repo) == []
+
+
+def test_only_the_latest_turns_are_noted(tmp_path: Path) -> None:
+    state = str(tmp_path / "state")
+    for number in range(60):
+        with one_at_a_time(state, patience=0) as turns:
+            turns.note(turn_of("codex", "s", str(number), "p", None))
+    with one_at_a_time(state, patience=0) as turns:
+        known = [turns.knows(turn_of("codex", "s", str(number), "", None)) for number in range(60)]
+    assert known == [False] * 10 + [True] * 50
+    note = tmp_path / "state/turns.json"
+    assert len(json.loads(note.read_text())) == 50
+    assert note.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        ({}, True),
+        ({"agent": "gemini", "session": "x", "offset": 9}, True),
+        ({"agent": "gemini", "time": 9.0}, True),
+        ({"agent": "gemini", "time": -9.0}, True),
+        ({"agent": "gemini", "time": 11.0}, False),
+        ({"agent": "gemini", "prompt": "other"}, False),
+        ({"time": 9.0}, True),
+        ({"time": 11.0}, False),
+        ({"offset": 8}, False),
+        ({"offset": None, "time": 1.0}, True),
+        ({"offset": None, "time": 3.0}, False),
+        ({"session": "other"}, False),
+        ({"turn": "t2"}, False),
+    ],
+)
+def test_what_counts_as_the_same(change: dict[str, Any], same: bool, tmp_path: Path) -> None:
+    first = Turn("claude-code", "s", "t1", "prompt", 7, 0.0)
+    turns = Turns(str(tmp_path / "turns.json"))
+    assert not turns.has_told(first)
+    turns.note(first)
+    assert turns.has_told(first._replace(**change)) == same
+
+
+def test_no_trace_of_a_prompt_is_kept_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = Turns(str(tmp_path / "turns.json"))
+    now = 1_000.0
+    monkeypatch.setattr("time.time", lambda: now)
+    turns.note(turn_of("codex", "s", "1", "secret", None))
+    now = 1_020.0
+    turns.note(turn_of("codex", "s", "2", "other", None))
+    prompts = [row[3] for row in json.loads((tmp_path / "turns.json").read_text())]
+    assert [bool(prompt) for prompt in prompts] == [False, True]

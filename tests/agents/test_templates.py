@@ -1,0 +1,103 @@
+"""What is shipped for agents that run or load files of their own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_boocode.agents.agent import Program
+from git_boocode.agents.known import all_agents
+from git_boocode.agents.shipped import shipped_hook
+from tests.agents.kit import LABEL, logged, recorded, taken
+from tests.repo_kit import Repo
+
+ANSWER = b'{"cancel":false}\n'
+
+
+def template(name: str, command: str, *, seconds: float = 10, per_tool: bool = True) -> str:
+    """A shipped file, as it is installed."""
+    text = Path(shipped_hook(f"agents/{name}")).read_text()
+    values = {"command": command, "command_json": json.dumps(command)}
+    values |= {"seconds": str(seconds), "per_tool": json.dumps(per_tool)}
+    for key, value in values.items():
+        text = text.replace(f"{{{key}}}", value)
+    return text
+
+
+def test_every_template_is_there() -> None:
+    for agent in all_agents():
+        if isinstance(agent.config, Program):
+            text = Path(shipped_hook(f"agents/{agent.config.template}")).read_text()
+            assert text.count("{command") == 1
+            assert "git-boocode: made by 'git boocode hooks install'" in text
+
+
+def cline(repo: Repo, command: str) -> subprocess.CompletedProcess[bytes]:
+    """Run Cline's hook before a turn."""
+    path = repo.write(".git/UserPromptSubmit", template("cline", command), 0o755)
+    payload = recorded(repo, "cline", "UserPromptSubmit")
+    return subprocess.run([path], cwd=repo.top, input=payload, capture_output=True)
+
+
+def test_the_hook_of_cline(repo: Repo) -> None:
+    done = cline(repo, "git boocode hook cline UserPromptSubmit")
+    assert (done.returncode, done.stdout, done.stderr) == (0, ANSWER, b"")
+    assert taken(repo)[0]["label"] == LABEL
+
+
+@pytest.mark.parametrize("command", ["/nowhere/git-boocode hook cline", "false", "echo garbage"])
+def test_cline_is_answered_whatever_happens(command: str, repo: Repo) -> None:
+    done = cline(repo, command)
+    assert (done.returncode, done.stdout, done.stderr) == (0, ANSWER, b"")
+
+
+DRIVER = """
+import { GitBoocode } from "./boocode.mjs"
+const hooks = await GitBoocode({ directory: process.argv[2] })
+console.log(Object.keys(hooks).join())
+for (const [name, input, output] of JSON.parse(process.argv[3])) await hooks[name](input, output)
+"""
+
+
+def opencode(repo: Repo, tmp_path: Path, *calls: Any, **options: Any) -> str:
+    """Let the plugin of opencode be told of something; the hooks that it has."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("there is no node on this machine")
+    command = options.pop("command", "git boocode hook opencode")
+    (tmp_path / "boocode.mjs").write_text(template("opencode.ts", command, **options))
+    (tmp_path / "driver.mjs").write_text(DRIVER)
+    words: list[str] = [node, str(tmp_path / "driver.mjs"), str(repo.top), json.dumps(calls)]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=repo.top)
+    assert (done.returncode, done.stderr) == (0, "")
+    return str(done.stdout.strip())
+
+
+PARTS = [{"type": "text", "text": "do it"}, {"type": "file"}, {"type": "text", "synthetic": True}]
+MESSAGE = ("chat.message", {"sessionID": "s"}, {"message": {"id": "m"}, "parts": PARTS})
+
+
+def test_the_plugin_of_opencode(repo: Repo, tmp_path: Path) -> None:
+    repo.git("config", "boocode.perTool", "true")
+    repo.write("a", "a\n")
+    path = str(repo.top / "a")
+    tool = ("tool.execute.before", {"sessionID": "s", "tool": "edit"}, {"args": {"filePath": path}})
+    hooks = opencode(repo, tmp_path, MESSAGE, tool)
+    assert hooks == "chat.message,tool.execute.before"
+    first, second = taken(repo)
+    assert (first["session"], first["message"], first["label"]) == ("s", "m", "do it")
+    assert (second["message"], second["trigger"]) == ("m", "tool.execute.before")
+    assert second["partial"]["paths"] == [":(top,literal)a"]
+    assert logged(repo) == []
+
+
+@pytest.mark.parametrize("command", ["/nowhere/git-boocode", "exec sleep 100 #"])
+def test_the_plugin_never_stops_a_turn(command: str, repo: Repo, tmp_path: Path) -> None:
+    calls = [("chat.message", given, given) for given in (None, {}, {"parts": 7, "message": []})]
+    hooks = opencode(repo, tmp_path, *calls, command=command, seconds=0.1, per_tool=False)
+    assert hooks == "chat.message"
