@@ -73,7 +73,8 @@ class Service:
         self._scene.enter(repository)
         if not inside_restore(repository.state_dir):
             self._apply_limit(repository)
-            import_module("git_boocode.agents.git_hooks").run_git_hook(event, arguments)
+            module = import_module("git_boocode.agents.git_hooks")
+            module.run_git_hook(event, arguments, repository)
 
     def note(self, error: BaseException, directory: str = "") -> None:
         """Write down what went wrong.
