@@ -97,16 +97,6 @@ def test_a_hook_loads_what_a_checkpoint_loads_and_its_own_agent(repo: Repo) -> N
     assert not {name for name in loaded if name.startswith(unused)}
     ours = {name for name in loaded if name.startswith("git_boocode.agents.")}
     own = {"agent", "claude_code", "hook_log", "known", "once", "payload", "scene", "serve", "told"}
-        "agent",
-        "claude_code",
-        "hook_log",
-        "known",
-        "once",
-        "payload",
-        "scene",
-        "serve",
-        "told",
-    ]
     assert ours == {f"git_boocode.agents.{name}" for name in own}
     checkpoint = modules_of_command("checkpoint")
     assert not {name for name in loaded - checkpoint if name.startswith("git_boocode.checkp")}

@@ -210,7 +210,7 @@ def test_git_hooks_are_served_in_the_same_way(repo: Repo) -> None:
     code = """
 import sys, types
 module = sys.modules["git_boocode.agents.git_hooks"] = types.ModuleType("git_hooks")
-def run_git_hook(event, arguments):
+def run_git_hook(event, arguments, repository):
     print("not to be seen", file=sys.stderr)
     raise ZeroDivisionError if arguments else KeyboardInterrupt
 module.run_git_hook = run_git_hook
