@@ -1,0 +1,92 @@
+"""What a hook costs at every turn, beside a checkpoint and Python's own start: whole processes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tests.benchmarks.checkpoints.worktree import OURS, Worktree, newest_checkpoints, sealed
+from tests.benchmarks.measure import Candidate, machine, print_table, side_by_side
+
+SIZES = (20, 50_000)
+_PASS = "python -c pass"
+_CHECKPOINT = "checkpoint, after a turn"
+_TURN = ("hook", "claude-code", "UserPromptSubmit")
+_TOOL = ("hook", "claude-code", "PreToolUse")
+_TRANSCRIPT_LINES = 20_000
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Print a table per size; the arguments are other sizes."""
+    print(machine(), flush=True)
+    with sealed():
+        for size in map(int, arguments or map(str, SIZES)):
+            report(size, rounds=15 if size <= 1_000 else 7)
+
+
+def report(size: int, rounds: int) -> None:
+    """Print the table of a size."""
+    few = size <= 1_000
+    with tempfile.TemporaryDirectory() as top, tempfile.TemporaryDirectory() as home:
+        worktree = Worktree(top, size, changed=2 if few else 20, added=1 if few else 10)
+        times = side_by_side(candidates(worktree, Path(home)), rounds)
+    title = f"{size:,} files, {len(worktree.changing)} changed and {len(worktree.adding)} new"
+    print_table(title, times, {"x pass": _PASS, "x checkpoint": _CHECKPOINT})
+
+
+def candidates(worktree: Worktree, home: Path) -> dict[str, Candidate]:
+    """All that is compared in a repository.
+
+    Args:
+        worktree: the repository.
+        home: where to keep a transcript.
+    """
+    transcript = home / "transcript.jsonl"
+    transcript.write_text('{"type": "user", "message": "do it"}\n' * _TRANSCRIPT_LINES)
+    told = {"session_id": "s", "cwd": worktree.top, "transcript_path": str(transcript)}
+    calls = _Calls(worktree)
+    return {
+        _PASS: Candidate(calls.process(sys.executable, "-c", "pass")),
+        _CHECKPOINT: calls.taking(*OURS, "checkpoint"),
+        "hook before a turn": calls.taking(*OURS, *_TURN, payload={**told, "prompt": "do it"}),
+        "hook before a turn, prompt of 20 MB": calls.taking(
+            *OURS, *_TURN, payload={**told, "prompt": "do it " * (20_000_000 // 6)}
+        ),
+        "hook before a tool, not asked for": Candidate(
+            calls.process(*OURS, *_TOOL, payload=told), before=worktree.turn
+        ),
+        "hook of no known event": Candidate(
+            calls.process(*OURS, "hook", "claude-code", "Stop", payload=told), before=worktree.turn
+        ),
+    }
+
+
+class _Calls:
+    """Whole processes in one repository."""
+
+    def __init__(self, worktree: Worktree) -> None:
+        self._worktree = worktree
+        self._newest: list[str] = []
+
+    def process(self, *command: str, payload: object = None) -> Callable[[], object]:
+        """A run of a command with a payload on its standard input."""
+        data = json.dumps(payload).encode()
+        top = self._worktree.top
+        return lambda: subprocess.run(command, cwd=top, input=data, capture_output=True, check=True)
+
+    def taking(self, *command: str, payload: object = None) -> Candidate:
+        """A run of what has to take a checkpoint, after a turn."""
+        return Candidate(self.process(*command, payload=payload), self._turn, check=self._check)
+
+    def _turn(self) -> None:
+        self._worktree.without_added()
+        self._worktree.turn()
+        self._newest = newest_checkpoints(self._worktree.top, 1)
+
+    def _check(self) -> None:
+        # A hook does not say whether it has.
+        assert newest_checkpoints(self._worktree.top, 1) != self._newest, "nothing was taken"
