@@ -39,6 +39,11 @@ class Payload:
             if found is not None:
                 yield found
 
+    def all_texts(self, names: Iterable[str]) -> list[str]:
+        """All texts under some names, each once: single ones, and those of lists."""
+        texts = (text for name in names for text in self.texts((name,)))
+        return list(dict.fromkeys(texts))
+
     def text(self, names: Iterable[str]) -> str:
         """The first text under some names that is not empty; empty if there is none."""
         texts = (found for found in self.values(names) if isinstance(found, str))
@@ -64,7 +69,7 @@ def read_input() -> bytes:
     try:
         if os.isatty(_STANDARD_INPUT):
             return b""
-        while chunk := os.read(_STANDARD_INPUT, _CHUNK):
+        while chunk := _read():
             chunks.append(chunk)
             size += len(chunk)
             if size > _LARGEST:
@@ -73,6 +78,17 @@ def read_input() -> bytes:
         # A part of a payload says no more than none.
         return b""
     return b"".join(chunks)
+
+
+def _read() -> bytes:
+    try:
+        return os.read(_STANDARD_INPUT, _CHUNK)
+    except BlockingIOError:
+        # Who made the pipe did not want to wait for it; a hook does.
+        import select
+
+        select.select([_STANDARD_INPUT], [], [])
+        return _read()
 
 
 def parse_payload(data: bytes) -> Payload:

@@ -54,7 +54,7 @@ class Service:
         for directory, repository in self._repositories(told.directories):
             with _Noting(self, directory):
                 self._scene.enter(repository)
-                self._serve(repository, directory, told)
+                self._serve(repository, told)
         self._scene.leave()
 
     def serve_git(self, event: str, arguments: Sequence[str]) -> None:
@@ -105,7 +105,7 @@ class Service:
                     seen.add(repository.worktree)
                     yield directory, repository
 
-    def _serve(self, repository: Repository, directory: str, told: Told) -> None:
+    def _serve(self, repository: Repository, told: Told) -> None:
         if inside_restore(repository.state_dir):
             return
         self._apply_limit(repository)
@@ -121,7 +121,7 @@ class Service:
             if _begins(told, turn, turns):
                 self._take_turn(repository, told, position, turn, turns)
             elif per_tool:
-                _take_files(repository, directory, told, position)
+                _take_files(repository, told, position)
             else:
                 return
         from git_boocode.checkpoints.daily import prune_now_and_then
@@ -219,15 +219,15 @@ def _anchor(position: Position | None) -> Mapping[str, Any]:
     return position._asdict() if position else {}
 
 
-def _take_files(
-    repository: Repository, directory: str, told: Told, position: Position | None
-) -> None:
+def _take_files(repository: Repository, told: Told, position: Position | None) -> None:
     from git_boocode.agents.tool_files import named_files, pathspecs, reads_only
 
     fields = told.agent.fields
     if reads_only(told.payload.text(fields.tool)):
         return
-    paths = pathspecs(repository.worktree, directory, named_files(told.payload, fields))
+    # Where there are several directories, tools run in the first one.
+    names = named_files(told.payload, fields)
+    paths = pathspecs(repository.worktree, told.directories[0], names)
     if not paths:
         return
     from git_boocode.checkpoints.capture import Request, capture

@@ -12,6 +12,7 @@ from git_boocode.agents.payload import Payload
 from git_boocode.repo.errors import FatalError
 
 _LABEL = 60
+_ID = 1000
 # What the first words of a prompt are looked for in: one may be as long as a book.
 _LOOKED_AT = 4096
 # What steers a terminal or turns text around, and halves of characters.
@@ -44,7 +45,7 @@ class Told(NamedTuple):
     def directories(self) -> list[str]:
         """Where the agent works: as it tells, else where it runs us."""
         here = _here()
-        told = self.payload.texts(self.agent.fields.directories)
+        told = self.payload.all_texts(self.agent.fields.directories)
         paths = [os.path.join(here, os.path.expanduser(path)) for path in told]
         return list(dict.fromkeys(filter(_is_path, paths))) if told else [here]
 
@@ -97,7 +98,7 @@ def understand(agent: Agent, event: str, payload: Payload) -> Told:
             code="unknown_event",
         )
     fields = teller.fields
-    session, turn = payload.text(fields.session), payload.text(fields.turn)
+    session, turn = (payload.text(names)[:_ID] for names in (fields.session, fields.turn))
     return Told(teller, event, is_turn, payload, session, turn, payload.text(fields.prompt))
 
 

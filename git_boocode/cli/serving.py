@@ -17,7 +17,7 @@ from git_boocode.agents.scene import Scene, warn_by_hand
 from git_boocode.agents.serve import TIMEOUT, Service
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.signals import ended_by_signals
-from git_boocode.repo.time_limit import TimeLimit, TimeUpError, end_group, own_group
+from git_boocode.repo.time_limit import TimeLimit, end_group, own_group
 
 GIT = "git"
 _STREAMS = ("stdin", "stdout", "stderr")
@@ -34,8 +34,8 @@ def run_hook(arguments: Sequence[str]) -> int:
     Returns:
         0.
     """
-    # What comes between two of these lines may not count either.
-    with suppress(KeyboardInterrupt, SystemExit, TimeUpError):
+    # What goes wrong is noted inside; here is only what comes between two of its lines.
+    with suppress(BaseException):
         _run(arguments)
     return 0
 
@@ -70,9 +70,10 @@ def _open_streams() -> bool:
     descriptor = os.open(os.devnull, os.O_RDWR)
     while descriptor <= _STDERR:
         descriptor = os.open(os.devnull, os.O_RDWR)
-    closed = [name for name in _STREAMS if getattr(sys, name) is None]
-    for name in closed:
-        setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115 - as Python does
+    for name in _STREAMS:
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, "r+", encoding="utf-8")  # noqa: SIM115 - it stays open
+            setattr(sys, name, stream)
     by_hand = sys.stdin.isatty() and sys.stderr.isatty()
     if not by_hand:
         os.dup2(descriptor, _STDERR)

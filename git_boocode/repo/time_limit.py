@@ -42,7 +42,9 @@ class TimeLimit:
             # It may have been blocked by who started us.
             signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGALRM,))
         self._set_alarm()
-        Thread(target=self._watch, daemon=True).start()
+        # Where there can be no other thread, the alarm has to do.
+        with suppress(RuntimeError):
+            Thread(target=self._watch, daemon=True).start()
 
     def change(self, seconds: float) -> None:
         """Have another limit, counted from the same beginning.

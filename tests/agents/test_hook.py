@@ -212,6 +212,21 @@ def test_each_of_several_roots(repo: Repo) -> None:
     assert [len(taken(Repo(repo.top / name))) for name in ("one", "two")] == [1, 1]
 
 
+def test_a_turn_that_a_tool_begins_counts_in_each_root(repo: Repo) -> None:
+    for name in ("one", "two"):
+        repo.git("init", "-q", name)
+    repo.git("config", "-f", "two/.git/config", "boocode.perTool", "true")
+    one, two = (str(repo.top / each) for each in ("one", "two"))
+    given = {"path": "../two/file"}
+    roots = [one, two]
+    payload = {"generation_id": "g", "cwd": one, "workspace_roots": roots, "tool_input": given}
+    for _ in range(2):
+        fire(repo, "cursor", "preToolUse", payload=payload)
+    found = [taken(Repo(repo.top / name)) for name in ("one", "two")]
+    assert [len(each) for each in found] == [1, 2]
+    assert found[1][1]["partial"]["paths"] == [":(top,literal)file"]
+
+
 def test_one_root_that_fails_does_not_stop_the_others(repo: Repo) -> None:
     repo.git("init", "-q", "--bare", "bare.git")
     roots = [str(repo.top / "bare.git"), str(repo.top)]

@@ -87,6 +87,24 @@ def test_a_payload_without_an_end(repo: Repo) -> None:
     assert len(taken(repo)) == 1
 
 
+def test_a_pipe_that_nobody_wants_to_wait_for(repo: Repo) -> None:
+    code = """
+import os, threading, time
+reading, writing = os.pipe()
+os.dup2(reading, 0)
+os.set_blocking(0, False)
+def write():
+    for part in (b'{"session_id": ', b'"s1"}'):
+        time.sleep(0.05)
+        os.write(writing, part)
+    os.close(writing)
+threading.Thread(target=write).start()
+"""
+    run(repo, code, "claude-code", "UserPromptSubmit")
+    assert taken(repo)[0]["session"] == "s1"
+    assert logged(repo) == []
+
+
 def test_what_hangs_while_it_is_rolled_back(repo: Repo) -> None:
     repo.git("config", "boocode.hookTimeout", "0.4")
     code = """
