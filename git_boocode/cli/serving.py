@@ -46,6 +46,7 @@ def _run(arguments: Sequence[str]) -> None:
     service = Service(scene, limit)
     by_hand = _open_streams()
     with ended_by_signals():
+        _heed_interrupts()
         try:
             _serve(service, scene, *arguments)
             limit.over()
@@ -57,6 +58,7 @@ def _run(arguments: Sequence[str]) -> None:
             if not isinstance(error, Exception):
                 end_group()
             limit.over()
+        _ignore_signals()
     if by_hand:
         warn_by_hand(scene.last)
 
@@ -99,6 +101,12 @@ def _serve(service: Service, scene: Scene, name: str = "", event: str = "", *mor
         os.write(_STDOUT, agent.answer.encode("ascii"))
     own_group()
     service.serve_agent(agent, event)
+
+
+def _heed_interrupts() -> None:
+    # While it was loaded, there was nothing to roll back; see `git_boocode.__main__`.
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _ignore_signals() -> None:

@@ -165,6 +165,16 @@ def test_a_signal(name: str, repo: Repo) -> None:
     assert what_went_wrong(repo) == ["interrupted"]
 
 
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_signal_while_it_is_loaded(name: str, repo: Repo) -> None:
+    code = f"""
+import os, signal
+import git_boocode.cli.entry as entry
+entry.run = lambda argv: os.kill(os.getpid(), signal.{name}) or 1
+"""
+    run(repo, code, "codex", "UserPromptSubmit")
+
+
 @pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", ">&- <&- 2>&-"])
 def test_a_closed_stream(closed: str, repo: Repo) -> None:
     payload = repo.write(".git/payload", b"{}")
