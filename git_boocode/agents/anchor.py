@@ -31,14 +31,17 @@ class Position(NamedTuple):
     hash: str | None
 
 
-def transcript_position(path: str) -> Position:
-    """How far a transcript goes now.
+def transcript_position(path: str) -> Position | None:
+    """How far a transcript goes now; None if there is no such file.
+
+    Before the first turn of a session it need not be there yet. What will be in it then is not
+    known either, for a session may go on with another one's.
 
     Args:
         path: as the agent names it.
 
     Raises:
-        FatalError: there is no such file, or it cannot be read (`transcript`).
+        FatalError: it cannot be read (`transcript`).
     """
     full = os.path.expanduser(path)
     if not os.path.isabs(full):
@@ -52,6 +55,8 @@ def transcript_position(path: str) -> Position:
             return _position(full, descriptor)
         finally:
             os.close(descriptor)
+    except FileNotFoundError:
+        return None
     except OSError as error:
         raise _unreadable(path, from_os(error).message.rpartition(": ")[2]) from None
     except ValueError:

@@ -112,21 +112,24 @@ class Service:
         per_tool = not told.is_turn and self._boolean(repository, "boocode.perTool", default=False)
         if not (told.is_turn or told.begins_by_tools or per_tool):
             return
+        self._take(repository, told, per_tool=per_tool)
+        from git_boocode.checkpoints.daily import prune_now_and_then
+
+        prune_now_and_then(repository)
+
+    def _take(self, repository: Repository, told: Told, *, per_tool: bool) -> None:
         from git_boocode.agents.once import one_at_a_time, turn_of
 
-        position = self._position(told)
+        # Before others are waited for: the transcript may grow meanwhile.
+        position = self._position(told) if told.is_turn else None
         offset = position.offset if position else None
         turn = turn_of(told.agent.name, told.session, told.turn, told.prompt, offset)
         with one_at_a_time(repository.state_dir, patience=self._limit.seconds) as turns:
             if _begins(told, turn, turns):
+                position = position if told.is_turn else self._position(told)
                 self._take_turn(repository, told, position, turn, turns)
             elif per_tool:
-                _take_files(repository, told, position)
-            else:
-                return
-        from git_boocode.checkpoints.daily import prune_now_and_then
-
-        prune_now_and_then(repository)
+                _take_files(repository, told, self._position(told))
 
     def _take_turn(
         self,

@@ -79,6 +79,7 @@ def test_of_a_gigabyte_only_the_end_is_read(
 
     monkeypatch.setattr(os, "pread", counting)
     found = transcript_position(str(path))
+    assert found is not None
     assert (found.offset, found.hash) == ((1 << 30) + 6, sha(b"last"))
     assert sum(read) <= 1 << 16
 
@@ -94,10 +95,12 @@ def test_a_line_without_an_end_in_sight(tmp_path: Path) -> None:
             transcript_position(str(path))
 
 
-@pytest.mark.parametrize("name", ["missing", "relative", "directory", "fifo", "secret", "a\0b"])
+@pytest.mark.parametrize("name", ["file/x", "relative", "directory", "fifo", "loop", "a\0b"])
 def test_what_is_no_transcript_is_logged(name: str, repo: Repo, tmp_path: Path) -> None:
     (tmp_path / "directory").mkdir()
     os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "file").write_text("{}\n")
+    (tmp_path / "loop").symlink_to("loop")
     path = name if name == "relative" else str(tmp_path / name)
     repo.write("a", "a\n")
     turn(repo, transcript_path=path)
@@ -105,7 +108,7 @@ def test_what_is_no_transcript_is_logged(name: str, repo: Repo, tmp_path: Path) 
     assert what_went_wrong(repo) == ["transcript"]
 
 
-@pytest.mark.parametrize("told", [{}, {"transcript_path": None}, {"transcript_path": ""}])
+@pytest.mark.parametrize("told", [{}, *({"transcript_path": no} for no in (None, "", "/nowhere"))])
 def test_an_agent_may_have_none(told: dict[str, Any], repo: Repo) -> None:
     turn(repo, **told)
     assert taken(repo)[0]["anchor"] == {"agent": "claude-code", "session": "s1"}

@@ -91,7 +91,7 @@ def test_doctor_shows_it_and_is_content(repo: Repo) -> None:
 
 
 def test_what_is_amiss_besides_still_counts(repo: Repo) -> None:
-    turn(repo, transcript_path="/nowhere")
+    turn(repo, transcript_path="nowhere")
     repo.write(".git/index.lock")
     done = repo.boocode("doctor", "--json")
     assert done.code == 1
