@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from git_boocode.agents.payload import Payload, parse_payload, read_input
 from git_boocode.agents.scene import Scene
+from git_boocode.agents.timeout import hook_timeout
 from git_boocode.agents.told import Told, label_of, understand
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.repository import Repository
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from git_boocode.agents.anchor import Position
     from git_boocode.agents.once import Turn, Turns
 
-TIMEOUT = 5.0
 _MOST_REPOSITORIES = 8
-_SECONDS = re.compile(r"[0-9]{1,4}(\.[0-9]{1,6})?", re.ASCII)
-_HOUR = 3600.0
 
 
 class Service:
@@ -181,17 +178,12 @@ class Service:
         if self._has_limit:
             return
         self._has_limit = True
-        text = repository.config.text("boocode.hookTimeout")
-        if text is None:
-            return
-        seconds = float(text) if _SECONDS.fullmatch(text) else 0.0
-        if 0 < seconds <= _HOUR:
+        try:
+            seconds = hook_timeout(repository.config)
+        except FatalError as error:
+            self.note(error)
+        else:
             self._limit.change(seconds)
-            return
-        message = (
-            f"bad value '{text}' for 'boocode.hookTimeout': seconds, more than 0, at most 3600"
-        )
-        self.note(FatalError(message, code="bad_config"))
 
 
 class _Noting:

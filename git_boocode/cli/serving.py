@@ -14,7 +14,8 @@ from contextlib import suppress
 
 from git_boocode.agents.known import find_agent
 from git_boocode.agents.scene import Scene, warn_by_hand
-from git_boocode.agents.serve import TIMEOUT, Service
+from git_boocode.agents.serve import Service
+from git_boocode.agents.timeout import TIMEOUT
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.signals import ended_by_signals
 from git_boocode.repo.time_limit import TimeLimit, end_group, own_group
