@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,7 @@ class Service:
         Raises:
             BoocodeError: the payload does not tell what for.
         """
+        _forget_the_callers_repository()
         told = understand(agent, event, self._payload())
         self._scene.agent, self._scene.event = told.agent.name, told.event
         for directory, repository in self._repositories(told.directories):
@@ -201,6 +203,14 @@ class _Noting:
             return False
         self._service.note(error, self._directory)
         return True
+
+
+def _forget_the_callers_repository() -> None:
+    # An agent that a git hook has started is told of a repository that it need not work in; who
+    # means it for all commands names the worktree, too.
+    if "GIT_WORK_TREE" not in os.environ:
+        for name in ("GIT_DIR", "GIT_COMMON_DIR", "GIT_INDEX_FILE"):
+            os.environ.pop(name, None)
 
 
 def _begins(told: Told, turn: Turn, turns: Turns) -> bool:

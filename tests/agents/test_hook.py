@@ -201,6 +201,18 @@ def test_a_home_directory_is_refused(repo: Repo) -> None:
     assert (entry.what, entry.worktree) == ("home_worktree", str(repo.top))
 
 
+def test_an_agent_that_a_git_hook_has_started(repo: Repo) -> None:
+    repo.git("init", "-q", "other")
+    repo.write("a", "a\n")
+    env = {"GIT_DIR": str(repo.top / "other/.git"), "GIT_INDEX_FILE": "index.lock"}
+    fire(repo, "claude-code", "UserPromptSubmit", payload=prompted(repo), env=env)
+    assert len(taken(repo)) == 1
+    assert not taken(Repo(repo.top / "other"))
+    env = {"GIT_DIR": str(repo.top / "other/.git"), "GIT_WORK_TREE": str(repo.top)}
+    fire(repo, "claude-code", "UserPromptSubmit", payload=prompted(repo), env=env)
+    assert len(taken(Repo(repo.top / "other"))) == 1
+
+
 def test_each_of_several_roots(repo: Repo) -> None:
     for name in ("one", "two"):
         repo.git("init", "-q", name)
