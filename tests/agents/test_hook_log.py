@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from git_boocode.agents.hook_log import entries, log, log_path, newest
@@ -39,6 +40,15 @@ def test_it_stays_small(tmp_path: Path) -> None:
         "hooks.log.1",
         "hooks.log.lock",
     }
+
+
+def test_many_may_write_at_once(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda number: write(tmp_path, f"{number} {'x' * 300}"), range(250)))
+    found = sorted(int(entry.message.split()[0]) for entry in entries(str(tmp_path), since=0))
+    # No line is lost or torn, and the log was rotated once.
+    assert found == list(range(250))
+    assert (tmp_path / "hooks.log.1").stat().st_size > 60_000
 
 
 def test_lines_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
