@@ -1,0 +1,80 @@
+"""How the hooks that are installed name the program."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from git_boocode.agents.program import installed_command
+
+
+@pytest.fixture
+def place(
+    sealed: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A directory with a program in it, on a PATH of its own."""
+    top = tmp_path_factory.mktemp("a place")
+    _program(top / "bin")
+    monkeypatch.setenv("PATH", f"{top / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setattr(sys, "argv", [str(top / "bin/git-boocode"), "hooks"])
+    return top
+
+
+def _program(directory: Path) -> Path:
+    directory.mkdir(parents=True)
+    path = directory / "git-boocode"
+    path.write_text('#!/bin/sh\necho "ran $0" "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+def test_on_the_path(place: Path) -> None:
+    assert installed_command("hook", "codex", "Stop") == "git boocode hook codex Stop"
+
+
+def test_a_link_on_the_path(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    links = place / "local/bin"
+    links.mkdir(parents=True)
+    (links / "git-boocode").symlink_to(place / "bin/git-boocode")
+    (place / "pyvenv.cfg").touch()
+    monkeypatch.setenv("PATH", f"{place / 'bin'}:{links}:/usr/bin:/bin")
+    assert installed_command("hook") == "git boocode hook"
+
+
+@pytest.mark.parametrize("mark", ["pyvenv.cfg", "conda-meta", "VIRTUAL_ENV", "CONDA_PREFIX"])
+def test_in_a_virtual_environment(place: Path, monkeypatch: pytest.MonkeyPatch, mark: str) -> None:
+    if mark.isupper():
+        monkeypatch.setenv(mark, str(place))
+    else:
+        (place / mark).touch()
+    command = installed_command("hook", "it's")
+    ran = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    assert ran.stdout == f"ran {place}/bin/git-boocode hook it's\n"
+
+
+def test_behind_another_one(
+    place: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path_factory.mktemp("other")
+    _program(other / "bin")
+    monkeypatch.setenv("PATH", f"{other / 'bin'}:{place / 'bin'}:/usr/bin:/bin")
+    assert installed_command("hook") == f"'{place}/bin/git-boocode' hook"
+
+
+def test_started_as_a_module(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/somewhere/git_boocode/__main__.py"])
+    monkeypatch.setattr(sys, "executable", str(place / "bin/python"))
+    assert installed_command() == "git boocode"
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert installed_command() == f"'{place}/bin/git-boocode'"
+    monkeypatch.setattr(sys, "executable", "/some where/python")
+    assert installed_command("hook") == "'/some where/python' -m git_boocode hook"
+
+
+def test_a_relative_path_counts_for_nothing(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("PATH", "bin::/usr/bin")
+    assert installed_command() == f"'{place}/bin/git-boocode'"
