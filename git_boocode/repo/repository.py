@@ -85,7 +85,8 @@ class Repository:
         for key in ("LC_ALL", "LC_MESSAGES", "LANGUAGE", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS"):
             if key in os.environ:
                 environ[key] = os.environ[key]
-        return Git(self.worktree, {**environ, **self._location()}, ("core.hooksPath=/dev/null",))
+        overrides = ("core.hooksPath=/dev/null", *self._without_configured_hooks())
+        return Git(self.worktree, {**environ, **self._location()}, overrides)
 
     @contextmanager
     def bound(self, **env: str) -> Iterator[None]:
@@ -185,7 +186,16 @@ class Repository:
         if not self.config.boolean("core.fileMode", default=True) and self._has_modes():
             # Git may overlook them, if that is how the user wants it; a way back may not.
             overrides += ("core.fileMode=true",)
-        return overrides
+        return overrides + self._without_configured_hooks()
+
+    def _without_configured_hooks(self) -> tuple[str, ...]:
+        """What keeps git 2.54 and newer from hooks that are configured, whatever the hooks path."""
+        if not self.config.has("hook.", ".event"):
+            return ()
+        keys = (key for key, _ in self.config.section("hook") if key.endswith(".event"))
+        # A name with this sign cannot be told on a command line.
+        names = (key.removesuffix(".event") for key in keys if "=" not in key)
+        return tuple(f"{name}.enabled=false" for name in names)
 
     @property
     def index_knows_modes(self) -> bool:
