@@ -169,7 +169,8 @@ class Repository:
     def hook_path(self, name: str) -> str:
         """Where the user keeps a git hook, `core.hooksPath` honoured; it need not exist."""
         git = Git(self.worktree, self._environment())
-        return git.line("rev-parse", "--path-format=absolute", "--git-path", f"hooks/{name}")
+        # Not `--path-format=absolute`, which fails where hooks are switched off by /dev/null.
+        return os.path.join(self.worktree, git.line("rev-parse", "--git-path", f"hooks/{name}"))
 
     def _location(self) -> dict[str, str]:
         return {"GIT_DIR": self.git_dir, "GIT_WORK_TREE": self.worktree, **self._bound}
