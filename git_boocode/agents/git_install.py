@@ -142,8 +142,8 @@ def _command(event: str) -> str:
 def _plan_files(repository: Repository, event: str, *, install: bool) -> list[Edit]:
     """Plan a hook's file where git looks for it, and take ours out of where git once looked."""
     current, *former = _places(repository, event)
-    edits = [edit for place in former for edit in _plan_removal(place)]
-    return edits + (_plan_file(current) if install else _plan_removal(current))
+    removed = [edit for place in former for edit in _plan_removal(place)]
+    return removed + (_plan_file(current) if install else _plan_removal(current))
 
 
 def _places(repository: Repository, event: str) -> list[_Place]:
@@ -178,6 +178,8 @@ def _plan_file(place: _Place) -> list[Edit]:
 
 
 def _plan_removal(place: _Place) -> list[Edit]:
+    if _is_no_directory(os.path.dirname(place.path)):
+        return []
     content = _read(place.path)
     if content is None or isinstance(content, Symlink) or not hook_script.find_part(content):
         return []
@@ -362,10 +364,12 @@ def _status(repository: Repository, event: str, *, chosen: bool) -> Status:
         note = "this git passes over hooks in the configuration" if old else ""
         state = "installed" if right else "other"
         return Status(event, state, chosen, "config", _config_path(repository), note)
-    content = _read(current.path)
+    off = _is_no_directory(os.path.dirname(current.path))
+    content = None if off else _read(current.path)
     part = None if isinstance(content, Symlink) else hook_script.find_part(content or b"")
     if content is None or part is None:
-        return Status(event, "missing", chosen, "", current.path, "")
+        note = f"hooks are switched off by {_HOOKS_PATH}" if off else ""
+        return Status(event, "missing", chosen, "", current.path, note)
     right = hook_script.renew(content, _command(event)) == content
     note = current.remark
     if not _mode(current.path) & 0o100:
