@@ -230,6 +230,8 @@ def test_the_path_of_a_hook(repo: Repo) -> None:
     assert found.hook_path("x") == str(repo.top / ".git/hooks/x")
     repo.git("config", "core.hooksPath", "my hooks")
     assert Repository.discover().hook_path("x") == str(repo.top / "my hooks/x")
+    repo.git("config", "core.hooksPath", "/dev/null")
+    assert Repository.discover().hook_path("x") == "/dev/null/x"
 
 
 def test_the_well_known_objects(repo: Repo) -> None:
