@@ -81,7 +81,9 @@ def chosen_events(config: Config) -> tuple[str, ...]:
     return tuple(event for event in EVENTS if event in words)
 
 
-def run_git_hook(event: str, arguments: Sequence[str]) -> None:
+def run_git_hook(
+    event: str, arguments: Sequence[str], repository: Repository | None = None
+) -> None:
     """Take the checkpoint of a git hook, in the current directory, as git runs it.
 
     It waits for no lock of git's: the user's index is read, and never written. Where nothing has
@@ -90,6 +92,7 @@ def run_git_hook(event: str, arguments: Sequence[str]) -> None:
     Args:
         event: the name of the hook.
         arguments: what git gave it.
+        repository: the one that git runs it in, if that has been found out.
 
     Raises:
         UsageError: there is no such hook, or none that we have a use for.
@@ -101,7 +104,7 @@ def run_git_hook(event: str, arguments: Sequence[str]) -> None:
             f"no git hook of ours is called '{event}'",
             hints=(f"these are: {' '.join(EVENTS)}",),
         )
-    repository = Repository.discover()
+    repository = repository or Repository.discover()
     if event not in _words(repository.config) or _inside_restore(repository):
         return
     if label := told(repository, list(arguments)):
