@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from git_boocode.checkpoints.capture import Request, capture
+from git_boocode.checkpoints.capture import Captured, Request, capture
 from git_boocode.checkpoints.daily import prune_now_and_then
 from git_boocode.cli.interruption import warn_of_interruption
 from git_boocode.cli.output import print_json, print_text, quote_path, report, warn
@@ -54,24 +54,32 @@ def _take(request: Request, *, as_json: bool) -> int:
     repository = Repository.discover()
     warn_of_interruption(repository)
     with progress("recording the worktree"), ended_by_signals():
-        taken, changed = capture(repository, request)
-    skipped = taken.meta.values["skipped"]
+        taken = capture(repository, request)
     if as_json:
-        print_json(
-            {
-                "ok": True,
-                "id": taken.id,
-                "commit": taken.commit.id,
-                "ref": taken.ref,
-                "tree": taken.tree,
-                "changed": changed,
-                "skipped": skipped,
-            }
-        )
+        print_json(answer(taken))
     else:
-        print_text(taken.id)
-        for row in skipped:
-            warn(f"not recorded: {quote_path(row['path'])}: {row['reason']}")
+        print_text(taken.checkpoint.id)
+        warn_of_skipped(taken)
     # After the answer: who reads it need not wait.
     prune_now_and_then(repository)
     return 0
+
+
+def answer(taken: Captured) -> dict[str, object]:
+    """The JSON answer that tells of a checkpoint."""
+    checkpoint = taken.checkpoint
+    return {
+        "ok": True,
+        "id": checkpoint.id,
+        "commit": checkpoint.commit.id,
+        "ref": checkpoint.ref,
+        "tree": checkpoint.tree,
+        "changed": taken.changed,
+        "skipped": checkpoint.meta.values["skipped"],
+    }
+
+
+def warn_of_skipped(taken: Captured) -> None:
+    """Say what a checkpoint does not hold."""
+    for row in taken.checkpoint.meta.values["skipped"]:
+        warn(f"not recorded: {quote_path(row['path'])}: {row['reason']}")

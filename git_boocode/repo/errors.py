@@ -9,6 +9,9 @@ from collections.abc import Mapping
 EXIT_REFUSED = 1
 EXIT_FATAL = 128
 EXIT_USAGE = 129
+# What a shell answers for a command that it cannot run, or cannot find.
+EXIT_NOT_RUN = 126
+EXIT_NOT_FOUND = 127
 
 
 class BoocodeError(Exception):
@@ -64,6 +67,20 @@ class UsageError(BoocodeError):
 
     def __init__(self, message: str, *, hints: tuple[str, ...] = ()) -> None:
         super().__init__(message, code="usage", hints=hints)
+
+
+class CommandError(BoocodeError):
+    """A command that the user gave cannot be run (exit 127 if there is none, else 126).
+
+    Args:
+        message: as in `BoocodeError`.
+        found: whether there is such a command.
+        hints: as in `BoocodeError`.
+    """
+
+    def __init__(self, message: str, *, found: bool, hints: tuple[str, ...] = ()) -> None:
+        super().__init__(message, code="not_run" if found else "command_not_found", hints=hints)
+        self.exit_code = EXIT_NOT_RUN if found else EXIT_NOT_FOUND
 
 
 def from_os(error: OSError) -> FatalError:

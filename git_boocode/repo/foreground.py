@@ -1,21 +1,28 @@
-"""Run programs that talk to the user themselves: git with its pager, the pager alone."""
+"""Run programs that talk to the user themselves: git with its pager, a command of the user's."""
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import signal
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import Thread
-from typing import IO
+from typing import IO, NoReturn
 
+from git_boocode.repo.errors import CommandError
 from git_boocode.repo.git import Completed, Git
 
 # So long a git that was told to end has for removing its locks and temporary files, in seconds.
 _GRACE = 5.0
 # And so long its last words may take to get here.
 _LAST_WORDS = 1.0
+_IGNORED_BY_PYTHON = tuple(
+    getattr(signal, name) for name in ("SIGPIPE", "SIGXFSZ") if hasattr(signal, name)
+)
 _LINE_ENDS = re.compile(rb"([\r\n])")
 
 
@@ -32,6 +39,63 @@ def run_in_foreground(git: Git, *arguments: str) -> int:
     process = subprocess.Popen(git.command(*arguments), cwd=git.cwd, env=git.env)
     outlast(process)
     return process.returncode
+
+
+def find_command(name: str) -> str:
+    """The program that a shell would run for a command.
+
+    Args:
+        name: a path, or a name to look for on the PATH.
+
+    Raises:
+        CommandError: there is none.
+    """
+    import shutil
+
+    if found := shutil.which(name):
+        return found
+    if os.path.dirname(name) and os.path.exists(name):
+        reason = "it is a directory" if os.path.isdir(name) else "permission denied"
+        raise CommandError(f"cannot run '{name}': {reason}", found=True)
+    raise CommandError(
+        f"cannot run '{name}': there is no such command",
+        found=False,
+        hints=("what only a shell knows is run by: git boocode run -- sh -c '...'",),
+    )
+
+
+def become(program: str, command: Sequence[str]) -> NoReturn:
+    """Go on as another program, in the same process, with its standard streams and environment.
+
+    Args:
+        program: its path, as `find_command` tells it.
+        command: what it is called, and its arguments.
+
+    Raises:
+        CommandError: it cannot be run; nothing has changed then.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Python ignores these for itself, and what is ignored stays so in the program.
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in _IGNORED_BY_PYTHON}
+    try:
+        _execute(program, command)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise CommandError(f"cannot run '{program}': {reason}", found=True) from error
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _execute(program: str, command: Sequence[str]) -> NoReturn:
+    try:
+        os.execv(program, list(command))
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise
+        # A script that does not say of what; every shell takes it for its own.
+        os.execvp("sh", ["sh", program, *command[1:]])
 
 
 def run_relayed(

@@ -1,0 +1,93 @@
+"""`git boocode run`."""
+
+from __future__ import annotations
+
+import shlex
+
+import click
+
+from git_boocode.checkpoints.capture import Captured, Request, capture
+from git_boocode.checkpoints.daily import prune_now_and_then
+from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.interruption import warn_of_interruption
+from git_boocode.cli.output import print_hints, print_json, report
+from git_boocode.cli.progress import progress
+from git_boocode.cli.taking import answer, warn_of_skipped
+from git_boocode.repo.errors import BoocodeError, from_os
+from git_boocode.repo.foreground import become, find_command
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.signals import ended_by_signals
+
+_LONGEST = 100
+
+
+@click.command(cls=Command, context_settings={"allow_interspersed_args": False})
+@click.option("-m", "--label", metavar="LABEL", help="What to call the checkpoint.")
+@click.option(
+    "--best-effort", is_flag=True, help="Where the checkpoint fails, run it all the same."
+)
+@click.option("--allow-home", is_flag=True, help="Also where the worktree is your home directory.")
+@click.argument(
+    "command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] <command> [<args>...]"
+)
+@json_option
+def run(
+    label: str | None,
+    best_effort: bool,
+    allow_home: bool,
+    command: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Take a checkpoint, then run a command.
+
+    It is for what git offers no hook for, such as 'git reset --hard', and for whatever else changes
+    files. Standard input, output and errors are the command's own, and so is the exit code. Without
+    the checkpoint the command is not run. Where nothing differs from the latest checkpoint, that
+    one serves.
+    """
+    try:
+        program = find_command(command[0])
+        label = _shortened(shlex.join(command)) if label is None else label
+        request = Request(label=label, trigger="run", only_if_changed=True, allow_home=allow_home)
+        _take_before(request, best_effort=best_effort, as_json=as_json)
+    except BoocodeError as error:
+        # Said here: a '--json' among the command's arguments is not meant for us.
+        return report(error, as_json=as_json)
+    try:
+        become(program, command)
+    except BoocodeError as error:
+        # The one JSON object has been printed.
+        return report(error, as_json=False)
+
+
+def _take_before(request: Request, *, best_effort: bool, as_json: bool) -> None:
+    try:
+        _take(request, as_json=as_json)
+    except (BoocodeError, OSError) as error:
+        failure = error if isinstance(error, BoocodeError) else from_os(error)
+        if not best_effort:
+            raise failure from error
+        report(failure, as_json=as_json)
+
+
+def _take(request: Request, *, as_json: bool) -> None:
+    repository = Repository.discover()
+    warn_of_interruption(repository)
+    with progress("recording the worktree"), ended_by_signals():
+        captured = capture(repository, request)
+    if as_json:
+        print_json(answer(captured))
+    else:
+        warn_of_skipped(captured)
+        print_hints((_told(captured),))
+    prune_now_and_then(repository)
+
+
+def _told(captured: Captured) -> str:
+    back = f"'git boocode restore {captured.checkpoint.id}' goes back to before the command"
+    return back if captured.changed else f"nothing has changed since the latest checkpoint: {back}"
+
+
+def _shortened(label: str) -> str:
+    first = " ".join(label.split())
+    return first if len(first) <= _LONGEST else f"{first[: _LONGEST - 1]}…"
