@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from git_boocode.agents import hook_script
@@ -29,6 +29,9 @@ _CALL_IT = (
 )
 
 
+_INSTALLED, _OTHER, _MISSING = "installed", "other", "missing"
+
+
 class Status(NamedTuple):
     """How one git hook is installed.
 
@@ -36,18 +39,18 @@ class Status(NamedTuple):
         event: the name of the hook.
         state: `installed`, `other` if it calls another command than an installation would write
             now, or `missing`.
-        chosen: whether `boocode.gitHooks` asks for it.
         place: `config`, `file`, or empty if it is not installed.
         path: the file that holds it, or would.
         note: what else a user should know; empty for nothing.
+        chosen: whether `boocode.gitHooks` asks for it.
     """
 
     event: str
     state: str
-    chosen: bool
     place: str
     path: str
     note: str
+    chosen: bool = False
 
 
 class _Place(NamedTuple):
@@ -115,7 +118,16 @@ def git_hooks_status(repository: Repository) -> list[Status]:
         FatalError: a file cannot be read, or the configuration makes no sense.
     """
     chosen = chosen_events(repository.config)
-    return [_status(repository, event, chosen=event in chosen) for event in EVENTS]
+    there = _configured(repository)
+    is_read = git_version(repository) >= _CONFIGURED_SINCE
+    states = []
+    for event in EVENTS:
+        found = _status_in_config(repository, event, there, is_read=is_read)
+        if found is None or not is_read:
+            in_file = _status_in_file(repository, event)
+            found = found if found and in_file.state == _MISSING else in_file
+        states.append(found._replace(chosen=event in chosen))
+    return states
 
 
 def _wanted(repository: Repository, events: Sequence[str] | None) -> tuple[str, ...]:
@@ -133,7 +145,11 @@ def _known(events: Sequence[str]) -> tuple[str, ...]:
 
 
 def _command(event: str) -> str:
-    return f'{installed_command("hook", "git", event)} "$@"'
+    command = f'{installed_command("hook", "git", event)} "$@"'
+    if event == "post-checkout":
+        # Git tells of every file that is checked out; that is not worth starting us.
+        return f'[ "${{3-}}" = 0 ] || [ "${{1-}}" = "${{2-}}" ] || {command}'
+    return command
 
 
 # In files.
@@ -354,24 +370,27 @@ def _with_changes(
 # What is there.
 
 
-def _status(repository: Repository, event: str, *, chosen: bool) -> Status:
-    there = _configured(repository)
-    current = _places(repository, event)[0]
+def _status_in_config(
+    repository: Repository, event: str, there: Mapping[str, list[str]], *, is_read: bool
+) -> Status | None:
+    """What the configuration says of a hook; None if it is not there."""
     command = there.get(f"{_section(event)}.command")
-    if command and event in there.get(f"{_section(event)}.event", ()):
-        right = command == [_configured_command(event)]
-        old = git_version(repository) < _CONFIGURED_SINCE
-        note = "this git passes over hooks in the configuration" if old else ""
-        state = "installed" if right else "other"
-        return Status(event, state, chosen, "config", _config_path(repository), note)
-    off = _is_no_directory(os.path.dirname(current.path))
-    content = None if off else _read(current.path)
-    part = None if isinstance(content, Symlink) else hook_script.find_part(content or b"")
-    if content is None or part is None:
-        note = f"hooks are switched off by {_HOOKS_PATH}" if off else ""
-        return Status(event, "missing", chosen, "", current.path, note)
-    right = hook_script.renew(content, _command(event)) == content
-    note = current.remark
-    if not _mode(current.path) & 0o100:
-        note = "not executable, so that git passes over it"
-    return Status(event, "installed" if right else "other", chosen, "file", current.path, note)
+    if not command or event not in there.get(f"{_section(event)}.event", ()):
+        return None
+    state = _INSTALLED if command == [_configured_command(event)] else _OTHER
+    note = "" if is_read else "this git passes over hooks in the configuration"
+    return Status(event, state, "config", _config_path(repository), note)
+
+
+def _status_in_file(repository: Repository, event: str) -> Status:
+    place = _places(repository, event)[0]
+    if _is_no_directory(os.path.dirname(place.path)):
+        note = f"hooks are switched off by {_HOOKS_PATH}"
+        return Status(event, _MISSING, "", place.path, note)
+    content = _read(place.path)
+    if content is None or isinstance(content, Symlink) or not hook_script.find_part(content):
+        return Status(event, _MISSING, "", place.path, "")
+    is_right = hook_script.renew(content, _command(event)) == content
+    is_run = _mode(place.path) & 0o100
+    note = place.remark if is_run else "not executable, so that git passes over it"
+    return Status(event, _INSTALLED if is_right else _OTHER, "file", place.path, note)

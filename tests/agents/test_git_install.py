@@ -145,6 +145,14 @@ def test_every_event(repo: Repo, log: Path, write: Callable[[Path], None]) -> No
     assert ("user 0 |" in lines) is is_there
 
 
+def test_files_that_are_checked_out_cost_nothing(repo: Repo, log: Path) -> None:
+    write_hooks(hooks(repo), KINDS["python"], ["post-checkout"])
+    install()
+    for command in ("checkout -q -- a", "restore a", "checkout -q -b new"):
+        repo.git(*command.split())
+    assert noted(log) == ["user ID ID 0 |", "user ID ID 0 |", "user ID ID 1 |"]
+
+
 def test_the_program_may_be_gone(repo: Repo, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_hooks(hooks(repo), KINDS["sh -e"], ["pre-commit"])
     write_hooks(hooks(repo), KINDS["python"], ["post-checkout"])
