@@ -22,7 +22,7 @@ _PART = re.compile(
 _SHELLS = frozenset((b"sh", b"bash", b"dash", b"ksh", b"ksh93", b"mksh", b"ash", b"zsh"))
 _ASSIGNMENT = re.compile(rb"[A-Za-z_]\w*=")
 # A script that hands itself to another interpreter is no shell's beyond its first lines.
-_POLYGLOT = re.compile(rb"""\bexec\b[^\n]*\$\{?0|^''':|^":"|^=begin""", re.MULTILINE)
+_POLYGLOT = re.compile(rb"""\bexec\b[^\n$`]*\$(0|\{0\})["'\s]|^''':|^":"|^=begin""", re.MULTILINE)
 
 
 class Part(NamedTuple):

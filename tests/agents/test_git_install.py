@@ -446,6 +446,9 @@ def test_any_script_comes_back_to_the_byte(content: bytes) -> None:
         (b"\x7fELF\x00", False),
         (b"#!/bin/sh\n# \\\nexec tclsh \"$0\" ${1+\"$@\"}\n", False),
         (b"#!/bin/sh\n\":\" //# ; exec node \"$0\" \"$@\"\n", False),
+        (b"#!/bin/sh\neval 'exec perl -x $0 ${1+\"$@\"}'\n", False),
+        (b"#!/bin/sh\nexec \"$(dirname \"$0\")/../run\" \"$(basename \"$0\")\"\n", True),
+        (b"#!/bin/sh\nexec \"${0%/*}/run\" \"$@\"\n", True),
         (b"#!/bin/sh\n. \"$(dirname \"$0\")/_/husky.sh\"\n", True),
     ],
 )  # fmt: skip
