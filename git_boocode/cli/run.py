@@ -12,7 +12,7 @@ from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.interruption import warn_of_interruption
 from git_boocode.cli.output import print_hints, print_json, report
 from git_boocode.cli.progress import progress
-from git_boocode.cli.taking import answer, warn_of_skipped
+from git_boocode.cli.taking import answer, told_session, warn_of_skipped
 from git_boocode.repo.errors import BoocodeError, from_os
 from git_boocode.repo.foreground import become, find_command
 from git_boocode.repo.repository import Repository
@@ -48,7 +48,9 @@ def run(
     try:
         program = find_command(command[0])
         label = _shortened(shlex.join(command)) if label is None else label
-        request = Request(label=label, trigger="run", only_if_changed=True, allow_home=allow_home)
+        session, agent = told_session()
+        request = Request(label=label, session=session, agent=agent, trigger="run")
+        request = request._replace(only_if_changed=True, allow_home=allow_home)
         _take_before(request, best_effort=best_effort, as_json=as_json)
     except BoocodeError as error:
         # Said here: a '--json' among the command's arguments is not meant for us.

@@ -36,8 +36,7 @@ def take_checkpoint(
     as_json: bool = False,
 ) -> int:
     """Take a checkpoint, print its id, and return the exit code; see the command's help."""
-    if not session and agent in ("", _CLAUDE) and (session := os.environ.get(_CLAUDE_SESSION, "")):
-        agent = _CLAUDE
+    session, agent = told_session(session, agent)
     request = Request(
         *(label, session, chat, message, agent, trigger, meta, if_changed), paths, allow_home
     )
@@ -48,6 +47,14 @@ def take_checkpoint(
             raise
         report(error if isinstance(error, BoocodeError) else from_os(error), as_json=as_json)
         return 0
+
+
+def told_session(session: str = "", agent: str = "") -> tuple[str, str]:
+    """The session and agent of a checkpoint: as the user says, else of Claude Code that runs us."""
+    found = os.environ.get(_CLAUDE_SESSION, "")
+    return (
+        (found, _CLAUDE) if found and not session and agent in ("", _CLAUDE) else (session, agent)
+    )
 
 
 def _take(request: Request, *, as_json: bool) -> int:

@@ -72,6 +72,12 @@ def test_the_label(repo: Repo) -> None:
     assert (len(label), label[-1]) == (100, "…")
 
 
+def test_run_by_claude_code(repo: Repo) -> None:
+    repo.write("a")
+    repo.boocode("run", "true", env={"CLAUDE_CODE_SESSION_ID": "s1"})
+    assert (newest(repo)["session"], newest(repo)["agent"]) == ("s1", "claude-code")
+
+
 def test_where_nothing_has_changed(repo: Repo) -> None:
     repo.write("a")
     first = repo.boocode("checkpoint").out.strip()
