@@ -103,11 +103,16 @@ def plan_git_hooks(
     wanted = () if remove else _wanted(repository, events)
     touched = tuple(EVENTS) if events is None else _known(events)
     configured = git_version(repository) >= _CONFIGURED_SINCE
+    directory = _directory(repository)
     if wanted and not configured:
-        _refuse_shared(repository)
+        _refuse_shared(repository, directory)
     edits = []
     for event in touched:
-        edits += _plan_files(repository, event, install=event in wanted and not configured)
+        current, *former = _places(repository, directory, event)
+        for place in former:
+            edits += _plan_removal(place)
+        install = event in wanted and not configured
+        edits += _plan_file(current) if install else _plan_removal(current)
     return edits + _plan_config(repository, touched, wanted if configured else ())
 
 
@@ -118,13 +123,13 @@ def git_hooks_status(repository: Repository) -> list[Status]:
         FatalError: a file cannot be read, or the configuration makes no sense.
     """
     chosen = chosen_events(repository.config)
-    there = _configured(repository)
+    there, directory = _configured(repository), _directory(repository)
     is_read = git_version(repository) >= _CONFIGURED_SINCE
     states = []
     for event in EVENTS:
         found = _status_in_config(repository, event, there, is_read=is_read)
         if found is None or not is_read:
-            in_file = _status_in_file(repository, event)
+            in_file = _status_in_file(_places(repository, directory, event)[0])
             found = found if found and in_file.state == _MISSING else in_file
         states.append(found._replace(chosen=event in chosen))
     return states
@@ -155,19 +160,17 @@ def _command(event: str) -> str:
 # In files.
 
 
-def _plan_files(repository: Repository, event: str, *, install: bool) -> list[Edit]:
-    """Plan a hook's file where git looks for it, and take ours out of where git once looked."""
-    current, *former = _places(repository, event)
-    removed = [edit for place in former for edit in _plan_removal(place)]
-    return removed + (_plan_file(current) if install else _plan_removal(current))
+def _directory(repository: Repository) -> str:
+    """Where git looks for hooks."""
+    return os.path.dirname(repository.hook_path("pre-commit"))
 
 
-def _places(repository: Repository, event: str) -> list[_Place]:
+def _places(repository: Repository, directory: str, event: str) -> list[_Place]:
     """Where git looks for a hook, and where it would without `core.hooksPath`."""
-    here = repository.hook_path(event)
+    here = os.path.join(directory, event)
     places = [_Place(event, here, _remark(repository, here))]
     usual = os.path.join(repository.common_dir, "hooks", event)
-    if os.path.realpath(os.path.dirname(here)) != os.path.realpath(os.path.dirname(usual)):
+    if os.path.realpath(directory) != os.path.realpath(os.path.dirname(usual)):
         places.append(_Place(event, usual, ""))
     return places
 
@@ -260,7 +263,7 @@ def _remark(repository: Repository, path: str) -> str:
     return "in the worktree: it can be committed"
 
 
-def _refuse_shared(repository: Repository) -> None:
+def _refuse_shared(repository: Repository, directory: str) -> None:
     """Refuse a directory of hooks that is not this repository's own.
 
     Its other users have not been asked. Whoever configures one for this very repository has.
@@ -268,7 +271,7 @@ def _refuse_shared(repository: Repository) -> None:
     setting = repository.config.setting(_HOOKS_PATH)
     if setting is None:
         return
-    directory = os.path.realpath(os.path.dirname(repository.hook_path("pre-commit")))
+    directory = os.path.realpath(directory)
     if directory == os.path.dirname(directory) or _is_no_directory(directory):
         raise RefusedError(
             f"git hooks are switched off: {_HOOKS_PATH} is '{setting.value or ''}'",
@@ -382,8 +385,8 @@ def _status_in_config(
     return Status(event, state, "config", _config_path(repository), note)
 
 
-def _status_in_file(repository: Repository, event: str) -> Status:
-    place = _places(repository, event)[0]
+def _status_in_file(place: _Place) -> Status:
+    event = place.event
     if _is_no_directory(os.path.dirname(place.path)):
         note = f"hooks are switched off by {_HOOKS_PATH}"
         return Status(event, _MISSING, "", place.path, note)

@@ -247,7 +247,7 @@ def test_cherry_picks_and_reverts(hooked: Repo) -> None:
     sound(hooked)
 
 
-@pytest.mark.parametrize("kind", ["sh", "python", "no shebang", "a link to sh"])
+@pytest.mark.parametrize("kind", ["sh", "python"])
 def test_beside_a_users_own_hooks(hooked: Repo, kind: str, tmp_path: Path) -> None:
     directory = hooked.top / ".git/hooks"
     for path in directory.iterdir():
@@ -314,20 +314,20 @@ def test_a_lock_of_gits_is_left_alone(hooked: Repo) -> None:
         ("post-checkout", ("0" * 40, "1" * 40, "1"), "after checking out main"),
     ],
 )
-def test_labels(hooked: Repo, event: str, arguments: tuple[str, ...], label: str) -> None:
+def test_labels(repo: Repo, event: str, arguments: tuple[str, ...], label: str) -> None:
     run_git_hook(event, arguments)
-    assert told(hooked) == [(event, label)]
+    assert told(repo) == [(event, label)]
 
 
 @pytest.mark.parametrize(
     "arguments", [(), ("1" * 40,), ("1" * 40, "2" * 40, "0"), ("1" * 40, "1" * 40, "1")]
 )
-def test_a_checkout_that_is_none(hooked: Repo, arguments: tuple[str, ...]) -> None:
+def test_a_checkout_that_is_none(repo: Repo, arguments: tuple[str, ...]) -> None:
     run_git_hook("post-checkout", arguments)
-    assert told(hooked) == []
+    assert told(repo) == []
 
 
-def test_a_hook_that_is_none_of_ours(hooked: Repo) -> None:
+def test_a_hook_that_is_none_of_ours(repo: Repo) -> None:
     with pytest.raises(UsageError, match="'update'"):
         run_git_hook("update", ())
     assert len(EVENTS) == 6

@@ -327,6 +327,22 @@ def test_a_linked_worktree(repo: Repo, log: Path, monkeypatch: pytest.MonkeyPatc
     assert noted(log) == ["ours hook git pre-commit |"]
 
 
+def test_a_hook_that_git_passes_over(repo: Repo, log: Path) -> None:
+    install()
+    (hooks(repo) / "pre-commit").chmod(0o644)
+    told = {status.event: status.note for status in git_hooks_status(Repository.discover())}
+    assert told["pre-commit"] == "not executable, so that git passes over it"
+    assert {note for event, note in told.items() if event != "pre-commit"} == {""}
+
+
+def test_where_there_are_no_hooks_at_all(repo: Repo, log: Path) -> None:
+    hooks(repo).rmdir()
+    assert {status.state for status in git_hooks_status(Repository.discover())} == {"missing"}
+    uninstall()
+    install("pre-rebase")
+    assert set(hooks_seen(hooks(repo))) == {"pre-rebase"}
+
+
 def test_a_new_hook_obeys_the_umask(repo: Repo, log: Path) -> None:
     install("pre-commit")
     assert stat.S_IMODE((hooks(repo) / "pre-commit").stat().st_mode) == 0o755
