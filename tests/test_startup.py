@@ -111,3 +111,24 @@ def test_an_exact_edit_loads_no_checkpoints(repo: Repo) -> None:
     assert repo.read("a") == b"b\n"
     assert not loaded & {"pygit2", "rapidfuzz", "importlib.metadata"}
     assert not {name for name in loaded if name.startswith("git_boocode.checkpoints")}
+
+
+def test_a_git_hook_loads_what_a_checkpoint_loads(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    repo.boocode("checkpoint")
+    repo.write("a", "b\n")
+    loaded = modules_of_command("hook", "git", "pre-commit")
+    assert "git_boocode.checkpoints.keeping" in loaded
+    assert not loaded & {
+        "click",
+        "pygit2",
+        "shutil",
+        "hashlib",
+        "inspect",
+        "dataclasses",
+        "difflib",
+    }
+    assert not {
+        name for name in loaded if name.startswith(("git_boocode.editing", "git_boocode.matching"))
+    }
+    assert not loaded & {"git_boocode.agents.git_install", "git_boocode.agents.program"}
