@@ -54,11 +54,19 @@ class Status(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where the file of a hook is, or is to come."""
+    """Where the file of a hook is, or is to come.
+
+    Attributes:
+        event: its name.
+        path: the file.
+        remark: what to say of it; empty for nothing.
+        named: where a link to a hook that was moved keeps its name; empty if nowhere.
+    """
 
     event: str
     path: str
-    remark: str
+    remark: str = ""
+    named: str = ""
 
     @property
     def chained(self) -> str:
@@ -168,11 +176,12 @@ def _directory(repository: Repository) -> str:
 def _places(repository: Repository, directory: str, event: str) -> list[_Place]:
     """Where git looks for a hook, and where it would without `core.hooksPath`."""
     here = os.path.join(directory, event)
-    places = [_Place(event, here, _remark(repository, here))]
     usual = os.path.join(repository.common_dir, "hooks", event)
-    if os.path.realpath(directory) != os.path.realpath(os.path.dirname(usual)):
-        places.append(_Place(event, usual, ""))
-    return places
+    # Where the shim looks for it; in worktrees there may be several hooks of one name.
+    named = os.path.join(repository.common_state_dir, event)
+    if os.path.realpath(directory) == os.path.realpath(os.path.dirname(usual)):
+        return [_Place(event, here, named=named)]
+    return [_Place(event, here, _remark(repository, here)), _Place(event, usual, named=named)]
 
 
 def _plan_file(place: _Place) -> list[Edit]:
@@ -192,6 +201,7 @@ def _plan_file(place: _Place) -> list[Edit]:
     shim = hook_script.shim(place.event, command)
     return [
         _chained(place, None, content, kept),
+        *_naming(place, Symlink(os.fsencode(_way(place.named, place.chained)))),
         _edit(place, content, shim, _mode_of_new()),
     ]
 
@@ -208,7 +218,25 @@ def _plan_removal(place: _Place) -> list[Edit]:
     if original is None:
         return [_edit(place, content, None)]
     mode = None if isinstance(original, Symlink) else _mode(place.chained)
-    return [_edit(place, content, original, mode), _chained(place, original, None)]
+    return [
+        _edit(place, content, original, mode),
+        *_naming(place, None),
+        _chained(place, original, None),
+    ]
+
+
+def _naming(place: _Place, after: Symlink | None) -> list[Edit]:
+    """Let a link with a hook's own name lead to where it was moved, or take it away."""
+    before = _read(place.named) if place.named else None
+    is_strange = before is not None and not isinstance(before, Symlink)
+    if not place.named or is_strange or before == after:
+        return []
+    return [Edit(place.named, before, after, None, "", replace_link=True)]
+
+
+def _way(link: str, to: str) -> str:
+    """What a link has to hold to lead to a file."""
+    return os.path.relpath(to, os.path.realpath(os.path.dirname(link)))
 
 
 def _edit(

@@ -24,6 +24,15 @@ _ASSIGNMENT = re.compile(rb"[A-Za-z_]\w*=")
 # A script that hands itself to another interpreter is no shell's beyond its first lines.
 _POLYGLOT = re.compile(rb"""\bexec\b[^\n$`]*\$(0|\{0\})["'\s]|^''':|^":"|^=begin""", re.MULTILINE)
 
+# There may be a link to the hook that has the name by which git knows it: what serves several hooks
+# looks at that.
+_CHAIN = b"""\
+hook="${0%%/*}/%s"
+named="$(git rev-parse --git-common-dir 2>/dev/null)/boocode/%s"
+[ ! "$named" -ef "$hook" ] || hook="$named"
+[ ! -x "$hook" ] || exec "$hook" "$@"
+"""
+
 
 class Part(NamedTuple):
     """Our part, as it stands in a file.
@@ -124,7 +133,7 @@ def shim(event: str, command: str) -> bytes:
     """
     name = os.fsencode(event + CHAINED)
     # Git runs a hook by a path, and passes over what is not executable.
-    chain = b'hook="${0%%/*}/%s"\n[ ! -x "$hook" ] || exec "$hook" "$@"\n' % name
+    chain = _CHAIN % (name, os.fsencode(event))
     return _SHEBANG + _part(_MOVED + name + b" >>>", call(command) + chain)
 
 

@@ -78,6 +78,20 @@ def _dangling(path: Path) -> None:
     path.symlink_to("nothing-there")
 
 
+_DISPATCHER = """
+import os, sys
+from the_helper import LOG
+with open(os.environ[LOG], "a") as file:
+    print("served", os.path.basename(sys.argv[0]), file=file)
+"""
+
+
+def dispatcher(path: Path) -> None:
+    """Write a hook that serves several events by its own name, with a module beside it."""
+    (path.parent / "the_helper.py").write_text(f"LOG = {LOG!r}\n")
+    _script(f"#!{sys.executable} -B{_DISPATCHER}")(path)
+
+
 KINDS: dict[str, Callable[[Path], None]] = {
     "sh": _script(f"#!/bin/sh\n{_NOTES}"),
     "sh that ends early": _script(f"#!/bin/sh\n# mine\n\n{_NOTES}exit 0\n"),

@@ -22,6 +22,7 @@ from tests.agents.hooks_kit import (
     KINDS,
     LOG,
     SILENT,
+    dispatcher,
     hooks_seen,
     install,
     uninstall,
@@ -143,6 +144,49 @@ def test_every_event(repo: Repo, log: Path, write: Callable[[Path], None]) -> No
     assert "ours hook git post-merge 0 |" in lines
     is_there = write is not SILENT["nothing"]
     assert ("user 0 |" in lines) is is_there
+
+
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_a_hook_that_goes_by_its_name(repo: Repo, log: Path, is_linked: bool) -> None:
+    if is_linked:
+        (repo.top / ".git/mine").mkdir()
+        dispatcher(repo.top / ".git/mine/serve")
+        write_hooks(hooks(repo), lambda path: path.symlink_to("../mine/serve"))
+    else:
+        write_hooks(hooks(repo), dispatcher)
+    before = hooks_seen(hooks(repo))
+    install()
+    install()
+    repo.git("worktree", "add", "-q", "linked")
+    repo.git("-C", "linked", "commit", "-q", "--allow-empty", "-m", "1")
+    assert [line for line in noted(log) if line.startswith("served")] == [
+        *("served post-checkout", "served pre-commit"),
+    ]
+    uninstall()
+    assert hooks_seen(hooks(repo)) == before
+    state = repo.top / ".git/boocode"
+    assert not [path for path in state.iterdir() if path.name in EVENTS]
+
+
+def test_a_chained_hook_in_a_repository_that_was_moved(
+    repo: Repo, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_hooks(hooks(repo), KINDS["python"], ["pre-commit"])
+    install("pre-commit")
+    for link in ("there", "dangling", "missing"):
+        named = repo.top / ".git/boocode/pre-commit"
+        if link != "there":
+            named.unlink(missing_ok=True)
+        if link == "dangling":
+            named.symlink_to("nowhere")
+        repo.git("commit", "-q", "--allow-empty", "-m", "1")
+        assert noted(log) == ["ours hook git pre-commit |", "user |"]
+    monkeypatch.chdir(tmp_path)
+    moved = tmp_path / "moved"
+    repo.top.rename(moved)
+    Repo(moved).git("commit", "-q", "--allow-empty", "-m", "1")
+    assert noted(log) == ["ours hook git pre-commit |", "user |"]
+    moved.rename(repo.top)
 
 
 def test_files_that_are_checked_out_cost_nothing(repo: Repo, log: Path) -> None:
