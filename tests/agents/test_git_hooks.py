@@ -11,6 +11,8 @@ import pytest
 
 from git_boocode.agents.git_hooks import EVENTS, run_git_hook
 from git_boocode.repo.errors import UsageError
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import INSIDE_RESTORE, worktree_lock
 from tests.agents.hooks_kit import KINDS, LOG, install, write_hooks
 from tests.checkpoints.kit import sound
 from tests.repo_kit import Repo
@@ -285,6 +287,18 @@ def test_inside_a_restore_nothing_happens(hooked: Repo, tmp_path: Path) -> None:
     assert done.code == 0
     assert hooked.git("log", "-1", "--format=%s") == "x\n"
     assert [event for event, _ in told(hooked)] == ["manual"]
+
+
+def test_it_asks_itself_whether_a_restore_is_at_work(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.write("a")
+    monkeypatch.setenv(INSIDE_RESTORE, "id")
+    with worktree_lock(Repository.discover().state_dir, shared=False, patience=0):
+        run_git_hook("pre-commit", ())
+        assert told(repo) == []
+    run_git_hook("pre-commit", ())
+    assert told(repo) == [("pre-commit", "before a commit")]
 
 
 def test_failing_is_nobodys_business(hooked: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
