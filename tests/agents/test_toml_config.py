@@ -1,0 +1,114 @@
+"""Our hooks in Codex's config.toml: a block at its end, comments and all else stay."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from git_boocode.agents.toml_config import install, installed, lists_hooks, uninstall
+from git_boocode.repo.errors import RefusedError
+from tests.agents.test_json_config import known, wanted
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+CODEX = known("codex")
+PATH = "/home/u/.codex/config.toml"
+TYPICAL = b"""# my settings
+model = "gpt-5"   # the big one
+
+[hooks]
+
+[[hooks.UserPromptSubmit]]
+[[hooks.UserPromptSubmit.hooks]]
+type = "command"
+command = 'notify "$USER"'
+
+[projects."/src/app"]
+trust_level = "trusted"
+"""
+
+
+def read(data: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads(data.decode())
+    return found
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        TYPICAL,
+        TYPICAL.rstrip(b"\n"),
+        TYPICAL + b"\n\n",
+        TYPICAL.replace(b"\n", b"\r\n"),
+        b"[hooks]\n",
+        b"hooks.Stop = []\n",
+        b'[[hooks.Stop]]\nmatcher = "x"\n',
+        b"",
+    ],
+)
+def test_in_and_out_again(before: bytes) -> None:
+    want = wanted(CODEX, "UserPromptSubmit", "PreToolUse")
+    after = install(CODEX, PATH, before, want)
+    assert after.startswith(before)
+    assert install(CODEX, PATH, after, want) == after
+    hooks = read(after)["hooks"]
+    assert hooks["PreToolUse"] == [want.entry(CODEX.config, "PreToolUse")]  # type: ignore[arg-type]
+    assert hooks["UserPromptSubmit"][:-1] == read(before).get("hooks", {}).get(
+        "UserPromptSubmit", []
+    )
+    assert list(installed(CODEX, PATH, after)) == ["UserPromptSubmit", "PreToolUse"]
+    ends = b"\r\n" if b"\r\n" in before else b"\n"
+    complete = before if before.endswith(b"\n") or not before else before + ends
+    assert uninstall(CODEX, PATH, after) == complete
+
+
+def test_the_block_is_renewed_where_it_stands() -> None:
+    old = install(CODEX, PATH, TYPICAL, wanted(CODEX, program="'/old place/git-boocode'"))
+    grown = old + b'\n[tui]\ntheme = "x"\n'
+    new = install(CODEX, PATH, grown, wanted(CODEX))
+    assert new == grown.replace(b"'/old place/git-boocode'", b"git boocode")
+    assert uninstall(CODEX, PATH, new) == TYPICAL + b'\n[tui]\ntheme = "x"\n'
+
+
+def test_whose_hooks_are_listed() -> None:
+    assert lists_hooks(PATH, TYPICAL)
+    assert lists_hooks(PATH, b"[hooks]\n")
+    assert not lists_hooks(PATH, b'model = "x"\n[features]\nhooks = true\n')
+    assert not lists_hooks(PATH, install(CODEX, PATH, b"a = 1\n", wanted(CODEX)))
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"hooks = {}\n", "its hooks are written as inline tables or arrays"),
+        (b"[hooks]\nUserPromptSubmit = []\n", "its hooks are written as inline tables or arrays"),
+        (b"hooks = [1]\n", "its hooks are written as inline tables or arrays"),
+        (b"[hooks\n", "it is no TOML: expected"),
+        (b'a = "\xff"\n', "it is not UTF-8, in line 1"),
+    ],
+)
+def test_files_that_cannot_take_hooks(data: bytes, reason: str) -> None:
+    with pytest.raises(RefusedError) as caught:
+        install(CODEX, PATH, data, wanted(CODEX))
+    assert reason in caught.value.message
+    assert caught.value.message.endswith("; nothing was changed")
+
+
+def test_hooks_of_ours_without_their_marks() -> None:
+    after = install(CODEX, PATH, TYPICAL, wanted(CODEX))
+    bare = b"\n".join(line for line in after.split(b"\n") if b"git-boocode" not in line)
+    assert list(installed(CODEX, PATH, bare)) == ["UserPromptSubmit"]
+    with pytest.raises(RefusedError, match="have lost the lines that mark them"):
+        uninstall(CODEX, PATH, bare)
+
+
+def test_a_command_with_every_kind_of_character() -> None:
+    program = "'/opt/ü \"x\" \\ \x7f\t/git-boocode'"
+    after = install(CODEX, PATH, b"[hooks]\n", wanted(CODEX, program=program))
+    [entry] = read(after)["hooks"]["UserPromptSubmit"]
+    assert entry["hooks"][0]["command"] == f"{program} hook codex UserPromptSubmit"
