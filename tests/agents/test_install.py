@@ -1,0 +1,479 @@
+"""Installing for every agent, in scratch homes with the files that users have."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from git_boocode.agents.agent import LOCAL, PROJECT, USER, Agent, Program
+from git_boocode.agents.install import (
+    carry_out,
+    plan_install,
+    plan_uninstall,
+    state_of,
+    wanted_hooks,
+)
+from git_boocode.agents.known import all_agents, find_agent
+from git_boocode.agents.ours import MARKER
+from git_boocode.agents.places import Where, default_scope
+from git_boocode.agents.shipped import shipped_hook
+from git_boocode.repo.config import Config
+from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
+from tests.repo_kit import Repo
+
+SCOPED = [(agent, scope) for agent in all_agents() for scope in agent.config.places]
+IDS = [f"{agent.name}-{scope}" for agent, scope in SCOPED]
+
+# As they are found on machines: by path below the home directory or the worktree.
+FILES = {
+    "claude-code": {
+        "empty": "{}",
+        "nothing": "",
+        "typical": """{
+  "$schema": "https://json.schemastore.org/claude-code-settings.json",
+  "permissions": {
+    "allow": ["Bash(npm run lint)", "Read(~/.zshrc)"],
+    "deny": []
+  },
+  "env": {"FOO": "1"},
+  "hooks": {
+    "UserPromptSubmit": [
+      {"hooks": [{"type": "command", "command": "cat docs/context.md"}]}
+    ],
+    "PreToolUse": [
+      {"matcher": "Bash", "hooks": [{"type": "command", "command": "./guard.sh", "timeout": 5}]}
+    ]
+  }
+}
+""",
+        "tabs and CRLF": '{\r\n\t"model": "opus",\r\n\t"hooks": {\r\n\t}\r\n}',
+        "BOM": '\ufeff{"model":"opus"}\n',
+    },
+    "codex": {
+        "empty": '{"hooks": {}}\n',
+        "typical": """{
+    "hooks": {
+        "UserPromptSubmit": [
+            { "hooks": [ { "type": "command", "command": "python3 ~/log.py" } ] }
+        ],
+        "Stop": [ { "hooks": [ { "type": "command", "command": "say done" } ] } ]
+    }
+}""",
+    },
+    "gemini": {
+        "typical": """{
+  "theme": "GitHub", // dark at night
+  "mcpServers": {
+    "git": {"command": "uvx", "args": ["mcp-server-git"]},
+  },
+  "hooks": {
+    "BeforeTool": [{"matcher": "write_file", "hooks": [{"type": "command", "command": "x"}]}],
+  },
+}
+""",
+        "minified": '{"theme":"GitHub","hooks":{"BeforeAgent":[{"hooks":[]}]}}',
+    },
+    "cursor": {
+        "typical": """{
+  "version": 1,
+  "hooks": {
+    "afterFileEdit": [{ "command": ".cursor/hooks/format.sh" }],
+    "beforeSubmitPrompt": [{ "command": ".cursor/hooks/audit.sh" }]
+  }
+}
+""",
+        "no version": '{"hooks": {"stop": [{"command": "true"}]}}',
+    },
+    "copilot": {"typical": '{"version": 1, "hooks": {"sessionStart": []}}\n'},
+    "windsurf": {
+        "typical": '{\n  "hooks": {\n    "post_write_code": [\n'
+        '      {"command": "prettier --write", "show_output": true}\n    ]\n  }\n}\n',
+    },
+}
+CASES = [(agent, scope, name) for agent, scope in SCOPED for name in FILES.get(agent.name, {})]
+
+
+def where() -> Where:
+    return Where.here()
+
+
+def install(agent: Agent, scope: str) -> None:
+    carry_out(plan_install(where(), agent, scope, wanted_hooks(agent, config())))
+
+
+def uninstall(agent: Agent, scope: str) -> None:
+    carry_out(plan_uninstall(where(), agent, scope))
+
+
+def config() -> Config:
+    repository = where().repository
+    assert repository is not None
+    return repository.config
+
+
+def state(agent: Agent, scope: str) -> str:
+    return state_of(where(), agent, scope, wanted_hooks(agent, config())).state
+
+
+def agent_of(name: str) -> Agent:
+    found = find_agent(name)
+    assert found is not None
+    return found
+
+
+def first_path(agent: Agent, scope: str) -> Path:
+    return Path(where().places(agent, scope)[0].path)
+
+
+def tree(*tops: Path) -> dict[str, tuple[int, bytes]]:
+    """Everything below some directories, but for what git and we keep for ourselves."""
+    found: dict[str, tuple[int, bytes]] = {}
+    for top in tops:
+        for directory, names, files in os.walk(top):
+            for name in (".git", "git-boocode"):
+                if name in names:
+                    names.remove(name)
+            for path in (Path(directory, name) for name in (*names, *files)):
+                data = os.readlink(path).encode() if path.is_symlink() else b""
+                if path.is_file() and not path.is_symlink():
+                    data = path.read_bytes()
+                found[str(path)] = (path.lstat().st_mode, data)
+    return found
+
+
+@pytest.mark.parametrize(("agent", "scope"), SCOPED, ids=IDS)
+def test_where_nothing_is_there(repo: Repo, sealed: Path, agent: Agent, scope: str) -> None:
+    (sealed / ".local/state").mkdir(parents=True)
+    before = tree(repo.top, sealed)
+    assert state(agent, scope) == "not_installed"
+    install(agent, scope)
+    assert state(agent, scope) == "installed"
+    there = tree(repo.top, sealed)
+    new = set(there) - set(before)
+    assert first_path(agent, scope).exists()
+    assert any(f"hook {agent.name}".encode() in there[path][1] for path in new)
+    install(agent, scope)
+    assert tree(repo.top, sealed) == there
+    uninstall(agent, scope)
+    assert tree(repo.top, sealed) == before
+    assert state(agent, scope) == "not_installed"
+    uninstall(agent, scope)
+    assert tree(repo.top, sealed) == before
+
+
+@pytest.mark.parametrize(
+    ("agent", "scope", "name"), CASES, ids=[f"{a.name}-{scope}-{name}" for a, scope, name in CASES]
+)
+def test_files_that_users_have(
+    repo: Repo, sealed: Path, agent: Agent, scope: str, name: str
+) -> None:
+    (sealed / ".local/state").mkdir(parents=True)
+    path = first_path(agent, scope)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(FILES[agent.name][name].encode())
+    path.chmod(0o640)
+    before = tree(repo.top, sealed)
+    install(agent, scope)
+    assert state(agent, scope) == "installed"
+    there = tree(repo.top, sealed)
+    assert set(there) == set(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    install(agent, scope)
+    assert tree(repo.top, sealed) == there
+    # All other hooks are still there, as they were.
+    for line in FILES[agent.name][name].splitlines():
+        assert line.strip(" ,{}]\t\r") in path.read_text("utf-8")
+    uninstall(agent, scope)
+    assert tree(repo.top, sealed) == before
+
+
+def test_tools_are_told_of_where_that_is_asked_for(repo: Repo) -> None:
+    claude, cursor, cline, opencode = map(agent_of, ("claude-code", "cursor", "cline", "opencode"))
+    for agent in (claude, cursor, cline, opencode):
+        install(agent, default_scope(agent))
+    assert "PreToolUse" not in repo.read(".claude/settings.local.json").decode()
+    assert "preToolUse" in repo.read(".cursor/hooks.json").decode()
+    assert os.listdir(".clinerules/hooks") == ["UserPromptSubmit"]
+    assert "const PER_TOOL = false" in repo.read(".opencode/plugins/boocode.ts").decode()
+    repo.git("config", "boocode.perTool", "true")
+    for agent in (claude, cline, opencode):
+        found = state_of(where(), agent, default_scope(agent), wanted_hooks(agent, config()))
+        assert (found.state, found.missing) == ("partly", (agent.tool,))
+        install(agent, default_scope(agent))
+        assert state(agent, default_scope(agent)) == "installed"
+    assert "PreToolUse" in repo.read(".claude/settings.local.json").decode()
+    assert sorted(os.listdir(".clinerules/hooks")) == ["PreToolUse", "UserPromptSubmit"]
+    assert "const PER_TOOL = true" in repo.read(".opencode/plugins/boocode.ts").decode()
+    repo.git("config", "boocode.perTool", "false")
+    for agent in (claude, cline, opencode):
+        found = state_of(where(), agent, default_scope(agent), wanted_hooks(agent, config()))
+        assert (found.state, found.extra) == ("installed", (agent.tool,))
+        install(agent, default_scope(agent))
+    for agent in (claude, cursor, cline, opencode):
+        uninstall(agent, default_scope(agent))
+    assert repo.git("status", "--short") == ""
+
+
+def test_the_timeout_is_a_little_longer_than_ours_in_the_unit_of_the_file(repo: Repo) -> None:
+    claude, gemini = agent_of("claude-code"), agent_of("gemini")
+    repo.git("config", "boocode.hookTimeout", "2.5")
+    install(claude, LOCAL)
+    install(gemini, PROJECT)
+    assert '"timeout": 8\n' in repo.read(".claude/settings.local.json").decode()
+    assert '"timeout": 8000\n' in repo.read(".gemini/settings.json").decode()
+    repo.git("config", "boocode.hookTimeout", "20")
+    assert state(claude, LOCAL) == "other_command"
+    install(claude, LOCAL)
+    assert '"timeout": 25\n' in repo.read(".claude/settings.local.json").decode()
+    uninstall(claude, LOCAL)
+    uninstall(gemini, PROJECT)
+    assert repo.git("status", "--short") == ""
+    repo.git("config", "boocode.hookTimeout", "soon")
+    with pytest.raises(FatalError, match=r"bad value 'soon' for 'boocode\.hookTimeout'"):
+        install(claude, LOCAL)
+
+
+def test_others_change_the_file_between(repo: Repo) -> None:
+    claude = agent_of("claude-code")
+    install(claude, LOCAL)
+    path = first_path(claude, LOCAL)
+    settings = json.loads(path.read_text())
+    settings["permissions"] = {"allow": ["Edit"]}
+    path.write_text(json.dumps(settings))
+    assert state(claude, LOCAL) == "installed"
+    uninstall(claude, LOCAL)
+    assert path.read_text() == '{"permissions": {"allow": ["Edit"]}}'
+
+    install(claude, LOCAL)
+    path.write_text(path.read_text().replace("Edit", "Write"))
+    install(claude, LOCAL)
+    uninstall(claude, LOCAL)
+    assert path.read_text() == '{"permissions": {"allow": ["Write"]}}'
+
+
+def test_a_created_file_goes_although_others_have_formatted_it(repo: Repo) -> None:
+    cursor = agent_of("cursor")
+    install(cursor, PROJECT)
+    path = first_path(cursor, PROJECT)
+    path.write_text(json.dumps(json.loads(path.read_text()), indent=8))
+    uninstall(cursor, PROJECT)
+    assert not path.parent.exists()
+
+
+@pytest.mark.parametrize(("agent", "scope"), SCOPED, ids=IDS)
+def test_without_a_record_what_is_ours_is_told_by_what_it_is(
+    repo: Repo, sealed: Path, agent: Agent, scope: str
+) -> None:
+    install(agent, scope)
+    for directory in (repo.top / ".git/boocode", sealed / ".local"):
+        shutil.rmtree(directory, ignore_errors=True)
+    assert state(agent, scope) == "installed"
+    there = tree(repo.top, sealed)
+    install(agent, scope)
+    assert tree(repo.top, sealed) == there
+    uninstall(agent, scope)
+    assert state(agent, scope) == "not_installed"
+    left = b"".join(data for _, data in tree(repo.top, sealed).values())
+    assert b"boocode" not in left
+
+
+def test_a_damaged_record_is_as_none(repo: Repo) -> None:
+    claude = agent_of("claude-code")
+    repo.write(".claude/settings.local.json", '{"a": 1}')
+    install(claude, LOCAL)
+    for damage in (b"", b"[]", b"{", b'{"boocode": 1, "written": "x"}', b"\xff", b"[" * 100_000):
+        [record] = (repo.top / ".git/boocode/hooks").iterdir()
+        record.write_bytes(damage)
+        uninstall(claude, LOCAL)
+        assert repo.read(".claude/settings.local.json") == b'{"a": 1}'
+        install(claude, LOCAL)
+
+
+def test_records_are_for_their_owner_alone(repo: Repo, sealed: Path) -> None:
+    claude = agent_of("claude-code")
+    install(claude, LOCAL)
+    install(claude, USER)
+    for directory in (repo.top / ".git/boocode/hooks", sealed / ".local/state/git-boocode/hooks"):
+        [record] = directory.iterdir()
+        assert stat.S_IMODE(record.stat().st_mode) == 0o600
+
+
+def test_a_symlink_in_the_home_directory_is_followed(repo: Repo, sealed: Path) -> None:
+    gemini = agent_of("gemini")
+    dotfiles = sealed / "dotfiles"
+    dotfiles.mkdir()
+    (dotfiles / "gemini.json").write_text("{}\n")
+    (sealed / ".gemini").mkdir()
+    (sealed / ".gemini/settings.json").symlink_to("../dotfiles/gemini.json")
+    install(gemini, USER)
+    assert os.readlink(sealed / ".gemini/settings.json") == "../dotfiles/gemini.json"
+    assert "BeforeAgent" in (dotfiles / "gemini.json").read_text()
+    uninstall(gemini, USER)
+    assert (dotfiles / "gemini.json").read_text() == "{}\n"
+
+
+@pytest.mark.parametrize("link", [".claude", ".claude/settings.local.json"])
+def test_a_symlink_out_of_the_worktree_is_refused(repo: Repo, sealed: Path, link: str) -> None:
+    claude = agent_of("claude-code")
+    mine = sealed / "mine"
+    mine.mkdir()
+    (mine / "settings.local.json").write_text("{}")
+    (repo.top / link).parent.mkdir(exist_ok=True)
+    (repo.top / link).symlink_to(mine if link == ".claude" else mine / "settings.local.json")
+    with pytest.raises(RefusedError) as caught:
+        install(claude, LOCAL)
+    assert caught.value.code == "outside_worktree"
+    uninstall(claude, LOCAL)
+    assert (mine / "settings.local.json").read_text() == "{}"
+
+
+def test_a_symlink_inside_the_worktree_is_followed(repo: Repo) -> None:
+    repo.write("shared/claude.json", "{}")
+    (repo.top / ".claude").mkdir()
+    (repo.top / ".claude/settings.json").symlink_to("../shared/claude.json")
+    install(agent_of("claude-code"), PROJECT)
+    assert (repo.top / ".claude/settings.json").is_symlink()
+    assert "UserPromptSubmit" in repo.read("shared/claude.json").decode()
+
+
+@pytest.mark.parametrize("name", ["cline", "opencode"])
+def test_a_program_of_someone_else_is_kept(repo: Repo, name: str) -> None:
+    agent = agent_of(name)
+    path = first_path(agent, PROJECT)
+    path.parent.mkdir(parents=True)
+    path.write_text("#!/bin/sh\nexec my-own-hook\n")
+    with pytest.raises(RefusedError) as caught:
+        install(agent, PROJECT)
+    assert caught.value.code == "exists"
+    assert f"call 'git boocode hook {name}" in caught.value.hints[0]
+    uninstall(agent, PROJECT)
+    assert path.read_text() == "#!/bin/sh\nexec my-own-hook\n"
+
+
+@pytest.mark.parametrize("name", ["cline", "opencode"])
+def test_a_program_of_ours_that_was_changed_is_not_thrown_away(repo: Repo, name: str) -> None:
+    agent = agent_of(name)
+    install(agent, PROJECT)
+    path = first_path(agent, PROJECT)
+    changed = path.read_text() + "# mine\n"
+    path.write_text(changed)
+    assert state(agent, PROJECT) == "other_command"
+    for again in (install, uninstall):
+        with pytest.raises(RefusedError, match="has been changed since it was installed"):
+            again(agent, PROJECT)
+    assert path.read_text() == changed
+
+
+def test_cline_runs_what_is_installed(repo: Repo, tmp_path: Path) -> None:
+    cline = agent_of("cline")
+    install(cline, PROJECT)
+    path = first_path(cline, PROJECT)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o755
+    # Even where the program has gone, Cline gets an answer.
+    done = subprocess.run([path], env={"PATH": "/nowhere"}, input=b"{}", capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b'{"cancel":false}\n', b"")
+    path.chmod(0o644)
+    install(cline, PROJECT)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o755
+
+
+def test_an_old_rules_file_of_cline_is_no_directory(repo: Repo) -> None:
+    repo.write(".clinerules", "be brief\n")
+    with pytest.raises(RefusedError, match="what stands above it is no directory"):
+        install(agent_of("cline"), PROJECT)
+    assert repo.read(".clinerules") == b"be brief\n"
+
+
+@pytest.mark.parametrize("scope", [PROJECT, USER])
+def test_codex_keeps_its_hooks_in_one_place(repo: Repo, scope: str) -> None:
+    codex = agent_of("codex")
+    tables = first_path(codex, scope).with_name("config.toml")
+    tables.parent.mkdir()
+    tables.write_text('model = "x" # fast\n')
+    install(codex, scope)
+    assert tables.read_text() == 'model = "x" # fast\n'
+    assert first_path(codex, scope).exists()
+    # Hooks in the tables come later: ours move there.
+    before = 'model = "x" # fast\n[[hooks.Stop]]\nhooks = [{type = "command", command = "say"}]'
+    tables.write_text(before)
+    install(codex, scope)
+    assert not first_path(codex, scope).exists()
+    assert tables.read_text().startswith(before + "\n\n# >>> git-boocode")
+    assert state(codex, scope) == "installed"
+    uninstall(codex, scope)
+    assert tables.read_text() == before
+
+
+def test_all_or_none(repo: Repo) -> None:
+    claude, cursor = agent_of("claude-code"), agent_of("cursor")
+    repo.write(".cursor/hooks.json", "{}", mode=0o444)
+    before = tree(repo.top)
+    plans = [
+        change
+        for agent in (claude, cursor)
+        for change in plan_install(
+            where(), agent, default_scope(agent), wanted_hooks(agent, config())
+        )
+    ]
+    with pytest.raises(BoocodeError, match=r"hooks\.json' is read-only; nothing was changed"):
+        carry_out(plans)
+    assert tree(repo.top) == before
+    assert not (repo.top / ".git/boocode/hooks").exists()
+
+
+def test_a_file_that_cannot_be_read_is_a_state_of_its_own(repo: Repo) -> None:
+    claude = agent_of("claude-code")
+    repo.write(".claude/settings.local.json", "{")
+    found = state_of(where(), claude, LOCAL, wanted_hooks(claude, config()))
+    assert found.state == "unusable"
+    assert "it is no JSON: line 1, column 2" in found.message
+
+
+def test_linked_worktrees_have_records_of_their_own(repo: Repo, tmp_path: Path) -> None:
+    claude = agent_of("claude-code")
+    repo.write(".claude/settings.local.json", '{"main": 1}')
+    install(claude, LOCAL)
+    repo.commit()
+    repo.git("worktree", "add", "-q", str(tmp_path / "linked"))
+    os.chdir(tmp_path / "linked")
+    linked = tmp_path / "linked/.claude/settings.local.json"
+    linked.write_text('{ "linked": 1 }')
+    install(claude, LOCAL)
+    repo.git("worktree", "move", str(tmp_path / "linked"), str(tmp_path / "moved"))
+    os.chdir(tmp_path / "moved")
+    uninstall(claude, LOCAL)
+    assert (tmp_path / "moved/.claude/settings.local.json").read_text() == '{ "linked": 1 }'
+    os.chdir(repo.top)
+    uninstall(claude, LOCAL)
+    assert repo.read(".claude/settings.local.json") == b'{"main": 1}'
+
+
+def test_homes_that_variables_name(
+    repo: Repo, sealed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(sealed / "elsewhere"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(sealed / "configs"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(sealed / "states"))
+    install(agent_of("claude-code"), USER)
+    install(agent_of("opencode"), USER)
+    assert (sealed / "elsewhere/settings.json").exists()
+    assert (sealed / "configs/opencode/plugins/boocode.ts").exists()
+    assert len(list((sealed / "states/git-boocode/hooks").iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [agent for agent in all_agents() if isinstance(agent.config, Program)],
+    ids=lambda agent: agent.name,
+)
+def test_what_is_shipped_says_whose_it_is(agent: Agent) -> None:
+    assert isinstance(agent.config, Program)
+    text = Path(shipped_hook(f"agents/{agent.config.template}")).read_text()
+    assert MARKER in text
+    assert "{command}" in text or "{command_json}" in text
