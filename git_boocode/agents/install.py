@@ -164,8 +164,10 @@ def carry_out(changes: Iterable[Change], more: Iterable[Edit] = ()) -> None:
     planned = list(changes)
     records = [change.record for change in planned if change.record is not None]
     edits = [change.edit for change in planned if change.edit is not None]
-    # First what is remembered: without it a file could not be given back as it was.
-    apply([*records, *edits, *more])
+    # Remembered before, forgotten after: without that no file could be given back as it was.
+    remembered = [record for record in records if record.after is not None]
+    forgotten = [record for record in records if record.after is None]
+    apply([*remembered, *edits, *more, *forgotten])
     for change in planned:
         remove_directories(reversed(change.directories))
 

@@ -106,7 +106,7 @@ class Where(NamedTuple):
             raise FatalError(
                 "not a git repository",
                 code="not_a_repository",
-                hints=("--user installs hooks for all of your repositories",),
+                hints=("--user is for the files in your home directory, which hold everywhere",),
             )
         path = os.path.join(repository.worktree, relative)
         state = os.path.join(repository.common_state_dir, "hooks")

@@ -118,7 +118,7 @@ class LazyGroup(click.Group):
             from difflib import get_close_matches
 
             near = get_close_matches(name, self.entries, n=1)
-            error = click.UsageError(f"'{name}' is not a git boocode command", ctx)
+            error = click.UsageError(f"'{name}' is not a {ctx.command_path} command", ctx)
             error.hints = tuple(f"the most similar command is: {found}" for found in near)  # type: ignore[attr-defined]
             raise error
         return super().resolve_command(ctx, args)

@@ -45,6 +45,9 @@ COMMANDS = {
     "hook": Entry(
         "git_boocode.cli.hook", "hook", "Take the checkpoint of a turn, called by a hook."
     ),
+    "hooks": Entry(
+        "git_boocode.cli.hooks", "hooks", "Have agents and git take checkpoints themselves."
+    ),
     "doctor": Entry(
         "git_boocode.cli.doctor", "doctor", "Find and mend what killed commands left behind."
     ),

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
+from git_boocode.cli.framework import LazyGroup
 from git_boocode.cli.main import COMMANDS, boocode
 
 HELP = Path(__file__).parent / "help"
@@ -18,9 +19,27 @@ MAN_PAGE = Path(__file__).parents[2] / "man" / "git-boocode.1"
 
 
 def command(name: str) -> click.Command:
-    found = boocode.get_command(click.Context(boocode), name)
+    """A command, or with the name of its group a command of a group."""
+    found: click.Command | None = boocode
+    for word in name.split():
+        assert isinstance(found, click.Group)
+        found = found.get_command(click.Context(found), word)
     assert found is not None
     return found
+
+
+def all_commands() -> list[str]:
+    """Every command, and behind each group those in it."""
+    names = []
+    for name in COMMANDS:
+        group = command(name)
+        below = group.entries if isinstance(group, LazyGroup) else ()
+        names += [name, *(f"{name} {inner}" for inner in below)]
+    return names
+
+
+def help_file(name: str) -> Path:
+    return HELP / f"{name.replace(' ', '-')}.txt"
 
 
 def help_text(name: str) -> str:
@@ -33,9 +52,9 @@ def help_text(name: str) -> str:
     return shown.get_help(shown.context_class(shown, info_name=name, parent=parent)) + "\n"
 
 
-@pytest.mark.parametrize("name", ["git-boocode", *COMMANDS])
+@pytest.mark.parametrize("name", ["git-boocode", *all_commands()])
 def test_help_text(name: str) -> None:
-    assert help_text(name).rstrip() == (HELP / f"{name}.txt").read_text(encoding="utf-8").rstrip()
+    assert help_text(name).rstrip() == help_file(name).read_text(encoding="utf-8").rstrip()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -45,7 +64,7 @@ def test_the_list_of_commands_says_what_the_command_is_about(name: str) -> None:
     assert command(name).help
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", all_commands())
 def test_the_manual_describes_every_command_and_option(name: str) -> None:
     manual = MAN_PAGE.read_text(encoding="utf-8").replace("\\-", "-")
     heading = f".SS {name}\n"
@@ -59,5 +78,5 @@ def test_the_manual_describes_every_command_and_option(name: str) -> None:
 
 if __name__ == "__main__":
     HELP.mkdir(exist_ok=True)
-    for each in ["git-boocode", *COMMANDS]:
-        (HELP / f"{each}.txt").write_text(help_text(each).rstrip() + "\n", encoding="utf-8")
+    for each in ["git-boocode", *all_commands()]:
+        help_file(each).write_text(help_text(each).rstrip() + "\n", encoding="utf-8")

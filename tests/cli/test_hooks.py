@@ -1,0 +1,274 @@
+"""`git boocode hooks`, as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.repo_kit import Repo, Result
+
+
+def on_a_terminal(repo: Repo, answer: str, *args: str) -> Result:
+    """Run `git boocode` with someone who reads its standard error and types an answer."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    os.write(ours, f"{answer}\n".encode())
+    command = [sys.executable, "-m", "git_boocode", *args]
+    done = subprocess.run(
+        command, cwd=repo.top, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs
+    )
+    os.close(theirs)
+    said = b""
+    # On Linux, a terminal that nobody else has open any more fails to be read.
+    with suppress(OSError):
+        while some := os.read(ours, 1 << 16):
+            said += some
+    os.close(ours)
+    return Result(done.returncode, done.stdout.decode(), said.decode())
+
+
+def test_one_command_and_all_that_is_used_here_is_installed(repo: Repo, sealed: Path) -> None:
+    repo.write("CLAUDE.md", "be brief\n")
+    (sealed / ".gemini").mkdir()
+    asked = (
+        "these agents are used here or on this machine; for each turn to be undone:\n"
+        " A .claude/settings.local.json: Claude Code (local)\n"
+        " A .gemini/settings.json: Gemini CLI (project)\n"
+    )
+    done = repo.boocode("hooks", "install")
+    assert (done.code, done.out) == (1, asked)
+    assert done.err == (
+        "error: nothing was installed: there is no terminal to ask on\n"
+        "hint: 'git boocode hooks install --agent claude-code --agent gemini' does it without "
+        "asking\n"
+    )
+    answer = repo.boocode("hooks", "install", "--json")
+    assert (answer.code, answer.json["error"]["code"]) == (1, "not_confirmed")
+    assert [row["agent"] for row in answer.json["hooks"]] == ["claude-code", "gemini"]
+
+    done = on_a_terminal(repo, "", "hooks", "install")
+    assert (done.code, done.out) == (1, asked)
+    assert "install these hooks? [y/N]" in done.err
+    assert "nothing was installed" in done.err
+    assert not (repo.top / ".gemini").exists()
+
+    done = on_a_terminal(repo, "y", "hooks", "install")
+    assert done.code == 0
+    assert done.out.endswith("installed hooks for Claude Code and Gemini CLI\n")
+    assert (repo.top / ".gemini/settings.json").exists()
+    done = repo.boocode("hooks", "install")
+    assert (done.code, done.out) == (0, "all is installed already\n")
+    done = repo.boocode("hooks", "uninstall")
+    assert (done.code, done.err) == (0, "")
+    assert repo.status().count("CLAUDE.md") == 1
+    assert not (repo.top / ".gemini").exists()
+
+
+def test_where_no_agent_is_used(repo: Repo) -> None:
+    done = repo.boocode("hooks", "install")
+    assert done.code == 1
+    assert done.err.startswith("error: no agent is found, neither in this worktree nor ")
+    assert "hint: name one with --agent: claude-code, codex, gemini," in done.err
+
+
+def test_a_dry_run_shows_the_diff_and_writes_nothing(repo: Repo) -> None:
+    repo.write(".cursor/hooks.json", '{\n  "version": 1,\n  "hooks": {}\n}\n')
+    before = repo.files()
+    done = repo.boocode("hooks", "install", "-n", "--agent", "cursor")
+    assert done.code == 0
+    assert done.out.startswith(f"--- {repo.top}/.cursor/hooks.json\n+++ ")
+    assert '-  "hooks": {}\n+  "hooks": {\n+    "beforeSubmitPrompt": [\n' in done.out
+    answer = repo.boocode("hooks", "install", "-n", "--agent", "cursor", "--json").json
+    assert (answer["ok"], answer["dry_run"]) == (True, True)
+    assert answer["diff"] == done.out
+    assert repo.files() == before
+    assert not (repo.top / ".git/boocode").exists()
+
+
+def test_the_answer_of_install_and_uninstall(repo: Repo) -> None:
+    answer = repo.boocode("hooks", "install", "--agent", "claude", "--project", "--json").json
+    row = {
+        "agent": "claude-code",
+        "scope": "project",
+        "path": f"{repo.top}/.claude/settings.json",
+        "action": "create",
+        "title": "Claude Code (project)",
+    }
+    assert (answer["ok"], answer["dry_run"], answer["hooks"]) == (True, False, [row])
+    [note] = answer["notes"]
+    assert note.startswith("not ignored, so that it can be committed: .claude/settings.json\n")
+    answer = repo.boocode("hooks", "uninstall", "--agent", "claude", "--json").json
+    assert answer["hooks"] == [{**row, "action": "delete"}]
+    assert answer["notes"] == []
+
+
+def test_who_else_gets_a_file_is_said(repo: Repo) -> None:
+    repo.write(".claude/settings.json", "{}\n")
+    repo.write(".gitignore", "settings.local.json\n")
+    repo.commit()
+    done = repo.boocode("hooks", "install", "--agent", "claude-code")
+    assert done.err == ""
+    done = repo.boocode("hooks", "install", "--agent", "claude-code", "--project")
+    assert done.err == (
+        "hint: tracked, so that others get it with the next commit: .claude/settings.json\n"
+    )
+    done = repo.boocode("hooks", "install", "--agent", "codex")
+    assert "hint: Codex asks you to trust new hooks before it runs them\n" in done.err
+    assert "hint: not ignored, so that it can be committed: .codex/hooks.json\n" in done.err
+
+
+def test_what_is_in_the_home_directory_is_a_matter_of_its_own(repo: Repo, sealed: Path) -> None:
+    done = repo.boocode("hooks", "install", "--agent", "windsurf", "--user")
+    assert done.out == (
+        " A ~/.codeium/windsurf/hooks.json: Windsurf (user)\ninstalled hooks for Windsurf\n"
+    )
+    done = repo.boocode("hooks", "uninstall")
+    assert done.out == "nothing is installed\n"
+    assert done.err == (
+        "hint: Windsurf has hooks in your home directory, too: "
+        "'git boocode hooks uninstall --user --agent windsurf' takes them out\n"
+    )
+    done = repo.boocode("hooks", "uninstall", "--user")
+    assert done.out.startswith(" D ~/.codeium/windsurf/hooks.json: Windsurf (user)\n")
+    assert not (sealed / ".codeium").exists()
+
+
+def test_outside_a_repository(repo: Repo, sealed: Path) -> None:
+    for command in ("install", "uninstall"):
+        done = repo.boocode("hooks", command, "--agent", "gemini", cwd=sealed)
+        assert (done.code, done.out) == (128, "")
+        assert done.err.startswith("fatal: not a git repository\nhint: --user is for ")
+    assert repo.boocode("hooks", "install", "--git", cwd=sealed).code == 128
+    done = repo.boocode("hooks", "install", "--agent", "gemini", "--user", cwd=sealed)
+    assert (done.code, done.err) == (0, "")
+    done = repo.boocode("hooks", "status", cwd=sealed)
+    assert done.out == ("Gemini CLI (user): installed for BeforeAgent in ~/.gemini/settings.json\n")
+    done = repo.boocode("hooks", "uninstall", "--user", cwd=sealed)
+    assert done.code == 0
+    assert not (sealed / ".gemini").exists()
+
+
+def test_git_and_agents_together(repo: Repo) -> None:
+    done = repo.boocode("hooks", "install", "--git", "--agent", "opencode")
+    assert done.code == 0
+    assert " A .opencode/plugins/boocode.ts: opencode (project)\n" in done.out
+    assert " A .git/hooks/pre-rebase: git hook pre-rebase\n" in done.out
+    assert done.out.endswith("installed hooks for opencode and git\n")
+    done = repo.boocode("hooks", "uninstall", "--git")
+    assert done.out.endswith("uninstalled hooks for git\n")
+    assert (repo.top / ".opencode/plugins/boocode.ts").exists()
+    assert not (repo.top / ".git/hooks/pre-rebase").exists()
+    repo.boocode("hooks", "install", "--git")
+    assert not (repo.top / ".claude").exists()
+    done = repo.boocode("hooks", "uninstall")
+    assert done.out.endswith("uninstalled hooks for opencode and git\n")
+    assert repo.git("status", "--short") == ""
+
+
+def test_all_or_none(repo: Repo) -> None:
+    repo.write(".claude/settings.local.json", '{"hooks": []}')
+    before = repo.files()
+    done = repo.boocode("hooks", "install", "--git", "--agent", "cursor", "--agent", "claude")
+    path = repo.top / ".claude/settings.local.json"
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
+        f"error: '{path}' cannot be changed: 'hooks' in it is no object; nothing was changed\n"
+        "hint: mend the file, then run the command again\n"
+    )
+    assert repo.files() == before
+    assert not (repo.top / ".git/hooks/pre-commit").exists()
+
+
+def test_status(repo: Repo, sealed: Path) -> None:
+    (sealed / ".codex").mkdir()
+    repo.write(".claude/settings.json", "{")
+    repo.write(
+        ".cursor/hooks.json",
+        json.dumps({"hooks": {"beforeSubmitPrompt": [{"command": "git boocode hook cursor"}]}}),
+    )
+    repo.boocode("hooks", "install", "--agent", "claude-code", "--agent", "gemini")
+    repo.git("config", "boocode.perTool", "true")
+    done = repo.boocode("hooks", "status")
+    path = repo.top / ".claude/settings.json"
+    assert done.code == 0
+    assert done.out == (
+        "Claude Code (local): partly installed for UserPromptSubmit in "
+        ".claude/settings.local.json\n"
+        f"Claude Code (project): cannot be read: '{path}' cannot be changed: it is no JSON: line "
+        "1, column 2: a key is missing here; nothing was changed\n"
+        "Codex CLI: not installed\n"
+        "Gemini CLI (project): partly installed for BeforeAgent in .gemini/settings.json\n"
+        "Cursor (project): partly installed for beforeSubmitPrompt in .cursor/hooks.json\n"
+        "git: not installed\n"
+    )
+    assert (
+        "hint: PreToolUse is missing for Claude Code; "
+        "'git boocode hooks install --agent claude-code --local' installs it\n"
+    ) in done.err
+    answer = repo.boocode("hooks", "status", "--json").json
+    states = {(row["agent"], row["scope"]): row["state"] for row in answer["agents"]}
+    assert states == {
+        ("claude-code", "local"): "partly",
+        ("claude-code", "project"): "unusable",
+        ("claude-code", "user"): "not_installed",
+        ("codex", "project"): "not_installed",
+        ("codex", "user"): "not_installed",
+        ("gemini", "project"): "partly",
+        ("gemini", "user"): "not_installed",
+        ("cursor", "project"): "partly",
+        ("cursor", "user"): "not_installed",
+    }
+    assert {row["event"] for row in answer["git"]} >= {"pre-commit", "post-merge"}
+
+
+def test_status_of_what_is_installed_otherwise(repo: Repo) -> None:
+    repo.git("config", "boocode.perTool", "true")
+    repo.boocode("hooks", "install", "--agent", "gemini", "--git")
+    path = repo.top / ".gemini/settings.json"
+    repo.git("config", "boocode.perTool", "false")
+    repo.git("config", "boocode.gitHooks", "pre-commit")
+    done = repo.boocode("hooks", "status")
+    assert "boocode.perTool is not true, but BeforeTool is installed" in done.err
+    assert "not as boocode.gitHooks asks: pre-merge-commit, pre-rebase," in done.err
+    path.write_text(path.read_text().replace(" hook gemini", "-old/git-boocode hook gemini"))
+    done = repo.boocode("hooks", "status")
+    assert "Gemini CLI (project): installed with another command or timeout for " in done.out
+    repo.boocode("hooks", "install", "--agent", "gemini", "--git")
+    done = repo.boocode("hooks", "status")
+    assert done.err == ""
+    assert "Gemini CLI (project): installed for BeforeAgent in .gemini/settings.json\n" in done.out
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ((), "error: no command given\nusage: git boocode hooks "),
+        (("instal",), "error: 'instal' is not a git boocode hooks command\n"),
+        (("install", "--agent", "nobody"), "error: no agent is called 'nobody'\n"),
+        (("install", "--agent"), "error: option '--agent' requires an argument\n"),
+        (("install", "--user", "--local"), "error: only one of --user, --project and --local "),
+        (("uninstall", "--local", "--project"), "error: only one of --user, --project and "),
+        (("install", "--git", "--user"), "error: --user says nothing about git's hooks"),
+        (("status", "extra"), "error: got unexpected extra argument (extra)\n"),
+    ],
+)
+def test_command_lines_that_make_no_sense(repo: Repo, args: tuple[str, ...], said: str) -> None:
+    done = repo.boocode("hooks", *args)
+    assert (done.code, done.out) == (129, "")
+    assert done.err.startswith(said)
+
+
+def test_a_scope_that_an_agent_does_not_have(repo: Repo) -> None:
+    for command in ("install", "uninstall"):
+        done = repo.boocode("hooks", command, "--agent", "gemini", "--local")
+        assert done.code == 1
+        assert done.err == (
+            "error: Gemini CLI has no files that are local\nhint: it has --project and --user\n"
+        )
