@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from git_boocode.editing.durable import write_new
 from git_boocode.editing.snapshot import Snapshot
-from git_boocode.editing.write import remove_directories
+from git_boocode.editing.write import remove_directories, signals_wait
 from git_boocode.repo.durable import sync_directory
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
-from git_boocode.repo.signals import ended_by_signals
 
 _MAX_BYTES = 16 * 1024 * 1024
+_OURS = ".boocode-"
+# In seconds; what is older has been left by a process that was killed.
+_LEFTOVER_AGE = 60
 
 
 class Symlink(bytes):
@@ -104,21 +107,36 @@ def apply(edits: Iterable[Edit]) -> None:
         _check(step)
     made: list[str] = []
     done: list[_Step] = []
-    try:
-        with ended_by_signals():
+    with signals_wait():
+        try:
             _write(steps, made, done)
-            # From here on a signal finds it done.
             done.clear()
             made.clear()
-    except OSError as error:
-        raise _unwritten(error) from error
-    finally:
-        for step in reversed(done):
-            _undo(step)
-        for step in steps:
-            _remove(step.staged)
-            _remove(step.backup)
-        remove_directories(reversed(made))
+        except OSError as error:
+            raise _unwritten(error) from error
+        finally:
+            for step in reversed(done):
+                _undo(step)
+            for step in steps:
+                _remove(step.staged)
+                _remove(step.backup)
+            remove_directories(reversed(made))
+
+
+def sweep(path: str) -> None:
+    """Remove what killed processes have left beside a file.
+
+    Args:
+        path: the file, absolute, symlinks as given.
+    """
+    for each in {path, os.path.realpath(path)}:
+        directory, name = os.path.split(each)
+        beginning = _beside(name)
+        with suppress(OSError):
+            for found in os.scandir(directory):
+                age = time.time() - found.stat(follow_symlinks=False).st_mtime
+                if found.name.startswith(beginning) and age > _LEFTOVER_AGE:
+                    _remove(found.path)
 
 
 def _write(steps: Sequence[_Step], made: list[str], done: list[_Step]) -> None:
@@ -158,9 +176,13 @@ def _step(edit: Edit) -> _Step:
     is_link = isinstance(edit.before, Symlink) or isinstance(edit.after, Symlink)
     real = edit.path if edit.replace_link or is_link else os.path.realpath(edit.path)
     directory, name = os.path.split(real)
-    short = os.fsdecode(os.fsencode(name)[:200])
-    beside = os.path.join(directory, f".{short}.boocode-{os.urandom(6).hex()}")
+    beside = os.path.join(directory, f"{_beside(name)}{os.urandom(6).hex()}")
     return _Step(edit, real, f"{beside}.tmp", f"{beside}.old")
+
+
+def _beside(name: str) -> str:
+    """How the names of our temporary files begin that belong to a file."""
+    return f".{os.fsdecode(os.fsencode(name)[:200])}{_OURS}"
 
 
 def _check_distinct(steps: Sequence[_Step]) -> None:

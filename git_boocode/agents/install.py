@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from git_boocode.agents import json_config, program_file, toml_config
 from git_boocode.agents.agent import Agent, Program, Settings
-from git_boocode.agents.edits import Edit, apply, missing_directories, read_file
+from git_boocode.agents.edits import Edit, apply, missing_directories, read_file, sweep
 from git_boocode.agents.ours import Baseline, Wanted, leaf
 from git_boocode.agents.places import JSON, PROGRAM, TOML, Place, Where
 from git_boocode.agents.program import installed_command
@@ -162,6 +162,8 @@ def carry_out(changes: Iterable[Change], more: Iterable[Edit] = ()) -> None:
         FatalError: one cannot be written.
     """
     planned = list(changes)
+    for change in planned:
+        sweep(change.place.path)
     records = [change.record for change in planned if change.record is not None]
     edits = [change.edit for change in planned if change.edit is not None]
     # Remembered before, forgotten after: without that no file could be given back as it was.

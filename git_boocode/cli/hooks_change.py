@@ -20,6 +20,7 @@ from git_boocode.cli.hooks import (
 if TYPE_CHECKING:
     from git_boocode.agents.edits import Edit
     from git_boocode.agents.install import Change
+    from git_boocode.agents.ours import Wanted
     from git_boocode.agents.places import Where
 
 _LETTERS = {"create": "A", "modify": "M", "delete": "D"}
@@ -68,8 +69,9 @@ def install(
 
     Without --agent and --git it looks for the agents that are used here, and asks; where there is
     no terminal to ask on, it says what it would do. Each agent's file is for this worktree alone
-    where the agent has such a file (--local), else for the project (--project). Where
-    boocode.perTool is true, agents tell of each tool that writes files, too.
+    where the agent has such a file (--local), else for the project (--project); where hooks are
+    installed already, those are renewed. Where boocode.perTool is true, agents tell of each tool
+    that writes files, too.
     """
     from git_boocode.agents.install import plan_install, wanted_hooks
     from git_boocode.agents.places import Where
@@ -81,8 +83,9 @@ def install(
     config = configuration(where)
     changes = []
     for agent in agents:
-        chosen = _scope(agent, scope)
-        changes += plan_install(where, agent, chosen, wanted_hooks(agent, config))
+        wanted = wanted_hooks(agent, config)
+        for each in _scopes_to_install(where, agent, scope, wanted):
+            changes += plan_install(where, agent, each, wanted)
     plan = _Plan(where, changes, _git_edits(where, remove=False) if git else [])
     if not named and not dry_run and plan.edits and not _agreed(plan, scope, as_json=as_json):
         return 1
@@ -164,17 +167,27 @@ def _found(where: Where, scope: str | None) -> list[Agent]:
     return agents
 
 
-def _scope(agent: Agent, asked: str | None) -> str:
-    """The scope to install in.
+def _scopes_to_install(where: Where, agent: Agent, asked: str | None, wanted: Wanted) -> list[str]:
+    """The scope that is asked for, else those that hold our hooks already, else the narrowest."""
+    from git_boocode.agents.install import NOT_INSTALLED, UNUSABLE, state_of
+    from git_boocode.agents.places import default_scope
+
+    if asked is not None:
+        return [_asked_scope(agent, asked)]
+    states = {each: state_of(where, agent, each, wanted).state for each in where.scopes(agent)}
+    nothing = (NOT_INSTALLED, UNUSABLE)
+    there = [each for each, state in states.items() if state not in nothing]
+    return there or [default_scope(agent)]
+
+
+def _asked_scope(agent: Agent, asked: str) -> str:
+    """The scope that is asked for.
 
     Raises:
-        RefusedError: the agent does not have the one that is asked for.
+        RefusedError: the agent does not have it.
     """
-    from git_boocode.agents.places import default_scope
     from git_boocode.repo.errors import RefusedError
 
-    if asked is None:
-        return default_scope(agent)
     if asked not in agent.config.places:
         raise RefusedError(
             f"{agent.title} has no files that are {asked}",
@@ -187,7 +200,7 @@ def _scope(agent: Agent, asked: str | None) -> str:
 def _scopes(where: Where, agent: Agent, asked: str | None, *, named: bool) -> list[str]:
     """The scopes to uninstall from: the one that is asked for, or all of this worktree."""
     if asked is not None and (named or asked in agent.config.places):
-        return [_scope(agent, asked)]
+        return [_asked_scope(agent, asked)]
     if asked is not None:
         return []
     scopes = [scope for scope in agent.config.places if scope != USER]

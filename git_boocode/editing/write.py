@@ -116,7 +116,7 @@ def write_files(changes: Sequence[Change], journal: Journal | None = None) -> No
         FatalError: the disk is full, or something cannot be written; nothing was changed, unless
             the message says otherwise.
     """
-    with _signals_wait(), _Run(changes, journal) as run:
+    with signals_wait(), _Run(changes, journal) as run:
         run.prepare()
         if journal is not None:
             journal.publish()
@@ -124,8 +124,8 @@ def write_files(changes: Sequence[Change], journal: Journal | None = None) -> No
 
 
 @contextmanager
-def _signals_wait() -> Iterator[None]:
-    # A signal that ends the process would leave temporary files behind.
+def signals_wait() -> Iterator[None]:
+    """Let signals that end the process wait: they would leave temporary files behind."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

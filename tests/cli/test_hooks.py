@@ -140,6 +140,17 @@ def test_what_is_in_the_home_directory_is_a_matter_of_its_own(repo: Repo, sealed
     assert not (sealed / ".codeium").exists()
 
 
+def test_what_is_installed_is_renewed_where_it_is(repo: Repo, sealed: Path) -> None:
+    repo.boocode("hooks", "install", "--agent", "claude-code", "--user")
+    done = repo.boocode("hooks", "install")
+    assert (done.code, done.out) == (0, "all is installed already\n")
+    repo.git("config", "boocode.hookTimeout", "60")
+    done = repo.boocode("hooks", "install", "--agent", "claude-code")
+    assert done.out.startswith(" M ~/.claude/settings.json: Claude Code (user)\n")
+    assert '"timeout": 65' in (sealed / ".claude/settings.json").read_text()
+    assert not (repo.top / ".claude").exists()
+
+
 def test_outside_a_repository(repo: Repo, sealed: Path) -> None:
     for command in ("install", "uninstall"):
         done = repo.boocode("hooks", command, "--agent", "gemini", cwd=sealed)
