@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from git_boocode.editing.durable import write_new
@@ -85,6 +86,11 @@ def read_file(path: str, *, replace_link: bool = False) -> bytes | None:
             code="unusable_file",
         ) from None
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise RefusedError(
+                f"'{path}' is a symlink that leads nowhere; nothing was changed",
+                code="unusable_file",
+            ) from None
         raise from_os(error) from error
 
 
@@ -143,11 +149,13 @@ def _write(steps: Sequence[_Step], made: list[str], done: list[_Step]) -> None:
     """Make all changes, noting the directories and the changes that are made."""
     _make_directories(steps, made)
     for step in steps:
-        _stage(step)
+        with _named(step):
+            _stage(step)
     for step in steps:
         _check(step)
         done.append(step)
-        _put(step)
+        with _named(step):
+            _put(step)
     for directory in {os.path.dirname(step.real) for step in steps}:
         if os.path.isdir(directory):
             sync_directory(directory)
@@ -230,6 +238,16 @@ def _make_directories(steps: Sequence[_Step], made: list[str]) -> None:
                 made.append(directory)
 
 
+@contextmanager
+def _named(step: _Step) -> Iterator[None]:
+    """Have errors name the file that a user knows of."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = step.edit.path
+        raise
+
+
 def _stage(step: _Step) -> None:
     edit = step.edit
     if isinstance(edit.after, Symlink):
@@ -283,7 +301,9 @@ def _remove(path: str) -> None:
 
 def _unwritten(error: OSError) -> FatalError:
     told = from_os(error)
-    hints = told.hints or ("look at the permissions of the file and of its directory",)
+    hints = ("look at the permissions of the file and of its directory",)
+    if told.code == "disk_full":
+        hints = ("make room on the disk, then run the command again",)
     return FatalError(f"{told.message}; nothing was changed", code=told.code, hints=hints)
 
 

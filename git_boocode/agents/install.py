@@ -189,7 +189,8 @@ def state_of(where: Where, agent: Agent, scope: str, wanted: Wanted) -> State:
     try:
         found = [(place, _installed(place, wanted)) for place in places]
     except BoocodeError as error:
-        return state._replace(state=UNUSABLE, message=error.message)
+        message = error.message.removesuffix("; nothing was changed")
+        return state._replace(state=UNUSABLE, message=message)
     events = {event: same for _, there in found for event, same in there.items()}
     if not events:
         return state
@@ -281,7 +282,7 @@ def _remembered(place: Place, before: bytes | None, record: Record | None) -> Re
 
 
 def _uninstall(place: Place) -> Change:
-    before, record = read_file(place.path), load(place.record)
+    before, record = _read(place), load(place.record)
     forget = saved(place.record, None) if record is not None else None
     if before is None:
         return Change(place, None, forget)
@@ -300,6 +301,15 @@ def _uninstall(place: Place) -> Change:
         return Change(place, None, forget)
     title = f"{place.agent.title} ({place.scope})"
     return Change(place, Edit(place.path, before, after, None, title), forget, directories)
+
+
+def _read(place: Place) -> bytes | None:
+    """What a file holds; None where there is nothing that can hold hooks of ours."""
+    try:
+        return read_file(place.path)
+    except RefusedError:
+        # A directory, a file where a directory should be, and so on: `install` refuses them.
+        return None
 
 
 def _without_hooks(place: Place, data: bytes, baseline: Baseline) -> bytes | None:
@@ -333,7 +343,7 @@ def _mode(place: Place, before: bytes | None) -> int | None:
 
 def _installed(place: Place, wanted: Wanted) -> dict[str, bool]:
     """The events that are installed in a file, and whether each is as it is wanted."""
-    data = read_file(place.path)
+    data = _read(place)
     if data is None:
         return {}
     if place.kind == PROGRAM:

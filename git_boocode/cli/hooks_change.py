@@ -73,24 +73,51 @@ def install(
     installed already, those are renewed. Where boocode.perTool is true, agents tell of each tool
     that writes files, too.
     """
-    from git_boocode.agents.install import plan_install, wanted_hooks
     from git_boocode.agents.places import Where
+    from git_boocode.cli.output import warn
 
     _check_scope(scope, git=git, names=names)
     where = Where.here()
     named = bool(git or names)
     agents = _named(names) if named else _found(where, scope)
-    config = configuration(where)
-    changes = []
-    for agent in agents:
-        wanted = wanted_hooks(agent, config)
-        for each in _scopes_to_install(where, agent, scope, wanted):
-            changes += plan_install(where, agent, each, wanted)
+    changes, left_out = _planned(where, agents, scope, all_or_none=named)
     plan = _Plan(where, changes, _git_edits(where, remove=False) if git else [])
+    if not as_json:
+        for told in left_out:
+            warn(told)
     if not named and not dry_run and plan.edits and not _agreed(plan, scope, as_json=as_json):
         return 1
-    notes = [agent.note for agent in agents if agent.note]
+    notes = [agent.note for agent in agents if agent.note] if plan.edits else []
+    notes += [*(left_out if as_json else ()), *_shared(plan)]
     return _finish(plan, "installed", notes, dry_run=dry_run, as_json=as_json)
+
+
+def _planned(
+    where: Where, agents: Sequence[Agent], scope: str | None, *, all_or_none: bool
+) -> tuple[list[Change], list[str]]:
+    """What there is to do for agents, and what to say of those that cannot be served.
+
+    Raises:
+        RefusedError: one of them cannot, if that is to count, or none of them can.
+    """
+    from git_boocode.agents.install import plan_install, wanted_hooks
+    from git_boocode.repo.errors import RefusedError
+
+    config = configuration(where)
+    changes: list[Change] = []
+    refused: dict[str, RefusedError] = {}
+    for agent in agents:
+        wanted = wanted_hooks(agent, config)
+        try:
+            scopes = _scopes_to_install(where, agent, scope, wanted)
+            planned = [plan_install(where, agent, each, wanted) for each in scopes]
+        except RefusedError as error:
+            refused[agent.title] = error
+            if all_or_none or len(refused) == len(agents):
+                raise
+        else:
+            changes += [change for each in planned for change in each]
+    return changes, [f"{title} is left out: {said.message}" for title, said in refused.items()]
 
 
 @click.command(cls=Command)
@@ -257,8 +284,6 @@ def _finish(plan: _Plan, done: str, notes: list[str], *, dry_run: bool, as_json:
     from git_boocode.agents.edits import diff_text
     from git_boocode.cli.output import print_hints, print_json, print_text, printable
 
-    if done == "installed":
-        notes = [*(notes if plan.edits else ()), *_shared(plan)]
     diff = diff_text(plan.edits) if dry_run else ""
     if not dry_run:
         plan.carry_out()

@@ -19,7 +19,6 @@ _WORDS = {
     "partly": "partly installed",
     "other_command": "installed with another command or timeout",
     "not_installed": "not installed",
-    "unusable": "cannot be read",
 }
 
 
@@ -75,10 +74,12 @@ def _agent_lines(where: Where, states: list[State]) -> Iterator[str]:
         if not found:
             yield f"{title}: not installed"
         for state in found:
-            events = f" for {', '.join(state.events)}" if state.events else ""
-            paths = ", ".join(shown_path(where, path) for path in state.paths)
-            told = f": {state.message}" if state.message else f" in {paths}"
-            yield f"{title} ({state.scope}): {_WORDS[state.state]}{events}{told}"
+            yield f"{title} ({state.scope}): {state.message or _described(where, state)}"
+
+
+def _described(where: Where, state: State) -> str:
+    paths = ", ".join(shown_path(where, path) for path in state.paths)
+    return f"{_WORDS[state.state]} for {', '.join(state.events)} in {paths}"
 
 
 def _git_lines(states: list[dict[str, Any]]) -> Iterator[str]:

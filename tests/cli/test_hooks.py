@@ -71,6 +71,25 @@ def test_one_command_and_all_that_is_used_here_is_installed(repo: Repo, sealed: 
     assert not (repo.top / ".gemini").exists()
 
 
+def test_an_agent_that_cannot_be_served_is_left_out(repo: Repo) -> None:
+    repo.write(".clinerules", "be brief\n")
+    done = repo.boocode("hooks", "install")
+    assert done.code == 1
+    path = repo.top / ".clinerules/hooks/UserPromptSubmit"
+    said = f"'{path}' cannot be made: what stands above it is no directory; nothing was changed"
+    assert done.err == f"error: {said}\n"
+    repo.write(".cursorrules", "be brief\n")
+    done = on_a_terminal(repo, "yes", "hooks", "install")
+    assert done.code == 0
+    assert f"warning: Cline is left out: {said}\r\n" in done.err
+    assert done.out.endswith("installed hooks for Cursor\n")
+    answer = repo.boocode("hooks", "install", "--json").json
+    assert answer["hooks"] == []
+    assert answer["notes"][0] == f"Cline is left out: {said}"
+    assert repo.boocode("hooks", "uninstall").code == 0
+    assert not (repo.top / ".cursor").exists()
+
+
 def test_where_no_agent_is_used(repo: Repo) -> None:
     done = repo.boocode("hooks", "install")
     assert done.code == 1
@@ -212,8 +231,8 @@ def test_status(repo: Repo, sealed: Path) -> None:
     assert done.out == (
         "Claude Code (local): partly installed for UserPromptSubmit in "
         ".claude/settings.local.json\n"
-        f"Claude Code (project): cannot be read: '{path}' cannot be changed: it is no JSON: line "
-        "1, column 2: a key is missing here; nothing was changed\n"
+        f"Claude Code (project): '{path}' cannot be changed: it is no JSON: line 1, column 2: a "
+        "key is missing here\n"
         "Codex CLI: not installed\n"
         "Gemini CLI (project): partly installed for BeforeAgent in .gemini/settings.json\n"
         "Cursor (project): partly installed for beforeSubmitPrompt in .cursor/hooks.json\n"
