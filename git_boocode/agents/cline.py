@@ -26,4 +26,5 @@ AGENT = Agent(
         executable=True,
     ),
     answer='{"cancel":false}\n',
+    note="Cline runs hooks only where they are enabled in its settings",
 )

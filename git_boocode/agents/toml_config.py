@@ -23,6 +23,9 @@ _BLOCK = re.compile(
 def lists_hooks(path: str, data: bytes) -> bool:
     """Whether a file lists hooks of anyone but us.
 
+    A table that holds no lists does not: Codex itself notes there which hooks the user trusts,
+    wherever those are listed.
+
     Args:
         path: for messages.
         data: what it holds.
@@ -30,7 +33,8 @@ def lists_hooks(path: str, data: bytes) -> bool:
     Raises:
         RefusedError: it is no TOML.
     """
-    return "hooks" in _parsed(_BLOCK.sub("", decoded(data, path)), path)
+    hooks = _parsed(_BLOCK.sub("", decoded(data, path)), path).get("hooks")
+    return isinstance(hooks, dict) and any(isinstance(each, list) for each in hooks.values())
 
 
 def install(agent: Agent, path: str, data: bytes, wanted: Wanted) -> bytes:

@@ -399,6 +399,11 @@ def test_codex_keeps_its_hooks_in_one_place(repo: Repo, scope: str) -> None:
     install(codex, scope)
     assert tables.read_text() == 'model = "x" # fast\n'
     assert first_path(codex, scope).exists()
+    # Codex notes in the tables that the user trusts our hooks: they stay where they are.
+    trusted = f'[hooks.state."{first_path(codex, scope)}:0"]\nenabled = true\n'
+    tables.write_text(trusted)
+    install(codex, scope)
+    assert (tables.read_text(), first_path(codex, scope).exists()) == (trusted, True)
     # Hooks in the tables come later: ours move there.
     before = 'model = "x" # fast\n[[hooks.Stop]]\nhooks = [{type = "command", command = "say"}]'
     tables.write_text(before)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from git_boocode.agents.agent import Agent, Settings
+from git_boocode.agents.agent import USER, Agent, Settings
+from git_boocode.agents.install import carry_out, plan_install, plan_uninstall
 from git_boocode.agents.json_config import install, installed, uninstall
 from git_boocode.agents.jsontext import parse
 from git_boocode.agents.known import all_agents, find_agent
 from git_boocode.agents.ours import Baseline, Wanted, is_ours
+from git_boocode.agents.places import Where
 from git_boocode.repo.errors import RefusedError
 from tests.agents.test_jsontext import values, written
 
@@ -99,6 +103,28 @@ def test_in_and_out_again(agent: Agent, both: bool, case: tuple[str, Any]) -> No
     )
     if not was_empty and not (kept and added):
         assert back == data
+
+
+@settings(max_examples=50)
+@given(st.sampled_from(AGENTS), documents.flatmap(written))
+def test_the_bytes_from_before_come_back(agent: Agent, case: tuple[str, Any]) -> None:
+    """With the record that is kept, whatever the formatting."""
+    text, before = case
+    assume(
+        all(isinstance(before.get("hooks", {}).get(e, []), list) for e in (agent.turn, agent.tool))
+    )
+    with TemporaryDirectory() as home:
+        where = Where(None, home)
+        path = Path(where.places(agent, USER)[0].path)
+        path.parent.mkdir(parents=True)
+        path.write_bytes(text.encode())
+        carry_out(plan_install(where, agent, USER, wanted(agent)))
+        there = path.read_bytes()
+        assert there != text.encode()
+        carry_out(plan_install(where, agent, USER, wanted(agent)))
+        assert path.read_bytes() == there
+        carry_out(plan_uninstall(where, agent, USER))
+        assert path.read_bytes() == text.encode()
 
 
 @given(documents.flatmap(written), documents)

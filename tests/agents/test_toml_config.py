@@ -77,7 +77,12 @@ def test_the_block_is_renewed_where_it_stands() -> None:
 
 def test_whose_hooks_are_listed() -> None:
     assert lists_hooks(PATH, TYPICAL)
-    assert lists_hooks(PATH, b"[hooks]\n")
+    assert lists_hooks(PATH, b"hooks = {Stop = []}\n")
+    trust = (
+        b'[hooks.state."/home/u/.codex/hooks.json:user_prompt_submit:0:0"]\ntrusted_hash = "x"\n'
+    )
+    assert not lists_hooks(PATH, trust)
+    assert not lists_hooks(PATH, b"[hooks]\n")
     assert not lists_hooks(PATH, b'model = "x"\n[features]\nhooks = true\n')
     assert not lists_hooks(PATH, install(CODEX, PATH, b"a = 1\n", wanted(CODEX)))
 

@@ -40,3 +40,9 @@ def test_commands_that_begin_so(beginning: str, expected: list[str], repo: objec
 def test_options_of_a_command(repo: object) -> None:
     offered = complete("git", "boocode", "restore", "--")
     assert {"--dry-run", "--callback", "--files-only", "--json"} <= set(offered)
+
+
+def test_agents_whose_hooks_can_be_installed(repo: object) -> None:
+    assert complete("git", "boocode", "hooks", "") == ["install", "status", "uninstall"]
+    offered = complete("git", "boocode", "hooks", "install", "--agent", "c")
+    assert offered == ["claude-code", "codex", "cursor", "copilot", "cline"]
