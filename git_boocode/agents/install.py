@@ -273,12 +273,13 @@ def _remembered(place: Place, before: bytes | None, record: Record | None) -> Re
         return record
     if before is None:
         return Record(None, "", frozenset())
-    baseline = record.baseline if record is not None else Baseline()
-    without = _without_hooks(place, before, baseline)
-    directories = record.directories if record is not None else ()
-    unknown = record is None and without != before
-    made = record.made if record is not None else None if unknown else frozenset[str]()
-    return Record(without, "", made, directories)
+    without = _without_hooks(place, before, record.baseline if record else Baseline())
+    if without == before:
+        # Whatever is remembered is of another file, which has gone.
+        return Record(before, "", frozenset())
+    if record is None:
+        return Record(without, "", None)
+    return record._replace(before=without)
 
 
 def _uninstall(place: Place) -> Change:

@@ -125,7 +125,7 @@ class _Scanner:
         if found is None:
             self.fail("a value is missing here")
         self.at = found.end()
-        return Node(start, self.at, json.loads(found[0]))
+        return Node(start, self.at, _scalar(found[0]))
 
     def _string(self) -> str:
         found = _STRING.match(self.text, self.at)
@@ -168,6 +168,14 @@ class _Scanner:
             self.at += 1
             self.skip()
         return Item(start, key, node, comma)
+
+
+def _scalar(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        # A number of more digits than Python converts; nobody asks for its value.
+        return float(text)
 
 
 class _Style(NamedTuple):

@@ -257,6 +257,17 @@ def test_others_change_the_file_between(repo: Repo) -> None:
     assert path.read_text() == '{"permissions": {"allow": ["Write"]}}'
 
 
+def test_what_is_remembered_of_a_file_that_has_gone_is_of_no_use(repo: Repo) -> None:
+    cursor = agent_of("cursor")
+    install(cursor, PROJECT)
+    path = first_path(cursor, PROJECT)
+    path.write_text('{"version": 1, "hooks": {}}')
+    install(cursor, PROJECT)
+    path.write_text(path.read_text() + "\n")
+    uninstall(cursor, PROJECT)
+    assert json.loads(path.read_text()) == {"version": 1, "hooks": {}}
+
+
 def test_a_created_file_goes_although_others_have_formatted_it(repo: Repo) -> None:
     cursor = agent_of("cursor")
     install(cursor, PROJECT)

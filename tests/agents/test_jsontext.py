@@ -134,6 +134,11 @@ def test_an_empty_file_becomes_an_object() -> None:
     assert new_document("// mine", {}) == "// mine\n{}\n"
 
 
+def test_a_number_of_any_length() -> None:
+    text = f'{{"a": {"9" * 10_000}}}'
+    assert insert(text, root(text), "k", 1) == text.replace("}", ', "k": 1}')
+
+
 def test_of_a_key_that_stands_twice_the_last_counts() -> None:
     text = '{"a": 1, "a": 2}'
     found = root(text).find("a")
