@@ -85,7 +85,7 @@ def install(
     if not as_json:
         for told in left_out:
             warn(told)
-    if not named and not dry_run and plan.edits and not _agreed(plan, scope, as_json=as_json):
+    if not (named or dry_run) and plan.edits and not _agreed(plan, scope, left_out, as_json):
         return 1
     notes = [agent.note for agent in agents if agent.note] if plan.edits else []
     notes += [*(left_out if as_json else ()), *_shared(plan)]
@@ -250,7 +250,7 @@ def _git_edits(where: Where, *, remove: bool) -> list[Edit]:
     return plan_git_hooks(where.repository, None, remove=remove)
 
 
-def _agreed(plan: _Plan, scope: str | None, *, as_json: bool) -> bool:
+def _agreed(plan: _Plan, scope: str | None, left_out: list[str], as_json: bool) -> bool:
     """Whether the user agrees with what was found to do.
 
     Raises:
@@ -271,7 +271,7 @@ def _agreed(plan: _Plan, scope: str | None, *, as_json: bool) -> bool:
             "nothing was installed: there is no terminal to ask on",
             code="not_confirmed",
             hints=(f"'git boocode hooks install {names}' does it without asking",),
-            details={"dry_run": True, "hooks": plan.rows()},
+            details={"dry_run": True, "hooks": plan.rows(), "notes": left_out},
         )
     if agrees("install these hooks?"):
         return True
@@ -331,6 +331,7 @@ def _shared(plan: _Plan) -> list[str]:
     paths = [edit.path for edit in edits if edit.after is not None]
     if repository is None or not paths:
         return []
+    from git_boocode.agents.program import installed_command
     from git_boocode.repo.git import nul_lines, nul_records
 
     git = repository.git
@@ -343,13 +344,16 @@ def _shared(plan: _Plan) -> list[str]:
     notes = []
     if tracked:
         shown = _paths(plan.where, [below[path] for path in tracked])
-        notes.append(f"tracked, so that others get it with the next commit: {shown}")
+        notes.append(f"tracked, so others get them with the next commit: {shown}")
     if open_ones:
         shown = _paths(plan.where, [below[path] for path in open_ones])
         notes.append(
-            f"not ignored, so that it can be committed: {shown}\n"
-            "a line in .git/info/exclude keeps it to yourself"
+            f"not ignored, so they can be committed: {shown}\n"
+            "lines in .git/info/exclude keep them to yourself"
         )
+    command = installed_command("hook")
+    if notes and not command.startswith("git "):
+        notes.append(f"they call '{command}', which others may not have in that place")
     return notes
 
 

@@ -121,8 +121,9 @@ def test_the_answer_of_install_and_uninstall(repo: Repo) -> None:
         "title": "Claude Code (project)",
     }
     assert (answer["ok"], answer["dry_run"], answer["hooks"]) == (True, False, [row])
-    [note] = answer["notes"]
-    assert note.startswith("not ignored, so that it can be committed: .claude/settings.json\n")
+    assert answer["notes"][0].startswith(
+        "not ignored, so they can be committed: .claude/settings.json\n"
+    )
     answer = repo.boocode("hooks", "uninstall", "--agent", "claude", "--json").json
     assert answer["hooks"] == [{**row, "action": "delete"}]
     assert answer["notes"] == []
@@ -135,12 +136,14 @@ def test_who_else_gets_a_file_is_said(repo: Repo) -> None:
     done = repo.boocode("hooks", "install", "--agent", "claude-code")
     assert done.err == ""
     done = repo.boocode("hooks", "install", "--agent", "claude-code", "--project")
-    assert done.err == (
-        "hint: tracked, so that others get it with the next commit: .claude/settings.json\n"
+    tracked, path = done.err.splitlines()
+    assert (
+        tracked == "hint: tracked, so others get them with the next commit: .claude/settings.json"
     )
+    assert path.endswith("git-boocode hook', which others may not have in that place")
     done = repo.boocode("hooks", "install", "--agent", "codex")
     assert "hint: Codex asks you to trust new hooks before it runs them\n" in done.err
-    assert "hint: not ignored, so that it can be committed: .codex/hooks.json\n" in done.err
+    assert "hint: not ignored, so they can be committed: .codex/hooks.json\n" in done.err
 
 
 def test_what_is_in_the_home_directory_is_a_matter_of_its_own(repo: Repo, sealed: Path) -> None:
