@@ -16,12 +16,11 @@ from git_boocode.agents.ours import Baseline, Wanted, leaf
 from git_boocode.agents.places import JSON, PROGRAM, TOML, Place, Where
 from git_boocode.agents.program import installed_command
 from git_boocode.agents.records import Record, digest, load, saved
+from git_boocode.agents.timeout import hook_timeout
 from git_boocode.editing.write import remove_directories
 from git_boocode.repo.config import Config
-from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
+from git_boocode.repo.errors import BoocodeError, RefusedError
 
-_TIMEOUT = 5.0
-_LONGEST = 3600.0
 _GRACE = 5
 """Seconds that an agent waits longer than a hook may take by itself."""
 _EXECUTABLE = 0o755
@@ -85,25 +84,6 @@ def wanted_hooks(agent: Agent, config: Config) -> Wanted:
         events = [""]
     commands = {event: installed_command(*_words(agent, event)) for event in events}
     return Wanted(commands, math.ceil(hook_timeout(config)) + _GRACE, per_tool)
-
-
-def hook_timeout(config: Config) -> float:
-    """How long a hook may take, in seconds (`boocode.hookTimeout`).
-
-    Raises:
-        FatalError: the setting makes no sense.
-    """
-    text = config.text("boocode.hookTimeout")
-    if text is None:
-        return _TIMEOUT
-    with suppress(ValueError):
-        if 0 < float(text) <= _LONGEST:
-            return float(text)
-    raise FatalError(
-        f"bad value '{text}' for 'boocode.hookTimeout'",
-        code="bad_config",
-        hints=("set it to a number of seconds, more than 0 and at most 3600, such as '5'",),
-    )
 
 
 def plan_install(where: Where, agent: Agent, scope: str, wanted: Wanted) -> list[Change]:

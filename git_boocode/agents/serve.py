@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from git_boocode.agents.payload import Payload, parse_payload, read_input
@@ -72,8 +71,9 @@ class Service:
         self._scene.enter(repository)
         if not inside_restore(repository.state_dir):
             self._apply_limit(repository)
-            module = import_module("git_boocode.agents.git_hooks")
-            module.run_git_hook(event, arguments, repository)
+            from git_boocode.agents.git_hooks import run_git_hook
+
+            run_git_hook(event, arguments, repository)
 
     def note(self, error: BaseException, directory: str = "") -> None:
         """Write down what went wrong.

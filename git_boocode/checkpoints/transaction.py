@@ -88,26 +88,26 @@ class Transaction:
             snapshot = take_snapshot(repository, scratch)
             move = self._plan_move(snapshot)
             plan, staging = self._plan(snapshot)
+            # Before anything is done: afterwards nothing may fail any more.
+            outcome = self._outcome(snapshot, plan, staging, move)
             if self._manner.dry_run:
-                return self._preview(snapshot, plan, staging, move)
+                return self._preview(plan, outcome)
             if self._is_done(plan, staging, move):
                 journal.end(repository.state_dir)
-                return self._outcome(snapshot, plan, staging, move)
+                return outcome
             if staging is not None:
                 refuse_if_locked(repository.index_path)
             if self._callback is not None:
                 _check_callback_stays(repository, self._callback, plan)
             with ended_by_signals():
-                return self._carry_out(snapshot, plan, staging, move)
+                done = self._carry_out(snapshot, plan, staging, move)
+                return outcome._replace(**done)
 
-    def _preview(
-        self, snapshot: Snapshot, plan: Plan, staging: Staging | None, move: HeadMove | None
-    ) -> Outcome:
-        outcome = self._outcome(snapshot, plan, staging, move)
+    def _preview(self, plan: Plan, outcome: Outcome) -> Outcome:
         # In a partial clone the contents need not be here; what would be done is known.
         with suppress(GitError):
             lines = count_lines(self._repository.git, plan.before, plan.target)
-            outcome = outcome._replace(lines=lines)
+            return outcome._replace(lines=lines)
         return outcome
 
     def _is_done(self, plan: Plan, staging: Staging | None, move: HeadMove | None) -> bool:
@@ -188,7 +188,8 @@ class Transaction:
 
     def _carry_out(
         self, snapshot: Snapshot, plan: Plan, staging: Staging | None, move: HeadMove | None
-    ) -> Outcome:
+    ) -> dict[str, Any]:
+        """Do it, and give what only then is known of the outcome."""
         repository = self._repository
         over = self._interrupted() if self._course.kind == RESTORE else None
         safety = self._keep_before(snapshot, move, over)
@@ -217,9 +218,8 @@ class Transaction:
                 error.hints += ("files and staging are as they were before",)
             raise
         journal.revert(repository.state_dir, self._still_open())
-        outcome = self._outcome(snapshot, plan, staging, move)
         edited = steps.transcripts.paths
-        return outcome._replace(undo=safety.id, answer=answer, archived=archived, edited=edited)
+        return {"undo": safety.id, "answer": answer, "archived": archived, "edited": edited}
 
     def _keep_before(
         self, snapshot: Snapshot, move: HeadMove | None, over: Checkpoint | None
