@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.memory import use_memory
 from tests.repo_kit import Repo
+
+use_memory()
 
 # The same examples in every run, so that a landing does not depend on luck; to look for new ones:
 # HYPOTHESIS_PROFILE=explore.
@@ -31,6 +34,11 @@ _SEALED = {
     "LANG": "C.UTF-8",
     "TZ": "UTC",
 }
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: some tests wait for something most of the time."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(autouse=True)

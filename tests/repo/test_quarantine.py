@@ -309,10 +309,13 @@ def test_no_room_on_another_file_system(
 @pytest.fixture
 def elsewhere(repo: Repo) -> Iterator[str]:
     """A directory on another file system than the repository's."""
-    if not os.path.isdir("/dev/shm") or os.stat("/dev/shm").st_dev == repo.top.stat().st_dev:
-        pytest.skip("there is no other file system")
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
-        yield directory
+    here = repo.top.stat().st_dev
+    for place in ("/dev/shm", "/tmp", "/var/tmp"):
+        if os.access(place, os.W_OK) and os.stat(place).st_dev != here:
+            with tempfile.TemporaryDirectory(dir=place) as directory:
+                yield directory
+            return
+    pytest.skip("there is no other file system")
 
 
 def test_on_a_real_other_file_system(repo: Repo, elsewhere: str) -> None:
