@@ -161,14 +161,23 @@ class Transaction:
             skipped = frozenset(path for path, _ in snapshot.skipped) | target.meta.skipped_paths
             choice = self._choose(snapshot, staging)
             plan = plan_restore(self._repository, snapshot, tree, skipped, ours, choice, staging)
-            if staging is not None and (choice is not None or plan.nested):
+            nested = self._not_to_be_staged(plan)
+            if staging is not None and (choice is not None or nested):
                 empty = self._repository.empty_tree
-                return plan, mix(snapshot, staging, choice, plan.nested, empty)
+                return plan, mix(snapshot, staging, choice, nested, empty)
         except GitError as error:
             raise _missing_objects(target, error) from error
         except MetadataError as error:
             raise unusable(target.id, error) from error
         return plan, None if staging == snapshot.staging else staging
+
+    def _not_to_be_staged(self, plan: Plan) -> frozenset[str]:
+        """The nested repositories below which nothing is to be staged.
+
+        Whoever goes back to the state before an operation gets what was staged then, though.
+        """
+        returns = self._target.ref.startswith(SAFETY) and _is_of(self._repository, self._target)
+        return frozenset() if returns else plan.nested
 
     def _choose(self, snapshot: Snapshot, staging: Staging | None) -> Choice | None:
         scope = self._course.scope

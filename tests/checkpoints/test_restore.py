@@ -307,6 +307,22 @@ def test_where_files_are_tracked_is_no_nested_repository_though_none_is_on_disk(
     assert seen(base) == messed
 
 
+def test_what_was_staged_in_a_nested_repository_comes_back_with_an_undo(base: Repo) -> None:
+    base.git("init", "-q", "nested")
+    base.write("nested/inner", "inner\n")
+    taken = take()
+    blob = base.git("hash-object", "-w", "nested/inner").strip()
+    base.git("update-index", "--add", "--cacheinfo", f"100644,{blob},nested/inner")
+    before = seen(base)
+    back(taken.id)
+    there = seen(base)
+    assert there != before
+    undone()
+    assert seen(base) == before
+    redone()
+    assert seen(base) == there
+
+
 def test_an_agents_own_worktree_is_left_alone(base: Repo) -> None:
     base.git("worktree", "add", "-q", "-b", "agent", "agents/wt")
     base.write("agents/wt/work", "uncommitted\n")
