@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
 
-from git_boocode.cli.framework import Command
+from git_boocode.cli.framework import AFTER_DASHES, Command
 from git_boocode.cli.restoring import Flags, carry_out, restoring_options
 
 if TYPE_CHECKING:
     from git_boocode.checkpoints.outcome import Outcome
     from git_boocode.checkpoints.restore import Options
+    from git_boocode.repo.errors import RefusedError
     from git_boocode.repo.repository import Repository
 
 _FOREIGN = ("other-worktree", "other-session", "other-repository")
@@ -41,7 +43,9 @@ def _parse_force(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
     help="Override a refusal: " + ", ".join(_FOREIGN) + ".",
 )
 @restoring_options
+@click.pass_context
 def restore(
+    context: click.Context,
     checkpoint: str | None,
     paths: tuple[str, ...],
     head: bool,
@@ -58,8 +62,13 @@ def restore(
     from git_boocode.checkpoints.foreign import Caller
     from git_boocode.checkpoints.restore import restore as run
     from git_boocode.cli.interruption import warn_of_interruption
+    from git_boocode.repo.errors import RefusedError
     from git_boocode.repo.repository import Repository
 
+    if checkpoint is not None and context.meta.get(AFTER_DASHES) == 1 + len(paths):
+        # Nothing stood before `--`, and only paths stand behind it.
+        paths = (checkpoint, *paths)
+        checkpoint = None
     _check_paths(paths, flags, head=head)
     options = _head(flags.options(), flags, head=head)
     options = options._replace(paths=paths, caller=Caller(session, force))
@@ -67,7 +76,10 @@ def restore(
     warn_of_interruption(repository)
     if checkpoint is None:
         return _chosen(repository, options, flags)
-    return carry_out(repository, lambda: run(repository, checkpoint, options), flags)
+    try:
+        return carry_out(repository, lambda: run(repository, checkpoint, options), flags)
+    except RefusedError as error:
+        raise _meant_as_path(error, checkpoint) from None
 
 
 def _chosen(repository: Repository, options: Options, flags: Flags) -> int:
@@ -84,6 +96,17 @@ def _chosen(repository: Repository, options: Options, flags: Flags) -> int:
         return run(repository, name, options)
 
     return choose(repository, preview, None if flags.dry_run else carry_out_chosen)
+
+
+def _meant_as_path(error: RefusedError, name: str) -> RefusedError:
+    """The error; it also says how a path is restored, which whoever knows `git restore` tries."""
+    if error.code != "not_found" or not os.path.lexists(name):
+        return error
+    import shlex
+
+    command = f"git boocode restore @ -- {shlex.quote(name)}"
+    error.hints = (f"'{name}' is a path: '{command}' restores it alone", *error.hints)
+    return error
 
 
 def _head(options: Options, flags: Flags, *, head: bool) -> Options:

@@ -124,6 +124,17 @@ def test_a_preview_alone_asks_no_second_question(turns: Repo) -> None:
     assert "restore this?" not in shown
 
 
+def test_behind_dashes_there_are_only_paths(turns: Repo) -> None:
+    terminal = Terminal(turns, "restore", "--", "b")
+    terminal.wait_for(QUESTION)
+    terminal.type("2\n")
+    assert "would restore 1 file to" in terminal.wait_for("restore this? [y/N]")
+    terminal.type("y\n")
+    assert terminal.end()[0] == 0
+    assert turns.read("a") == b"2\n"
+    assert not (turns.top / "b").exists()
+
+
 def test_there_is_nothing_to_do(turns: Repo) -> None:
     take(label="now")
     terminal = Terminal(turns, "restore")
@@ -140,6 +151,7 @@ def test_without_a_terminal_there_is_a_list(turns: Repo) -> None:
     names = [line.split()[0] for line in done.out.splitlines()]
     assert names == ["@~0", "@~1", "@~2"]
     assert done.err.startswith("error: no checkpoint is named\nhint: name one of those listed")
+    assert turns.boocode("restore", "--", "a") == done
     answer = turns.boocode("restore", "--json")
     assert (answer.code, answer.json["error"]["code"]) == (129, "usage")
     assert [row["files"] for row in answer.json["checkpoints"]] == [1, 2, 0]

@@ -105,6 +105,19 @@ def test_a_head_that_has_moved_is_said(repo: Repo, taken: Checkpoint) -> None:
     assert repo.boocode("restore", "-n", taken.id, "--json").json["head_differs"] is True
 
 
+def test_a_path_in_the_place_of_a_checkpoint_is_told(repo: Repo, taken: Checkpoint) -> None:
+    (repo.top / "sub").mkdir()
+    repo.write("sub/it's", "x\n")
+    done = repo.boocode("restore", "it's", cwd="sub")
+    assert done.code == 1
+    way = """'git boocode restore @ -- 'it'"'"'s'' restores it alone"""
+    assert done.err.splitlines()[1:] == [
+        f"hint: 'it's' is a path: {way}",
+        "hint: 'git boocode log' lists the checkpoints",
+    ]
+    assert "is a path" not in repo.boocode("restore", "it's").err
+
+
 def test_from_a_subdirectory_the_whole_worktree_goes_back(repo: Repo, taken: Checkpoint) -> None:
     (repo.top / "sub").mkdir()
     host = Host(repo)
