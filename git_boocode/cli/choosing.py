@@ -42,13 +42,16 @@ def list_turns(repository: Repository, *, as_json: bool) -> int:
     return report(error, as_json=False)
 
 
-def choose(repository: Repository, preview: Run, restore: Run | None) -> int:
+def choose(
+    repository: Repository, preview: Run, restore: Run | None, callback: str | None = None
+) -> int:
     """Show the turns, let one be chosen, show what would change, ask, and restore it.
 
     Args:
         repository: the repository.
         preview: what says what would change.
         restore: what restores; None to stop before that.
+        callback: the callback of the command line.
 
     Returns:
         The exit code: 0 if it was done, 1 if the user wants none of it.
@@ -72,7 +75,7 @@ def choose(repository: Repository, preview: Run, restore: Run | None) -> int:
         return _nothing_done()
     with progress("restoring"):
         outcome = restore(name)
-    return show_outcome(repository, outcome, as_json=False)
+    return show_outcome(repository, outcome, as_json=False, callback=callback)
 
 
 _NONE = ("this worktree has no checkpoints; 'git boocode checkpoint' takes one",)

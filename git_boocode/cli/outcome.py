@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from git_boocode.checkpoints.changes import Change
@@ -23,8 +24,17 @@ from git_boocode.repo.repository import Repository
 LETTERS = {"create": ("A", "green"), "delete": ("D", "red"), "modify": ("M", "yellow")}
 
 
-def show_outcome(repository: Repository, outcome: Outcome, *, as_json: bool) -> int:
-    """Print the answer of a restore, and return the exit code."""
+def show_outcome(
+    repository: Repository, outcome: Outcome, *, as_json: bool, callback: str | None = None
+) -> int:
+    """Print the answer of a restore, and return the exit code.
+
+    Args:
+        repository: the repository.
+        outcome: what was done.
+        as_json: whether to print JSON.
+        callback: the callback of the command line, which the way back needs as well.
+    """
     if as_json:
         print_json(_as_json(outcome))
         return 0
@@ -34,7 +44,7 @@ def show_outcome(repository: Repository, outcome: Outcome, *, as_json: bool) -> 
     print_text(_summary(outcome))
     for line in outcome.answer.message.splitlines() if outcome.answer else ():
         print_text(printable(line))
-    print_hints((*_left_alone(repository, outcome), *_ways_back(outcome)))
+    print_hints((*_left_alone(repository, outcome), *_ways_back(outcome, callback)))
     return 0
 
 
@@ -53,7 +63,9 @@ def _print_paths(outcome: Outcome, style: Style) -> None:
         print_text(f" M {quote_path(path)}")
 
 
-def _ways_back(outcome: Outcome) -> Iterator[str]:
+def _ways_back(outcome: Outcome, callback: str | None) -> Iterator[str]:
+    # Without it, the conversation would stay where it is now.
+    told = f" --callback {shlex.quote(callback)}" if callback and outcome.callback else ""
     if outcome.conversation_left:
         missing = outcome.checkpoint.id
         command = f"git boocode restore {missing} --conversation-only --callback <file>"
@@ -62,11 +74,11 @@ def _ways_back(outcome: Outcome) -> Iterator[str]:
         return
     if outcome.mends:
         # What was done since the interruption is in neither of the two states that it went between.
-        yield f"'git boocode restore {outcome.undo}' brings back what was here before"
-        yield "'git boocode redo' does again what was interrupted"
+        yield f"'git boocode restore {outcome.undo}{told}' brings back what was here before"
+        yield f"'git boocode redo{told}' does again what was interrupted"
     else:
         back = "redo" if outcome.kind == "undo" else "undo"
-        yield f"'git boocode {back}' brings back what was here before"
+        yield f"'git boocode {back}{told}' brings back what was here before"
 
 
 def _left_alone(repository: Repository, outcome: Outcome) -> Iterator[str]:

@@ -95,7 +95,8 @@ def _chosen(repository: Repository, options: Options, flags: Flags) -> int:
     def carry_out_chosen(name: str) -> Outcome:
         return run(repository, name, options)
 
-    return choose(repository, preview, None if flags.dry_run else carry_out_chosen)
+    restore_chosen = None if flags.dry_run else carry_out_chosen
+    return choose(repository, preview, restore_chosen, flags.callback)
 
 
 def _meant_as_path(error: RefusedError, name: str) -> RefusedError:

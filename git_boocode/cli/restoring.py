@@ -111,4 +111,4 @@ def carry_out(repository: Repository, work: Callable[[], Outcome], flags: Flags)
 
     with progress("restoring"):
         outcome = work()
-    return show_outcome(repository, outcome, as_json=flags.as_json)
+    return show_outcome(repository, outcome, as_json=flags.as_json, callback=flags.callback)

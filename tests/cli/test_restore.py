@@ -127,6 +127,17 @@ def test_from_a_subdirectory_the_whole_worktree_goes_back(repo: Repo, taken: Che
     assert host.events == ["prepare", "trim"]
 
 
+def test_the_way_back_names_the_callback_that_was_given(repo: Repo, taken: Checkpoint) -> None:
+    host = Host(repo)
+    back = "brings back what was here before"
+    done = repo.boocode("restore", "@", "--callback", host.path)
+    assert done.err == f"hint: 'git boocode undo --callback {host.path}' {back}\n"
+    done = repo.boocode("undo", "--callback", host.path)
+    assert done.err == f"hint: 'git boocode redo --callback {host.path}' {back}\n"
+    repo.git("config", "boocode.callback", host.path)
+    assert repo.boocode("redo").err == f"hint: 'git boocode undo' {back}\n"
+
+
 def test_the_conversation_is_told(repo: Repo, taken: Checkpoint) -> None:
     host = Host(repo, trim="echo '{\"messages_deleted\": 1}'")
     done = repo.boocode("restore", "@", "--conversation-only", "--callback", host.path)
