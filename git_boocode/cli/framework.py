@@ -74,6 +74,26 @@ class Command(click.Command):
             return super().parse_args(ctx, args)
 
 
+class AtLeast(click.IntRange):
+    """A whole number with a least value, of which click says that it is "no valid integer range".
+
+    Args:
+        least: the smallest number that is taken.
+    """
+
+    def __init__(self, least: int) -> None:
+        super().__init__(min=least)
+        self._least = least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's own signature
+        """Read the number, or say what would be one."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            said = f"'{value}' is no whole number of at least {self._least}"
+            raise click.BadParameter(said, ctx, param) from None
+
+
 class Entry(NamedTuple):
     """A command as data: where it lives and what the list of commands says of it."""
 

@@ -8,7 +8,7 @@ import click
 
 from git_boocode.cli.apply_edit import check_profile, require_input
 from git_boocode.cli.edited import candidate_lines, lines_of
-from git_boocode.cli.framework import Command, json_option, stdin_bytes
+from git_boocode.cli.framework import AtLeast, Command, json_option, stdin_bytes
 from git_boocode.cli.output import print_json, print_text, quote_path
 from git_boocode.repo.errors import RefusedError
 
@@ -23,7 +23,7 @@ _CANDIDATE_LINES = 12
 @click.option("--profile", metavar="<name>", default="default", help="How tolerantly to match.")
 @click.option(
     "--start-line",
-    type=click.IntRange(min=1),
+    type=AtLeast(1),
     metavar="<n>",
     help="Where it should be: decides between places that are equally good.",
 )

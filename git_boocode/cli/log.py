@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.framework import AtLeast, Command, json_option
 
 
 @click.command(cls=Command)
 @click.option(
     "-n",
     "--max-count",
-    type=click.IntRange(min=0),
+    type=AtLeast(0),
     metavar="<n>",
     help="At the most this many.",
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.framework import AtLeast, Command, json_option
 
 if TYPE_CHECKING:
     from git_boocode.checkpoints.catalog import Checkpoint, Unusable
@@ -53,7 +53,7 @@ def _parse_age(_: click.Context, __: click.Parameter, text: str | None) -> _Age 
 @click.option("-n", "--dry-run", is_flag=True, help="Only say what would go, and its size on disk.")
 @click.option(
     "--keep",
-    type=click.IntRange(min=1),
+    type=AtLeast(1),
     metavar="<n>",
     help="Keep the newest <n>, instead of boocode.keep.",
 )
