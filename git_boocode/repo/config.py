@@ -112,7 +112,7 @@ class Config:
             return default
         number = _integer(found.value or "")
         if number is None or number < least:
-            raise _bad_value(key, found, f"a whole number of at least {least}, such as '60'")
+            raise _bad_value(key, found, f"a whole number of at least {least}, such as '{default}'")
         return number
 
     def age(self, key: str, *, default: float | None) -> float | None:

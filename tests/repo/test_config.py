@@ -107,7 +107,7 @@ def test_a_number_that_is_too_small(repo: Repo) -> None:
     assert config().integer("x.y", default=1, least=-5) == -3
     with pytest.raises(FatalError, match="bad value '-3'") as caught:
         config().integer("x.y", default=1)
-    assert "at least 0" in caught.value.hints[0]
+    assert "at least 0, such as '1':" in caught.value.hints[0]
 
 
 @pytest.mark.parametrize("word", ["maybe", "tru", "1x", "k", "ja"])
