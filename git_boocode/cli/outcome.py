@@ -85,7 +85,8 @@ def _left_alone(repository: Repository, outcome: Outcome) -> Iterator[str]:
     """What is not as it was at the checkpoint, because a restore does not touch it."""
     if outcome.head_differs:
         stays = "stays" if outcome.dry_run else "was left"
-        yield f"HEAD is not where it was at the checkpoint; it {stays} where it is"
+        moves = ", as --head was not given" if outcome.kind == "restore" else ""
+        yield f"HEAD is not where it was at the checkpoint; it {stays} where it is{moves}"
     then = printable(outcome.checkpoint.meta.text("state")) or None
     now = operation_in_progress(repository.git_dir)
     if then and then != now:

@@ -101,7 +101,8 @@ def test_what_is_left_alone_is_said(repo: Repo) -> None:
 def test_a_head_that_has_moved_is_said(repo: Repo, taken: Checkpoint) -> None:
     repo.git("commit", "-q", "-m", "later")
     done = repo.boocode("restore", taken.id)
-    assert "hint: HEAD is not where it was at the checkpoint" in done.err
+    left = "it was left where it is, as --head was not given\n"
+    assert f"hint: HEAD is not where it was at the checkpoint; {left}" in done.err
     assert repo.boocode("restore", "-n", taken.id, "--json").json["head_differs"] is True
 
 
