@@ -104,7 +104,7 @@ class Where(NamedTuple):
         repository = self.repository
         if repository is None:
             raise FatalError(
-                "not a git repository",
+                "not in the worktree of a git repository",
                 code="not_a_repository",
                 hints=("--user is for the files in your home directory, which hold everywhere",),
             )

@@ -243,7 +243,7 @@ def _git_edits(where: Where, *, remove: bool) -> list[Edit]:
 
     if where.repository is None:
         raise FatalError(
-            "not a git repository",
+            "not in the worktree of a git repository",
             code="not_a_repository",
             hints=("git hooks belong to one repository: run it in there",),
         )
@@ -296,6 +296,9 @@ def _finish(plan: _Plan, done: str, notes: list[str], *, dry_run: bool, as_json:
     if not plan.edits:
         print_text("nothing is installed" if done == "uninstalled" else "all is installed already")
     elif not dry_run:
+        if any(row["action"] == "delete" for row in plan.rows()) and done == "installed":
+            # Git's hooks that boocode.gitHooks no longer names go when the others come.
+            done = "changed"
         print_text(f"{done} hooks for {_listed(plan)}")
     print_hints(tuple(notes))
     return 0

@@ -177,7 +177,9 @@ def test_outside_a_repository(repo: Repo, sealed: Path) -> None:
     for command in ("install", "uninstall"):
         done = repo.boocode("hooks", command, "--agent", "gemini", cwd=sealed)
         assert (done.code, done.out) == (128, "")
-        assert done.err.startswith("fatal: not a git repository\nhint: --user is for ")
+        said = "fatal: not in the worktree of a git repository\nhint: --user is for "
+        assert done.err.startswith(said)
+        assert repo.boocode("hooks", command, "--agent", "gemini", cwd=".git").err == done.err
     assert repo.boocode("hooks", "install", "--git", cwd=sealed).code == 128
     done = repo.boocode("hooks", "install", "--agent", "gemini", "--user", cwd=sealed)
     assert (done.code, done.err) == (0, "")
@@ -273,7 +275,9 @@ def test_status_of_what_is_installed_otherwise(repo: Repo) -> None:
     path.write_text(path.read_text().replace(" hook gemini", "-old/git-boocode hook gemini"))
     done = repo.boocode("hooks", "status")
     assert "Gemini CLI (project): installed with another command or timeout for " in done.out
-    repo.boocode("hooks", "install", "--agent", "gemini", "--git")
+    done = repo.boocode("hooks", "install", "--agent", "gemini", "--git")
+    assert " D .git/hooks/pre-merge-commit: git hook pre-merge-commit\n" in done.out
+    assert done.out.endswith("changed hooks for Gemini CLI and git\n")
     done = repo.boocode("hooks", "status")
     assert done.err == ""
     assert "Gemini CLI (project): installed for BeforeAgent in .gemini/settings.json\n" in done.out
