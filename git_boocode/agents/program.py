@@ -11,10 +11,11 @@ _NAME = "git-boocode"
 def installed_command(*words: str) -> str:
     """A command line for a shell that runs this very program, whoever runs the shell.
 
-    It is `git boocode …` where git finds the program on the PATH without a virtual environment:
-    that keeps working when it is upgraded, moved, or used from another machine's home. An agent
-    or an editor started elsewhere has no virtual environment activated, so that a program that
-    lies in one is named by its path, and so is one behind another version on the PATH.
+    It is `git boocode …` where git finds the program in a directory that is on everyone's PATH:
+    that keeps working when it is upgraded, moved, or used on another machine. An editor that was
+    not started from a shell knows no other directories, such as `~/.local/bin`, and no virtual
+    environment; so a program that lies there is named by its path, and so is one behind another
+    version on the PATH.
 
     Args:
         words: what follows, such as `hook`, `claude-code`, `UserPromptSubmit`.
@@ -28,10 +29,18 @@ def _program() -> tuple[str, ...]:
     running = _running()
     found = _on_path()
     if found and (running is None or os.path.realpath(found) == os.path.realpath(running)):
-        return ("git", "boocode")
+        return ("git", "boocode") if os.path.dirname(found) in everyones_path() else (found,)
     if running is not None:
         return (running,)
     return (sys.executable, "-m", "git_boocode")
+
+
+def everyones_path() -> list[str]:
+    """The directories that are on the PATH of whatever a user starts, by whatever means."""
+    known = os.confstr("CS_PATH") if hasattr(os, "confstr") else None
+    # The sessions of Linux have it, too; those of macOS do not.
+    usual = [] if sys.platform == "darwin" else ["/usr/local/bin"]
+    return [*usual, *(known or os.defpath).split(os.pathsep)]
 
 
 def _running() -> str | None:

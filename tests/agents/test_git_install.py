@@ -49,6 +49,7 @@ def log(
     program.write_text(_FAKE)
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{top}:/usr/bin:/bin")
+    monkeypatch.setattr("git_boocode.agents.program.everyones_path", lambda: [str(top)])
     monkeypatch.setattr(sys, "argv", [str(program)])
     monkeypatch.setenv(LOG, str(top / "log"))
     # Templates differ between machines.
@@ -218,15 +219,12 @@ def test_another_command_is_put_in_place(
     right = hooks_seen(hooks(repo))
     states = [status.state for status in git_hooks_status(Repository.discover())]
     assert states == ["installed"] * len(EVENTS)
-    monkeypatch.setattr(git_install, "installed_command", lambda *words: f"'/x y/z' {words[-1]}")
-    states = [status.state for status in git_hooks_status(Repository.discover())]
-    assert states == ["other"] * len(EVENTS)
-    install()
-    assert b"'/x y/z' pre-commit \"$@\" <" in (hooks(repo) / "pre-commit").read_bytes()
-    monkeypatch.undo()
-    monkeypatch.chdir(repo.top)
-    monkeypatch.setenv("PATH", f"{log.parent}:/usr/bin:/bin")
-    monkeypatch.setattr(sys, "argv", [str(log.parent / "git-boocode")])
+    with monkeypatch.context() as patch:
+        patch.setattr(git_install, "installed_command", lambda *words: f"'/x y/z' {words[-1]}")
+        states = [status.state for status in git_hooks_status(Repository.discover())]
+        assert states == ["other"] * len(EVENTS)
+        install()
+        assert b"'/x y/z' pre-commit \"$@\" <" in (hooks(repo) / "pre-commit").read_bytes()
     install()
     assert hooks_seen(hooks(repo)) == right
     uninstall()

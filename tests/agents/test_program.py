@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from git_boocode.agents import program
 from git_boocode.agents.program import installed_command
 
 
@@ -20,6 +21,8 @@ def place(
     _program(top / "bin")
     monkeypatch.setenv("PATH", f"{top / 'bin'}:/usr/bin:/bin")
     monkeypatch.setattr(sys, "argv", [str(top / "bin/git-boocode"), "hooks"])
+    everyones = [str(top / "bin"), str(top / "local/bin")]
+    monkeypatch.setattr(program, "everyones_path", lambda: everyones)
     return top
 
 
@@ -33,6 +36,14 @@ def _program(directory: Path) -> Path:
 
 def test_on_the_path(place: Path) -> None:
     assert installed_command("hook", "codex", "Stop") == "git boocode hook codex Stop"
+
+
+def test_on_the_path_of_shells_alone(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    assert {"/usr/bin", "/bin"} <= set(program.everyones_path())
+    monkeypatch.setenv("PATH", f"{place / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setattr(sys, "argv", [str(place / "bin/git-boocode"), "hooks"])
+    assert installed_command("hook") == f"'{place}/bin/git-boocode' hook"
 
 
 def test_a_link_on_the_path(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
