@@ -101,6 +101,7 @@ class Agent(NamedTuple):
             first one of a turn stands for it.
         run_by: the agents that run the hooks of this one, too, with the fields by any of which
             their payloads are told from its own.
+        callback: the shipped callback that takes its conversations back; empty for none.
         note: what a user has to know or to do after installing; empty for nothing.
     """
 
@@ -116,4 +117,5 @@ class Agent(NamedTuple):
     answer: str = ""
     tool_begins: bool = False
     run_by: Mapping[str, tuple[str, ...]] = {}
+    callback: str = ""
     note: str = ""

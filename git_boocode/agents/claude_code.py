@@ -15,6 +15,7 @@ AGENT = Agent(
     tool="PreToolUse",
     # VS Code sends what Copilot sends.
     run_by={"cursor": ("conversation_id", "generation_id"), "copilot": ("sessionId",)},
+    callback="claude-code",
     config=Settings(
         places={
             LOCAL: ".claude/settings.local.json",

@@ -107,7 +107,9 @@ def parse_payload(data: bytes) -> Payload:
         values = json.loads(text, strict=False, parse_int=str, parse_float=str)
     except json.JSONDecodeError as error:
         # Not in the words of the error, which may show a part of it.
-        raise _bad(f"is no JSON from character {error.pos} of {len(text)} on") from None
+        raise _bad(
+            f"is no JSON: it goes wrong at character {error.pos + 1} of {len(text)}"
+        ) from None
     except RecursionError:
         raise _bad("is nested too deeply") from None
     if not isinstance(values, dict):

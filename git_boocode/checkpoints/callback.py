@@ -171,7 +171,7 @@ class Callback:
         if not isinstance(values, dict):
             shown = json.dumps(stdout[:_SHOWN_STDOUT].decode("utf-8", "replace"))
             answered = shown if stdout.strip() else "nothing"
-            raise self._failed(f"did not answer one JSON object but {answered}", stderr)
+            raise self._failed(f"answered {answered} instead of one JSON object", stderr)
         return values
 
     def _failed(self, what: str, stderr: str, hint: str = "") -> FatalError:
@@ -184,7 +184,7 @@ class Callback:
     def _vetoed(self, said: str) -> RefusedError:
         reason = said.strip()[-_SHOWN_STDERR:] or "it gave no reason"
         return RefusedError(
-            f"the callback '{self.program}' does not allow it: {reason}",
+            f"the callback '{self.program}' forbids it: {reason}",
             code="vetoed",
             hints=("--files-only restores without the callback",),
         )

@@ -9,7 +9,22 @@ from git_boocode.cli.output import print_text
 
 def can_ask() -> bool:
     """Whether there is someone who sees a question and can answer it."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask(question: str) -> str:
+    """What the user answers; nothing at the end of the input.
+
+    Args:
+        question: in one line.
+    """
+    sys.stderr.write(f"{question} ")
+    sys.stderr.flush()
+    answer = sys.stdin.readline()
+    if not answer.endswith("\n"):
+        # By Ctrl-D: the cursor stands behind the question still.
+        print_text("", to_stderr=True)
+    return answer.strip()
 
 
 def agrees(question: str) -> bool:
@@ -18,5 +33,4 @@ def agrees(question: str) -> bool:
     Args:
         question: in one line.
     """
-    print_text(f"{question} [y/N]", to_stderr=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return ask(f"{question} [y/N]").lower() in ("y", "yes")

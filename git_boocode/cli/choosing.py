@@ -8,6 +8,7 @@ from typing import Any
 
 from git_boocode.checkpoints.outcome import Outcome
 from git_boocode.checkpoints.turns import Turn, newest_turns
+from git_boocode.cli.asking import agrees, ask, can_ask
 from git_boocode.cli.outcome import show_outcome
 from git_boocode.cli.output import Style, colour_wanted, print_json, print_text, printable, report
 from git_boocode.cli.progress import progress
@@ -22,8 +23,8 @@ Run = Callable[[str], Outcome]
 
 
 def is_answerable() -> bool:
-    """Whether there is someone at a terminal to ask."""
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    """Whether there is someone who sees the turns and can choose one."""
+    return can_ask() and sys.stdout.isatty()
 
 
 def list_turns(repository: Repository, *, as_json: bool) -> int:
@@ -71,7 +72,7 @@ def choose(
     show_outcome(repository, expected, as_json=False)
     if restore is None or not expected.does_something:
         return 0
-    if not _ask("restore this? [y/N] ").lower().startswith("y"):
+    if not agrees("restore this?"):
         return _nothing_done()
     with progress("restoring"):
         outcome = restore(name)
@@ -88,23 +89,13 @@ def _nothing_done() -> int:
 
 def _ask_number(count: int) -> int | None:
     """The number that the user chooses; None for none."""
-    while answer := _ask(f"restore the state before which turn? [1-{count}, empty for none] "):
+    while answer := ask(f"restore the state before which turn? [1-{count}, empty for none]"):
         if answer.isascii() and answer.isdigit() and 1 <= int(answer[:9]) <= count:
             return int(answer)
         if answer.lower() in ("q", "quit", "n", "no"):
             return None
         print_text(f"'{printable(answer)}' is no number from 1 to {count}")
     return None
-
-
-def _ask(question: str) -> str:
-    sys.stdout.write(question)
-    sys.stdout.flush()
-    answer = sys.stdin.readline()
-    if not answer.endswith("\n"):
-        # The end of the input, by Ctrl-D: the cursor stands behind the question still.
-        print_text("")
-    return answer.strip()
 
 
 def _line(turn: Turn, style: Style) -> str:

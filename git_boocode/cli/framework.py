@@ -55,11 +55,18 @@ def _help_options(params: list[click.Parameter]) -> list[click.Parameter]:
 
 
 class Command(click.Command):
-    """A command with `-h` and usage lines as git's."""
+    """A command with `-h` and usage lines as git's.
+
+    Args:
+        surplus: the hint for whoever gives it an argument too many; `{}` stands for that.
+    """
 
     context_class = GitContext
+    # So that it is us who say what is wrong with them.
+    allow_extra_args = True
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's own signature
+    def __init__(self, *args: Any, surplus: str = "", **kwargs: Any) -> None:  # noqa: ANN401 - click's own signature
+        self._surplus = surplus
         kwargs["params"] = _help_options(list(kwargs.get("params") or []))
         kwargs.setdefault("options_metavar", "[<options>]")
         kwargs["context_settings"] = {**SETTINGS, **(kwargs.get("context_settings") or {})}
@@ -71,7 +78,16 @@ class Command(click.Command):
             ctx.meta[AFTER_DASHES] = len(args) - args.index("--") - 1
         # Or click does not know whose usage line belongs to an option without its value.
         with augment_usage_errors(ctx):
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, args)
+        if rest and not ctx.resilient_parsing:
+            raise self._too_many(ctx, rest[0])
+        return rest
+
+    def _too_many(self, context: click.Context, argument: str) -> click.UsageError:
+        error = click.UsageError(f"'{argument}' is an argument too many", context)
+        hint = self._surplus.replace("{}", argument)
+        error.hints = (hint,) if hint and argument else ()  # type: ignore[attr-defined]
+        return error
 
 
 class AtLeast(click.IntRange):

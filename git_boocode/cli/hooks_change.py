@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -52,7 +53,7 @@ class _Plan(NamedTuple):
         return agents + [_row("git", None, edit) for edit in self.git]
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, surplus="an agent is named by --agent {}")
 @git_option
 @agent_option
 @scope_options
@@ -89,7 +90,20 @@ def install(
         return 1
     notes = [agent.note for agent in agents if agent.note] if plan.edits else []
     notes += [*(left_out if as_json else ()), *_shared(plan)]
+    notes += _callbacks(where, agents) if plan.edits else ()
     return _finish(plan, "installed", notes, dry_run=dry_run, as_json=as_json)
+
+
+def _callbacks(where: Where, agents: Sequence[Agent]) -> Iterator[str]:
+    """How to have conversations taken back as well, by what ships with us."""
+    from git_boocode.agents.shipped import shipped_hook
+
+    if configuration(where).setting("boocode.callback") is not None:
+        return
+    for agent in agents:
+        if agent.callback:
+            path = shlex.quote(shipped_hook(f"callbacks/{agent.callback}"))
+            yield f"'git config boocode.callback {path}' lets restores take the conversation back"
 
 
 def _planned(
@@ -120,7 +134,7 @@ def _planned(
     return changes, [f"{title} is left out: {said.message}" for title, said in refused.items()]
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, surplus="an agent is named by --agent {}")
 @git_option
 @agent_option
 @scope_options

@@ -8,7 +8,7 @@ from git_boocode.cli.framework import Command
 from git_boocode.cli.restoring import Flags, carry_out, no_head_option, restoring_options
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, surplus="'git boocode restore {}' goes to the checkpoint of that name")
 @no_head_option
 @restoring_options
 def redo(no_head: bool, flags: Flags) -> int:

@@ -72,7 +72,11 @@ def locate(
         FatalError: the file cannot be read.
     """
     if not needle:
-        raise RefusedError("the text to find is empty", code="invalid_input")
+        raise RefusedError(
+            "the text to find is empty",
+            code="invalid_input",
+            hints=("it is read from standard input",),
+        )
     from git_boocode.editing.diff import quoted
 
     try:

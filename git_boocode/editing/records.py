@@ -163,7 +163,7 @@ class Records:
             code="not_found",
             hints=(
                 "'git boocode log --edits' lists the edits",
-                "an edit that was rewound comes back by rewinding the rewind: rewind <id>",
+                "'git boocode rewind <id>' of a rewind brings the edit back",
             ),
         )
 

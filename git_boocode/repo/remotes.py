@@ -7,6 +7,7 @@ import re
 from typing import NamedTuple
 
 from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.ids import ID_PART
 from git_boocode.repo.repository import Repository
 
 # What git takes for a remote where nothing says which one.
@@ -128,5 +129,7 @@ def _is_address(repository: Repository, text: str) -> bool:
 
 def _unknown(wanted: str, known: list[str]) -> RefusedError:
     names = f"the remotes are: {', '.join(known)}"
-    hint = names if known else "name one: git remote add <name> <url>"
-    return RefusedError(f"there is no remote '{wanted}'", code="no_remote", hints=(hint,))
+    hints = [names if known else "name one: git remote add <name> <url>"]
+    if wanted.startswith("@") or ID_PART.fullmatch(wanted):
+        hints.append("the remote comes first, and then the checkpoints")
+    return RefusedError(f"there is no remote '{wanted}'", code="no_remote", hints=tuple(hints))

@@ -112,7 +112,7 @@ def test_a_veto_changes_nothing(mess: Repo, prepare: str, reason: str) -> None:
     before, known = seen(mess), refs(mess)
     host = Host(mess, prepare=prepare)
     error = fails(lambda: back(callback=host.path), code="vetoed", exit_code=1)
-    assert error.message.endswith(f"does not allow it: {reason}")
+    assert error.message.endswith(f"forbids it: {reason}")
     assert (seen(mess), refs(mess), host.events) == (before, known, ["prepare"])
     sound(mess)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from contextlib import suppress
@@ -134,7 +135,10 @@ def test_who_else_gets_a_file_is_said(repo: Repo) -> None:
     repo.write(".gitignore", "settings.local.json\n")
     repo.commit()
     done = repo.boocode("hooks", "install", "--agent", "claude-code")
-    assert done.err == ""
+    (callback,) = done.err.splitlines()
+    assert callback.startswith("hint: 'git config boocode.callback /")
+    assert callback.endswith("/callbacks/claude-code' lets restores take the conversation back")
+    repo.git(*shlex.split(callback.split("'")[1])[1:])
     done = repo.boocode("hooks", "install", "--agent", "claude-code", "--project")
     tracked, path = done.err.splitlines()
     assert (
@@ -151,6 +155,8 @@ def test_what_is_in_the_home_directory_is_a_matter_of_its_own(repo: Repo, sealed
     assert done.out == (
         " A ~/.codeium/windsurf/hooks.json: Windsurf (user)\ninstalled hooks for Windsurf\n"
     )
+    done = repo.boocode("hooks", "uninstall", "windsurf")
+    assert done.err.endswith("hint: an agent is named by --agent windsurf\n")
     done = repo.boocode("hooks", "uninstall")
     assert done.out == "nothing is installed\n"
     assert done.err == (
@@ -293,7 +299,7 @@ def test_status_of_what_is_installed_otherwise(repo: Repo) -> None:
         (("install", "--user", "--local"), "error: only one of --user, --project and --local "),
         (("uninstall", "--local", "--project"), "error: only one of --user, --project and "),
         (("install", "--git", "--user"), "error: --user says nothing about git's hooks"),
-        (("status", "extra"), "error: got unexpected extra argument (extra)\n"),
+        (("status", "extra"), "error: 'extra' is an argument too many\n"),
     ],
 )
 def test_command_lines_that_make_no_sense(repo: Repo, args: tuple[str, ...], said: str) -> None:

@@ -136,7 +136,7 @@ def test_vetoes(repo: Repo, host: Host, mess: Seen, answer: tuple[int, bytes], r
     ("answer", "reason"),
     [
         ((409, b"too late"), "409 Conflict: too late"),
-        ((200, b"<html>"), "did not answer one JSON object"),
+        ((200, b"<html>"), "instead of one JSON object"),
         ((200, b'{"messages_deleted": -1}'), "must be a whole number"),
         ((301, b""), "301 Moved Permanently"),
     ],
