@@ -23,6 +23,7 @@ class Fields(NamedTuple):
         prompt: what the user asked for.
         event: the name of the event.
         tool: the name of the tool that is about to run.
+        call: the id of that call of the tool.
         files: the path of the file that a tool is about to write.
         tool_input: what a tool is given, as an object or as JSON in a string; it names files under
             keys that are much the same everywhere.
@@ -35,6 +36,7 @@ class Fields(NamedTuple):
     prompt: tuple[str, ...] = ("prompt",)
     event: tuple[str, ...] = ("hook_event_name",)
     tool: tuple[str, ...] = ("tool_name",)
+    call: tuple[str, ...] = ("tool_use_id",)
     files: tuple[str, ...] = ()
     tool_input: tuple[str, ...] = ("tool_input",)
 

@@ -1,7 +1,8 @@
 """One turn is one checkpoint, whoever tells of it.
 
 An editor may run the hooks that were installed for another agent beside its own, and a hook may be
-installed twice. So the hooks of a worktree take turns, and note which turns they have seen.
+installed twice. So the hooks of a worktree take turns, and note which turns they have seen. The
+same goes for the tools that they are told of.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import NamedTuple
 from git_boocode.repo.scratch import taking_turns
 
 _NOTE = "turns.json"
+_TOOLS = "tools.json"
 _LOCK = "hooks.lock"
 _MOST = 50
 _MOMENT = 10.0
@@ -115,6 +117,15 @@ def one_at_a_time(state_dir: str, *, patience: float) -> Iterator[Turns]:
     """
     with taking_turns(os.path.join(state_dir, _LOCK), patience=patience):
         yield Turns(os.path.join(state_dir, _NOTE))
+
+
+def tools_of(state_dir: str) -> Turns:
+    """The latest tools of a worktree, each noted as a turn that asks for just this tool.
+
+    Args:
+        state_dir: the worktree's private directory; `one_at_a_time` keeps others away from it.
+    """
+    return Turns(os.path.join(state_dir, _TOOLS))
 
 
 def _private(path: str, flags: int) -> int:

@@ -225,6 +225,7 @@ def _anchor(position: Position | None) -> Mapping[str, Any]:
 
 
 def _take_files(repository: Repository, told: Told, position: Position | None) -> None:
+    from git_boocode.agents.once import tools_of, turn_of
     from git_boocode.agents.tool_files import named_files, pathspecs, reads_only
 
     fields = told.agent.fields
@@ -237,12 +238,18 @@ def _take_files(repository: Repository, told: Told, position: Position | None) -
         return
     from git_boocode.checkpoints.capture import Request, capture
 
+    what = "\0".join((told.payload.text(fields.call), *paths))
+    offset = position.offset if position else None
+    tool = turn_of(told.agent.name, told.session, told.turn, what, offset)
+    tools = tools_of(repository.state_dir)
     request = Request(
         session=told.session,
         message=told.turn,
         agent=told.agent.name,
         trigger=told.event,
         paths=paths,
+        only_if_changed=tools.has_told(tool),
         anchor=_anchor(position),
     )
     capture(repository, request)
+    tools.note(tool)

@@ -98,6 +98,39 @@ def test_two_hooks_at_once(repo: Repo) -> None:
     sound(repo)
 
 
+def test_a_tool_that_two_tell_of(repo: Repo) -> None:
+    repo.git("config", "boocode.perTool", "true")
+    repo.write("src/main.py", "a\n")
+    fire(repo, "cursor", payload=recorded(repo, "cursor", "beforeSubmitPrompt"))
+    payload = json.loads(recorded(repo, "cursor", "preToolUse"))
+    fire(repo, "cursor", "preToolUse", payload=payload)
+    fire(repo, "claude-code", "PreToolUse", payload=payload)
+    assert [found["trigger"] for found in taken(repo)] == ["beforeSubmitPrompt", "preToolUse"]
+    # Another call for the same file is another tool.
+    fire(repo, "cursor", "preToolUse", payload={**payload, "tool_use_id": "toolu_2"})
+    assert len(taken(repo)) == 3
+    repo.write("src/main.py", "b\n")
+    fire(repo, "claude-code", "PreToolUse", payload={**payload, "tool_use_id": "toolu_2"})
+    assert len(taken(repo)) == 4
+    assert logged(repo) == []
+
+
+def test_a_tool_without_an_id_that_is_told_of_twice(repo: Repo, sealed: Path) -> None:
+    repo.git("config", "boocode.perTool", "true")
+    repo.write("src/main.py", "a\n")
+    transcript = sealed / "transcript.jsonl"
+    transcript.write_text("{}\n")
+    turn(repo)
+    payload = recorded(repo, "gemini", "BeforeTool")
+    for _ in range(2):
+        fire(repo, "gemini", "BeforeTool", payload=payload)
+    assert len(taken(repo)) == 2
+    with transcript.open("a") as file:
+        file.write("{}\n")
+    fire(repo, "gemini", "BeforeTool", payload=payload)
+    assert len(taken(repo)) == 3
+
+
 @pytest.mark.parametrize(
     "damage",
     [b"", b"{", b"{}", b"[1, null, []]", b"\xff", b"[" * 9999, b'[["a","b","c","d","x","y"]]'],
