@@ -364,9 +364,11 @@ def _shared(plan: _Plan) -> list[str]:
         notes.append(f"tracked, so others get them with the next commit: {shown}")
     if open_ones:
         shown = _paths(plan.where, [below[path] for path in open_ones])
+        # In a linked worktree and in a submodule that is not below `.git`.
+        exclude = shown_path(plan.where, f"{repository.common_dir}/info/exclude")
         notes.append(
             f"not ignored, so they can be committed: {shown}\n"
-            "lines in .git/info/exclude keep them to yourself"
+            f"lines in {exclude} keep them to yourself"
         )
     command = installed_command("hook")
     if notes and not command.startswith("git "):

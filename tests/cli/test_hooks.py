@@ -148,6 +148,17 @@ def test_who_else_gets_a_file_is_said(repo: Repo) -> None:
     done = repo.boocode("hooks", "install", "--agent", "codex")
     assert "hint: Codex asks you to trust new hooks before it runs them\n" in done.err
     assert "hint: not ignored, so they can be committed: .codex/hooks.json\n" in done.err
+    assert "hint: lines in .git/info/exclude keep them to yourself\n" in done.err
+
+
+def test_what_keeps_a_file_to_oneself_in_a_linked_worktree(repo: Repo, tmp_path: Path) -> None:
+    repo.commit(a="a\n")
+    repo.git("worktree", "add", str(tmp_path / "linked"))
+    done = repo.boocode("hooks", "install", "--agent", "codex", cwd=tmp_path / "linked")
+    exclude = repo.top / ".git/info/exclude"
+    assert f"hint: lines in {exclude} keep them to yourself\n" in done.err
+    exclude.write_text(".codex/\n")
+    assert repo.git("-C", str(tmp_path / "linked"), "status", "--porcelain") == ""
 
 
 def test_what_is_in_the_home_directory_is_a_matter_of_its_own(repo: Repo, sealed: Path) -> None:
