@@ -141,15 +141,16 @@ def carry_out(changes: Iterable[Change], more: Iterable[Edit] = ()) -> None:
         RefusedError: a file is not what it was when this was planned, or is read-only.
         FatalError: one cannot be written.
     """
-    planned = list(changes)
-    for change in planned:
-        sweep(change.place.path)
+    planned, further = list(changes), list(more)
+    paths = [path for change in planned for path in (change.place.path, change.place.record)]
+    for path in (*paths, *(edit.path for edit in further)):
+        sweep(path)
     records = [change.record for change in planned if change.record is not None]
     edits = [change.edit for change in planned if change.edit is not None]
     # Remembered before, forgotten after: without that no file could be given back as it was.
     remembered = [record for record in records if record.after is not None]
     forgotten = [record for record in records if record.after is None]
-    apply([*remembered, *edits, *more, *forgotten])
+    apply([*remembered, *edits, *further, *forgotten])
     for change in planned:
         remove_directories(reversed(change.directories))
 

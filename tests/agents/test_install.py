@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.agents.agent import LOCAL, PROJECT, USER, Agent, Program
+from git_boocode.agents.edits import Edit
 from git_boocode.agents.install import (
     carry_out,
     plan_install,
@@ -493,3 +494,17 @@ def test_what_is_shipped_says_whose_it_is(agent: Agent) -> None:
     text = Path(shipped_hook(f"agents/{agent.config.template}")).read_text()
     assert MARKER in text
     assert "{command}" in text or "{command_json}" in text
+
+
+def test_what_killed_installations_left_is_swept(repo: Repo) -> None:
+    claude = agent_of("claude-code")
+    (place,) = where().places(claude, LOCAL)
+    hook = Edit(str(repo.top / ".git/hooks/pre-commit"), None, b"#!/bin/sh\n", 0o755, "git")
+    left = []
+    for path in map(Path, (place.path, place.record, hook.path)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        left.append(path.parent / f".{path.name}.boocode-0123456789ab.tmp")
+        left[-1].write_text("secret")
+        os.utime(left[-1], (0, 0))
+    carry_out(plan_install(where(), claude, LOCAL, wanted_hooks(claude, config())), [hook])
+    assert not any(path.exists() for path in left)
