@@ -32,7 +32,9 @@ def _program() -> tuple[str, ...]:
         return ("git", "boocode") if os.path.dirname(found) in everyones_path() else (found,)
     if running is not None:
         return (running,)
-    return (sys.executable, "-m", "git_boocode")
+    # Or a worktree could bring a package of this name along, which would run at every turn.
+    safe = ("-P",) if sys.version_info >= (3, 11) else ()
+    return (sys.executable, *safe, "-m", "git_boocode")
 
 
 def everyones_path() -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -82,7 +84,23 @@ def test_started_as_a_module(place: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("PATH", "/nowhere")
     assert installed_command() == f"'{place}/bin/git-boocode'"
     monkeypatch.setattr(sys, "executable", "/some where/python")
-    assert installed_command("hook") == "'/some where/python' -m git_boocode hook"
+    words = shlex.split(installed_command("hook"))
+    assert (words[0], *words[-3:]) == ("/some where/python", "-m", "git_boocode", "hook")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python cannot leave the directory out")
+def test_a_module_of_the_worktree_is_not_ours(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (place / "git_boocode").mkdir()
+    (place / "git_boocode/__init__.py").touch()
+    (place / "git_boocode/__main__.py").write_text("print('of the worktree')\n")
+    (place / "python").symlink_to(sys.executable)
+    monkeypatch.setattr(sys, "argv", ["/somewhere/git_boocode/__main__.py"])
+    monkeypatch.setattr(sys, "executable", str(place / "python"))
+    monkeypatch.setenv("PATH", "/nowhere")
+    command = ["/bin/sh", "-c", installed_command("--version")]
+    env = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    ran = subprocess.run(command, cwd=place, env=env, capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith("git-boocode ")
 
 
 def test_a_relative_path_counts_for_nothing(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
