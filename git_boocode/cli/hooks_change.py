@@ -209,7 +209,12 @@ def _found(where: Where, scope: str | None) -> list[Agent]:
 
 
 def _scopes_to_install(where: Where, agent: Agent, asked: str | None, wanted: Wanted) -> list[str]:
-    """The scope that is asked for, else those that hold our hooks already, else the narrowest."""
+    """The scope that is asked for, else those that hold our hooks already, else the narrowest.
+
+    In a home directory that is a worktree two scopes are the same file, which counts once.
+    """
+    import os
+
     from git_boocode.agents.install import NOT_INSTALLED, UNUSABLE, state_of
     from git_boocode.agents.places import default_scope
 
@@ -217,8 +222,11 @@ def _scopes_to_install(where: Where, agent: Agent, asked: str | None, wanted: Wa
         return [_asked_scope(agent, asked)]
     states = {each: state_of(where, agent, each, wanted).state for each in where.scopes(agent)}
     nothing = (NOT_INSTALLED, UNUSABLE)
-    there = [each for each, state in states.items() if state not in nothing]
-    return there or [default_scope(agent)]
+    there: dict[tuple[str, ...], str] = {}
+    for each in (each for each, state in states.items() if state not in nothing):
+        files = (os.path.realpath(place.path) for place in where.places(agent, each))
+        there.setdefault(tuple(files), each)
+    return [*there.values()] or [default_scope(agent)]
 
 
 def _asked_scope(agent: Agent, asked: str) -> str:

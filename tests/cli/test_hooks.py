@@ -190,6 +190,18 @@ def test_what_is_installed_is_renewed_where_it_is(repo: Repo, sealed: Path) -> N
     assert not (repo.top / ".claude").exists()
 
 
+def test_a_home_directory_that_is_a_worktree(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(repo.top))
+    repo.boocode("hooks", "install", "--agent", "gemini", "--project")
+    repo.git("config", "boocode.hookTimeout", "9")
+    done = repo.boocode("hooks", "install", "--agent", "gemini")
+    assert (done.code, done.out) == (
+        0,
+        " M .gemini/settings.json: Gemini CLI (project)\ninstalled hooks for Gemini CLI\n",
+    )
+    assert b'"timeout": 14000' in repo.read(".gemini/settings.json")
+
+
 def test_outside_a_repository(repo: Repo, sealed: Path) -> None:
     for command in ("install", "uninstall"):
         done = repo.boocode("hooks", command, "--agent", "gemini", cwd=sealed)
