@@ -69,11 +69,17 @@ def log(state_dir: str, agent: str, event: str, worktree: str, what: str, messag
     with suppress(OSError):
         os.makedirs(state_dir, exist_ok=True)
         _rotate(path, len(line))
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            os.write(descriptor, line)
+            os.write(descriptor, line if _ends_a_line(descriptor) else b"\n" + line)
         finally:
             os.close(descriptor)
+
+
+def _ends_a_line(descriptor: int) -> bool:
+    """Whether a log does not end in half an entry, as one does whose disk became full."""
+    size = os.fstat(descriptor).st_size
+    return size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
 
 
 def _rotate(path: str, more: int) -> None:

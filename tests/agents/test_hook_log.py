@@ -51,6 +51,15 @@ def test_many_may_write_at_once(tmp_path: Path) -> None:
     assert (tmp_path / "hooks.log.1").stat().st_size > 60_000
 
 
+def test_half_an_entry_costs_no_other_one(tmp_path: Path) -> None:
+    """As it is left where the disk became full."""
+    write(tmp_path, "one")
+    with open(log_path(str(tmp_path)), "ab") as file:
+        file.write(b'{"time": "20')
+    write(tmp_path, "two")
+    assert [entry.message for entry in entries(str(tmp_path), since=0)] == ["one", "two"]
+
+
 def test_lines_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
     write(tmp_path, "one")
     with open(log_path(str(tmp_path)), "ab") as file:
