@@ -201,7 +201,7 @@ def _plan_file(place: _Place) -> list[Edit]:
     shim = hook_script.shim(place.event, command)
     return [
         _chained(place, None, content, kept),
-        *_naming(place, Symlink(os.fsencode(_way(place.named, place.chained)))),
+        *_naming(place, _link_by_name(place)),
         _edit(place, content, shim, _mode_of_new()),
     ]
 
@@ -232,6 +232,19 @@ def _naming(place: _Place, after: Symlink | None) -> list[Edit]:
     if not place.named or is_strange or before == after:
         return []
     return [Edit(place.named, before, after, None, "", replace_link=True)]
+
+
+def _link_by_name(place: _Place) -> Symlink | None:
+    """What gives a hook that is moved aside its own name; None if it is better off without."""
+    try:
+        with open(place.path, "rb") as file:
+            program = file.read()
+    except OSError:
+        # A link that leads nowhere yet; for an installation, the hook itself has been read.
+        program = b""
+    if not place.named or hook_script.needs_its_directory(program):
+        return None
+    return Symlink(os.fsencode(_way(place.named, place.chained)))
 
 
 def _way(link: str, to: str) -> str:

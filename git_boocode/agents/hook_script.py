@@ -24,6 +24,12 @@ _ASSIGNMENT = re.compile(rb"[A-Za-z_]\w*=")
 # A script that hands itself to another interpreter is no shell's beyond its first lines.
 _POLYGLOT = re.compile(rb"""\bexec\b[^\n$`]*\$(0|\{0\})["'\s]|^''':|^":"|^=begin""", re.MULTILINE)
 
+# How programs look for what lies beside them, and how for their own name.
+_BESIDE = re.compile(
+    rb"\bdirname\b|\breadlink\b|\$\{0%/|__file__|__FILE__|__DIR__|FindBin|\.parent\b"
+)
+_BY_NAME = re.compile(rb"\bbasename\b|\$\{0##|PROGRAM_NAME|\.(?:name|stem)\b", re.IGNORECASE)
+
 # There may be a link to the hook that has the name by which git knows it: what serves several hooks
 # looks at that.
 _CHAIN = b"""\
@@ -88,6 +94,17 @@ def is_shell_script(content: bytes) -> bool:
 
 def _name(words: list[bytes]) -> bytes:
     return words[0].rpartition(b"/")[2] if words else b""
+
+
+def needs_its_directory(content: bytes) -> bool:
+    """Whether a hook that is moved aside had better be called where it is than by its own name.
+
+    A link with its name has to stand elsewhere, where nothing of what is beside the hook is.
+
+    Args:
+        content: the program, not a link to it.
+    """
+    return bool(_BESIDE.search(content)) and not _BY_NAME.search(content)
 
 
 def new_script(command: str) -> bytes:

@@ -169,6 +169,49 @@ def test_a_hook_that_goes_by_its_name(repo: Repo, log: Path, is_linked: bool) ->
     assert not [path for path in state.iterdir() if path.name in EVENTS]
 
 
+_SOURCES = b'#!/bin/sh\n. "$(dirname "$0")/lib.sh"\n'
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        _SOURCES,
+        f"#!{sys.executable}\nimport os\n"
+        "open(os.path.join(os.path.dirname(__file__), 'lib.sh'))\n".encode(),
+    ],
+    ids=["sh", "python"],
+)
+def test_a_link_to_a_hook_that_needs_what_is_beside_it(
+    repo: Repo, log: Path, program: bytes
+) -> None:
+    script = repo.top / ".git/mine"
+    script.write_bytes(program)
+    script.chmod(0o755)
+    (hooks(repo) / "pre-commit").symlink_to("../mine")
+    (hooks(repo) / "lib.sh").write_text('echo user >>"$HOOK_LOG"\n')
+    before = hooks_seen(hooks(repo))
+    install("pre-commit")
+    assert git_quietly(repo, "commit", "-q", "--allow-empty", "-m", "1") == 0
+    assert noted(log) == ["ours hook git pre-commit |", *["user"] * (program is _SOURCES)]
+    uninstall()
+    assert hooks_seen(hooks(repo)) == before
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (_SOURCES, True),
+        (b"#!/usr/bin/perl\nuse FindBin;\n", True),
+        (b"#!/usr/bin/env ruby\nhook = File.basename($0)\nload File.dirname(__FILE__)\n", False),
+        (b"#!/usr/bin/env python3\nprint(1)\n", False),
+        (b"\x7fELF\x00", False),
+        (b"", False),
+    ],
+)
+def test_which_hooks_need_their_directory(content: bytes, expected: bool) -> None:
+    assert hook_script.needs_its_directory(content) is expected
+
+
 def test_a_chained_hook_in_a_repository_that_was_moved(
     repo: Repo, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
