@@ -12,7 +12,7 @@ from git_boocode.checkpoints.disk import Disk, is_recorded
 from git_boocode.checkpoints.recorder import Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging
-from git_boocode.repo.git import GitError, nul_lines, nul_records
+from git_boocode.repo.git import Git, GitError, nul_lines, nul_records
 from git_boocode.repo.index import Entry, Index, copy_index
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.trees import GITLINK
@@ -64,7 +64,10 @@ def plan_restore(
     differing = tree_changes(git, snapshot.disk_tree, tree)
     wanted, hindered = choice.split(differing) if choice else (differing, [])
     rules_change = any(os.path.basename(change.path) == ".gitignore" for change in differing)
-    doomed = [change.path for change in wanted if change.action == "delete" and rules_change]
+    doomed = [change.path for change in wanted if change.action == "delete"]
+    if doomed and not rules_change:
+        since = _tracked_since(git, snapshot, staging)
+        doomed = [path for path in doomed if path in since]
     ignored = _ignored_by(repository, snapshot, tree, doomed) - ours
     if ignored and staging is not None:
         ignored -= _tracked(repository, staging)
@@ -212,7 +215,8 @@ def _ignored_by(
 ) -> frozenset[str]:
     """The files to be deleted that the checkpoint's own rules ignore.
 
-    They were there all along and only became visible because a `.gitignore` changed.
+    They were there all along, and only became visible because a `.gitignore` changed or because
+    they were added by force.
     """
     if not doomed:
         return frozenset()
@@ -230,6 +234,15 @@ def _ignored_by(
     if done.status not in (0, 1):
         raise GitError(question, done.status, os.fsdecode(done.stderr))
     return frozenset(nul_records(done.stdout))
+
+
+def _tracked_since(git: Git, snapshot: Snapshot, staging: Staging | None) -> set[str]:
+    """The paths that are tracked now, and may not have been at the checkpoint."""
+    if snapshot.staging is None or staging is None:
+        return set()
+    changes = tree_changes(git, snapshot.staging.tree, staging.tree)
+    special = {entry.path for entry in snapshot.staging.special}
+    return special.union(change.path for change in changes if change.action == "delete")
 
 
 def _tracked(repository: Repository, staging: Staging) -> set[str]:

@@ -232,6 +232,42 @@ def test_no_rule_ignores_what_was_tracked(base: Repo) -> None:
     assert base.read("kept.log") == b"back again\n"
 
 
+@pytest.mark.parametrize("committed", [False, True])
+def test_an_ignored_file_that_was_added_by_force(base: Repo, committed: bool) -> None:
+    base.write("x.log", "precious\n")
+    take()
+    status = base.status()
+    base.git("add", "-f", "x.log")
+    if committed:
+        base.git("commit", "-qm", "by force")
+    base.write("made", "mess\n")
+    base.git("add", "made")
+    outcome = back()
+    assert [kept.path for kept in outcome.kept] == ["x.log"]
+    assert [change.path for change in outcome.changes] == ["made"]
+    assert base.read("x.log") == b"precious\n"
+    if not committed:
+        assert base.status() == status
+    undone()
+    assert base.git("ls-files", "x.log", "made") == "made\nx.log\n"
+
+
+def test_an_ignored_file_that_a_restore_finds_tracked(base: Repo) -> None:
+    base.write("x.log", "tracked\n")
+    base.git("add", "-f", "x.log")
+    (base.top / "x.log").unlink()
+    take()
+    base.git("reset", "-q")
+    base.write("x.log", "precious\n")
+    base.write("a", "mess\n")
+    before = seen(base)
+    back()
+    assert base.git("ls-files", "x.log") == "x.log\n"
+    undone()
+    assert seen(base) == before
+    assert base.read("x.log") == b"precious\n"
+
+
 def test_the_rules_of_a_subdirectory_count_too(base: Repo) -> None:
     base.write("sub/.gitignore", "out/\n!out/keep\n")
     base.write("sub/out/x", "precious\n")
