@@ -72,7 +72,8 @@ def plan_restore(
     if ignored and staging is not None:
         ignored -= _tracked(repository, staging)
     nested = _nested_in_the_way(repository.worktree, snapshot, wanted)
-    kept = dict(_keep(wanted, untouchable, ignored, nested))
+    inside = _inside_what_will_be_nested(repository, wanted, staging)
+    kept = dict(_keep(wanted, untouchable, ignored, {**inside, **nested}))
     kept |= dict.fromkeys((change.path for change in hindered), "in the way is what was not named")
     kept |= _unknown(snapshot, tree, kept, choice)
     blockers = list(in_the_way(repository.worktree, wanted, kept))
@@ -272,6 +273,36 @@ def _repository_in_the_way(top: str, snapshot: Snapshot, path: str) -> str:
         if count == len(parts):
             return _repository_below(full, step)
     return ""
+
+
+def _inside_what_will_be_nested(
+    repository: Repository, wanted: list[Change], staging: Staging | None
+) -> dict[str, str]:
+    """The repositories in which files are to be deleted, by their paths.
+
+    It is for files that are tracked that git takes a repository for a plain directory. Once the
+    checkpoint's staging tracks none there, nothing in it can be recorded or brought back.
+    """
+    doomed = [change.path for change in wanted if change.action == "delete"]
+    if staging is None or not doomed:
+        return {}
+    disk = Disk(repository.worktree)
+    own = {directory: disk.has_repository(directory) for directory in _directories(doomed)}
+    repositories = [directory for directory, is_one in own.items() if is_one]
+    if not repositories:
+        return {}
+    tracked = set(_directories(_tracked(repository, staging)))
+    nested = [directory for directory in repositories if directory not in tracked]
+    return {path: top for path in doomed for top in nested if path.startswith(f"{top}/")}
+
+
+def _directories(paths: Iterable[str]) -> Iterator[str]:
+    """All directories that lead to some paths, each once."""
+    seen = set()
+    for path in paths:
+        while (path := os.path.dirname(path)) and path not in seen:
+            seen.add(path)
+            yield path
 
 
 def _holds_files(snapshot: Snapshot, directory: str) -> bool:

@@ -311,6 +311,21 @@ def test_a_nested_repository_in_the_way_is_left_alone(base: Repo, where: str) ->
         assert where in [kept.path for kept in outcome.kept]
 
 
+def test_tracked_files_in_what_becomes_a_nested_repository_stay(base: Repo) -> None:
+    take()
+    base.write("lib/x", "x\n")
+    base.git("add", "lib")
+    Repo(base.top / "lib").git("init", "-q")
+    base.write("lib/y", "y\n")
+    base.write("made", "mess\n")
+    outcome = back()
+    assert [change.path for change in outcome.changes] == ["made"]
+    assert {kept.path for kept in outcome.kept} == {"lib/x", "lib/y"}
+    assert "? lib/\0" in base.status()
+    undone()
+    assert (base.read("lib/x"), base.read("lib/y")) == (b"x\n", b"y\n")
+
+
 def test_a_nested_repository_stays_one_however_often_is_restored(base: Repo) -> None:
     base.commit("more", **{"n/deep/f": "f\n", "n/g": "g\n"})
     base.write("n/deep/staged", "staged\n")
