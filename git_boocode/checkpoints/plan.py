@@ -312,7 +312,9 @@ def _holds_files(snapshot: Snapshot, directory: str) -> bool:
     if snapshot.original is not None and snapshot.staging is not None:
         indexes.append(snapshot.original)
     gits = (index.git.bind(GIT_LITERAL_PATHSPECS="1") for index in indexes)
-    return any(git.run("ls-files", "-z", "--", f"{directory}/") for git in gits)
+    listings = (nul_records(git.run("ls-files", "-z", "--", f"{directory}/")) for git in gits)
+    # Git lists a submodule that is called like the directory, too.
+    return any(path != directory for paths in listings for path in paths)
 
 
 def _repository_below(full: str, step: str) -> str:

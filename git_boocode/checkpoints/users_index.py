@@ -112,13 +112,16 @@ class UsersIndex:
     def left_to(self, tree: str) -> list[str]:
         """The paths that a tree has and the index has not.
 
-        `git rm --cached` on an ignored file leaves it on disk, known to HEAD alone.
+        `git rm --cached` on an ignored file leaves it on disk, known to HEAD alone. What is in a
+        submodule that has taken the place of a directory is none of ours any more.
 
         Args:
             tree: the tree of HEAD.
         """
         arguments = ("diff-index", "--cached", "--diff-filter=D", "--name-only", "-z")
-        return nul_records(self.index.git.run(*arguments, tree))
+        left = nul_records(self.index.git.run(*arguments, tree))
+        modules = tuple(f"{path}/" for path in self.modules) if left else ()
+        return [path for path in left if not path.startswith(modules)] if modules else left
 
     def entry(self, path: str) -> Entry | None:
         """The entry of a path; in a conflict the one that is ours; None if there is none."""

@@ -326,6 +326,24 @@ def test_tracked_files_in_what_becomes_a_nested_repository_stay(base: Repo) -> N
     assert (base.read("lib/x"), base.read("lib/y")) == (b"x\n", b"y\n")
 
 
+def test_a_directory_that_has_become_a_submodule_is_left_alone(base: Repo) -> None:
+    take()
+    base.git("rm", "-rq", "--cached", "dir")
+    module = Repo(base.top / "dir")
+    module.git("init", "-q")
+    module.commit("theirs", c="c\n")
+    base.git("-c", "advice.addEmbeddedRepo=false", "add", "dir")
+    base.write("dir/c", "precious\n")
+    base.write("dir/d/x", "precious as well\n")
+    base.write("a", "mess\n")
+    before = seen(base)
+    assert [change.path for change in back().changes] == ["a"]
+    assert base.read("dir/c") == b"precious\n"
+    assert base.read("dir/d/x") == b"precious as well\n"
+    undone()
+    assert seen(base) == before
+
+
 def test_a_nested_repository_stays_one_however_often_is_restored(base: Repo) -> None:
     base.commit("more", **{"n/deep/f": "f\n", "n/g": "g\n"})
     base.write("n/deep/staged", "staged\n")
