@@ -32,7 +32,9 @@ def list_turns(repository: Repository, *, as_json: bool) -> int:
     turns = newest_turns(repository, SHOWN)
     error = UsageError(
         "no checkpoint is named",
-        hints=("name one of those listed: git boocode restore @~1",) if turns else _NONE,
+        hints=(f"name one of those listed: git boocode restore {_example(turns)}",)
+        if turns
+        else _NONE,
     )
     if as_json:
         print_json({**error.as_json(), "checkpoints": list(map(_as_json, turns))})
@@ -80,6 +82,10 @@ def choose(
 
 
 _NONE = ("this worktree has no checkpoints; 'git boocode checkpoint' takes one",)
+
+
+def _example(turns: list[Turn]) -> str:
+    return "@~1" if len(turns) > 1 else "@"
 
 
 def _nothing_done() -> int:

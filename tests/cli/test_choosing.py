@@ -158,6 +158,12 @@ def test_without_a_terminal_there_is_a_list(turns: Repo) -> None:
     assert [row["agent"] for row in answer.json["checkpoints"]] == [None, "cursor", "claude-code"]
 
 
+def test_the_one_turn_that_there_is(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    take()
+    assert repo.boocode("restore").err.endswith("git boocode restore @\n")
+
+
 def test_there_are_no_turns(repo: Repo) -> None:
     repo.commit(a="a\n")
     done = repo.boocode("restore")
