@@ -339,6 +339,9 @@ def _row(agent: str, scope: str | None, edit: Edit) -> dict[str, Any]:
 
 def _lines(plan: _Plan) -> Iterator[str]:
     for row in plan.rows():
+        if not row["title"]:
+            # A file of our own, which is nobody else's business.
+            continue
         path = shown_path(plan.where, row["path"])
         yield f" {_LETTERS[row['action']]} {path}: {row['title']}"
 

@@ -236,6 +236,16 @@ def test_git_and_agents_together(repo: Repo) -> None:
     assert repo.git("status", "--short") == ""
 
 
+def test_a_hook_that_is_moved_aside(repo: Repo) -> None:
+    repo.write(".git/hooks/pre-commit", "#!/usr/bin/env python3\n")
+    (repo.top / ".git/hooks/pre-commit").chmod(0o755)
+    first, second, third, *_ = repo.boocode("hooks", "install", "--git").out.splitlines()
+    path = ".git/hooks/pre-commit"
+    assert first == f" A {path}.boocode-chained: git hook pre-commit, the one that was there"
+    assert second == f" M {path}: git hook pre-commit"
+    assert third == " A .git/hooks/pre-merge-commit: git hook pre-merge-commit"
+
+
 def test_all_or_none(repo: Repo) -> None:
     repo.write(".claude/settings.local.json", '{"hooks": []}')
     before = repo.files()
