@@ -14,6 +14,8 @@ SETTING = "boocode.gitHooks"
 _BRANCHES = "refs/heads/"
 _SHORT = 10
 _LONGEST = 60
+# Seconds to wait for a restore; one that takes longer waits for the host, and kept what was there.
+_PATIENCE = 0.5
 
 
 def _commit(_: Repository, __: Sequence[str]) -> str:
@@ -86,8 +88,9 @@ def run_git_hook(
 ) -> None:
     """Take the checkpoint of a git hook, in the current directory, as git runs it.
 
-    It waits for no lock of git's: the user's index is read, and never written. Where nothing has
-    changed since the latest checkpoint, none is taken.
+    It waits for no lock of git's: the user's index is read, and never written. Nor does it wait
+    long for a restore that is at work. Where nothing has changed since the latest checkpoint, none
+    is taken.
 
     Args:
         event: the name of the hook.
@@ -125,7 +128,8 @@ def _take(repository: Repository, event: str, label: str) -> None:
     state = operation_in_progress(repository.git_dir)
     # "after a merge during a merge" would tell nothing.
     during = f" during a {state}" if state and state not in label else ""
-    capture(repository, Request(label=f"{label}{during}", trigger=event, only_if_changed=True))
+    request = Request(label=f"{label}{during}", trigger=event, only_if_changed=True)
+    capture(repository, request._replace(patience=_PATIENCE))
     prune_now_and_then(repository)
 
 

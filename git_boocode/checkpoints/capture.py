@@ -34,6 +34,7 @@ class Request(NamedTuple):
         allow_home: whether the worktree may be the home directory or the root.
         anchor: where the conversation stands, beside the session and the message: the transcript,
             and how far it goes.
+        patience: how many seconds to wait for a restore that is at work.
     """
 
     label: str = ""
@@ -47,6 +48,7 @@ class Request(NamedTuple):
     paths: tuple[str, ...] = ()
     allow_home: bool = False
     anchor: Mapping[str, Any] = {}
+    patience: float = PATIENCE
 
 
 class Captured(NamedTuple):
@@ -73,7 +75,7 @@ def capture(repository: Repository, request: Request) -> Captured:
         _refuse_home(repository)
     state = repository.state_dir
     with (
-        worktree_lock(state, shared=True, patience=PATIENCE),
+        worktree_lock(state, shared=True, patience=request.patience),
         scratch_directory(state) as scratch,
     ):
         if request.paths:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -299,6 +300,17 @@ def test_it_asks_itself_whether_a_restore_is_at_work(
         assert told(repo) == []
     run_git_hook("pre-commit", ())
     assert told(repo) == [("pre-commit", "before a commit")]
+
+
+def test_a_restore_that_takes_long_is_not_waited_for(hooked: Repo) -> None:
+    hooked.write("a", "changed\n")
+    begun = time.monotonic()
+    with worktree_lock(Repository.discover().state_dir, shared=False, patience=0):
+        says_nothing(hooked, "commit", "-q", "-a", "-m", "x")
+    # A hook has five seconds.
+    assert time.monotonic() - begun < 3
+    assert taken(hooked) == []
+    assert hooked.git("log", "-1", "--format=%s") == "x\n"
 
 
 def test_failing_is_nobodys_business(hooked: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
