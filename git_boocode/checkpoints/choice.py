@@ -105,8 +105,8 @@ def mix(
         snapshot: what is there now.
         target: what was staged at the checkpoint.
         choice: the paths to restore; None for all.
-        nested: the nested repositories in the way. Nothing is staged below them: git would take
-            them for plain directories from then on, and so would the next restore.
+        nested: the nested repositories in the way. Below them, all stays as it is staged: by that
+            git tells them from plain directories, and so would the next restore.
         empty_tree: the id of the empty tree.
 
     Returns:

@@ -28,7 +28,7 @@ class Plan(NamedTuple):
         target: the tree of what will be there.
         changes: the paths that differ, and how.
         kept: the paths that differ from the checkpoint and stay as they are, and why.
-        nested: the nested repositories that lie where files were, and stay.
+        nested: the nested repositories that lie where files were or are, and stay.
     """
 
     before: str
@@ -72,8 +72,8 @@ def plan_restore(
     if ignored and staging is not None:
         ignored -= _tracked(repository, staging)
     nested = _nested_in_the_way(repository.worktree, snapshot, wanted)
-    inside = _inside_what_will_be_nested(repository, wanted, staging)
-    kept = dict(_keep(wanted, untouchable, ignored, {**inside, **nested}))
+    nested |= _inside_what_would_be_nested(repository, wanted, staging)
+    kept = dict(_keep(wanted, untouchable, ignored, nested))
     kept |= dict.fromkeys((change.path for change in hindered), "in the way is what was not named")
     kept |= _unknown(snapshot, tree, kept, choice)
     blockers = list(in_the_way(repository.worktree, wanted, kept))
@@ -275,13 +275,14 @@ def _repository_in_the_way(top: str, snapshot: Snapshot, path: str) -> str:
     return ""
 
 
-def _inside_what_will_be_nested(
+def _inside_what_would_be_nested(
     repository: Repository, wanted: list[Change], staging: Staging | None
 ) -> dict[str, str]:
     """The repositories in which files are to be deleted, by their paths.
 
-    It is for files that are tracked that git takes a repository for a plain directory. Once the
-    checkpoint's staging tracks none there, nothing in it can be recorded or brought back.
+    It is for files that are tracked that git takes a repository for a plain directory. If none were
+    tracked there any more, as at the checkpoint, nothing in it could be recorded or brought back;
+    so they stay, and stay tracked.
     """
     doomed = [change.path for change in wanted if change.action == "delete"]
     if staging is None or not doomed:
