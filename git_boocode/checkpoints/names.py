@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -91,7 +90,8 @@ class Names:
         there = [entry._replace(stage=0) for entry in entries if self._is_there(entry)]
         self._index.put(there)
         for entry in there:
-            if entry.mode != GITLINK or self._disk.has_repository(entry.path):
+            is_closed = entry.mode == GITLINK and self._disk.is_directory(entry.path)
+            if not is_closed or self._disk.has_repository(entry.path):
                 yield entry.path
 
     def missing(self, come: list[str]) -> frozenset[str]:
@@ -106,6 +106,6 @@ class Names:
         return missing.difference(self._index.paths()) if come else missing
 
     def _is_there(self, entry: Entry) -> bool:
-        if entry.mode == GITLINK:
-            return os.path.isdir(os.path.join(self._disk.worktree, entry.path))
-        return self._disk.is_own_file(entry.path)
+        # A file may have come where a submodule was.
+        is_module = entry.mode == GITLINK and self._disk.is_directory(entry.path)
+        return is_module or self._disk.is_own_file(entry.path)

@@ -568,6 +568,19 @@ def test_what_a_restore_did_not_touch_is_not_read_again(filtered: Repo) -> None:
     assert set(read(filtered)) <= {"same"}
 
 
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_file_where_a_submodule_is_staged(repo: Repo, is_link: bool) -> None:
+    scene(repo)
+    commit = repo.git("rev-parse", "HEAD").strip()
+    repo.git("update-index", "--add", "--cacheinfo", f"160000,{commit},module")
+    if is_link:
+        (repo.top / "module").symlink_to("nowhere")
+    else:
+        repo.write("module", "precious\n")
+    assert tree(repo, take())["module"] == ("nowhere" if is_link else "precious\n")
+    assert held() == held_without_history()
+
+
 def test_an_empty_submodule_that_comes_where_a_file_was(repo: Repo) -> None:
     repo.commit(a="a\n")
     commit = repo.git("rev-parse", "HEAD").strip()
