@@ -98,6 +98,10 @@ class Service:
             if len(seen) == _MOST_REPOSITORIES:
                 return
             self._scene.leave()
+            if not os.path.isdir(directory):
+                said = f"the agent works in '{directory}', which is no directory here"
+                self.note(FatalError(said, code="no_such_directory"))
+                continue
             with _Noting(self, directory):
                 repository = Repository.discover(directory)
                 if repository.worktree not in seen:

@@ -167,7 +167,7 @@ def test_prompts_can_be_kept_out(wanted: str, word: list[str], repo: Repo) -> No
 def test_prompts_are_in_no_log(repo: Repo) -> None:
     fire(repo, "claude-code", "UserPromptSubmit", payload=b'{"prompt": "xyzzy", oops')
     fire(repo, "claude-code", "UserPromptSubmit", payload=prompted(repo, prompt="xyzzy", cwd=[1]))
-    assert what_went_wrong(repo) == ["bad_payload"]
+    assert what_went_wrong(repo) == ["bad_payload", "no_such_directory"]
     assert not any("xyzzy" in str(entry) for entry in logged(repo))
     scene = Scene()
     scene.note(ValueError("xyzzy"), seconds=5)
@@ -176,12 +176,20 @@ def test_prompts_are_in_no_log(repo: Repo) -> None:
 
 
 def test_where_there_is_no_repository_nothing_happens(repo: Repo, tmp_path: Path) -> None:
-    for cwd in (tmp_path, tmp_path / "gone", repo.write("file")):
-        fire(repo, "claude-code", "UserPromptSubmit", payload=prompted(repo, cwd=str(cwd)))
-        fire(repo, "claude-code", "UserPromptSubmit", cwd=tmp_path)
+    fire(repo, "claude-code", "UserPromptSubmit", payload=prompted(repo, cwd=str(tmp_path)))
+    fire(repo, "claude-code", "UserPromptSubmit", cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []
     assert not taken(repo)
     assert not logged(repo)
+
+
+def test_a_directory_that_is_not_there_is_logged_where_the_hook_runs(
+    repo: Repo, tmp_path: Path
+) -> None:
+    for cwd in (tmp_path / "gone", repo.write("file")):
+        fire(repo, "claude-code", "UserPromptSubmit", payload=prompted(repo, cwd=str(cwd)))
+    assert not taken(repo)
+    assert what_went_wrong(repo) == ["no_such_directory"] * 2
 
 
 def test_in_a_bare_repository_it_is_logged(repo: Repo) -> None:
