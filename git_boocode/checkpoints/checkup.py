@@ -19,8 +19,8 @@ from git_boocode.checkpoints.catalog import (
     Unusable,
     remote_of,
 )
-from git_boocode.checkpoints.daily import last_failure
 from git_boocode.checkpoints.kept import stale_indexes
+from git_boocode.checkpoints.last_pruning import last_failure
 from git_boocode.repo import scratch
 from git_boocode.repo.connectivity import missing_objects
 from git_boocode.repo.errors import BoocodeError, RefusedError

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
 from contextlib import suppress
 
+from git_boocode.checkpoints.last_pruning import is_due, note_pruning
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import INSIDE_RESTORE
-
-_STAMP = "last-prune"
-_DAY = 86_400.0
 
 
 def prune_now_and_then(repository: Repository) -> None:
@@ -22,7 +19,7 @@ def prune_now_and_then(repository: Repository) -> None:
     """
     # Nothing can be noted on a full disk; tomorrow is another day.
     with suppress(OSError):
-        if os.environ.get(INSIDE_RESTORE) or not _is_due(repository):
+        if os.environ.get(INSIDE_RESTORE) or not is_due(repository):
             return
         # At once, so that of several at the same time only one does it.
         note_pruning(repository, "")
@@ -36,29 +33,6 @@ def prune_now_and_then(repository: Repository) -> None:
             note_pruning(repository, said)
 
 
-def note_pruning(repository: Repository, failure: str) -> None:
-    """Note that it has been pruned, or tried.
-
-    Args:
-        repository: where.
-        failure: why it failed; empty if it did not.
-    """
-    path = _stamp(repository)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8", errors="replace") as file:
-        file.write(failure)
-    os.utime(path)
-
-
-def last_failure(repository: Repository) -> str | None:
-    """Why it failed the last time that it was tried; None if it did not."""
-    try:
-        with open(_stamp(repository), encoding="utf-8", errors="replace") as file:
-            return file.read() or None
-    except FileNotFoundError:
-        return None
-
-
 def _prune(repository: Repository) -> None:
     # Every checkpoint asks whether it is time; only one a day has to load what does it.
     from git_boocode.checkpoints.retention import prune
@@ -66,16 +40,3 @@ def _prune(repository: Repository) -> None:
 
     prune(repository, everywhere=True, patience=0)
     pack_many_refs(repository)
-
-
-def _stamp(repository: Repository) -> str:
-    return os.path.join(repository.common_state_dir, _STAMP)
-
-
-def _is_due(repository: Repository) -> bool:
-    try:
-        age = time.time() - os.stat(_stamp(repository)).st_mtime
-    except FileNotFoundError:
-        return True
-    # A clock that was wrong must not put it off for ever.
-    return not -_DAY < age < _DAY

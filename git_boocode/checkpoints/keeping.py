@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from git_boocode.checkpoints.capture import Captured, Request
 from git_boocode.checkpoints.catalog import CHECKPOINTS, SAFETY, SAFETY_KIND, Catalog, Checkpoint
 from git_boocode.checkpoints.kept import Kept, leave_kept
 from git_boocode.checkpoints.metadata import Metadata
 from git_boocode.checkpoints.reading import Reading
+from git_boocode.checkpoints.request import Captured, Request
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging, conflict_blobs, decode_special
 from git_boocode.repo.errors import FatalError

@@ -23,7 +23,7 @@ from git_boocode.checkpoints.catalog import (
     Checkpoint,
     Unusable,
 )
-from git_boocode.checkpoints.daily import note_pruning
+from git_boocode.checkpoints.last_pruning import note_pruning
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.retention import DAY, TOO_OLD, Limits, Owned, is_older, patiently
 from git_boocode.repo.scratch import worktree_lock

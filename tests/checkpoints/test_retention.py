@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from git_boocode.checkpoints import history
 from git_boocode.checkpoints.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Checkpoint
-from git_boocode.checkpoints.daily import last_failure, prune_now_and_then
+from git_boocode.checkpoints.daily import prune_now_and_then
+from git_boocode.checkpoints.last_pruning import last_failure
 from git_boocode.checkpoints.metadata import Metadata
 from git_boocode.checkpoints.retention import (
     DEFAULTS,
