@@ -69,7 +69,7 @@ class _Demo:
         """Run a command as the reader would, and show it with what it prints."""
         self._print(f"$ {_shown(command)}")
         output = self.quietly(*command, stdin=stdin, code=code)
-        for line in output.splitlines():
+        for line in _short(output).splitlines():
             self._print(f"  {line}")
         self.steps[-1]["commands"].append({"command": list(command), "output": output})
         return output
@@ -265,5 +265,9 @@ def _environment(scratch: Path) -> dict[str, str]:
 
 
 def _shown(command: tuple[str, ...]) -> str:
-    shown = shlex.join(command)
-    return shown.replace(os.path.dirname(_callback()), "…") if "callback" in shown else shown
+    return _short(shlex.join(command))
+
+
+def _short(text: str) -> str:
+    """Text for people, who need not know where the callback is."""
+    return text.replace(os.path.dirname(_callback()), "…") if "callback" in text else text
