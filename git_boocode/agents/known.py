@@ -1,4 +1,4 @@
-"""The agents that are known, each found without importing the others."""
+"""The agents that are known, each found by its name without importing the others."""
 
 from __future__ import annotations
 
@@ -16,23 +16,21 @@ MODULES = {
     "cline": "cline",
     "opencode": "opencode",
 }
-_ALIASES = {
-    "claude": "claude-code",
-    "codex-cli": "codex",
-    "gemini-cli": "gemini",
-    "copilot-cli": "copilot",
-}
 
 
 def find_agent(name: str) -> Agent | None:
     """An agent by its name or an alias; None if there is no such agent."""
-    module = MODULES.get(_ALIASES.get(name, name))
-    if module is None:
-        return None
-    agent: Agent = import_module(f"git_boocode.agents.{module}").AGENT
-    return agent
+    if name in MODULES:
+        return _agent(name)
+    # Only people use aliases: what is installed calls agents by their names.
+    return next((agent for agent in all_agents() if name in agent.aliases), None)
 
 
 def all_agents() -> list[Agent]:
     """All of them, in the order in which they are told."""
-    return [agent for name in MODULES if (agent := find_agent(name))]
+    return list(map(_agent, MODULES))
+
+
+def _agent(name: str) -> Agent:
+    agent: Agent = import_module(f"git_boocode.agents.{MODULES[name]}").AGENT
+    return agent
