@@ -44,7 +44,7 @@ agent_option = click.option(
     "--agent",
     "names",
     multiple=True,
-    metavar="NAME",
+    metavar="<name>",
     shell_complete=_complete_agents,
     help="Only for this agent; may be given several times.",
 )

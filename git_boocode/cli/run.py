@@ -22,7 +22,7 @@ _LONGEST = 100
 
 
 @click.command(cls=Command, context_settings={"allow_interspersed_args": False})
-@click.option("-m", "--label", metavar="LABEL", help="What to call the checkpoint.")
+@click.option("-m", "--label", metavar="<label>", help="What to call the checkpoint.")
 @click.option(
     "--best-effort", is_flag=True, help="Where the checkpoint fails, run it all the same."
 )
