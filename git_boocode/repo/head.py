@@ -21,9 +21,6 @@ _STATES = (
     ("BISECT_LOG", "bisect"),
 )
 
-# What the file says where refs are kept elsewhere.
-_NOT_HERE = "/.invalid"
-
 
 class Head(NamedTuple):
     """HEAD of a worktree.
@@ -53,13 +50,13 @@ def read_head(repository: Repository) -> Head:
 def _branch(repository: Repository) -> str | None:
     # Read from the file where it is plain: the process would cost as much as all else here.
     path = os.path.join(repository.git_dir, "HEAD")
-    if not os.path.islink(path):
+    if repository.has_plain_refs and not os.path.islink(path):
         with suppress(OSError), open(path, encoding="utf-8", errors="surrogateescape") as file:
             content = file.read()
             name = content.removeprefix("ref:").strip()
             if OBJECT_ID.fullmatch(name):
                 return None
-            if content.startswith("ref:") and not name.endswith(_NOT_HERE):
+            if content.startswith("ref:"):
                 return name
     symbolic = repository.git.attempt("symbolic-ref", "-q", "HEAD")
     return os.fsdecode(symbolic.stdout).strip() or None

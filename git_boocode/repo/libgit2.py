@@ -20,12 +20,12 @@ pygit2.option(pygit2.enums.Option.ENABLE_FSYNC_GITDIR, True)  # noqa: FBT003
 def open_libgit2(repository: Repository) -> Libgit2Store | None:
     """The store of a repository; None where libgit2 cannot serve it.
 
-    It opens neither SHA-256 nor reftable repositories, and fetches nothing in partial clones.
+    It opens neither SHA-256 nor reftable repositories, knows no refs outside the git directory,
+    and fetches nothing in partial clones.
     """
     config = repository.config
-    storage = (config.text("extensions.refstorage") or "files").lower()
     partial = config.text("extensions.partialclone")
-    if repository.object_format != "sha1" or storage != "files" or partial:
+    if repository.object_format != "sha1" or not repository.has_plain_refs or partial:
         return None
     try:
         return Libgit2Store(repository, pygit2.Repository(repository.git_dir))

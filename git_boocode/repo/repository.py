@@ -199,6 +199,15 @@ class Repository:
         return tuple(f"{name}.enabled=false" for name in names)
 
     @property
+    def has_plain_refs(self) -> bool:
+        """Whether refs and HEAD are files in the git directory, so that they may be read there.
+
+        Since git 2.54 they can also be in another directory, and then stale files may remain here.
+        """
+        storage = self.config.text("extensions.refStorage") or "files"
+        return storage == "files" and not os.environ.get("GIT_REFERENCE_BACKEND")
+
+    @property
     def index_knows_modes(self) -> bool:
         """Whether the index tells modes that the file system does not."""
         if not self.config.boolean("core.symlinks", default=True):

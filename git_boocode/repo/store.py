@@ -141,7 +141,7 @@ class PlumbingStore:
     def __init__(self, repository: Repository) -> None:
         self._git = repository.git
         self._zero = repository.zero_id
-        self._common_dir = repository.common_dir
+        self._repository = repository
 
     def refs(self, *prefixes: str, newest: int = 0) -> list[Ref]:
         """See `Store.refs`."""
@@ -151,7 +151,9 @@ class PlumbingStore:
 
     def _greatest(self, prefix: str, count: int) -> list[Ref] | None:
         """What `refs` gives, asked for by name; None if that has left a doubt."""
-        names = greatest_names(self._common_dir, prefix, count)
+        if not self._repository.has_plain_refs:
+            return None
+        names = greatest_names(self._repository.common_dir, prefix, count)
         if not names:
             return None
         # What is below a ref of the same name is listed as well.

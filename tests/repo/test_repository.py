@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from git_boocode.repo.errors import FatalError
+from git_boocode.repo.head import read_head
+from git_boocode.repo.libgit2 import open_libgit2
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import Ref, open_store
 from tests.repo_kit import Repo
 
 
@@ -249,3 +252,45 @@ def test_the_well_known_objects_of_sha256(tmp_path: Path) -> None:
     assert found.empty_tree == other.git("mktree").strip()
     assert found.empty_blob == other.git("hash-object", "--stdin").strip()
     assert found.zero_id == "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("storage", "is_plain"),
+    [("files", True), ("reftable", False), ("files:///refs", False), ("reftable:///x", False)],
+)
+def test_refs_are_read_directly_only_in_their_default_place(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, storage: str, is_plain: bool
+) -> None:
+    assert Repository.discover().has_plain_refs
+    # In the repository itself, git would refuse a value that it does not know.
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "extensions.refStorage")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", storage)
+    assert Repository.discover().has_plain_refs == is_plain
+    monkeypatch.delenv("GIT_CONFIG_COUNT")
+    monkeypatch.setenv("GIT_REFERENCE_BACKEND", "files:///refs")
+    assert not Repository.discover().has_plain_refs
+
+
+@pytest.mark.parametrize("by", ["setting", "environment"])
+def test_refs_in_another_directory(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    first = repo.commit(a="a\n")
+    ref = "refs/boocode/checkpoints/"
+    repo.git("update-ref", f"{ref}1", first)
+    for name in ("refs", "HEAD"):
+        subprocess.run(["cp", "-R", repo.top / ".git" / name, tmp_path], check=True)
+    if by == "setting":
+        repo.git("config", "core.repositoryFormatVersion", "1")
+        repo.git("config", "extensions.refStorage", f"files://{tmp_path}")
+    else:
+        monkeypatch.setenv("GIT_REFERENCE_BACKEND", f"files://{tmp_path}")
+    repo.git("update-ref", f"{ref}2", first, check=False)
+    if not (tmp_path / ref / "2").exists():
+        pytest.skip("this git keeps refs in its own directory only")
+    repo.git("checkout", "-q", "-b", "other")
+    repository = Repository.discover()
+    assert read_head(repository).ref == "refs/heads/other"
+    assert open_store(repository).refs(ref, newest=1) == [Ref(f"{ref}2", first)]
+    assert open_libgit2(repository) is None
