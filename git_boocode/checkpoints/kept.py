@@ -22,6 +22,7 @@ from git_boocode.checkpoints.staging import Staging, decode_special, recheck
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import Index, borrow_index, crc_of
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import fresh_path
 
 _NOTE = "kept-index.json"
 _PREFIX = "kept-index-"
@@ -135,12 +136,12 @@ class Kept(NamedTuple):
         return self.staging
 
 
-def load_kept(repository: Repository, target: str) -> Kept | None:
+def load_kept(repository: Repository, scratch: str) -> Kept | None:
     """Read what the last capture left.
 
     Args:
         repository: whose worktree it is about.
-        target: where to put the private index.
+        scratch: a directory for private files, where to put the private index.
 
     Returns:
         None if nothing was left, or nothing that can be used; whether the index is intact remains
@@ -149,9 +150,9 @@ def load_kept(repository: Repository, target: str) -> Kept | None:
     try:
         with open(os.path.join(repository.state_dir, _NOTE), encoding="utf-8") as file:
             note = json.load(file)
-        kept = _read(note, target)
+        kept = _read(note, fresh_path(os.path.join(scratch, "worktree.index")))
         name = _PREFIX + kept.private.number
-        if not borrow_index(os.path.join(repository.state_dir, name), target):
+        if not borrow_index(os.path.join(repository.state_dir, name), kept.private.path):
             return None
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from typing import NamedTuple
 
 from git_boocode.checkpoints.disk import Disk, is_recorded
 from git_boocode.checkpoints.timing import COARSE
 from git_boocode.repo.git import Completed, Git, GitError, Running
-from git_boocode.repo.index import Entry, Index, borrow_index, compared
+from git_boocode.repo.index import Entry, Index, compared
+from git_boocode.repo.scratch import fresh_path
 from git_boocode.repo.trees import GITLINK, Item
 
 _NANO = 1_000_000_000
@@ -190,10 +190,7 @@ class LayeredIndex:
         Git wants to know it: where modes cannot be told from the file, and whether it is one of
         those that had Windows line endings before.
         """
-        index = Index(self.git, f"{self.path}.small")
-        for leftover in (index.path, f"{index.path}.lock"):
-            with suppress(FileNotFoundError):
-                os.unlink(leftover)
+        index = Index(self.git, fresh_path(f"{self.path}.small"))
         unknown = self._doubtful.intersection(paths).difference(self._overlay, self._before)
         self._before.update((entry.path, entry) for entry in self._base.entries_of(unknown))
         index.put(entry for path in paths if (entry := self._entry(path)))
@@ -235,8 +232,6 @@ class LayeredIndex:
         """See `Index.break_lock`."""
         if self._whole is not None:
             self._whole.break_lock()
-        with suppress(FileNotFoundError):
-            os.unlink(f"{self.path}.small.lock")
 
     @property
     def is_whole(self) -> bool:
@@ -246,8 +241,7 @@ class LayeredIndex:
     def whole(self) -> Index:
         """All of it as one index."""
         if self._whole is None:
-            self._whole = Index(self.git, f"{self.path}.whole")
-            borrow_index(self._base.path, self._whole.path)
+            self._whole = self._base.copy()
             self._whole.put(self._instructions())
             files = (path for path, now in self._overlay.items() if now and now.mode != GITLINK)
             self._whole.refresh(files)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 
 from git_boocode.checkpoints.catalog import Checkpoint
 from git_boocode.checkpoints.changes import next_tree
@@ -28,6 +27,7 @@ from git_boocode.repo.head import read_head
 from git_boocode.repo.index import Index
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import fresh_path
 from git_boocode.repo.trees import GITLINK
 
 
@@ -52,10 +52,12 @@ class PartialReading:
     ) -> None:
         self._repository = repository
         self._pathspecs = pathspecs
+        # A reading of everything may follow a failed one, with objects of its own.
+        scratch = fresh_path(os.path.join(scratch, "partial"))
+        os.mkdir(scratch)
         self._quarantine = Quarantine(repository, scratch)
         self._users = UsersIndex(repository, scratch, self._quarantine.git)
-        index = Index(self._quarantine.git, os.path.join(scratch, "worktree.index"))
-        self.kept = self._load(base, index)
+        index = self._load(base, scratch)
         self._disk = disk = Disk(repository.worktree)
         kept = self.kept
         self._layered = kept and kept.layered(repository, index, disk, reading_begins())
@@ -64,21 +66,21 @@ class PartialReading:
         self._staging = self._read_staging()
         self._head = read_head(repository)
 
-    def _load(self, base: Checkpoint, index: Index) -> Kept | None:
-        kept = load_kept(self._repository, index.path)
+    def _load(self, base: Checkpoint, scratch: str) -> Index:
+        kept = load_kept(self._repository, scratch)
         is_base = kept is not None and (kept.ref, kept.commit) == (base.ref, base.commit.id)
-        if kept is not None and is_base and kept.private.is_intact():
-            return kept
-        with suppress(FileNotFoundError):
-            os.unlink(index.path)
+        self.kept = kept if kept is not None and is_base and kept.private.is_intact() else None
+        if self.kept is not None:
+            return Index(self._quarantine.git, self.kept.private.path)
+        index = Index(self._quarantine.git, os.path.join(scratch, "base.index"))
         index.read_tree(base.tree)
-        return None
+        return index
 
     def _read_staging(self) -> Staging:
         staging = None
         if self.kept is not None:
             staging = self.kept.staging_of(self._users.fingerprint, self._repository.worktree)
-        return staging or self._users.staging(f"{self._index.path}.staged")
+        return staging or self._users.staging()
 
     def read(self) -> Snapshot:
         """Read them; the objects remain to be published.

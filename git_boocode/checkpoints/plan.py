@@ -13,7 +13,7 @@ from git_boocode.checkpoints.recorder import Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging
 from git_boocode.repo.git import Git, GitError, nul_lines, nul_records
-from git_boocode.repo.index import Entry, Index, copy_index
+from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.trees import GITLINK
 
@@ -364,9 +364,7 @@ def _blockers(top: str, path: str) -> Iterator[str]:
 
 def _apply(snapshot: Snapshot, changes: list[Change]) -> str:
     """The tree that some changes make out of the snapshot's."""
-    path = f"{snapshot.index.path}.target"
-    copy_index(snapshot.index.path, path)
-    index = Index(snapshot.index.git, path)
+    index = snapshot.index.copy()
     gone = [
         Entry("H", _ABSENT, change.id, 0, change.path) for change in changes if not _stays(change)
     ]

@@ -27,7 +27,7 @@ from git_boocode.checkpoints.untracked import LISTING, size_limit, sort_out, unr
 from git_boocode.checkpoints.users_index import UsersIndex
 from git_boocode.repo.git import Git, GitError, Running, nul_records
 from git_boocode.repo.head import Head, read_head
-from git_boocode.repo.index import Index, copy_index
+from git_boocode.repo.index import Index
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref
@@ -63,9 +63,7 @@ def reading(repository: Repository, scratch: str) -> Iterator[Reading]:
     """Start to read a worktree, and go on while git walks it; see `take_snapshot`."""
     quarantine = Quarantine(repository, scratch)
     users = UsersIndex(repository, scratch, quarantine.git)
-    index = Index(quarantine.git, os.path.join(scratch, "worktree.index"))
-    kept = load_kept(repository, index.path)
-    first = _Pass(repository, quarantine, users, index, kept)
+    first = _Pass(repository, quarantine, users, load_kept(repository, scratch))
     under_way = Reading(first)
     try:
         under_way.begin()
@@ -129,12 +127,15 @@ class _Pass:
         repository: Repository,
         quarantine: Quarantine,
         users: UsersIndex,
-        base: Index,
         kept: Kept | None,
     ) -> None:
         self._repository = repository
         self._quarantine = quarantine
         self._users = users
+        if kept is None:
+            base = users.index.copy(quarantine.git)
+        else:
+            base = Index(quarantine.git, kept.private.path)
         self._base = base
         self.kept = kept
         self._start = reading_begins()
@@ -152,7 +153,7 @@ class _Pass:
 
     def anew(self) -> _Pass:
         """The same, from the beginning."""
-        return _Pass(self._repository, self._quarantine, self._users, self._base, None)
+        return _Pass(self._repository, self._quarantine, self._users, None)
 
     def begin(self) -> None:
         if self.kept is None:
@@ -183,9 +184,6 @@ class _Pass:
         return read_head(self._repository)
 
     def _begin_cold(self) -> None:
-        with suppress(FileNotFoundError):
-            os.unlink(self._base.path)
-        copy_index(self._users.index.path, self._base.path)
         if self._staging is None:
             return
         match_disk(self._base, self._staging)
@@ -223,7 +221,7 @@ class _Pass:
             if now is not None:
                 return now
         try:
-            return self._users.staging(f"{self._base.path}.staged")
+            return self._users.staging()
         except GitError as error:
             if self.kept is not None or not self._users.is_damaged(error):
                 raise
@@ -236,9 +234,7 @@ class _Pass:
         os.unlink(self._base.path)
         self._base.break_lock()
         self._base.read_tree(self._head.tree)
-        path = f"{self._base.path}.of-head"
-        copy_index(self._base.path, path)
-        self._begin_listing(Index(self._repository.git, path).git)
+        self._begin_listing(self._base.copy(self._repository.git).git)
 
     def finish(self, refs: Iterable[Ref]) -> Snapshot:
         known, listing = self._known, self._listing
@@ -322,9 +318,7 @@ class _Pass:
         missing = self._recorder.removed or (self.kept is not None and self.kept.missing)
         if not missing or not self._repository.config.boolean("core.ignoreCase", default=False):
             return []
-        path = f"{self._base.path}.without-missing"
-        copy_index(self._users.index.path, path)
-        present = Index(self._users.index.git, path)
+        present = self._users.index.copy()
         present.forget({*self._recorder.removed, *(self.kept.missing if self.kept else ())})
         return nul_records(present.git.run(*LISTING))
 

@@ -12,7 +12,7 @@ from git_boocode.checkpoints.recorder import Recorder, Skipped
 from git_boocode.checkpoints.staging import Staging
 from git_boocode.repo.git import Git
 from git_boocode.repo.head import Head
-from git_boocode.repo.index import Index, copy_index
+from git_boocode.repo.index import Index
 from git_boocode.repo.quarantine import Quarantine
 
 
@@ -97,9 +97,7 @@ class Snapshot:
         self.disk_tree = self.tree = self.index.write_tree()
         absent = self.staging.absent if self.staging else []
         if absent:
-            path = f"{self.index.path}.with-absent"
-            copy_index(self.index.path, path)
-            complete = Index(self.index.git, path)
+            complete = self.index.copy()
             complete.put(absent)
             # In a partial clone what is absent need not even be in the repository.
             self.tree = complete.write_tree("--missing-ok")

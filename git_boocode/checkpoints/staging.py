@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from git_boocode.repo.git import nul_records
-from git_boocode.repo.index import Entry, Index, copy_index
+from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.paths import is_dot_git
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.trees import GITLINK
@@ -107,9 +107,7 @@ def recheck(staging: Staging, worktree: str) -> Staging:
 
 
 def _without(index: Index, paths: list[str]) -> Index:
-    path = f"{index.path}.plain"
-    copy_index(index.path, path)
-    copy = Index(index.git, path)
+    copy = index.copy()
     copy.forget(paths)
     return copy
 
@@ -131,17 +129,14 @@ def conflict_blobs(staging: Staging) -> list[str]:
     return sorted(set(kept))
 
 
-def build_index(staging: Staging, base: Index, path: str) -> Index:
+def build_index(staging: Staging, base: Index) -> Index:
     """Make an index that holds a staging area.
 
     Args:
         staging: what it shall hold.
         base: an index that matches the files on disk; its stat data is carried over.
-        path: where to make it.
     """
-    copy_index(base.path, path)
-    made = Index(base.git, path)
-    made.break_lock()
+    made = base.copy()
     # Of the index alone: someone may have written a file since, which is no matter here.
     made.read_tree("-i", "-m", staging.tree)
     _put_conflicts(made, staging.special)

@@ -12,11 +12,11 @@ from git_boocode.repo.index import (
     Entry,
     Index,
     borrow_index,
-    copy_index,
     fingerprint,
     is_whole,
 )
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import fresh_path
 from git_boocode.repo.trees import GITLINK
 
 # What reads an index, for the words of an error.
@@ -45,7 +45,7 @@ class UsersIndex:
     def __init__(self, repository: Repository, scratch: str, git: Git) -> None:
         self._repository = repository
         self._git = git
-        self.index = Index(repository.git, os.path.join(scratch, "original.index"))
+        self.index = Index(repository.git, fresh_path(os.path.join(scratch, "original.index")))
         try:
             self.exists = borrow_index(repository.index_path, self.index.path)
             self.fingerprint = fingerprint(self.index.path)
@@ -65,20 +65,14 @@ class UsersIndex:
             raise GitError(_READ, 128, "fatal: index file corrupt: its checksum is wrong")
         return self.index.dump()
 
-    def staging(self, path: str) -> Staging:
+    def staging(self) -> Staging:
         """What is staged.
-
-        Args:
-            path: where to make another copy, to work on.
 
         Raises:
             GitError: git cannot read it, or objects that it names are missing.
         """
         dump = self.dump
-        copy_index(self.index.path, path)
-        index = Index(self._git, path)
-        index.break_lock()
-        return read_staging(self._repository, index, dump)
+        return read_staging(self._repository, self.index.copy(self._git), dump)
 
     def is_damaged(self, error: GitError) -> bool:
         """Whether git failed to read it because of what is in it, and not for another reason.

@@ -15,7 +15,7 @@ from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging, build_index
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.git import is_disk_full, nul_lines, nul_records
-from git_boocode.repo.index import Index, copy_index, install_index
+from git_boocode.repo.index import Index, install_index
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import scratch_directory
 
@@ -50,8 +50,7 @@ class Work:
         self._staging = staging
         self._files_touched = False
         self._installed: Index | None = None
-        # Made in advance: where the disk is full, it could not be made any more.
-        self._before = f"{snapshot.index.path}.before"
+        self._before: Index | None = None
 
     def do(self, *, returning: bool = False) -> None:
         """Bring files and staging to the target.
@@ -66,14 +65,15 @@ class Work:
         """
         if self._plan.changes:
             self._try_filters()
-            copy_index(self._snapshot.index.path, self._before)
+            # In advance: on a disk that is full by then, it could not be made.
+            self._before = self._snapshot.index.copy()
             if not returning:
                 self._refuse_what_came()
             self._files_touched = True
             self._merge_forward()
         if self._staging is not None:
             index = self._snapshot.index
-            made = build_index(self._staging, index, f"{index.path}.staged")
+            made = build_index(self._staging, index)
             self._install(made.path, self._snapshot.dump())
             self._installed = made
 
@@ -188,9 +188,9 @@ class Work:
             if change.action == "create":
                 _remove(self._repository.worktree, change.path)
         old = [change.path for change in self._plan.changes if change.action != "create"]
-        git = self._snapshot.index.git.bind(GIT_INDEX_FILE=self._before)
+        assert self._before is not None
         command = ("checkout-index", "-f", "-z", "--stdin")
-        done = git.keeping_locks().attempt(*command, stdin=nul_lines(old))
+        done = self._before.git.keeping_locks().attempt(*command, stdin=nul_lines(old))
         if done.status:
             raise _merge_error(os.fsdecode(done.stderr).strip())
 
@@ -248,9 +248,7 @@ class Work:
             os.unlink(self._repository.index_path)
             return
         # The copy to install gets the index's mode; the original stays as it is.
-        copy = f"{original.path}.again"
-        copy_index(original.path, copy)
-        self._install(copy, expected)
+        self._install(original.copy().path, expected)
 
 
 def _remove(top: str, path: str) -> None:

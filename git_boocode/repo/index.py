@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
@@ -13,6 +14,7 @@ from zlib import crc32
 from git_boocode.repo.durable import sync_directory, sync_file
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import Completed, Git, Running, nul_lines, nul_records
+from git_boocode.repo.scratch import fresh_path
 
 _COMPARISON = ("diff-files", "--raw", "--abbrev=64", "--ignore-submodules=dirty", "-z")
 _PATHS_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
@@ -66,6 +68,16 @@ class Index:
     def __init__(self, git: Git, path: str) -> None:
         self.path = path
         self.git = git.bind(GIT_INDEX_FILE=path)
+
+    def copy(self, git: Git | None = None) -> Index:
+        """A private copy under a name of its own; without a file where this one has none.
+
+        Args:
+            git: git for the copy; by default the same.
+        """
+        path = fresh_path(self.path)
+        copy_index(self.path, path)
+        return Index(git or self.git, path)
 
     def dump(self) -> bytes:
         """All entries with flags, modes and stages, NUL-terminated (`ls-files -s -v -z`)."""
@@ -211,19 +223,28 @@ def compared(output: bytes) -> Iterator[Entry]:
 
 
 def copy_index(source: str, target: str) -> bool:
-    """Copy an index with its time stamp, which git needs to tell racily clean entries.
+    """Copy an index with its mode, and its time stamp, by which git knows racily clean entries.
 
     Returns:
         False if there is no such index.
+
+    Raises:
+        FileExistsError: the target exists. It may be a hard link to the user's index.
     """
     try:
-        descriptor = os.open(source, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        reading = open(source, "rb")  # noqa: SIM115 - closed below
     except FileNotFoundError:
         return False
-    with os.fdopen(descriptor, "rb") as reading, open(target, "wb") as writing:
-        stat = os.fstat(reading.fileno())
-        _copy(reading, writing)
-    os.utime(target, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    with reading, open(target, "xb") as writing:
+        try:
+            status = os.fstat(reading.fileno())
+            _copy(reading, writing)
+            writing.flush()
+            os.chmod(target, stat.S_IMODE(status.st_mode))
+            os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+        except BaseException:
+            os.unlink(target)
+            raise
     return True
 
 
@@ -242,6 +263,9 @@ def borrow_index(source: str, target: str) -> bool:
 
     Returns:
         False if there is no such index.
+
+    Raises:
+        FileExistsError: the target exists.
     """
     if os.path.islink(source):
         return copy_index(source, target)
@@ -249,6 +273,8 @@ def borrow_index(source: str, target: str) -> bool:
         os.link(source, target)
     except FileNotFoundError:
         return False
+    except FileExistsError:
+        raise
     except OSError:
         # No hard links here, or not to a file of another user.
         return copy_index(source, target)
@@ -331,7 +357,7 @@ def install_index(new: str, index_path: str, *, expected: bytes | None, git: Git
     _sync(sync_file, new)
     lock = f"{index_path}.lock"
     try:
-        _link(new, lock)
+        borrow_index(new, lock)
     except FileExistsError:
         raise _locked(index_path) from None
     try:
@@ -354,22 +380,6 @@ def _still(expected: bytes | None, index_path: str, git: Git) -> bool:
         return True
     done = git.bind(GIT_INDEX_FILE=index_path).attempt("ls-files", "-s", "-v", "-z")
     return done.status == 0 and done.stdout == expected
-
-
-def _link(new: str, lock: str) -> None:
-    try:
-        os.link(new, lock)
-    except FileExistsError:
-        raise
-    except OSError:
-        # A file system without hard links: create exclusively, then fill.
-        descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        try:
-            with os.fdopen(descriptor, "wb") as writing, open(new, "rb") as reading:
-                _copy(reading, writing)
-        except BaseException:
-            os.unlink(lock)
-            raise
 
 
 def _match_mode(new: str, index_path: str) -> None:

@@ -61,7 +61,7 @@ class Quarantine:
 
     Args:
         repository: where they are to go.
-        scratch: a directory for private files.
+        scratch: a directory for private files, in which there is no other quarantine.
 
     Attributes:
         git: git that writes there, and reads the repository's objects as well.
@@ -70,7 +70,7 @@ class Quarantine:
     def __init__(self, repository: Repository, scratch: str) -> None:
         self._objects = objects_directory(repository)
         self._path = os.path.join(scratch, "objects")
-        os.makedirs(self._path, exist_ok=True)
+        os.makedirs(self._path)
         others = repository.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
         places = [_quoted(os.path.abspath(self._objects)), *([others] if others else [])]
         self._object_format = repository.object_format

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
 from git_boocode.repo.git import LOCKS
@@ -49,6 +50,9 @@ EDIT_NOTE = "edit-in-progress"
 # How the system refuses to write where nothing may be written.
 _SEALED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
+# No two private files of a process get the same name.
+_NUMBERS = count()
+
 _PREFIX = "tmp-"
 _MAKING = "new-"
 _GUARD = "alive"
@@ -73,6 +77,11 @@ def elsewhere() -> Iterator[str]:
 
     with tempfile.TemporaryDirectory(prefix="git-boocode-") as path:
         yield os.path.realpath(path)
+
+
+def fresh_path(path: str) -> str:
+    """A path for a private file, beginning like another one, that was never given before."""
+    return f"{path}.{next(_NUMBERS)}"
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import pytest
 from git_boocode.repo.git import GitError
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import fresh_path
 from git_boocode.repo.trees import ClashError, Item, edit_tree
 from tests.repo_kit import Repo
 
@@ -37,7 +38,7 @@ def changes(old: dict[str, str], new: dict[str, str]) -> dict[bytes, Item | None
 
 def edited(repository: Repository, tree: str, made_of: Mapping[bytes, Item | None]) -> str:
     """The tree that some changes make of another, stored."""
-    quarantine = Quarantine(repository, f"{repository.git_dir}/scratch")
+    quarantine = Quarantine(repository, fresh_path(f"{repository.git_dir}/scratch"))
     made = edit_tree(quarantine.git, tree, made_of, quarantine.store_tree)
     quarantine.release()
     return made
