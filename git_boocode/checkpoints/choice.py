@@ -144,7 +144,7 @@ def _changed(snapshot: Snapshot, tree: str, changes: list[Change]) -> str:
     entries = [_entry(change) for change in changes]
     # Deletions first: a directory must be gone before a file can take its name.
     index.put(sorted(entries, key=lambda entry: entry.mode != _ABSENT))
-    return index.write_tree()
+    return snapshot.store_tree(index)
 
 
 def _entry(change: Change) -> Entry:

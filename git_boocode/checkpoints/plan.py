@@ -142,7 +142,7 @@ def disk_tree(snapshot: Snapshot, tree: str, staging: Staging | None) -> str:
     index = Index(snapshot.index.git, f"{snapshot.index.path}.disk")
     index.read_tree(tree)
     index.forget(entry.path for entry in absent)
-    return index.write_tree()
+    return snapshot.store_tree(index)
 
 
 def plan_return(repository: Repository, halfway: Snapshot, plan: Plan) -> Plan:
@@ -373,7 +373,7 @@ def _apply(snapshot: Snapshot, changes: list[Change]) -> str:
     ]
     # Deletions first: a directory must be gone before a file can take its name.
     index.put([*gone, *come])
-    return index.write_tree()
+    return snapshot.store_tree(index)
 
 
 def _stays(change: Change) -> bool:

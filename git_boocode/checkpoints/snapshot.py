@@ -85,19 +85,29 @@ class Snapshot:
     def force_add(self, paths: Iterable[str], worktree: str) -> None:
         """Take ignored files in as well, and write the trees anew."""
         wanted = list(paths)
-        recorder = Recorder(self.index, Disk(worktree))
+        # Not into the repository at once: git leaves temporary files where the disk is full.
+        index = Index(self.quarantine.git, self.index.path)
+        recorder = Recorder(index, Disk(worktree))
         recorder.add(wanted)
         self.skipped += recorder.failed
         # What the last capture has left goes on to serve the next one.
         self.kept = None
         self.write_trees()
+        self.quarantine.release()
+
+    def store_tree(self, index: Index) -> str:
+        """Store the entries of an index as trees, for others to see, and return the root's id."""
+        tree = Index(self.quarantine.git, index.path).write_tree()
+        self.quarantine.release()
+        return tree
 
     def write_trees(self) -> None:
         """Write the trees of what the private index holds."""
-        self.disk_tree = self.tree = self.index.write_tree()
+        index = Index(self.quarantine.git, self.index.path)
+        self.disk_tree = self.tree = index.write_tree()
         absent = self.staging.absent if self.staging else []
         if absent:
-            complete = self.index.copy()
+            complete = index.copy()
             complete.put(absent)
             # In a partial clone what is absent need not even be in the repository.
             self.tree = complete.write_tree("--missing-ok")

@@ -49,7 +49,12 @@ _CALLERS_OWN = (
     "GIT_DIFF_OPTS",
 )
 
-_NO_ROOM = ("No space left on device", "Disk quota exceeded", "File too large")
+_NO_ROOM = (
+    "No space left on device",
+    "Out of diskspace",
+    "Disk quota exceeded",
+    "File too large",
+)
 
 
 LOCKS: set[int] = set()

@@ -138,9 +138,19 @@ class Quarantine:
         self._match_mode()
         synced = self._syncing.finish() if self._syncing else frozenset()
         _Work(sync_file, [path for path in files if path not in synced]).finish()
-        for path in sorted(files, key=lambda path: path.endswith(_LAST)):
-            self._move(path)
-        directories = {os.path.dirname(self._target(path)) for path in files}
+        directories = {os.path.dirname(self._target(path)): path for path in files}
+        missing = [directory for directory in directories if not os.path.isdir(directory)]
+        try:
+            # First what takes room: on a full disk, nothing has been moved yet.
+            for directory in missing:
+                _make_like(directory, self._pattern_directory(directories[directory]))
+            for path in sorted(files, key=lambda path: path.endswith(_LAST)):
+                self._move(path)
+        except OSError:
+            for directory in missing:
+                with suppress(OSError):
+                    os.rmdir(directory)
+            raise
         _Work(_sync_directory, {self._objects, *directories}).finish()
         self._stored.clear()
         self._syncing = None

@@ -20,7 +20,7 @@ import pytest
 
 from git_boocode.repo.errors import BoocodeError
 from tests.agents.kit import fire, recorded
-from tests.checkpoints.kit import refs, take
+from tests.checkpoints.kit import back, refs, take
 from tests.checkpoints.states import STATES, base
 from tests.repo_kit import Repo
 
@@ -189,3 +189,18 @@ def test_on_a_full_disk(small: Repo, kib: int, warm: bool) -> None:
         assert list((small.top / ".git").rglob("tmp*")) == []
     filler.unlink()
     assert small.boocode("checkpoint", "b.txt").code == 0
+
+
+@pytest.mark.parametrize("kib", range(60, 260, 40))
+def test_no_temporary_objects_stay_on_a_full_disk(small: Repo, kib: int) -> None:
+    names = [f"{number}/{name}" for number in range(40) for name in "ab"]
+    small.commit(**{name: name for name in names})
+    taken = take()
+    small.commit(**{name: f"changed {name}" for name in names})
+    take()
+    free = os.statvfs(small.top)
+    small.write(".git/filler", b"\0" * (free.f_bavail * free.f_frsize - (kib << 10)))
+    with suppress(BoocodeError, OSError):
+        # It makes new trees: those of the checkpoint, with some files as they are now.
+        back(taken.id, paths=("*/a",))
+    assert list((small.top / ".git").rglob("tmp*")) == []

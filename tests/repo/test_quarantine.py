@@ -356,6 +356,33 @@ def watch_syncs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return synced
 
 
+@pytest.mark.parametrize("room", range(4))
+def test_where_there_is_no_room_nothing_comes(
+    repo: Repo, quarantine: Quarantine, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    before = sorted((repo.top / ".git/objects").rglob("*"))
+    for number in range(9):
+        store(quarantine, b"%d" % number)
+    quarantine.store(b"tree", b"")
+    made = 0
+    real = os.mkdir
+
+    def mkdir(*arguments: Any, **options: Any) -> None:
+        nonlocal made
+        made += 1
+        if made > room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(*arguments, **options)
+
+    monkeypatch.setattr(os, "mkdir", mkdir)
+    with pytest.raises(OSError, match="No space left"):
+        quarantine.release()
+    assert sorted((repo.top / ".git/objects").rglob("*")) == before
+    monkeypatch.undo()
+    quarantine.release()
+    assert repo.git("fsck", "--no-dangling") == ""
+
+
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
 def test_files_are_synced_before_they_are_moved_and_directories_afterwards(
     repo: Repo, quarantine: Quarantine, monkeypatch: pytest.MonkeyPatch
