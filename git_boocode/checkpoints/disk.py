@@ -22,7 +22,8 @@ class Disk:
 
     def __init__(self, worktree: str) -> None:
         self.worktree = worktree
-        self._directories: dict[str, bool] = {}
+        # By path, whether a directory is there and no symlink leads to it.
+        self._directories = {"": True}
 
     def is_own_file(self, path: str) -> bool:
         """Whether there is anything but a directory at a path, and no symlink leads there."""
@@ -31,15 +32,21 @@ class Disk:
 
     def status(self, path: str) -> os.stat_result | None:
         """What the system says of a path; None if nothing is there, or a symlink leads there."""
-        full = f"{self.worktree}/{path}"
-        directory = os.path.dirname(full)
-        own = self._directories.get(directory)
-        if own is None:
-            own = self._directories[directory] = os.path.realpath(directory) == directory
-        if not own:
-            return None
+        return self._lstat(path) if self._is_own_directory(path.rpartition("/")[0]) else None
+
+    def _is_own_directory(self, path: str) -> bool:
+        steps = []
+        while (own := self._directories.get(path)) is None:
+            steps.append(path)
+            path = path.rpartition("/")[0]
+        for step in reversed(steps):
+            found = self._lstat(step) if own else None
+            own = self._directories[step] = found is not None and stat.S_ISDIR(found.st_mode)
+        return own
+
+    def _lstat(self, path: str) -> os.stat_result | None:
         try:
-            return os.lstat(full)
+            return os.lstat(f"{self.worktree}/{path}")
         except OSError:
             return None
 

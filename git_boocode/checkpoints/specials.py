@@ -9,17 +9,18 @@ from __future__ import annotations
 import os
 import stat
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, TypeVar
+from itertools import takewhile
+from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.conversion import ATTRIBUTES, fingerprint_of_files, users_file
 from git_boocode.checkpoints.recorder import Skipped
 from git_boocode.checkpoints.timing import COARSE
-from git_boocode.repo.git import nul_lines, nul_records
+from git_boocode.repo.git import GitError, Talk, nul_lines, nul_records
 from git_boocode.repo.repository import Repository
 
-_T = TypeVar("_T")
 IGNORES = ".gitignore"
 _KINDS = {
     stat.S_IFSOCK: "socket",
@@ -27,6 +28,9 @@ _KINDS = {
     stat.S_IFCHR: "device",
     stat.S_IFBLK: "device",
 }
+_EVERY_ANSWER = ("--no-index", "--verbose", "--non-matching", "-z", "--stdin")
+# In bytes: so much is asked at once; with one more path, it fits into a pipe.
+_REQUEST = 2048
 # To ask for the times of so many directories would take longer than git does for all else.
 _MANY = 20_000
 # In nanoseconds: a directory that changed so short a time ago may change again unnoticed.
@@ -113,7 +117,8 @@ class _Look:
         self._settled = time.time_ns() - _COARSE
         self.files: dict[str, str] = {}
         self.directories: dict[str, int] = {}
-        self._closed: set[str] = set()
+        # Directories that are gone, and nested repositories: what is below them does not count.
+        self._left_out: set[str] = set()
         self.own: dict[str, set[str]] = {ATTRIBUTES: set(), IGNORES: set()}
 
     def at_known(self, files: Iterable[str]) -> None:
@@ -123,10 +128,24 @@ class _Look:
         else:
             changed = self._changed(self._before.directories)
         self._take_over()
-        new = self._scan_all(changed if self._before.directories else [""])
+        new = self._scan_all(sorted(changed) if self._before.directories else [""])
         while new:
+            new = self._scan_new(new)
+        if self._left_out:
+            self._leave_out()
+
+    def _scan_new(self, new: list[str]) -> list[str]:
+        """Look into new directories, level by level; what remains if git has given up."""
+        try:
+            # One process for all levels, however many there are.
+            with self._git.talk("check-ignore", *_EVERY_ANSWER) as talk:
+                while new:
+                    new = self._scan_all(_not_ignored(talk, new))
+            return new
+        except (GitError, BrokenPipeError):
+            # So it does where a symlink has just come.
             ignored = self.ignored(new)
-            new = self._scan_all([path for path in new if path not in ignored])
+            return self._scan_all([path for path in new if path not in ignored])
 
     def _changed(self, directories: Mapping[str, int]) -> list[str]:
         """Those of some known directories that are not as they were; the others are noted."""
@@ -146,17 +165,15 @@ class _Look:
 
     def _likely(self, files: Iterable[str]) -> list[str]:
         """What has changed of the directories above some files, and above those found before."""
-        near = {step for path in (*files, *self._before.files) for step in self._known_above(path)}
+        near: set[str] = set()
+        for path in (*files, *self._before.files):
+            # What is above one that was found has been found with it.
+            near.update(takewhile(lambda step: step not in near, _above(path)))
+        near.intersection_update(self._before.directories)
         self.directories = dict(self._before.directories)
         for directory in near:
             del self.directories[directory]
         return self._changed({path: self._before.directories[path] for path in sorted(near)})
-
-    def _known_above(self, path: str) -> Iterator[str]:
-        while path:
-            path = path.rpartition("/")[0]
-            if path in self._before.directories:
-                yield path
 
     def _take_over(self) -> None:
         """Remember what was in the directories that need no second look."""
@@ -176,25 +193,23 @@ class _Look:
         """The directories in one, which is noted, together with the special files in it."""
         below = f"{directory}/" if directory else ""
         full = self._worktree + "/" + directory
+        parent = directory.rpartition("/")[0]
+        if directory and (parent not in self.directories or self._is_left_out(directory)):
+            return []
         try:
             status = os.lstat(full)
-            plain = stat.S_ISDIR(status.st_mode) and os.path.realpath(full) == full.rstrip("/")
+            plain = stat.S_ISDIR(status.st_mode)
             entries = list(os.scandir(full)) if plain else []
         except OSError:
             # It is gone, or git has told of a directory that cannot be read.
             plain, entries = False, []
-        parent = directory.rpartition("/")[0]
-        if directory and (parent not in self.directories or parent in self._closed):
-            # It lies in what is left out.
-            return []
         if not plain:
-            self._leave_out(below)
+            self._left_out.add(directory)
             return []
         self.directories[directory] = _mark(status) if status.st_mtime_ns < self._settled else 0
         if directory and any(entry.name == ".git" for entry in entries):
             # A nested repository is another one's affair.
-            self._leave_out(below)
-            self._closed.add(directory)
+            self._left_out.add(directory)
             return []
         return [below + entry.name for entry in entries if self._is_directory(below, entry)]
 
@@ -211,11 +226,23 @@ class _Look:
                 self.files[below + entry.name] = kind
         return False
 
-    def _leave_out(self, beginning: str) -> None:
-        self.files = _without(self.files, beginning)
-        self.directories = _without(self.directories, beginning)
+    def _is_left_out(self, path: str) -> bool:
+        return bool(self._left_out) and not self._left_out.isdisjoint(_above(path))
+
+    def _leave_out(self) -> None:
+        found, self.directories = self.directories, {}
+        # A directory comes after the one in which it lies.
+        for directory in sorted(found):
+            if not directory or self._counts(directory):
+                self.directories[directory] = found[directory]
+        self.files = {path: kind for path, kind in self.files.items() if self._counts(path)}
         for name, paths in self.own.items():
-            self.own[name] = {path for path in paths if not path.startswith(beginning)}
+            self.own[name] = set(filter(self._counts, paths))
+
+    def _counts(self, path: str) -> bool:
+        """Whether the directory in which a path lies is there, and not left out."""
+        parent = path.rpartition("/")[0]
+        return parent in self.directories and parent not in self._left_out
 
     def ignored(self, paths: Iterable[str]) -> frozenset[str]:
         """Which of some paths git ignores."""
@@ -224,8 +251,28 @@ class _Look:
         return frozenset(nul_records(done.stdout))
 
 
-def _without(table: Mapping[str, _T], beginning: str) -> dict[str, _T]:
-    return {path: value for path, value in table.items() if not path.startswith(beginning)}
+def _not_ignored(talk: Talk, paths: list[str]) -> list[str]:
+    """Those of some directories that git does not ignore."""
+    found = []
+    remaining = deque(paths)
+    while remaining:
+        some, request = [], b""
+        while remaining and (not some or len(request) < _REQUEST):
+            some.append(remaining.popleft())
+            request += nul_lines(some[-1:])
+        talk.give(request)
+        # Of the four records for each, the third is the pattern; it is empty if none matches.
+        patterns = talk.records(4 * len(some))[2::4]
+        pairs = zip(some, patterns, strict=True)
+        found += [path for path, pattern in pairs if pattern[:1] in ("", "!")]
+    return found
+
+
+def _above(path: str) -> Iterator[str]:
+    """The directories above a path, the nearest first."""
+    while path:
+        path = path.rpartition("/")[0]
+        yield path
 
 
 def _mark(status: os.stat_result) -> int:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from io import BufferedReader
 from typing import IO, NamedTuple
 
 from git_boocode.repo.errors import FatalError
@@ -166,6 +167,22 @@ class Talk:
         if len(answer) < size:
             raise self._ended()
         return answer
+
+    def records(self, count: int) -> list[str]:
+        """Read so many NUL-terminated records, the last of which ends its answer.
+
+        Raises:
+            GitError: there are fewer.
+        """
+        answers = self._process.stdout
+        assert isinstance(answers, BufferedReader)
+        parts: list[bytes] = []
+        while count > 0:
+            parts.append(answers.read1())
+            if not parts[-1]:
+                raise self._ended()
+            count -= parts[-1].count(b"\0")
+        return nul_records(b"".join(parts))
 
     def _ended(self) -> GitError:
         said = self._process.stderr.read() if self._process.stderr else b""

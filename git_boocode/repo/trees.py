@@ -101,10 +101,11 @@ def _by_directory(changes: Changes) -> dict[bytes, dict[bytes, Item | None]]:
     files: dict[bytes, dict[bytes, Item | None]] = {b"": {}}
     for path, item in changes.items():
         directory, _, name = path.rpartition(b"/")
-        files.setdefault(directory, {})[name] = item
-        while directory:
-            directory = directory.rpartition(b"/")[0]
-            files.setdefault(directory, {})
+        missing = directory
+        while missing not in files:
+            files[missing] = {}
+            missing = missing.rpartition(b"/")[0]
+        files[directory][name] = item
     return files
 
 

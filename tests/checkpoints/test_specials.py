@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import stat
+import subprocess
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -417,3 +418,78 @@ def test_a_restore_leaves_them_alone(repo: Repo) -> None:
     assert stat.S_ISSOCK((repo.top / "sub/plug").stat().st_mode)
     assert stat.S_ISFIFO((repo.top / "e/mp/ty").stat().st_mode)
     sound(repo)
+
+
+class Effort:
+    """Counts processes of git and looks at single files from now on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.processes = self.looks = 0
+        start, look_at = subprocess.Popen, os.lstat
+
+        def popen(*arguments: Any, **options: Any) -> Any:
+            self.processes += 1
+            return start(*arguments, **options)
+
+        def lstat(*arguments: Any, **options: Any) -> os.stat_result:
+            self.looks += 1
+            return look_at(*arguments, **options)
+
+        monkeypatch.setattr(subprocess, "Popen", popen)
+        monkeypatch.setattr(os, "lstat", lstat)
+
+    def of(self, work: Callable[[], object]) -> tuple[int, int]:
+        """How many of both some work takes."""
+        self.processes = self.looks = 0
+        work()
+        return self.processes, self.looks
+
+
+def test_the_effort_for_a_deep_directory(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    effort = Effort(monkeypatch)
+    top = repo.write(".gitignore", "*.log\n").parent
+    found = []
+    for depth in (2, 102, 202):
+        deep = "/".join(["d"] * depth)
+        repo.write(f"{deep}/f", "f\n")
+        age(repo)
+        first = effort.of(take)
+        repo.write(f"{deep}/f", "changed\n")
+        repo.write(f"{deep}/g", "new\n")
+        second = effort.of(take)
+        shutil.rmtree(top / "d")
+        found.append((first, second, effort.of(take)))
+        shutil.rmtree(top / ".git/boocode")
+    for shallow, deep_one, deepest in zip(*found, strict=True):
+        # Neither a process for each level, nor at each level a look at all the others.
+        assert max(deep_one[0], deepest[0]) <= shallow[0] + 3
+        assert deepest[1] - deep_one[1] < 1.5 * (deep_one[1] - shallow[1])
+
+
+def test_many_directories_that_are_gone_and_that_became_repositories(repo: Repo) -> None:
+    for number in range(60):
+        pipe(repo, f"{number}/in/pipe")
+        repo.write(f"{number}/.gitattributes", "\n")
+    age(repo)
+    before = look()
+    for number in range(0, 60, 2):
+        shutil.rmtree(repo.top / str(number))
+    for number in range(1, 60, 10):
+        repo.git("init", "-q", str(number))
+    again = look(before)
+    assert len(again.files) == 24
+    assert again._replace(directories={}) == look()._replace(directories={})
+    assert again.directories.keys() == look().directories.keys()
+
+
+@pytest.mark.parametrize(
+    "rules", ["/made/*\n!/made/deep\n", "deep/\n", "*\n!*/\n", "m*\n", "\\!odd/\n"]
+)
+def test_what_is_ignored_is_not_looked_into(repo: Repo, rules: str) -> None:
+    repo.write(".gitignore", rules)
+    for path in ("made/deep/pipe", "made/other/pipe", "deep/pipe", "!odd/pipe", "new\nline/x/pipe"):
+        pipe(repo, path)
+    found = look()
+    for directory in ("made/deep", "made/other", "deep", "!odd", "new\nline/x"):
+        ignored = repo.git("check-ignore", "--no-index", directory, check=False)
+        assert (directory in found.directories) == (not ignored)
