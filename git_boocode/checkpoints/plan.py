@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from git_boocode.checkpoints.changes import Change, tree_changes
@@ -256,23 +256,41 @@ def _nested_in_the_way(top: str, snapshot: Snapshot, wanted: list[Change]) -> di
     paths = [
         change.path for change in wanted if change.action != "delete" and not change.touches_gitlink
     ]
-    found = {path: _repository_in_the_way(top, snapshot, path) for path in paths}
-    return {path: nested for path, nested in found.items() if nested}
 
-
-def _repository_in_the_way(top: str, snapshot: Snapshot, path: str) -> str:
-    """The nested repository that a path lies in or stands for; empty for none."""
-    parts = path.split("/")
-    for count in range(1, len(parts) + 1):
-        step = "/".join(parts[:count])
+    def look(step: str) -> str | None:
         full = os.path.join(top, step)
         if os.path.islink(full) or not os.path.isdir(full):
             return ""
         if os.path.lexists(os.path.join(full, ".git")) and not _holds_files(snapshot, step):
             return step
-        if count == len(parts):
-            return _repository_below(full, step)
-    return ""
+        return None
+
+    known: dict[str, str | None] = {}
+    found = {}
+    for path in paths:
+        nested = _first_on_the_way(path, look, known)
+        found[path] = _repository_below(os.path.join(top, path), path) if nested is None else nested
+    return {path: nested for path, nested in found.items() if nested}
+
+
+def _first_on_the_way(
+    path: str, look: Callable[[str], str | None], known: dict[str, str | None]
+) -> str | None:
+    """The first finding on the way from the top to a path; None if there is none.
+
+    Args:
+        path: the path; it is looked at, too.
+        look: looks at one path.
+        known: the findings so far, by path; it grows.
+    """
+    steps = []
+    while path and path not in known:
+        steps.append(path)
+        path = path.rpartition("/")[0]
+    found = known.get(path)
+    for step in reversed(steps):
+        found = known[step] = look(step) if found is None else found
+    return found
 
 
 def _inside_what_would_be_nested(
@@ -334,23 +352,25 @@ def in_the_way(top: str, wanted: Iterable[Change], kept: Collection[str] = ()) -
         kept: the paths that are left alone.
     """
     seen = set()
+    known: dict[str, str | None] = {}
     for change in wanted:
         if change.action != "create" or change.path in kept:
             continue
-        for blocker in _blockers(top, change.path):
+        for blocker in _blockers(top, change.path, known):
             if blocker not in seen:
                 seen.add(blocker)
                 yield blocker
 
 
-def _blockers(top: str, path: str) -> Iterator[str]:
-    parts = path.split("/")
-    for count in range(1, len(parts)):
-        step = "/".join(parts[:count])
+def _blockers(top: str, path: str, known: dict[str, str | None]) -> Iterator[str]:
+    def look(step: str) -> str | None:
         full = os.path.join(top, step)
-        if os.path.islink(full) or (os.path.lexists(full) and not os.path.isdir(full)):
-            yield step
-            return
+        is_file = os.path.islink(full) or (os.path.lexists(full) and not os.path.isdir(full))
+        return step if is_file else None
+
+    if above := _first_on_the_way(path.rpartition("/")[0], look, known):
+        yield above
+        return
     full = os.path.join(top, path)
     if os.path.islink(full) or not os.path.isdir(full):
         if os.path.lexists(full):

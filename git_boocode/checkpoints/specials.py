@@ -256,7 +256,8 @@ def _not_ignored(talk: Talk, paths: list[str]) -> list[str]:
     found = []
     remaining = deque(paths)
     while remaining:
-        some, request = [], b""
+        some: list[str] = []
+        request = b""
         while remaining and (not some or len(request) < _REQUEST):
             some.append(remaining.popleft())
             request += nul_lines(some[-1:])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -115,6 +117,31 @@ def held_without_history() -> Held:
     finally:
         shutil.rmtree(private)
         aside.rename(private)
+
+
+class Effort:
+    """Counts processes of git and looks at single files from now on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.processes = self.looks = 0
+        start, look_at = subprocess.Popen, os.lstat
+
+        def popen(*arguments: Any, **options: Any) -> Any:
+            self.processes += 1
+            return start(*arguments, **options)
+
+        def lstat(*arguments: Any, **options: Any) -> os.stat_result:
+            self.looks += 1
+            return look_at(*arguments, **options)
+
+        monkeypatch.setattr(subprocess, "Popen", popen)
+        monkeypatch.setattr(os, "lstat", lstat)
+
+    def of(self, work: Callable[[], object]) -> tuple[int, int]:
+        """How many of both some work takes."""
+        self.processes = self.looks = 0
+        work()
+        return self.processes, self.looks
 
 
 class Host:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from git_boocode.repo.git import Completed, Git
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import worktree_lock
 from tests.checkpoints.kit import (
+    Effort,
     Host,
     back,
     interrupted,
@@ -940,3 +942,25 @@ def test_a_running_restore_is_no_interrupted_one(base: Repo) -> None:
     with worktree_lock(state, shared=False, patience=0):
         assert base.boocode("log").err == ""
     assert "interrupted" in base.boocode("log").err
+
+
+def test_the_effort_for_many_files_in_a_deep_directory(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    effort = Effort(monkeypatch)
+    found = []
+    for count in (1, 51):
+        deep = "/".join(["d"] * 100)
+        for number in range(count):
+            repo.write(f"{deep}/kept {number}", "old\n")
+            repo.write(f"{deep}/gone {number}", "old\n")
+        take()
+        for number in range(count):
+            repo.write(f"{deep}/kept {number}", "changed\n")
+            (repo.top / f"{deep}/gone {number}").unlink()
+            repo.write(f"{deep}/new {number}", "new\n")
+        found.append((effort.of(back), effort.of(undone)))
+        shutil.rmtree(repo.top / "d")
+    for one, many in zip(*found, strict=True):
+        # For each of 150 files a few looks, not one for each directory above it.
+        assert many[1] - one[1] < 150 * 20

@@ -6,7 +6,6 @@ import os
 import shutil
 import socket
 import stat
-import subprocess
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 from git_boocode.checkpoints import specials
 from git_boocode.checkpoints.specials import NOTHING, Specials, find_specials
 from git_boocode.repo.repository import Repository
-from tests.checkpoints.kit import back, held, held_without_history, seen, sound, take
+from tests.checkpoints.kit import Effort, back, held, held_without_history, seen, sound, take
 from tests.checkpoints.test_capture import skipped
 from tests.repo_kit import Repo
 
@@ -418,31 +417,6 @@ def test_a_restore_leaves_them_alone(repo: Repo) -> None:
     assert stat.S_ISSOCK((repo.top / "sub/plug").stat().st_mode)
     assert stat.S_ISFIFO((repo.top / "e/mp/ty").stat().st_mode)
     sound(repo)
-
-
-class Effort:
-    """Counts processes of git and looks at single files from now on."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.processes = self.looks = 0
-        start, look_at = subprocess.Popen, os.lstat
-
-        def popen(*arguments: Any, **options: Any) -> Any:
-            self.processes += 1
-            return start(*arguments, **options)
-
-        def lstat(*arguments: Any, **options: Any) -> os.stat_result:
-            self.looks += 1
-            return look_at(*arguments, **options)
-
-        monkeypatch.setattr(subprocess, "Popen", popen)
-        monkeypatch.setattr(os, "lstat", lstat)
-
-    def of(self, work: Callable[[], object]) -> tuple[int, int]:
-        """How many of both some work takes."""
-        self.processes = self.looks = 0
-        work()
-        return self.processes, self.looks
 
 
 def test_the_effort_for_a_deep_directory(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
