@@ -1,0 +1,40 @@
+"""No bytes make a parser or the matcher raise an undocumented error, or keep it from ending."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import pytest
+from hypothesis import given
+
+from tests.hostile.fuzz import HANGS, inputs
+from tests.hostile.targets import TARGETS, words
+
+
+@contextmanager
+def ends() -> Iterator[None]:
+    """Fails where what is inside hangs; regular expressions let signals through, too."""
+
+    def late(number: int, frame: FrameType | None) -> None:
+        raise AssertionError(f"the input takes longer than {HANGS} seconds")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(HANGS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_any_bytes(name: str) -> None:
+    @given(inputs(words(name)))
+    def once(data: bytes) -> None:
+        with ends():
+            TARGETS[name](data)
+
+    once()
