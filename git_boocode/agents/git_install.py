@@ -17,7 +17,7 @@ from git_boocode.repo.repository import Repository
 
 # The first git that runs hooks which are configured; older ones pass them over in silence.
 _CONFIGURED_SINCE = (2, 54)
-_VERSION = re.compile(r"(\d+)\.(\d+)")
+_VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})")
 _HOOKS_PATH = "core.hooksPath"
 _OWN_HOOKS = (
     f"'git config {_HOOKS_PATH} \"$(git rev-parse --path-format=absolute --git-common-dir)/hooks\"'"

@@ -15,14 +15,15 @@ _END = b"# <<< git-boocode <<<"
 _MADE = b": it made this file >>>"
 _MOVED = b": it moved the hook that was here to "
 _SHEBANG = b"#!/bin/sh\n"
-_PART = re.compile(
-    rb"^%s([^\r\n]*)\r?\n(.*?)^%s(\r?\n|\Z)" % (_BEGIN, _END), re.DOTALL | re.MULTILINE
-)
+_PART_BEGINS = re.compile(rb"^%s([^\r\n]*)\r?\n" % _BEGIN, re.MULTILINE)
+_PART_ENDS = re.compile(rb"^%s(?:\r?\n|\Z)" % _END, re.MULTILINE)
 
 _SHELLS = frozenset((b"sh", b"bash", b"dash", b"ksh", b"ksh93", b"mksh", b"ash", b"zsh"))
 _ASSIGNMENT = re.compile(rb"[A-Za-z_]\w*=")
 # A script that hands itself to another interpreter is no shell's beyond its first lines.
-_POLYGLOT = re.compile(rb"""\bexec\b[^\n$`]*\$(0|\{0\})["'\s]|^''':|^":"|^=begin""", re.MULTILINE)
+_POLYGLOT = re.compile(
+    rb"""\bexec\b[^\n$`]{0,500}\$(0|\{0\})["'\s]|^''':|^":"|^=begin""", re.MULTILINE
+)
 
 # How programs look for what lies beside them, and how for their own name.
 _BESIDE = re.compile(
@@ -58,10 +59,11 @@ class Part(NamedTuple):
 
 def find_part(content: bytes) -> Part | None:
     """Find our part in a hook; None if there is none."""
-    found = _PART.search(content)
-    if found is None:
+    begins = _PART_BEGINS.search(content)
+    ends = _PART_ENDS.search(content, begins.end()) if begins else None
+    if begins is None or ends is None:
         return None
-    return Part(found.start(), found.end(), found[1], found[2])
+    return Part(begins.start(), ends.end(), begins[1], content[begins.end() : ends.start()])
 
 
 def call(command: str) -> bytes:

@@ -14,10 +14,8 @@ from git_boocode.repo.errors import RefusedError
 
 _BEGIN = "# >>> git-boocode: 'git boocode hooks uninstall' takes this block out >>>"
 _END = "# <<< git-boocode <<<"
-_BLOCK = re.compile(
-    rf"(?:\r?\n(?=\r?\n)|(?<=\n)\r?\n)?^{re.escape(_BEGIN)}.*?^{re.escape(_END)}(?:\r?\n|\Z)",
-    re.DOTALL | re.MULTILINE,
-)
+_BLOCK_BEGINS = re.compile(rf"(?:\r?\n(?=\r?\n)|(?<=\n)\r?\n)?^{re.escape(_BEGIN)}", re.MULTILINE)
+_BLOCK_ENDS = re.compile(rf"^{re.escape(_END)}(?:\r?\n|\Z)", re.MULTILINE)
 
 
 def lists_hooks(path: str, data: bytes) -> bool:
@@ -33,7 +31,7 @@ def lists_hooks(path: str, data: bytes) -> bool:
     Raises:
         RefusedError: it is no TOML.
     """
-    hooks = _parsed(_BLOCK.sub("", decoded(data, path)), path).get("hooks")
+    hooks = _parsed(_without_blocks(decoded(data, path)), path).get("hooks")
     return isinstance(hooks, dict) and any(isinstance(each, list) for each in hooks.values())
 
 
@@ -53,10 +51,9 @@ def install(agent: Agent, path: str, data: bytes, wanted: Wanted) -> bytes:
     text = decoded(data, path)
     newline = "\r\n" if "\r\n" in text else "\n"
     block = newline.join([_BEGIN, *_tables(agent, wanted), _END, ""])
-    found = _BLOCK.search(text)
+    found = next(_blocks(text), None)
     if found is not None:
-        start = found.start() + found[0].index(_BEGIN)
-        after = text[:start] + block + text[found.end() :]
+        after = text[: text.index(_BEGIN, found[0])] + block + text[found[1] :]
     else:
         ends = "" if not text or text.endswith("\n") else newline
         after = f"{text}{ends}{newline if text else ''}{block}"
@@ -77,7 +74,7 @@ def uninstall(agent: Agent, path: str, data: bytes) -> bytes:
     """
     if b"boocode" not in data:
         return data
-    text = _BLOCK.sub("", decoded(data, path))
+    text = _without_blocks(decoded(data, path))
     if _ours(agent, _parsed(text, path)):
         raise unusable(path, "our hooks in it have lost the lines that mark them; take them out")
     return encoded(text, path)
@@ -97,6 +94,25 @@ def installed(agent: Agent, path: str, data: bytes) -> dict[str, list[dict[str, 
     if b"boocode" not in data:
         return {}
     return _ours(agent, _parsed(decoded(data, path), path))
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Where our blocks begin, with a blank line above them, and end."""
+    at = 0
+    while begins := _BLOCK_BEGINS.search(text, at):
+        ends = _BLOCK_ENDS.search(text, begins.end())
+        if ends is None:
+            return
+        at = ends.end()
+        yield begins.start(), at
+
+
+def _without_blocks(text: str) -> str:
+    at, kept = 0, []
+    for start, end in _blocks(text):
+        kept.append(text[at:start])
+        at = end
+    return "".join([*kept, text[at:]])
 
 
 def _parsed(text: str, path: str) -> dict[str, Any]:

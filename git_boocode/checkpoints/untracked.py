@@ -14,7 +14,7 @@ OTHERS = ("--others", "--exclude-standard")
 LISTING = ("ls-files", *OTHERS, "-z")
 MAX_FILE_SIZE = 50 << 20
 # git lists what it can, and only warns of a directory that it cannot look into.
-_UNREADABLE = re.compile(r"^warning: could not open directory '(.*)/': (.*)$", re.MULTILINE)
+_UNREADABLE = re.compile(r"^warning: could not open directory '(.*)/': (.*)", re.MULTILINE)
 
 
 def size_limit(config: Config) -> int:

@@ -17,7 +17,7 @@ _ONE_VALUE = "several edits go into one array: [{...}, {...}]"
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _WORDS = {"True": "true", "False": "false", "None": "null", "undefined": "null"}
 _PYTHON = re.compile(rf"(?:{'|'.join(_WORDS)})\b")
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([^`\s]*).*")
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([^`\s]*).*", re.DOTALL)
 
 _INFOS = ("", "json", "jsonc", "json5")
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from heapq import merge
+from typing import Any, NamedTuple
 
 from git_boocode.matching.align import script
 from git_boocode.matching.rewrites import Reading
@@ -21,6 +23,7 @@ _ESCAPES = re.compile(
 )
 _CARELESS = re.compile(r"\\[nrt\"']")
 _ENTITIES = re.compile(r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[a-zA-Z][a-zA-Z\d]{1,31});")
+_BLANKS = re.compile(r"[ \t]{0,200}")
 _BLANK_OR_BACKSLASH = re.compile(r"\\[nrt\\]")
 _ESCAPED_INDENT = re.compile(r"^(?:\\t|\s)+")
 _LITERAL = re.compile(
@@ -34,6 +37,13 @@ MIXED_LENGTH = 40_000
 """Longer old texts (characters) are not asked sequence by sequence."""
 MIXED_SEQUENCES = 1_000
 """Nor are texts with more sequences than this."""
+MIXED_WORK = 100_000
+"""So many comparisons of a part of the old text with the file are made."""
+_COMPARED = 100
+"""A part of so many characters more is one comparison more."""
+
+_Way = tuple[bool, Any] | None
+"""The last choice of a way to read a text, and those before."""
 
 
 def _plain(sequence: str) -> str:
@@ -146,23 +156,18 @@ def mixed(reading: Reading, text: Text) -> Iterator[Reading]:
     """Some sequences of the old text are in the file as they are, others as what they stand for."""
     if len(reading.old) > MIXED_LENGTH:
         return
-    for sequences, meaning, note in (
-        (_QUOTES, _plain, UNESCAPED),
-        (_ESCAPES, _plain, UNESCAPED),
-        (_CARELESS, _plain, UNESCAPED),
-        (_ENTITIES, _character, DECODED),
-    ):
-        found = sequences.findall(reading.old)
-        if 2 <= len(found) <= MIXED_SEQUENCES:
-            yield from _asked(reading, text, _Style(sequences, meaning), note)
+    for style in _STYLES:
+        if 2 <= len(style.sequences.findall(reading.old)) <= MIXED_SEQUENCES:
+            yield from _asked(reading, text, style)
 
 
-class _Style:
-    """One way of escaping."""
+class _Style(NamedTuple):
+    """One way of escaping: its sequences, texts split at them, what they mean, and its note."""
 
-    def __init__(self, sequences: re.Pattern[str], meaning: Callable[[str], str]) -> None:
-        self.sequences, self.meaning = sequences, meaning
-        self.tokens = re.compile(sequences.pattern + r"|\w+|[^\S\n]+|.", re.DOTALL)
+    sequences: re.Pattern[str]
+    tokens: re.Pattern[str]
+    meaning: Callable[[str], str]
+    note: str
 
     def split(self, text: str) -> list[str]:
         """The text as sequences, words, blanks and single characters."""
@@ -172,34 +177,110 @@ class _Style:
         """Whether a token is a sequence that stands for something else."""
         return bool(self.sequences.fullmatch(token)) and self.meaning(token) != token
 
-    def pattern(self, tokens: Sequence[str]) -> re.Pattern[str]:
-        """What finds the text in a file, blanks at line ends aside, with a group per sequence."""
-        parts = []
+    def parts(self, tokens: Sequence[str]) -> list[_Part]:
+        """The tokens with what they stand for, those that stand for themselves joined."""
+        found: list[_Part] = []
         for token in tokens:
             if self.is_sequence(token):
-                parts.append(f"({re.escape(token)}|{_flexible(self.meaning(token))})")
+                found.append(_Part(token, self.meaning(token)))
+            elif found and found[-1].meaning is None and "\n" not in (token, found[-1].text):
+                found[-1] = _Part(found[-1].text + token)
             else:
-                parts.append(_flexible(token))
-        return re.compile("".join(parts))
+                found.append(_Part(token))
+        return found
 
 
-def _flexible(literal: str) -> str:
-    return r"[ \t]*\n[ \t]*" if literal == "\n" else re.escape(literal)
+_STYLES = tuple(
+    _Style(one, re.compile(rf"{one.pattern}|\w+|[^\S\n]+|.", re.DOTALL), meaning, note)
+    for one, meaning, note in (
+        (_QUOTES, _plain, UNESCAPED),
+        (_ESCAPES, _plain, UNESCAPED),
+        (_CARELESS, _plain, UNESCAPED),
+        (_ENTITIES, _character, DECODED),
+    )
+)
 
 
-def _asked(reading: Reading, text: Text, style: _Style, note: str) -> Iterator[Reading]:
-    core = re.sub(r"[ \t]*\n[ \t]*", "\n", reading.old.strip())
-    found = style.pattern(style.split(core)).search(text.lf)
-    if not found:
-        return
-    old = style.split(reading.old)
-    meant = iter(found.groups())
-    decode = [style.is_sequence(token) and next(meant) != token for token in old]
-    if not 0 < sum(decode) < len(found.groups()):
+class _Part(NamedTuple):
+    """A part of a text and, if it is a sequence, what it stands for."""
+
+    text: str
+    meaning: str | None = None
+
+
+def _meant(parts: Sequence[_Part], text: str) -> list[bool] | None:
+    """For each sequence whether it is what it stands for, where a text has all of the parts.
+
+    Blanks at line ends do not count. None if the text has them nowhere, or takes too much work.
+    """
+    words = filter(None, (parts[0].text, parts[0].meaning))
+    left = MIXED_WORK
+    tried: set[tuple[int, int]] = set()
+    for start in merge(*(_occurrences(text, word) for word in words)):
+        # A way to read some parts is the last choice, and the way that led there.
+        todo: list[tuple[int, int, _Way]] = [(0, start, None)]
+        while todo:
+            index, at, way = todo.pop()
+            if index == len(parts):
+                return _choices(way)
+            word, meaning = parts[index]
+            left -= 1 + len(word) // _COMPARED
+            if left < 0:
+                return None
+            if (index, at) in tried:
+                continue
+            tried.add((index, at))
+            # The last one is tried first: the sequence as it is, with all blanks that are there.
+            if meaning is not None:
+                todo += [(index + 1, end, (True, way)) for end in _ends(text, at, meaning)]
+                way = (False, way)
+            ends = [(index + 1, end, way) for end in _ends(text, at, word)]
+            left -= len(ends)
+            todo += ends
+    return None
+
+
+def _choices(way: _Way) -> list[bool]:
+    found = []
+    while way is not None:
+        meant, way = way
+        found.append(meant)
+    return found[::-1]
+
+
+def _occurrences(text: str, word: str) -> Iterator[int]:
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + 1)
+
+
+def _ends(text: str, at: int, word: str) -> Sequence[int]:
+    """Where a word that stands at an offset may end, blanks around a line feed being optional."""
+    if word != "\n":
+        return [at + len(word)] if text.startswith(word, at) else []
+    at = _past_blanks(text, at)
+    if text[at : at + 1] != "\n":
+        return []
+    return range(at + 1, _past_blanks(text, at + 1) + 1)
+
+
+def _past_blanks(text: str, at: int) -> int:
+    found = _BLANKS.match(text, at)
+    return found.end() if found else at
+
+
+def _asked(reading: Reading, text: Text, style: _Style) -> Iterator[Reading]:
+    core = "\n".join(line.strip(" \t") for line in reading.old.strip().split("\n"))
+    found = _meant(style.parts(style.split(core)), text.lf)
+    if found is None or not 0 < sum(found) < len(found):
         return  # uniform, and so left to the other readers
+    old = style.split(reading.old)
+    meant = iter(found)
+    decode = [style.is_sequence(token) and next(meant) for token in old]
     new = _carried(old, decode, style.split(reading.new), style)
     if new is not None:
-        yield reading.then(_written(old, decode, style), _written(*new, style), note)
+        yield reading.then(_written(old, decode, style), _written(*new, style), style.note)
 
 
 def _carried(

@@ -11,7 +11,7 @@ from git_boocode.matching.rewrites import Reading
 from git_boocode.matching.text import Text
 
 _DOTS = r"(?:\.\.\.|…)"
-_FOLDED = re.compile(rf"(.*?[{{(\[])\s*(?:/\*\s*{_DOTS}\s*\*/|{_DOTS})\s*([}})\]].*)")
+_FOLDED = re.compile(rf"[{{(\[]\s*(?:/\*\s*{_DOTS}\s*\*/|{_DOTS})\s*[}})\]]")
 _PAIRS = {"{": "}", "(": ")", "[": "]"}
 
 
@@ -42,11 +42,12 @@ def _counterparts(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int,
 
 
 def _unfolded(line: str) -> list[str]:
-    found = _FOLDED.fullmatch(line.rstrip())
-    if not found or _PAIRS[found[1][-1]] != found[2][0] or not found[1].strip(" \t{(["):
+    found = _FOLDED.search(line)
+    if not found or _PAIRS[found[0][0]] != found[0][-1]:
         return []
+    head, tail = line[: found.start() + 1], line[found.end() - 1 :].rstrip()
     indent = indent_of(line)
-    return [found[1].rstrip(), f"{indent}    ...", indent + found[2]]
+    return [head, f"{indent}    ...", indent + tail] if head.strip(" \t{([") else []
 
 
 def _written(lines: Sequence[str], unfolded: dict[int, list[str]]) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from git_boocode.matching.profiles import Step
 from git_boocode.matching.rungs import Found, Place, Query, occurrences
 from git_boocode.matching.similarity import similarity
-from git_boocode.matching.text import framed
+from git_boocode.matching.text import Condensed, framed
 
 _BLOCK = 3
 """So many lines a block needs for its first and last to be anchors."""
@@ -22,6 +22,7 @@ _WORK = 2_000_000
 _BLOCKS = 1_000
 """So many blocks between anchors are looked at."""
 _ESCAPED = re.compile(r"\\([nrt'\"`\\\n$])")
+_BLANKS = re.compile(r"\s+")
 _MEANING = {"n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -159,9 +160,8 @@ def _spots(query: Query, row: int, wanted: str) -> Iterator[Place]:
     if _normal(line) == wanted:
         yield _rows(query, row, row + 1)
         return
-    words = r"\s+".join(map(re.escape, wanted.split(" ")))
-    for found in re.finditer(words, line):
-        yield Place(start + found.start(), start + found.end())
+    for first, end in Condensed(line, _BLANKS, lambda *_: True).places(wanted):
+        yield Place(start + first, start + end)
 
 
 def indentation_flexible(query: Query, _step: Step) -> Found:

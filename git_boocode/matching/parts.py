@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 
 from git_boocode.matching.guards import too_bare
 from git_boocode.matching.profiles import Step
 from git_boocode.matching.rungs import Found, Place, Query, occurrences
-from git_boocode.matching.text import framed
+from git_boocode.matching.text import Condensed, framed
 
 _PLACES = 200
 """Of a line that stands in more places, none is looked at."""
-_SPACED_WORK = 2_000_000
-"""Beginnings times tokens of a part that is looked for with other blanks in it."""
+_BLANKS = re.compile(r"[ \t]+")
 _TOKENS = re.compile(r"\w+|[^\w\s]")
 _SLIPS = 2
 """So few letters may be missing at the end of a line by mistake."""
@@ -53,19 +52,23 @@ def _inside(query: Query, line: str) -> Iterator[Place]:
 
 def _spaced_otherwise(text: str, line: str) -> list[tuple[int, int]]:
     """Where a line stands with other blanks between what needs none."""
-    tokens = _TOKENS.findall(line)
-    if not tokens or text.count(tokens[0]) * len(tokens) > _SPACED_WORK:
+    if any(token not in text for token in set(_TOKENS.findall(line))):
         return []
-    pieces = [re.escape(tokens[0])]
-    for before, token in pairwise(tokens):
-        words = _is_word(before) and _is_word(token)
-        pieces += [r"[ \t]+" if words else r"[ \t]*", re.escape(token)]
-    found = re.finditer("".join(pieces), text)
-    return [match.span() for match in islice(found, _PLACES)]
+    return [*islice(_spaceless(text).places(_spaceless(line).text), _PLACES)]
 
 
-def _is_word(token: str) -> bool:
-    return token[0].isalnum() or token[0] == "_"
+def _spaceless(text: str) -> Condensed:
+    """The text without the blanks that no two words need between them."""
+
+    def between_words(start: int, end: int) -> bool:
+        return _in_word(text[start - 1 : start], text[end : end + 1])
+
+    return Condensed(text, _BLANKS, between_words)
+
+
+def _in_word(before: str, after: str) -> bool:
+    """Whether a word goes on from one character to the next."""
+    return all(char.isalnum() or char == "_" for char in (before, after))
 
 
 def _row_before(text: str, at: int) -> str:
@@ -79,8 +82,7 @@ def _row_behind(text: str, at: int) -> str:
 
 def cut_between_words(text: str, at: int) -> bool:
     """Whether no word of ``text`` goes on at offset ``at``."""
-    both = text[max(0, at - 1) : at + 1]
-    return at in (0, len(text)) or not all(char.isalnum() or char == "_" for char in both)
+    return at == 0 or not _in_word(text[at - 1], text[at : at + 1])
 
 
 def _across(query: Query, lines: Sequence[str]) -> Iterator[Place]:

@@ -18,12 +18,11 @@ from git_boocode.matching.align import script
 from git_boocode.matching.indent import indent_of
 from git_boocode.matching.text import Text
 
-_DOTS = r"(?:\.{3,}|…)"
-_COMMENT = re.compile(
-    r"(?:\{\s*/\*+|/\*+|//+!?|<!--|#+|--|;+|%+|\*(?!/))\s*(.*?)\s*(?:\*+/\s*\}|\*+/|-->)?"
-)
-_DOTTED = re.compile(rf"[\[(<{{]?\s*{_DOTS}\s*(.*?)\s*{_DOTS}?\s*[\])>}}]?|(.*?)\s*{_DOTS}")
+_COMMENT = re.compile(r"\{\s*/\*+|/\*+|//+!?|<!--|#+|--|;+|%+|\*(?!/)")
+_DOTTED = re.compile(r"[\[(<{]?\s*(?:\.{3,}|…)")
 _NOISE = re.compile(r"[^\w\s']+")
+_CLOSING = (*"])>}",)
+_DOTS = 3
 _LONGEST = 120
 """Longer lines (characters) are no placeholders."""
 
@@ -34,24 +33,24 @@ _THING = (
 )
 _OLDER = "existing|previous|original|remaining|unchanged|current"
 _STATE = (
-    "is|are|was|stays?|remains?|goes|continues?|left|kept|omitted|elided|unchanged|the|same|as|is"
+    "is|are|was|stays?|remains?|goes|continues?|left|kept|omitted|elided|unchanged|the|same|as"
     "|before|above|below|here|intact|unmodified|untouched|for|brevity|not|shown|like|previously"
 )
 _PHRASE = re.compile(
-    r"(?:(?:the|your|all|keep|leave|and|with|insert)\s+)*"
-    rf"(?:(?P<rest>(?:rest|remainder)\s+of(?:\s+(?:the|this|your|my|its))?(?:\s+(?:{_OLDER}))?"
-    rf"(?:\s+\w+)?\s+(?:{_CODE}))"
-    rf"|(?:{_OLDER})(?:\s+\w+)?\s+(?:(?P<older>{_CODE})|{_THING})"
-    r"|(?:code|lines|everything|all)(?:\s+else)?)"
-    rf"(?P<state>(?:\s+(?:{_STATE}))*)"
+    r"(?:(?:the|your|all|keep|leave|and|with|insert) )*"
+    rf"(?:(?P<rest>(?:rest|remainder) of(?: (?:the|this|your|my|its))?(?: (?:{_OLDER}))?"
+    rf"(?: \w+)? (?:{_CODE}))"
+    rf"|(?:{_OLDER})(?: \w+)? (?:(?P<older>{_CODE})|{_THING})"
+    r"|(?:code|lines|everything|all)(?: else)?)"
+    rf"(?P<state>(?: (?:{_STATE}))*)"
 )
 _UNCHANGED = re.compile(
     r"\b(?:unchanged|omitted|elided|same|intact|unmodified|untouched|brevity)\b"
 )
 _ALONE = re.compile(
-    r"unchanged|(?:omitted|elided)(?:\s+for\s+brevity)?|snip(?:ped)?|truncated|as\s+before"
-    r"|same\s+as\s+(?:before|above|(?:the\s+)?original)|remains?\s+(?:unchanged|the\s+same)"
-    r"|no\s+changes?(?:\s+(?:needed|here))*"
+    r"unchanged|(?:omitted|elided)(?: for brevity)?|snip(?:ped)?|truncated|as before"
+    r"|same as (?:before|above|(?:the )?original)|remains? (?:unchanged|the same)"
+    r"|no changes?(?: (?:needed|here))*"
 )
 
 _FILLING = """
@@ -75,14 +74,32 @@ def is_marker(line: str) -> bool:
     bare = line.strip()
     if not bare or len(bare) > _LONGEST:
         return False
-    comment = _COMMENT.fullmatch(bare)
-    body = comment[1] if comment else bare
-    dotted = _DOTTED.fullmatch(body)
-    if not dotted:
-        return bool(comment) and _says_so(body)
-    if dotted[1] is None:  # dots at the end only, as in any sentence that trails off
-        return bool(comment) and (_says_so(dotted[2]) or _few_words(dotted[2]))
-    return _few_words(dotted[1]) if dotted[1] else _plain_dots(bare, body)
+    comment = _COMMENT.match(bare)
+    body = _uncommented(bare[comment.end() :]) if comment else bare
+    dotted = _DOTTED.match(body)
+    if dotted:
+        rest = body[dotted.end() :]
+        rest = _without_dots(rest[:-1] if rest[-1:] in _CLOSING else rest)
+        return _few_words(rest) if rest else _plain_dots(bare, body)
+    # Dots at the end only are in any sentence that trails off.
+    rest = _without_dots(body)
+    return bool(comment) and (_says_so(rest) or (rest != body and _few_words(rest)))
+
+
+def _uncommented(body: str) -> str:
+    """What a comment says, without the mark that closes it."""
+    body = body.strip()
+    if body.endswith("-->"):
+        return body[:-3].rstrip()
+    open_ended = body[:-1].rstrip() if body.endswith("}") else body
+    return open_ended[:-1].rstrip("*").rstrip() if open_ended.endswith("*/") else body
+
+
+def _without_dots(text: str) -> str:
+    """A text without blanks around it and dots at its end."""
+    bare = text.strip()
+    dots = len(bare) - len(bare.rstrip("."))
+    return bare[: -max(dots, 1)].rstrip() if dots >= _DOTS or bare.endswith("…") else bare
 
 
 def _plain_dots(bare: str, body: str) -> bool:

@@ -18,7 +18,7 @@ from git_boocode.matching.text import BOM, Text
 MOST = 12
 """So many readings of one pair are tried."""
 
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*[\w.+#:=/ \t-]*")
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[\w.+#:=/ \t-]*")
 _QUOTED = re.compile(r"[ \t]*>(?: |$)")
 
 
@@ -89,9 +89,11 @@ def quoted(reading: Reading, _text: Text) -> Iterator[Reading]:
 
 def _unquoted(text: str) -> str | None:
     lines = text.split("\n")
-    if not text.strip() or not all(_QUOTED.match(line) for line in lines if line.strip()):
+    marks = [_QUOTED.match(line) for line in lines]
+    pairs = list(zip(lines, marks, strict=True))
+    if not any(marks) or any(line.strip() and not mark for line, mark in pairs):
         return None
-    return "\n".join(_QUOTED.sub("", line, count=1) for line in lines)
+    return "\n".join(line[mark.end() :] if mark else line for line, mark in pairs)
 
 
 def _lazily(module: str, name: str) -> Reader:

@@ -6,8 +6,9 @@ Only LF and CRLF end a line: form feeds, NEL or U+2028 are ordinary characters, 
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import accumulate
 
@@ -192,6 +193,44 @@ class Text:
             seen = start
             last = line + self.raw.count("\n", start, max(start, end - 1))
             yield Span(start, end, line, last)
+
+
+class Condensed:
+    """A text with each run of blanks left out or written as one space, and where it comes from.
+
+    ``blanks`` finds the runs; ``keeps`` says of one, by its start and end, whether it is a space.
+    """
+
+    def __init__(
+        self, text: str, blanks: re.Pattern[str], keeps: Callable[[int, int], bool]
+    ) -> None:
+        pieces: list[str] = []
+        self._starts = [0]
+        self._raw_starts = [0]
+        at = length = 0
+        for run in blanks.finditer(text):
+            start, end = run.span()
+            pieces.append(text[at:start] + " " if keeps(start, end) else text[at:start])
+            length += len(pieces[-1])
+            at = end
+            self._starts.append(length)
+            self._raw_starts.append(at)
+        self.text = "".join([*pieces, text[at:]])
+
+    def places(self, wanted: str) -> Iterator[tuple[int, int]]:
+        """The disjoint occurrences of a condensed text that is not empty, as offsets of the text.
+
+        Neither begins nor ends with a run of blanks.
+        """
+        at = self.text.find(wanted)
+        while at >= 0:
+            end = at + len(wanted)
+            yield self._raw(at), self._raw(end - 1) + 1
+            at = self.text.find(wanted, end)
+
+    def _raw(self, offset: int) -> int:
+        piece = bisect_right(self._starts, offset) - 1
+        return self._raw_starts[piece] + offset - self._starts[piece]
 
 
 def framed(lines: Iterable[str]) -> str:

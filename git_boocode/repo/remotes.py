@@ -12,7 +12,7 @@ from git_boocode.repo.repository import Repository
 
 # What git takes for a remote where nothing says which one.
 _USUAL = "origin"
-_WHO = re.compile(r"(?<=://)[^/@]*@")
+_WHO = re.compile(r"://[^/@]*@")
 
 
 class Remote(NamedTuple):
@@ -29,7 +29,7 @@ class Remote(NamedTuple):
     @property
     def shown(self) -> str:
         """What to call it towards people; a URL may hold a password."""
-        return _WHO.sub("", self.address)
+        return _WHO.sub("://", self.address)
 
 
 def find_remote(repository: Repository, given: str | None, *, pushing: bool) -> Remote:

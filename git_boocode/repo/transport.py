@@ -37,10 +37,9 @@ _ADVICE = (
     *("hint:", "fatal: Could not read from remote", "Please make sure you have"),
     *("and the repository exists.", "error: failed to push some refs to"),
 )
-_NOISE = re.compile(r"^(fatal|error|remote|warning): *|\s+$")
-_SUMMARY = re.compile(r"\[.*\] \((.*)\)")
+_NOISE = re.compile(r"^(fatal|error|remote|warning): *")
 # Which ref names the listing of a remote may hold is for the caller to judge.
-_LISTED = re.compile(rb"([0-9a-f]+)\t([^\n]+)")
+_LISTED = re.compile(rb"^([0-9a-f]+)\t([^\n]+)", re.MULTILINE)
 
 
 class Answer(NamedTuple):
@@ -204,15 +203,21 @@ def _answer(line: str) -> Answer | None:
     if len(parts) != 3 or len(parts[0]) != 1:
         return None
     flag, refs, summary = parts
-    reason = _SUMMARY.fullmatch(summary)
-    return Answer(refs.rpartition(":")[2], flag, reason[1] if reason else summary)
+    # A refusal is written `[rejected] (reason)`.
+    head, bracket, reason = summary.rpartition("] (")
+    refused = bracket and head.startswith("[") and reason.endswith(")")
+    return Answer(refs.rpartition(":")[2], flag, reason[:-1] if refused else summary)
 
 
 def _whole(stderr: bytes) -> str:
     """What git said, its advice left out, as one line."""
     lines = (line for line in _lines(stderr) if not line.startswith(_ADVICE))
-    return "; ".join(filter(None, (_NOISE.sub("", line) for line in lines))) or "it gave no reason"
+    return "; ".join(filter(None, map(_bare, lines))) or "it gave no reason"
 
 
 def _first_line(said: str) -> str:
-    return next(filter(None, (_NOISE.sub("", line) for line in said.split("\n"))), said)
+    return next(filter(None, map(_bare, said.split("\n"))), said)
+
+
+def _bare(line: str) -> str:
+    return _NOISE.sub("", line).rstrip()

@@ -12,7 +12,7 @@ _LETTERS = {
     b'"': b'"', b"\\": b"\\",
 }  # fmt: skip
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_STAMP = re.compile(r"\s+(?:\w{3} \w{3} +\d+ \d|\d{4}-\d\d-\d\d[ T]\d).*$")
+_STAMP = re.compile(r"\s(?:\w{3} \w{3} +\d+ \d|\d{4}-\d\d-\d\d[ T]\d).*", re.DOTALL)
 _PREFIXES = (
     ("a", "b"), ("i", "w"), ("c", "i"), ("c", "w"), ("o", "w"), ("1", "2"), ("old", "new"),
     ("orig", "new"), ("original", "modified"), ("original", "updated"), ("before", "after"),

@@ -31,7 +31,7 @@ _VERB = re.compile(
     re.IGNORECASE,
 )
 _REMARK = re.compile(
-    r"\s*[(\[](?:new(?: file)?|create[ds]?|modif(?:y|ied)|update[ds]?|edit(?:ed)?|changed?"
+    r"[(\[](?:new(?: file)?|create[ds]?|modif(?:y|ied)|update[ds]?|edit(?:ed)?|changed?"
     r"|existing(?: file)?|cont(?:inued|\.|'d)?)[)\]]$",
     re.IGNORECASE,
 )
@@ -42,7 +42,7 @@ _PAIRS = (("**", "**"), ("__", "__"), ("``", "``"), ("`", "`"), ("*", "*"), ('"'
 _QUOTED = re.compile(r"`([^`\n]+)`")
 _WORDS = re.compile(r"[^\s`\"'“”*<>|,;:()!?]+")
 _NO_FILES = re.compile(
-    r"\w+://\S+|\b(?:node|next|nuxt|vue|react|three|express|d3|chart|moment|ember)\.js\b",
+    r"\w{1,40}://\S+|\b(?:node|next|nuxt|vue|react|three|express|d3|chart|moment|ember)\.js\b",
     re.IGNORECASE,
 )
 """What looks like a file in prose and is an address or the name of a library."""
@@ -73,7 +73,7 @@ def name_in_line(line: str) -> str | None:
         was = text
         bare = _LEAD.sub("", text, count=1) if _LEAD.match(text) else text
         bare = bare.removesuffix("-->").removesuffix("*/").strip()
-        bare = _REMARK.sub("", bare.rstrip(":：").rstrip())
+        bare = _REMARK.sub("", bare.rstrip(":：").rstrip()).rstrip()
         bare = _LINES.sub("", bare) if is_path(_LINES.sub("", bare)) else bare
         link = _LINK.fullmatch(bare)
         bare = link[1] if link else bare

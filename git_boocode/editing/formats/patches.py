@@ -11,7 +11,7 @@ from git_boocode.editing.formats import fields
 LINES = ("patch_lines", "patchLines")
 MAX_HUNKS = 10_000
 """So many hunks may a patch of one file have."""
-_FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})(.*)")
+_FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})(.*)", re.DOTALL)
 
 
 class Fence(NamedTuple):

@@ -25,13 +25,13 @@ OPENING = "<<<<<<< SEARCH"
 CLOSING = ">>>>>>> REPLACE"
 
 _OPEN = re.compile(r"([ \t]*)(?:(<{5,9}) ?(?:SEARCH|ORIGINAL)\b(.*)|(-{5,9}) ?SEARCH(>?)[ \t]*)")
-_CLOSE = re.compile(r"[ \t]*(>{5,9}|\+{5,9}) ?(?:REPLACE|UPDATED)>?[ \t]*`*[ \t]*")
+_CLOSE = re.compile(r"[ \t]*(>{5,9}|\+{5,9}) ?(?:REPLACE|UPDATED)>?[ \t`]*")
 _DIVIDER = re.compile(r"([ \t]*)={5,9}[ \t]*")
 _NEAR_MISS = re.compile(r"[ \t]*[<-]{2,} ?(?:SEARCH|ORIGINAL)\b.*", re.IGNORECASE)
-_HINT = re.compile(r":(start_line|end_line):[ \t]*(\d{0,9})[ \t]*")
+_HINT = re.compile(r":(start_line|end_line):[ \t]*(?:(\d{1,9})[ \t]*)?")
 _RULE = re.compile(r"[ \t]*-{5,9}[ \t]*")
 _ESCAPED = re.compile(r"^([ \t]*)\\(?=[<>=+-]{5}|:(?:start|end)_line:)", re.M)
-_FENCE = re.compile(r"[ \t]*(?:[>*+-][ \t]+)?(?:`{3,}|~{3,})(.*)")
+_FENCE = re.compile(r"[ \t]*(?:[>*+-][ \t]+)?(?:`{3,}|~{3,})(.*)", re.DOTALL)
 _MAX_DIVIDERS = 16
 """More lines like the divider in one block are not tried one by one."""
 

@@ -1,0 +1,166 @@
+"""No regular expression of the program can be made to run for long, whatever text it is given."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
+from typing import Any, NamedTuple
+
+import pytest
+
+import git_boocode
+from tests.hostile.backtracking import trouble
+from tests.hostile.targets import SEPARATOR, TARGETS, words
+
+TOP = Path(git_boocode.__file__).parents[1]
+FILES = sorted([*TOP.glob("git_boocode/**/*.py"), *TOP.glob("hooks/**/*.py")])
+METHODS = frozenset(("search", "match", "fullmatch", "sub", "split", "findall", "finditer"))
+
+DYNAMIC = {
+    "git_boocode/agents/ours.py": "names of agents, which are ours, are put into it",
+}
+"""The files that make patterns while they run, and why none of these can run for long."""
+
+
+class Use(NamedTuple):
+    """A pattern, and the methods of it that are called."""
+
+    where: str
+    pattern: Any
+    flags: int
+    methods: frozenset[str]
+
+
+def attributes(tree: ast.AST) -> dict[str, set[str]]:
+    """The methods of patterns that are called of anything that has a name, by that name."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found[node.value.id].add(node.attr)
+    return found
+
+
+def named(module: Any, everywhere: Iterable[dict[str, set[str]]], tree: ast.AST) -> Iterator[Use]:
+    """The patterns to which a module gives names; those with a private one are used here only."""
+    for name, value in vars(module).items():
+        known = [attributes(tree)] if name.startswith("_") else everywhere
+        methods = frozenset().union(*(found.get(name, ()) for found in known)) & METHODS
+        for pattern in compiled_in(value):
+            # One that is passed on may be used in any way.
+            yield Use(name, pattern.pattern, pattern.flags, methods or METHODS)
+
+
+def compiled_in(value: object) -> Iterator[re.Pattern[Any]]:
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(value, dict):
+        yield from compiled_in([*value.values()])
+    elif isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        for item in value:
+            yield from compiled_in(item)
+
+
+def calls(tree: ast.AST) -> Iterator[ast.Call]:
+    """The calls of functions of `re` that take a pattern."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            owner = node.func.value
+            if isinstance(owner, ast.Name) and owner.id == "re" and node.func.attr != "escape":
+                yield node
+
+
+def static() -> Iterator[Use]:
+    trees = {file: ast.parse(file.read_text()) for file in FILES}
+    everywhere = [attributes(tree) for tree in trees.values()]
+    for file, tree in trees.items():
+        where = file.relative_to(TOP).with_suffix("").as_posix()
+        if where.startswith("git_boocode/"):
+            name = where.replace("/", ".").removesuffix(".__init__")
+            for use in named(import_module(name), everywhere, tree):
+                yield use._replace(where=f"{where}:{use.where}")
+        for call in calls(tree):
+            function = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+            given = call.args[0]
+            if isinstance(given, ast.Constant):
+                methods = METHODS if function == "compile" else frozenset((function,))
+                if function != "compile" or not where.startswith("git_boocode/"):
+                    flags = [arg for arg in call.args[1:] if isinstance(arg, ast.Attribute)]
+                    bits = sum(getattr(re, flag.attr) for flag in flags)
+                    yield Use(f"{where}:{call.lineno}", given.value, bits, methods)
+
+
+USES = list(static())
+
+
+@pytest.mark.parametrize("use", USES, ids=[use.where for use in USES])
+def test_no_pattern_backtracks_without_bound(use: Use) -> None:
+    flags = use.flags & ~re.UNICODE if isinstance(use.pattern, str) else use.flags
+    assert trouble(use.pattern, flags, sorted(use.methods)) is None, use.pattern
+
+
+def test_patterns_are_made_when_a_module_is_imported() -> None:
+    found = set()
+    for file in FILES:
+        tree = ast.parse(file.read_text())
+        inside = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        for function in inside:
+            found |= {
+                file.relative_to(TOP).as_posix()
+                for call in calls(function)
+                if not isinstance(call.args[0], ast.Constant)
+            }
+    assert found == set(DYNAMIC)
+
+
+def test_no_other_pattern_is_made_while_edits_are_applied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever way a pattern is made in, it is seen here."""
+    for module in walk_packages(git_boocode.__path__, "git_boocode."):
+        import_module(module.name)
+    compiler: Any = getattr(re, "_compiler", None) or import_module("sre_compile")
+    made: list[tuple[Any, int]] = []
+    real = compiler.compile
+
+    def recorded(pattern: Any, flags: int = 0) -> Any:
+        made.append((pattern, flags))
+        return real(pattern, flags)
+
+    re.purge()
+    monkeypatch.setattr(compiler, "compile", recorded)
+    for name, target in TARGETS.items():
+        for word in words(name):
+            for other in words(name)[:20]:
+                target(word * 3 + other + SEPARATOR + other * 2 + SEPARATOR + word)
+    known = {use.pattern for use in USES}
+    foreign = [pattern for pattern, _ in made if pattern not in known]
+    assert [p for p in foreign if trouble(p, 0, METHODS)] == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "method", "found"),
+    [
+        (r"(a+)+b", "match", "exponential"),
+        (r"(a|a)*b", "match", "exponential"),
+        (r"(?: (?:is|as|is))*x", "match", "exponential"),
+        (r"(x+x+)+y", "fullmatch", "exponential"),
+        (r"a*a*b", "match", "quadratic"),
+        (r"\s+$", "sub", "quadratic"),
+        (r"\d+-\d+", "search", "quadratic"),
+        (r'"(?:[^"\\]|\\.)*"', "findall", "quadratic"),
+        (r"/\*.*?\*/", "search", "quadratic"),
+        (r"\s*(.*?)\s*x", "fullmatch", "quadratic"),
+        (r"\w+", "findall", None),
+        (r"^[ \t]*x", "search", None),
+        (r"[ \t]*x", "match", None),
+        (r'"(?:[^"\\]|\\.)*"', "match", None),
+        (r"(?:[ \n]+|//[^\n]*|/\*.*?\*/)*", "match", None),
+        (r"x{1,500}y", "search", None),
+    ],
+)
+def test_what_backtracks_is_found(pattern: str, method: str, found: str | None) -> None:
+    said = trouble(pattern, 0, [method])
+    assert said.startswith(found) if said and found else said is found
