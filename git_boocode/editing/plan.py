@@ -114,6 +114,16 @@ class PlannedFile:
             return "rename"
         return "create" if self.before is None else "modify"
 
+    def is_as_read(self) -> bool:
+        """Whether the file on disk is the one that was read."""
+        if os.path.realpath(self.target.link) != self.target.real:
+            return False
+        try:
+            now = read_snapshot(self.target.real)
+        except MissError:
+            return False
+        return now is None if self.before is None else self.before.same(now)
+
     def take(self, other: PlannedFile) -> None:
         """Become what another file is, which leaves its place."""
         self.text, self.lines, self.landings = other.text, other.lines, other.landings
@@ -133,6 +143,14 @@ class Plan:
     def __init__(self, files: list[PlannedFile], failures: list[Failure]) -> None:
         self.files = files
         self.failures = failures
+
+    def changed_file(self) -> PlannedFile | None:
+        """A file that is no longer what the plan was made for; None if there is none.
+
+        Raises:
+            FatalError: a file cannot be read.
+        """
+        return next((file for file in self.files if not file.is_as_read()), None)
 
     @property
     def told(self) -> list[PlannedFile]:

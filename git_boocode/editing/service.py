@@ -7,12 +7,12 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.durable import with_executable
 from git_boocode.editing.edits import Edit, Failure, How, Landing
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
-from git_boocode.editing.place import Place
+from git_boocode.editing.place import Place, Target
 from git_boocode.editing.plan import Plan, PlannedFile, make_plan
 from git_boocode.editing.result import Answer, EditsRefusedError, landing_json
 from git_boocode.editing.snapshot import mode_only
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from git_boocode.editing.journal import EditJournal
     from git_boocode.editing.record import Record, RecordedFile
 
+_PLANS = 5
+"""So many plans are made of one call while other programs change its files."""
 MAX_RECORDED = 65_536
 """An edit whose JSON is longer is not repeated in the record, which holds the files anyhow."""
 
@@ -68,11 +70,12 @@ def apply_edits(sources: Sequence[Source], place: Place, options: Options) -> An
 def apply_inputs(inputs: Inputs, place: Place, options: Options) -> Answer:
     """Apply edits that have been read already; see `apply_edits`."""
     count = len(inputs.edits) + len(inputs.failures)
-    with _held(place, options, count):
-        plan = make_plan(inputs, place, options.how)
-        if plan.failures:
-            raise EditsRefusedError(plan.failures, count)
-        identifier = None if options.dry_run else _write(plan, inputs, place, options)
+    plan = make_plan(inputs, place, options.how)
+    identifier = None
+    if not options.dry_run:
+        plan, identifier = _carry_out(plan, inputs, place, options)
+    elif plan.failures:
+        raise EditsRefusedError(plan.failures, count)
     if identifier is not None and place.repository is not None:
         from git_boocode.editing.retention import prune_now_and_then
 
@@ -80,11 +83,30 @@ def apply_inputs(inputs: Inputs, place: Place, options: Options) -> Answer:
     return Answer(not options.dry_run, identifier, tuple(plan.told))
 
 
+def _carry_out(
+    plan: Plan, inputs: Inputs, place: Place, options: Options
+) -> tuple[Plan, str | None]:
+    """Write a plan that was made without the lock, or a new one if the files have changed since.
+
+    Matching may take its time, and holds no other command off.
+    """
+    count = len(inputs.edits) + len(inputs.failures)
+    made = 1
+    while True:
+        with _held(place, count):
+            changed = plan.changed_file()
+            if changed is None:
+                if plan.failures:
+                    raise EditsRefusedError(plan.failures, count)
+                return plan, _write(plan, inputs, place, options)
+        if made == _PLANS:
+            raise _changed_meanwhile(changed.target, plan.files, inputs)
+        made += 1
+        plan = make_plan(inputs, place, options.how)
+
+
 @contextmanager
-def _held(place: Place, options: Options, count: int) -> Iterator[None]:
-    if options.dry_run:
-        yield
-        return
+def _held(place: Place, count: int) -> Iterator[None]:
     with ExitStack() as stack:
         try:
             stack.enter_context(place.locked())
@@ -109,7 +131,7 @@ def _write(plan: Plan, inputs: Inputs, place: Place, options: Options) -> str | 
         journal = options.journal or _journal(place, record)
         write_files([_change(file, options) for file in files], journal)
     except ChangedMeanwhileError as error:
-        _refuse_changed(error, files, inputs)
+        raise _changed_meanwhile(error.target, files, inputs) from None
     return record.id if record else None
 
 
@@ -139,18 +161,18 @@ def _journal(place: Place, record: Record | None) -> EditJournal | None:
     return EditJournal(place.repository, record)
 
 
-def _refuse_changed(
-    error: ChangedMeanwhileError, files: Sequence[PlannedFile], inputs: Inputs
-) -> NoReturn:
+def _changed_meanwhile(
+    target: Target, files: Sequence[PlannedFile], inputs: Inputs
+) -> EditsRefusedError:
     message = "another program changed the file while it was being edited"
     hint = "nothing was written; run the command again"
     failures = [
-        Failure(edit.number, file.target.path, error.code, message, given=edit.given, hint=hint)
+        Failure(edit.number, file.target.path, "conflict", message, given=edit.given, hint=hint)
         for file in files
-        if file.target == error.target
+        if file.target == target
         for edit in (file.edits or [edit for edit, _ in file.landings])[:1]
     ]
-    raise EditsRefusedError(failures, len(inputs.edits)) from None
+    return EditsRefusedError(failures, len(inputs.edits))
 
 
 def _recorded_edits(files: Sequence[PlannedFile]) -> list[dict[str, object]]:

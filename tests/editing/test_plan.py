@@ -2,6 +2,8 @@ import hashlib
 import os
 import socket
 import stat
+from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -9,10 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from git_boocode.editing import snapshot as snapshot_module
-from git_boocode.editing.edits import How
+from git_boocode.editing.actions import Replace
+from git_boocode.editing.edits import How, Outcome
+from git_boocode.editing.result import EditsRefusedError
 from git_boocode.editing.service import Options
+from git_boocode.editing.textfile import Text
 from git_boocode.repo.errors import FatalError
-from tests.editing.kit import apply, codes, refused, replace
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import worktree_lock
+from tests.editing.kit import act, apply, carry_out, codes, refused, replace
 from tests.repo_kit import Repo
 
 
@@ -515,8 +522,6 @@ def test_a_lock_that_is_held_is_among_the_failures(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from git_boocode.editing import place
-    from git_boocode.repo.repository import Repository
-    from git_boocode.repo.scratch import worktree_lock
 
     repo.write("a", "old\n")
     monkeypatch.setattr(place, "LOCK_PATIENCE", 0.0)
@@ -524,3 +529,74 @@ def test_a_lock_that_is_held_is_among_the_failures(
         error = refused(replace("a", "old", "new"))
     assert [(bad.number, bad.code) for bad in error.failures] == [(None, "locked")]
     assert "locked" in error.retry_context
+
+
+class Meanwhile(Replace):
+    """A replacement during whose matching something else happens."""
+
+    does: Callable[[], object]
+
+    def apply(self, text: Text | None, how: How) -> Outcome:
+        self.does()
+        return super().apply(text, how)
+
+
+def meanwhile(does: Callable[[], object], old: str, new: str) -> Meanwhile:
+    action = Meanwhile(old, new)
+    action.does = does
+    return action
+
+
+def test_no_lock_is_held_while_an_edit_is_matched(repo: Repo) -> None:
+    repo.write("a", "old\n")
+    state = Repository.discover().state_dir
+
+    def lock() -> None:
+        with worktree_lock(state, shared=False, patience=0):
+            pass
+
+    carry_out(act(("a", meanwhile(lock, "old", "new"))))
+    assert repo.read("a") == b"new\n"
+
+
+def test_a_file_that_changes_while_it_is_matched_is_matched_again(repo: Repo) -> None:
+    repo.write("a", "old\n")
+    contents = iter(["old\n1\n", "old\n2\n"])
+
+    def change() -> None:
+        for content in islice(contents, 1):
+            repo.write("a", content)
+
+    carry_out(act(("a", meanwhile(change, "old", "new"))))
+    assert repo.read("a") == b"new\n2\n"
+
+
+def test_a_refusal_is_about_the_files_as_they_are(repo: Repo) -> None:
+    repo.write("a", "other\n")
+    carry_out(act(("a", meanwhile(lambda: repo.write("a", "old\n"), "old", "new"))))
+    assert repo.read("a") == b"new\n"
+
+
+def test_a_file_that_changes_all_the_time_is_left_alone(repo: Repo) -> None:
+    repo.write("a", "old\n")
+    repo.write("b", "old\n")
+    numbers = iter(range(100))
+    action = meanwhile(lambda: repo.write("b", f"old\n{next(numbers)}\n"), "old", "new")
+    with pytest.raises(EditsRefusedError) as caught:
+        carry_out(act(("a", Replace("old", "new")), ("b", action)))
+    assert [(bad.path, bad.code) for bad in caught.value.failures] == [("b", "conflict")]
+    assert repo.read("a") == b"old\n"
+    assert next(numbers) < 20
+
+
+def test_a_link_that_is_turned_elsewhere_is_followed_again(repo: Repo) -> None:
+    repo.write("one", "old\n")
+    repo.write("two", "old\n")
+    os.symlink("one", "link")
+
+    def turn() -> None:
+        os.unlink("link")
+        os.symlink("two", "link")
+
+    carry_out(act(("link", meanwhile(turn, "old", "new"))))
+    assert (repo.read("one"), repo.read("two")) == (b"old\n", b"new\n")
