@@ -1,17 +1,16 @@
-"""Entry point of `git boocode` and of `python -m git_boocode`."""
+"""Entry point of `git boocode`, of `python -m git_boocode`, and of this file run as a script."""
 
 from __future__ import annotations
 
 import gc
 import os
 import sys
-from typing import NoReturn
 
 _OBJECTS = 100_000
 """So many more objects make Python look for garbage; loading us makes half of that."""
 
 
-def program() -> NoReturn:
+def program() -> None:
     """Run the command line as a process of its own, and end that."""
     # What is loaded stays until the end, which comes soon: to look for garbage in it again and
     # again, and to take it apart in the end, would be a seventh of the time of a short command.
@@ -61,5 +60,30 @@ def _print_version() -> int:
     return 0
 
 
+def _drop_worktree_from_path() -> None:
+    """Import nothing from the current worktree, as under `python -I`.
+
+    What Python has imported before this line cannot be helped; the installed program has `-I`.
+    """
+    if sys.flags.isolated:
+        return
+    try:
+        here = os.getcwd()
+    except FileNotFoundError:
+        return
+    top = here
+    while top != os.sep and not os.path.lexists(os.path.join(top, ".git")):
+        top = os.path.dirname(top)
+    if top == os.sep:
+        top = here
+    given = (here, *os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    real = {os.path.realpath(path) for path in given}
+    inside = {path for path in real if os.path.commonpath((path, top)) == top}
+    sys.path[:] = [path for path in sys.path if os.path.realpath(path) not in inside]
+
+
 if __name__ == "__main__":
+    _drop_worktree_from_path()
+    if not __package__:
+        sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     program()

@@ -88,7 +88,7 @@ def _address() -> str:
         if not _server:
             directory = tempfile.mkdtemp(prefix="forked-")
             address = os.path.join(directory, "socket")
-            command = [sys.executable, "-c", _START, str(_TOP), address]
+            command = [sys.executable, "-I", "-c", _START, str(_TOP), address]
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             assert process.stdout is not None
             process.stdout.readline()

@@ -49,7 +49,8 @@ class Baseline(NamedTuple):
 def is_ours(agent: Agent, command: object) -> bool:
     """Whether a command line calls our hook for an agent, by whatever path."""
     names = "|".join(map(re.escape, (agent.name, *agent.aliases)))
-    ours = rf"(?:^|[\s/'\"])git[-_ ]boocode(?:\.exe)?['\"]?\s+hook\s+(?:{names})(?:\s|$)"
+    program = r"git[-_ ]boocode(?:\.exe|/__main__\.py)?"
+    ours = rf"(?:^|[\s/'\"]){program}['\"]?\s+hook\s+(?:{names})(?:\s|$)"
     return isinstance(command, str) and re.search(ours, command) is not None
 
 

@@ -6,6 +6,7 @@ import os
 import sys
 
 _NAME = "git-boocode"
+_MAIN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "__main__.py")
 
 
 def installed_command(*words: str) -> str:
@@ -32,9 +33,12 @@ def _program() -> tuple[str, ...]:
         return ("git", "boocode") if os.path.dirname(found) in everyones_path() else (found,)
     if running is not None:
         return (running,)
-    # Or a worktree could bring a package of this name along, which would run at every turn.
-    safe = ("-P",) if sys.version_info >= (3, 11) else ()
-    return (sys.executable, *safe, "-m", "git_boocode")
+    return isolated_command()
+
+
+def isolated_command() -> tuple[str, ...]:
+    """What runs this program with this Python, and nothing that a worktree brings along."""
+    return (sys.executable, "-I", _MAIN)
 
 
 def everyones_path() -> list[str]:

@@ -127,7 +127,8 @@ class Callback:
         self, lock: tuple[int, ...], event: str, extra: Mapping[str, Any]
     ) -> tuple[int, bytes, str]:
         request = {"boocode": 1, "event": event, **self._common, **extra}
-        environ = {**os.environ, INSIDE_RESTORE: str(self._common.get("restore_id", "1"))}
+        environ = _without_worktree({**os.environ}, self._cwd)
+        environ[INSIDE_RESTORE] = str(self._common.get("restore_id", "1"))
         try:
             process = subprocess.Popen(
                 [self.program],
@@ -252,6 +253,14 @@ def _below(path: str, directory: str) -> bool:
 def _hook(repository: Repository) -> str | None:
     path = repository.hook_path(HOOK)
     return path if os.path.isfile(path) and os.access(path, os.X_OK) else None
+
+
+def _without_worktree(environ: dict[str, str], top: str) -> dict[str, str]:
+    """An environment in which a callback in Python imports nothing from the worktree."""
+    given = environ.pop("PYTHONPATH", "").split(os.pathsep)
+    real = {path: os.path.realpath(os.path.join(top, path)) for path in given if path}
+    kept = [path for path in real if not _below(real[path], top)]
+    return {**environ, "PYTHONPATH": os.pathsep.join(kept)} if kept else environ
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:

@@ -7,13 +7,13 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import click
 
+from git_boocode.agents.program import isolated_command
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import print_json, print_text
 from git_boocode.repo.errors import FatalError
@@ -244,10 +244,9 @@ def _environment(scratch: Path) -> dict[str, str]:
     binaries = scratch / "bin"
     binaries.mkdir()
     shim = binaries / "git-boocode"
-    shim.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m git_boocode "$@"\n')
+    shim.write_text(f'#!/bin/sh\nexec {shlex.join(isolated_command())} "$@"\n')
     shim.chmod(0o755)
     kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    package = str(Path(__file__).parents[2])
     settings = {"commit.gpgSign": "false", "core.hooksPath": os.devnull, "core.autocrlf": "false"}
     for number, (key, value) in enumerate(settings.items()):
         kept |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
@@ -260,7 +259,6 @@ def _environment(scratch: Path) -> dict[str, str]:
         "GIT_CONFIG_COUNT": str(len(settings)),
         "GIT_CEILING_DIRECTORIES": str(scratch),
         "PATH": f"{binaries}{os.pathsep}{kept.get('PATH', os.defpath)}",
-        "PYTHONPATH": os.pathsep.join(filter(None, (package, kept.get("PYTHONPATH")))),
     }
 
 

@@ -278,6 +278,7 @@ def test_files_that_cannot_take_hooks(data: bytes, reason: str) -> None:
         ("/opt/my\\ tools/git-boocode hook claude-code X", True),
         ("'/opt/my tools/git-boocode' hook claude-code X", True),
         ("/usr/bin/python3 -m git_boocode hook claude-code X", True),
+        ("/usr/bin/python3 -I '/my lib/git_boocode/__main__.py' hook claude-code X", True),
         ("git boocode hook cursor beforeSubmitPrompt", False),
         ("git boocode checkpoint", False),
         ("my-git-boocode hook claude-code X", False),

@@ -24,7 +24,7 @@ def test_all_are_known() -> None:
 def test_it_runs_as_it_is(name: str) -> None:
     path = Path(callback(name))
     assert path.stat().st_mode & 0o111 == 0o111
-    assert path.read_bytes().startswith(b"#!/usr/bin/env python3\n")
+    assert path.read_bytes().startswith(b"#!/bin/sh\n''''exec python3 -I ")
 
 
 @pytest.mark.parametrize("name", CALLBACKS)
@@ -43,7 +43,9 @@ def imported(tree: ast.Module) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", CALLBACKS)
 def test_it_says_how_to_use_it(name: str) -> None:
-    head = ast.get_docstring(ast.parse(Path(callback(name)).read_bytes())) or ""
+    # The first statement is the one that `sh` runs.
+    tree = ast.parse(Path(callback(name)).read_bytes())
+    head = ast.get_docstring(ast.Module(tree.body[1:], [])) or ""
     assert head.startswith("A callback for git-boocode: ")
     assert f"git config boocode.callback /path/to/{name}\n" in head
     for event in ("prepare", "trim", "undo", "rollback"):
