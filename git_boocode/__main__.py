@@ -5,24 +5,43 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 
+_STREAMS = 3
 _OBJECTS = 100_000
 """So many more objects make Python look for garbage; loading us makes half of that."""
 
 
 def program() -> None:
     """Run the command line as a process of its own, and end that."""
+    _open_standard_streams()
     # What is loaded stays until the end, which comes soon: to look for garbage in it again and
     # again, and to take it apart in the end, would be a seventh of the time of a short command.
     gc.set_threshold(_OBJECTS)
     code = main()
-    try:
+    # What could not be written has been handled where it was written.
+    with suppress(OSError, ValueError):
         sys.stdout.flush()
+    with suppress(OSError, ValueError):
         sys.stderr.flush()
-    except (OSError, ValueError):
-        # Python's own way to say so.
-        sys.exit(code)
     os._exit(code)
+
+
+def _open_standard_streams() -> None:
+    """Open /dev/null for each standard stream that is closed, as git does.
+
+    Otherwise the next file that is opened would become that stream.
+    """
+    descriptor = os.open(os.devnull, os.O_RDWR)
+    while descriptor < _STREAMS:
+        os.set_inheritable(descriptor, True)  # noqa: FBT003 - it takes no keyword
+        descriptor = os.open(os.devnull, os.O_RDWR)
+    os.close(descriptor)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            mode = "w" if number else "r"
+            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
 
 
 def main() -> int:

@@ -105,5 +105,5 @@ def _state_dir(directory: str) -> str:
 
 def warn_by_hand(message: str) -> None:
     """Tell who calls a hook by hand, on a terminal, what would only be logged elsewhere."""
-    if message and sys.stderr is not None and sys.stderr.isatty():
+    if message and sys.stderr.isatty():
         sys.stderr.write(f"warning: {message}\n")

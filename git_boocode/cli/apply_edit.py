@@ -167,9 +167,9 @@ def require_input(what: str, example: str) -> None:
         example: a command line that gives it.
 
     Raises:
-        UsageError: standard input is a terminal, or closed.
+        UsageError: standard input is a terminal.
     """
-    if sys.stdin is None or sys.stdin.isatty():
+    if sys.stdin.isatty():
         hint = f"pipe it in, or name a file, as in: {example}"
         raise UsageError(f"{what} must come on standard input, which is a terminal", hints=(hint,))
 

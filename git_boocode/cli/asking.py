@@ -9,7 +9,7 @@ from git_boocode.cli.output import print_text
 
 def can_ask() -> bool:
     """Whether there is someone who sees a question and can answer it."""
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def ask(question: str) -> str:

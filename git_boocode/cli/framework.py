@@ -12,7 +12,8 @@ from click.core import augment_usage_errors
 from git_boocode.cli.output import print_text
 from git_boocode.repo.errors import EXIT_USAGE
 
-SETTINGS: dict[str, Any] = {"help_option_names": ["--help"], "max_content_width": 100}
+# The options for help are our own: click's would not notice that standard output is full.
+SETTINGS: dict[str, Any] = {"help_option_names": [], "max_content_width": 100}
 
 AFTER_DASHES = "git_boocode.after_dashes"
 
@@ -35,23 +36,28 @@ class GitContext(click.Context):
     formatter_class = GitHelpFormatter
 
 
-def _short_help(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    """Answer `-h` as every git command does: help on standard output and exit code 129."""
+def _print_help(context: click.Context, option: click.Parameter, wanted: bool) -> None:
+    """Print help; the exit code for `-h` is 129, as for every git command."""
     if wanted:
         print_text(context.get_help())
-        context.exit(EXIT_USAGE)
+        context.exit(EXIT_USAGE if option.opts == ["-h"] else 0)
 
 
 def _help_options(params: list[click.Parameter]) -> list[click.Parameter]:
-    short = click.Option(
-        ["-h"],
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        hidden=True,
-        callback=_short_help,
+    """The parameters of a command, and `-h` and `--help`."""
+    options = (
+        click.Option(
+            [name],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            hidden=name == "-h",
+            help="Show this message and exit.",
+            callback=_print_help,
+        )
+        for name in ("-h", "--help")
     )
-    return [*params, short]
+    return [*params, *options]
 
 
 class Command(click.Command):

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import IO
+from typing import IO, TextIO
 
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
@@ -47,9 +47,13 @@ def print_text(text: str, *, to_stderr: bool = False) -> None:
     if not to_stderr:
         _write(data)
         return
-    sys.stderr.flush()
-    sys.stderr.buffer.write(data)
-    sys.stderr.buffer.flush()
+    try:
+        sys.stderr.flush()
+        sys.stderr.buffer.write(data)
+        sys.stderr.buffer.flush()
+    except OSError:
+        # Nobody can be told; what the command does is not worth giving up for that.
+        _discard(sys.stderr)
 
 
 def _write(data: bytes) -> None:
@@ -76,7 +80,13 @@ def _written_out() -> Iterator[None]:
 
 def discard_output() -> None:
     """Send standard output nowhere: what is still buffered could not be written at exit either."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _discard(sys.stdout)
+
+
+def _discard(stream: TextIO) -> None:
+    descriptor = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(descriptor, stream.fileno())
+    os.close(descriptor)
 
 
 def encode_text(text: str) -> bytes:
@@ -122,8 +132,10 @@ def human_size(size: int) -> str:
 def report(error: BoocodeError, *, as_json: bool) -> int:
     """Show an error where the caller looks for it, and return its exit code."""
     if as_json and error.code != "output":
-        print_json(error.as_json())
-        return error.exit_code
+        # If it cannot be written, the error is shown on standard error instead.
+        with suppress(FatalError):
+            print_json(error.as_json())
+            return error.exit_code
     severity = "fatal" if error.exit_code == BoocodeError.exit_code else "error"
     severity = "error" if isinstance(error, RefusedError) else severity
     first, *more = _harmless(error.message.replace("\r", "")).split("\n")

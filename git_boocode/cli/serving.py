@@ -21,7 +21,6 @@ from git_boocode.repo.signals import ended_by_signals
 from git_boocode.repo.time_limit import TimeLimit, end_group, own_group
 
 GIT = "git"
-_STREAMS = ("stdin", "stdout", "stderr")
 _STDOUT, _STDERR = 1, 2
 
 
@@ -45,7 +44,7 @@ def _run(arguments: Sequence[str]) -> None:
     scene = Scene()
     limit = TimeLimit(TIMEOUT, scene.note_hanging)
     service = Service(scene, limit)
-    by_hand = _open_streams()
+    by_hand = _silence()
     with ended_by_signals():
         _heed_interrupts()
         try:
@@ -64,23 +63,17 @@ def _run(arguments: Sequence[str]) -> None:
         warn_by_hand(scene.last)
 
 
-def _open_streams() -> bool:
-    """Let no file be taken for a standard stream that is closed, and nothing be said on stderr.
+def _silence() -> bool:
+    """Let nothing be said on standard error, unless somebody calls this by hand.
 
     Returns:
-        Whether somebody calls this by hand.
+        Whether somebody does.
     """
-    descriptor = os.open(os.devnull, os.O_RDWR)
-    while descriptor <= _STDERR:
-        descriptor = os.open(os.devnull, os.O_RDWR)
-    for name in _STREAMS:
-        if getattr(sys, name) is None:
-            stream = open(os.devnull, "r+", encoding="utf-8")  # noqa: SIM115 - it stays open
-            setattr(sys, name, stream)
     by_hand = sys.stdin.isatty() and sys.stderr.isatty()
     if not by_hand:
+        descriptor = os.open(os.devnull, os.O_RDWR)
         os.dup2(descriptor, _STDERR)
-    os.close(descriptor)
+        os.close(descriptor)
     return by_hand
 
 

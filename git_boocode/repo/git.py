@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BufferedReader
 from typing import IO, NamedTuple
 
@@ -327,8 +327,9 @@ class Git:
         if done.status:
             raise GitError(arguments, done.status, os.fsdecode(done.stderr))
         # What a driver of the user's had to say.
-        sys.stderr.buffer.write(done.stderr)
-        sys.stderr.flush()
+        with suppress(OSError):
+            sys.stderr.buffer.write(done.stderr)
+            sys.stderr.flush()
 
     def line(self, *arguments: str, stdin: bytes = b"") -> str:
         """Run git and return its output as text without the final newline."""
