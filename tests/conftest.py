@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,18 +11,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.memory import use_memory
 from tests.repo_kit import Repo
 
 use_memory()
 
-# The same examples in every run, so that a landing does not depend on luck; to look for new ones:
-# HYPOTHESIS_PROFILE=explore.
-settings.register_profile("steady", derandomize=True, deadline=None)
+# A parent such as `nohup` ignores these signals, and every program that a test starts would too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for number in (signal.SIGHUP, signal.SIGTERM):
+    signal.signal(number, signal.SIG_DFL)
+
+# The same examples in every run, so that a result never depends on luck. Generating them is slow
+# on a busy machine. To look for new examples: HYPOTHESIS_PROFILE=explore.
+settings.register_profile(
+    "steady", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("explore", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+# How `git init` makes a repository; see CONTRIBUTING.md.
+_KEPT = ("GIT_DEFAULT_REF_FORMAT", "GIT_DEFAULT_HASH")
+
+# Without compiled files, every program that a test starts would be compiled again.
+_DROPPED = ("GIT_", "XDG_", "LC_", "CLAUDE", "_GIT_BOOCODE", "PYTHONDONTWRITE")
 
 _SEALED = {
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -45,8 +59,7 @@ def pytest_xdist_auto_num_workers() -> int:
 def sealed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of its own, a fixed identity, fixed dates, and no inherited GIT_ variable."""
     for key in list(os.environ):
-        # Without compiled files, every program that a test starts would be compiled again.
-        if key.startswith(("GIT_", "XDG_", "LC_", "CLAUDE", "_GIT_BOOCODE", "PYTHONDONTWRITE")):
+        if key not in _KEPT and key.startswith(_DROPPED):
             monkeypatch.delenv(key)
     home = tmp_path_factory.mktemp("home")
     for key, value in {

@@ -30,9 +30,9 @@ class Terminal:
     def wait_for(self, text: str) -> str:
         """Read until a text comes; what came before it."""
         while text not in self.shown:
-            ready, _, _ = select.select([self._terminal], [], [], 30)
-            assert ready, f"waited in vain for {text!r} after: {self.shown}"
-            self.shown += self._read()
+            more = self._read()
+            assert more, f"ended without {text!r} after: {self.shown}"
+            self.shown += more
         before, _, self.shown = self.shown.partition(text)
         return before
 
@@ -51,6 +51,10 @@ class Terminal:
         os.kill(self._process, signal.SIGINT)
 
     def _read(self) -> str:
+        ready, _, _ = select.select([self._terminal], [], [], 30)
+        if not ready:
+            os.kill(self._process, signal.SIGKILL)
+            raise AssertionError(f"silent for 30 seconds after: {self.shown}")
         try:
             return os.read(self._terminal, 65536).decode()
         except OSError:
