@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,9 @@ import pytest
 from tests.forked import run_forked
 
 _BOOCODE = "from git_boocode.__main__ import program; program()"
+LIMITED = pytest.mark.skipif(
+    not hasattr(sys, "get_int_max_str_digits"), reason="this Python reads numbers of any length"
+)
 # What Python itself heeds when it starts.
 _AT_THE_START = ("PYTHON", "LANG", "LC_", "PATH")
 
@@ -140,6 +144,12 @@ class Repo:
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "-m", message)
         return self.git("rev-parse", "HEAD").strip()
+
+    def sparse(self, directory: str, *options: str) -> None:
+        """Check out one directory and the files at the top, in cone mode."""
+        # Before git 2.35, only `init` takes the options.
+        self.git("sparse-checkout", "init", "--cone", *options)
+        self.git("sparse-checkout", "set", directory)
 
     def status(self) -> str:
         """`git status` in full: the state that a restore must bring back to the byte."""

@@ -247,12 +247,12 @@ def flags_that_hide_edits(repo: Repo) -> None:
 
 @event
 def a_sparse_checkout(repo: Repo) -> None:
-    repo.git("sparse-checkout", "set", "--cone", "made")
+    repo.sparse("made")
 
 
 @event
 def a_sparse_index(repo: Repo) -> None:
-    repo.git("sparse-checkout", "set", "--cone", "--sparse-index", "made")
+    repo.sparse("made", "--sparse-index")
     assert not (repo.top / "dir").exists()
 
 

@@ -292,7 +292,7 @@ def sparse_checkout(repo: Repo) -> None:
     repo.commit(
         "base", **{"top.txt": "t\n", "in/a.txt": "a\n", "out/b.txt": "b\n", "out/sub/c": "c\n"}
     )
-    repo.git("sparse-checkout", "set", "--cone", "in")
+    repo.sparse("in")
     repo.write("in/a.txt", "changed\n")
     repo.write("in/new.txt", "new\n")
 
@@ -302,7 +302,7 @@ def sparse_index(repo: Repo) -> None:
     repo.commit(
         "base", **{"top.txt": "t\n", "in/a.txt": "a\n", "out/b.txt": "b\n", "out/sub/c": "c\n"}
     )
-    repo.git("sparse-checkout", "set", "--cone", "--sparse-index", "in")
+    repo.sparse("in", "--sparse-index")
     repo.write("in/a.txt", "changed\n")
     repo.git("add", "in/a.txt")
 
@@ -721,7 +721,7 @@ def sparse_checkout_by_patterns(repo: Repo) -> None:
 def outside_the_cone(repo: Repo, *options: str) -> None:
     files = {"top.txt": "t\n", "in/a": "a\n", "out/b": "b\n", "out/sub/c": "c\n", "far/d": "d\n"}
     repo.commit("base", **files)
-    repo.git("sparse-checkout", "set", "--cone", *options, "in")
+    repo.sparse("in", *options)
     repo.write("out/b", "on disk, though outside\n")
     repo.write("out/new", "untracked and outside\n")
     repo.write("in/a", "changed\n")

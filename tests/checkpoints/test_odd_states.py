@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import threading
 from pathlib import Path
 
@@ -249,6 +250,8 @@ def test_inside_other_hooks(repo: Repo, name: str, linked: bool) -> None:
 def test_a_repository_of_someone_else(repo: Repo, sealed: Path) -> None:
     base(repo)
     strange = {"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}
+    if subprocess.run(["git", "status"], env={**os.environ, **strange}).returncode == 0:
+        pytest.skip("this git does not check who owns a repository")
     refused = repo.boocode("checkpoint", "--json", env=strange)
     assert (refused.code, refused.json["ok"]) == (128, False)
     assert "safe.directory" in refused.out

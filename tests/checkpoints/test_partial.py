@@ -424,7 +424,7 @@ def test_a_conflict(repo: Repo) -> None:
 @pytest.mark.parametrize("warm", [True, False])
 def test_a_sparse_checkout(repo: Repo, warm: bool) -> None:
     repo.commit(**{"a.txt": "a\n", "dir/c": "c\n", "out/x": "x\n", "out/y": "y\n"})
-    repo.git("sparse-checkout", "set", "--cone", "dir")
+    repo.sparse("dir")
     take()
     if not warm:
         forget(repo)

@@ -10,6 +10,7 @@ from git_boocode.editing.edits import Action, How, MissError
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.jsonread import MAX_DEPTH
 from git_boocode.editing.textfile import Text
+from tests.repo_kit import LIMITED
 
 
 def read(value: object, only: str | None = None) -> Inputs:
@@ -257,7 +258,7 @@ def test_several_inputs_are_numbered_through() -> None:
         (b"[" * MAX_DEPTH + b"]" * MAX_DEPTH, "empty"),
         (b"hello", "string, write, region: plain text instead of an object"),
         (b"12", "fits no format"),
-        (b"[" + b"9" * 5000 + b"]", "invalid JSON: exceeds the limit"),
+        pytest.param(b"[" + b"9" * 5000 + b"]", "invalid JSON: exceeds the limit", marks=LIMITED),
         (b'[]\n{"path":"a"}', "line 2, column 1: extra data"),
     ],
 )

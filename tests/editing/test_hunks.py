@@ -19,6 +19,7 @@ from git_boocode.editing.hunks import Hunk, Line, Patch
 from git_boocode.editing.hunks.rows import Rows
 from git_boocode.editing.rows import View
 from git_boocode.editing.textfile import Text, decode
+from tests.repo_kit import Repo
 
 
 def hunk(body: str, start: int | None = None, **more: object) -> Hunk:
@@ -227,12 +228,10 @@ def test_bytes_that_are_no_text_need_an_exact_patch() -> None:
 # Hunks without an old line
 
 
-def test_an_insertion_without_context_needs_proof() -> None:
+def test_an_insertion_without_context_needs_proof(repo: Repo) -> None:
     insert = hunk("+x", 2)
     assert refused(ABC, insert).code == "not_found"
-    blob = subprocess.run(
-        ["git", "hash-object", "--stdin"], input=ABC, capture_output=True, text=True, check=True
-    ).stdout
+    blob = repo.git("hash-object", "--stdin", stdin=ABC)
     assert patched(ABC, insert, preimage=blob[:7]) == ABC.replace("gamma", "x\ngamma")
     assert patched("", insert) == "x\n"
     assert patched(ABC, hunk("+x", at_end=True)) == f"{ABC}x\n"

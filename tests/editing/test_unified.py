@@ -19,6 +19,7 @@ from git_boocode.editing.formats.diff_names import git_names, read_name, without
 from git_boocode.editing.hunks import Line, Patch
 from git_boocode.editing.textfile import Text
 from tests.editing.kit import edits_of, read
+from tests.repo_kit import Repo
 
 OLD = "one\ntwo\nthree\nfour\nfive\n"
 NEW = "one\nTWO\nthree\nfour\nfive\n"
@@ -269,10 +270,9 @@ def test_a_patch_of_an_empty_file_makes_a_missing_one() -> None:
     assert applied("--- a/f\n+++ b/f\n@@ -0,0 +1,2 @@\n+a\n+b\n", None) == "a\nb\n"
 
 
-def test_the_blob_in_the_index_line_proves_the_numbers() -> None:
+def test_the_blob_in_the_index_line_proves_the_numbers(repo: Repo) -> None:
     text = "same\n" * 9
-    command = ["git", "hash-object", "--stdin"]
-    blob = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+    blob = repo.git("hash-object", "--stdin", stdin=text)
     head = f"diff --git a/f b/f\nindex {blob[:9]}..1234567 100644\n--- a/f\n+++ b/f\n"
     assert applied(f"{head}@@ -4,0 +5 @@\n+new\n", text) == "same\n" * 4 + "new\n" + "same\n" * 5
 
