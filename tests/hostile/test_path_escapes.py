@@ -75,7 +75,7 @@ class Place:
         repo.commit(**{"a": "old\n", "sub/f": "old\n"})
         links = {"out": outside, "chain": "out", "file-out": outside / "f", "sub/up": "../.."}
         for link, target in {**links, "in-git": ".git"}.items():
-            (repo.top / link).symlink_to(target)
+            (repo.top / link).symlink_to(str(target))
         repo.commit("links")
         repo.write(".git/f", "old\n")
         self.before = self.look()
