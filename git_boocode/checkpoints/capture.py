@@ -7,6 +7,7 @@ import os
 from git_boocode.checkpoints.reading import reading
 from git_boocode.checkpoints.request import Captured, Request
 from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.gc import GcWatch, kept_from_gc
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import scratch_directory, worktree_lock
 
@@ -23,21 +24,29 @@ def capture(repository: Repository, request: Request) -> Captured:
     """
     if not request.allow_home:
         _refuse_home(repository)
-    state = repository.state_dir
-    with (
-        worktree_lock(state, shared=True, patience=request.patience),
-        scratch_directory(state) as scratch,
-    ):
-        if request.paths:
-            from git_boocode.checkpoints.keeping import capture_paths
+    with worktree_lock(repository.state_dir, shared=True, patience=request.patience):
+        return kept_from_gc(repository, lambda watch: _capture(repository, request, watch))
 
-            if taken := capture_paths(repository, scratch, request):
-                return taken
-        with reading(repository, scratch) as under_way:
-            # While git walks the worktree, there is time to import what comes afterwards.
-            from git_boocode.checkpoints.keeping import capture_all
 
-            return capture_all(repository, request, under_way)
+def _capture(repository: Repository, request: Request, watch: GcWatch) -> Captured:
+    with scratch_directory(repository.state_dir) as scratch:
+        taken = _take(repository, scratch, request)
+        if taken.is_new:
+            watch.confirm(taken.checkpoint.ref, taken.checkpoint.commits)
+        return taken
+
+
+def _take(repository: Repository, scratch: str, request: Request) -> Captured:
+    if request.paths:
+        from git_boocode.checkpoints.keeping import capture_paths
+
+        if taken := capture_paths(repository, scratch, request):
+            return taken
+    with reading(repository, scratch) as under_way:
+        # While git walks the worktree, there is time to import what comes afterwards.
+        from git_boocode.checkpoints.keeping import capture_all
+
+        return capture_all(repository, request, under_way)
 
 
 def _refuse_home(repository: Repository) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from git_boocode.checkpoints.changes import count_changes
 from git_boocode.checkpoints.metadata import Metadata
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.ids import ID, ID_PART, places_back
+from git_boocode.repo.ids import ID, ID_PART, OBJECT_ID, places_back
 from git_boocode.repo.metadata import MetadataError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref, Store, ambiguous_name, open_store
@@ -58,6 +58,13 @@ class Checkpoint(NamedTuple):
     def is_safety(self) -> bool:
         """Whether it is the state of before a restore."""
         return self.meta.text("kind") == SAFETY_KIND
+
+    @property
+    def commits(self) -> list[str]:
+        """The commits whose trees it needs."""
+        details = self.meta.part("index", "details")
+        more = [details] if details is not None and OBJECT_ID.fullmatch(details) else []
+        return [self.commit.id, *self.commit.parents, *more]
 
     @property
     def worktree_name(self) -> str:

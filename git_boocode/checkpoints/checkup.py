@@ -300,7 +300,7 @@ def _missing(repository: Repository, found: Iterable[Checkpoint | Unusable]) -> 
     entries = {entry.ref: entry for entry in found if isinstance(entry, Checkpoint)}
     try:
         lacking = missing_objects(
-            repository, {ref: list(_commits(entry)) for ref, entry in entries.items()}
+            repository, {ref: entry.commits for ref, entry in entries.items()}
         )
     except GitError as error:
         yield Finding(
@@ -330,15 +330,6 @@ def _incomplete(entry: Checkpoint, lost: str) -> Finding:
         "a clone that has it can give it back; "
         f"else 'git boocode drop {entry.id}' drops the checkpoint",
     )
-
-
-def _commits(entry: Checkpoint) -> Iterator[str]:
-    """The commits whose trees a checkpoint needs."""
-    yield entry.commit.id
-    yield from entry.commit.parents
-    details = entry.meta.part("index", "details")
-    if details is not None and OBJECT_ID.fullmatch(details):
-        yield details
 
 
 def _is_halfway(entry: Checkpoint) -> bool:

@@ -12,7 +12,6 @@ from git_boocode.checkpoints.reading import Reading
 from git_boocode.checkpoints.request import Captured, Request
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging, conflict_blobs, decode_special
-from git_boocode.repo.errors import FatalError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.identity import Identity, identity
@@ -78,7 +77,7 @@ def _take(
     if request.only_if_changed and not changed:
         latest = catalog.latest(newest)
         if latest is not None:
-            return Captured(latest, changed=False)
+            return Captured(latest, changed=False, is_new=False)
     values: dict[str, Any] = {key: getattr(request, key) or None for key in _TOLD}
     values["anchor"] = _anchor(request)
     values["meta"] = dict(request.meta)
@@ -144,6 +143,8 @@ def keep(
 ) -> Checkpoint:
     """Write a snapshot as a commit, let others see its objects, and give it its ref.
 
+    The caller confirms it with `GcWatch`.
+
     Args:
         repository: the repository.
         store: where to write.
@@ -175,18 +176,10 @@ def keep(
     snapshot.publish(repository.git)
     ref = f"{CHECKPOINTS if kind == 'checkpoint' else SAFETY}{identifier}"
     store.update_refs([RefChange(ref, commit, None)])
-    check = repository.git.begin("cat-file", "-e", f"{commit}^{{tree}}")
     if snapshot.kept is not None:
         # It counts only while the ref is there.
         kept = snapshot.kept._replace(ref=ref, commit=commit, content=snapshot.content())
         leave_kept(repository, kept)
-    if check.finish().status:
-        store.update_refs([RefChange(ref, None, commit)])
-        raise FatalError(
-            "the objects of the checkpoint were collected by another process meanwhile",
-            code="missing_objects",
-            hints=("'git gc --prune=now' does that to what is not yet named; run it again",),
-        )
     return Checkpoint(identifier, ref, Commit(commit, snapshot.tree, tuple(parents), message), meta)
 
 

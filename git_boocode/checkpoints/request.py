@@ -51,7 +51,9 @@ class Captured(NamedTuple):
     Attributes:
         checkpoint: it.
         changed: whether files or staging differ from the latest checkpoint before it.
+        is_new: whether it was taken just now.
     """
 
     checkpoint: Checkpoint
     changed: bool
+    is_new: bool = True

@@ -36,6 +36,7 @@ from git_boocode.checkpoints.transcripts import (
 )
 from git_boocode.checkpoints.work import Work
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
+from git_boocode.repo.gc import GcWatch, kept_from_gc
 from git_boocode.repo.git import Git, GitError
 from git_boocode.repo.ids import OBJECT_ID, new_id
 from git_boocode.repo.index import refuse_if_locked
@@ -72,6 +73,7 @@ class Transaction:
         self._target = course.target
         self._manner = manner
         self._told = False
+        self._watch: GcWatch | None = None
         self._callback: Callback | None = None
         self._earlier = journal.interrupted(repository.state_dir)
 
@@ -82,6 +84,12 @@ class Transaction:
             RefusedError: nothing was changed.
             FatalError: a step failed, and what had been done was rolled back.
         """
+        if self._manner.dry_run:
+            return self._run(None)
+        return kept_from_gc(self._repository, self._run)
+
+    def _run(self, watch: GcWatch | None) -> Outcome:
+        self._watch = watch
         repository = self._repository
         self._callback = self._find_callback()
         with scratch_directory(repository.state_dir, looking=self._manner.dry_run) as scratch:
@@ -90,7 +98,7 @@ class Transaction:
             plan, staging = self._plan(snapshot)
             # Before anything is done: afterwards nothing may fail any more.
             outcome = self._outcome(snapshot, plan, staging, move)
-            if self._manner.dry_run:
+            if watch is None:
                 return self._preview(plan, outcome)
             if self._is_done(plan, staging, move):
                 journal.end(repository.state_dir)
@@ -239,7 +247,7 @@ class Transaction:
         # Noted before the checkpoint is taken: from then on, history tells of this operation.
         journal.begin(repository.state_dir, identifier)
         try:
-            return safety_checkpoint(
+            safety = safety_checkpoint(
                 repository,
                 snapshot,
                 self._target.meta,
@@ -251,9 +259,12 @@ class Transaction:
                 ),
                 identifier,
             )
+            if self._watch is not None:
+                self._watch.confirm(safety.ref, safety.commits)
         except BaseException:
             journal.revert(repository.state_dir, self._earlier)
             raise
+        return safety
 
     def _interrupted(self) -> Checkpoint | None:
         """The safety checkpoint of an interrupted operation that this one is done over."""

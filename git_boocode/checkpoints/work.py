@@ -14,6 +14,7 @@ from git_boocode.checkpoints.reading import take_snapshot
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging, build_index
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
+from git_boocode.repo.gc import GcWatch, kept_from_gc
 from git_boocode.repo.git import is_disk_full, nul_lines, nul_records
 from git_boocode.repo.index import Index, install_index
 from git_boocode.repo.repository import Repository
@@ -108,8 +109,7 @@ class Work:
             if error.code != "conflict":
                 raise
             # Someone staged something since, perhaps the callback: it is kept, and goes.
-            with scratch_directory(self._repository.state_dir) as scratch:
-                self._keep(take_snapshot(self._repository, scratch))
+            kept_from_gc(self._repository, self._keep_now)
             self._install_original(None)
 
     def _merge_forward(self) -> None:
@@ -142,11 +142,11 @@ class Work:
         """Go back from whatever is there now; what is someone's own in it is kept as well."""
         for _ in range(_TRIES - 1):
             with suppress(ChangedMeanwhileError):
-                self._go_back_from_here()
+                kept_from_gc(self._repository, self._go_back_from_here)
                 return
-        self._go_back_from_here()
+        kept_from_gc(self._repository, self._go_back_from_here)
 
-    def _go_back_from_here(self) -> None:
+    def _go_back_from_here(self, watch: GcWatch) -> None:
         with scratch_directory(self._repository.state_dir) as scratch:
             halfway = take_snapshot(self._repository, scratch)
             plan = plan_return(self._repository, halfway, self._plan)
@@ -155,7 +155,7 @@ class Work:
                 plan = plan_return(self._repository, halfway, self._plan)
             if plan.changes:
                 if self._is_news(halfway, plan):
-                    self._keep(halfway)
+                    self._keep(halfway, watch)
                 Work(self._repository, halfway, plan, None).do(returning=True)
 
     def _came_back(self) -> list[str]:
@@ -179,8 +179,13 @@ class Work:
         others = tree_changes(self._repository.git, halfway.disk_tree, self._plan.target)
         return any(change.path in changed for change in others)
 
-    def _keep(self, halfway: Snapshot) -> None:
-        safety_checkpoint(self._repository, halfway, Metadata({}), {"halfway": True})
+    def _keep_now(self, watch: GcWatch) -> None:
+        with scratch_directory(self._repository.state_dir) as scratch:
+            self._keep(take_snapshot(self._repository, scratch), watch)
+
+    def _keep(self, halfway: Snapshot, watch: GcWatch) -> None:
+        kept = safety_checkpoint(self._repository, halfway, Metadata({}), {"halfway": True})
+        watch.confirm(kept.ref, kept.commits)
 
     def _put_back(self) -> None:
         """Write every file of the plan as it was, whatever is there now."""

@@ -10,11 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from git_boocode.repo.errors import BoocodeError, FatalError
+from git_boocode.repo.gc import GcWatch, kept_from_gc
 from git_boocode.repo.identity import identity
 from git_boocode.repo.ids import id_time, new_id, timestamp
+from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import scratch_directory
-from git_boocode.repo.store import RefChange, open_store
+from git_boocode.repo.store import RefChange, open_store, raw_commit
+from git_boocode.repo.trees import Item, edit_tree
 
 EDITS = "refs/boocode/edits/"
 VERSION = 1
@@ -49,7 +52,7 @@ class RecordedFile(NamedTuple):
 
 
 class Record:
-    """A record in the making: `prepare` stores its objects, `publish` its ref.
+    """A record that `publish` stores.
 
     Args:
         repository: where to keep it.
@@ -77,29 +80,23 @@ class Record:
         """The ref that will name it."""
         return EDITS + self.id
 
-    def prepare(self) -> None:
-        """Store everything but the ref.
+    def publish(self) -> None:
+        """Store everything, and make the ref.
 
         Raises:
             FatalError: it cannot be stored.
         """
         try:
-            self._commit = self._store()
+            kept_from_gc(self._repository, self._keep)
         except OSError as error:
             raise _unkept((error.strerror or str(error)).lower()) from error
-        except FatalError as error:
-            raise _unkept(error.message) from error
-
-    def publish(self) -> None:
-        """Make the ref.
-
-        Raises:
-            FatalError: it cannot be made.
-        """
-        try:
-            self._update(RefChange(self.ref, self._commit, None))
         except BoocodeError as error:
             raise _unkept(error.message) from error
+
+    def _keep(self, watch: GcWatch) -> None:
+        self._commit = self._store()
+        self._update(RefChange(self.ref, self._commit, None))
+        watch.confirm(self.ref, [self._commit])
 
     def withdraw(self) -> None:
         """Take the ref away again.
@@ -113,46 +110,41 @@ class Record:
         open_store(self._repository).update_refs([change])
 
     def _store(self) -> str:
+        """Store all objects anew, those too that are there already and that nothing may name."""
         with scratch_directory(self._repository.state_dir) as scratch:
-            entries = list(self._entries(scratch))
-            tree = self._tree(scratch, entries)
-        return self._write_commit(tree, {name: blob for name, blob, _ in entries})
-
-    def _entries(self, scratch: str) -> Iterator[tuple[str, str, str]]:
-        """Name, blob id and mode of each file of the tree; all blobs are stored by one git."""
-        sides = [
-            (f"{side}/{path}", data, "100755" if mode & stat.S_IXUSR else "100644")
-            for file in self._files
-            for side, path, data, mode in (
-                ("before", file.old_path, file.before, file.mode),
-                ("after", file.path, file.after, file.new_mode),
+            quarantine = Quarantine(self._repository, scratch)
+            items = {
+                path: Item(mode, quarantine.store(b"blob", data))
+                for path, data, mode in self._sides()
+            }
+            tree = edit_tree(
+                self._repository.git,
+                self._repository.empty_tree,
+                {os.fsencode(path): item for path, item in items.items()},
+                quarantine.store_tree,
             )
-            if data is not None
-        ]
-        names = [f"blob-{number}" for number in range(len(sides))]
-        for name, (_, data, _) in zip(names, sides, strict=True):
-            with open(os.path.join(scratch, name), "wb") as stream:
-                stream.write(data)
-        # Names are read relative to the worktree; as that, the scratch directory keeps them short.
-        git = self._repository.git.bind(cwd=scratch, GIT_WORK_TREE=scratch)
-        listing = "".join(f"{name}\n" for name in names).encode()
-        blobs = git.line("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=listing)
-        for (path, _, mode), blob in zip(sides, blobs.split("\n"), strict=True):
-            yield path, blob, mode
+            blobs = {path: item.id.decode("ascii") for path, item in items.items()}
+            commit = quarantine.store(b"commit", self._commit_body(tree, blobs))
+            quarantine.release()
+        return commit.decode("ascii")
 
-    def _tree(self, scratch: str, entries: Sequence[tuple[str, str, str]]) -> str:
-        git = self._repository.git.bind(GIT_INDEX_FILE=os.path.join(scratch, "index"))
-        listing = "".join(f"{mode} {blob}\t{path}\0" for path, blob, mode in entries)
-        git.run("update-index", "-z", "--index-info", stdin=os.fsencode(listing))
-        return git.line("write-tree")
+    def _sides(self) -> Iterator[tuple[str, bytes, bytes]]:
+        """Path, content and mode of each file of the tree."""
+        for file in self._files:
+            for path, data, mode in (
+                (f"before/{file.old_path}", file.before, file.mode),
+                (f"after/{file.path}", file.after, file.new_mode),
+            ):
+                if data is not None:
+                    yield path, data, b"100755" if mode & stat.S_IXUSR else b"100644"
 
-    def _write_commit(self, tree: str, blobs: dict[str, str]) -> str:
+    def _commit_body(self, tree: str, blobs: dict[str, str]) -> bytes:
         when = id_time(self.id)
         head = self._repository.git.attempt("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         parents = [head.stdout.decode("ascii").strip()] if head.status == 0 else []
         by = identity(self._repository.config)
         message = f"{self._subject()}\n\n{json.dumps(self._document(blobs, when))}\n"
-        return open_store(self._repository).write_commit(tree, parents, message, by, when)
+        return raw_commit(tree, parents, message, by, when)
 
     def _subject(self) -> str:
         first = json.dumps(self._files[0].path)[1:-1]

@@ -148,9 +148,7 @@ def _record(files: Sequence[PlannedFile], place: Place, options: Options) -> Rec
     from git_boocode.editing.record import Record
 
     recorded = [_recorded(file, place, options) for file in files]
-    record = Record(place.repository, recorded, _recorded_edits(files), options.more)
-    record.prepare()
-    return record
+    return Record(place.repository, recorded, _recorded_edits(files), options.more)
 
 
 def _journal(place: Place, record: Record | None) -> EditJournal | None:

@@ -76,7 +76,7 @@ class Journal(Protocol):
         """
 
     def publish(self) -> None:
-        """Make the safety copy permanent; called when all is ready, before the first file."""
+        """Keep a safety copy; called when all is ready, before the first file."""
 
     def withdraw(self) -> None:
         """Forget all of it: nothing was changed after all."""

@@ -27,6 +27,8 @@ _ATTEMPTS = 5
 _LAST = ".idx"
 # Git's own choice for loose objects.
 _COMPRESSION = 1
+# The values of core.sharedRepository that leave modes to the umask.
+_UNSHARED = frozenset(("umask", "false", "no", "off", "0"))
 _FAN_OUT = re.compile("[0-9a-f]{2}")
 
 
@@ -75,6 +77,8 @@ class Quarantine:
         places = [_quoted(os.path.abspath(self._objects)), *([others] if others else [])]
         self._object_format = repository.object_format
         self._stored: set[str] = set()
+        shared = repository.config.setting("core.sharedRepository")
+        self._shared = shared is not None and (shared.value or "").lower() not in _UNSHARED
         self._syncing: _Work | None = None
         git = repository.git.bind(
             GIT_OBJECT_DIRECTORY=self._path,
@@ -182,6 +186,8 @@ class Quarantine:
 
     def _match_mode(self) -> None:
         """Give the trees the mode that git gives an object."""
+        if not self._shared:
+            return
         for path in (os.path.join(self._path, name) for name in self._stored):
             _, mode = self._pattern
             if stat.S_IMODE(os.stat(path).st_mode) != mode:
@@ -198,7 +204,7 @@ class Quarantine:
         directory = os.path.dirname(target)
         for attempt in range(_ATTEMPTS):
             if not os.path.isdir(directory):
-                _make_like(directory, self._pattern_directory(path))
+                self._make_directory(directory, path)
             try:
                 os.rename(path, target)
             except FileNotFoundError:
@@ -213,9 +219,13 @@ class Quarantine:
             else:
                 return
 
-    def _pattern_directory(self, path: str) -> str:
-        directory = os.path.dirname(path)
-        return directory if directory != self._path else self._pattern[0]
+    def _make_directory(self, directory: str, path: str) -> None:
+        with suppress(FileExistsError, FileNotFoundError):
+            os.mkdir(directory)
+            if self._shared:
+                made = os.path.dirname(path)
+                pattern = made if made != self._path else self._pattern[0]
+                os.chmod(directory, stat.S_IMODE(os.stat(pattern).st_mode))
 
 
 def _write(descriptor: int, content: bytes) -> None:
@@ -241,13 +251,6 @@ def _quoted(path: str) -> str:
         return path
     escaped = path.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
-
-
-def _make_like(directory: str, pattern: str) -> None:
-    with suppress(FileExistsError, FileNotFoundError):
-        os.mkdir(directory)
-        # As git made it, by `core.sharedRepository`.
-        os.chmod(directory, stat.S_IMODE(os.stat(pattern).st_mode))
 
 
 def _move_across(path: str, target: str) -> None:

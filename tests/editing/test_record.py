@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import sys
@@ -9,6 +10,7 @@ from git_boocode.editing.service import Options
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.git import Git, GitError
 from git_boocode.repo.ids import ID
+from git_boocode.repo.quarantine import Quarantine
 from tests.editing.kit import apply, codes, records, replace, snapshot
 from tests.repo_kit import Repo
 
@@ -96,20 +98,26 @@ def test_a_refusal_leaves_no_record(repo: Repo) -> None:
     assert records(repo) == []
 
 
-@pytest.mark.parametrize("command", ["hash-object", "update-index", "write-tree", "update-ref"])
+@pytest.mark.parametrize("failing_step", ["objects", "ref"])
 def test_without_its_record_a_call_changes_nothing(
-    repo: Repo, monkeypatch: pytest.MonkeyPatch, command: str
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, failing_step: str
 ) -> None:
     repo.write("a", "old\n")
     before = snapshot(repo.top)
     real = Git.attempt
 
     def failing(self: Git, *arguments: str, stdin: bytes = b"") -> object:
-        if arguments[0] == command:
+        if arguments[0] == "update-ref":
             raise GitError(arguments, 128, "fatal: no space")
         return real(self, *arguments, stdin=stdin)
 
-    monkeypatch.setattr(Git, "attempt", failing)
+    def full(*_: object) -> None:
+        raise OSError(errno.EIO, "no space")
+
+    if failing_step == "ref":
+        monkeypatch.setattr(Git, "attempt", failing)
+    else:
+        monkeypatch.setattr(Quarantine, "release", full)
     with pytest.raises(FatalError) as caught:
         apply([replace("a", "old", "new"), {"path": "sub/new", "content": ""}])
     assert caught.value.code == "record"

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -197,16 +198,17 @@ def at_publish(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> No
     monkeypatch.setattr(Record, "publish", publish)
 
 
-def at_prepare(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    from git_boocode.editing.record import Record
+def at_begin(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Do something between the plan and the first look at whether it still holds."""
+    from git_boocode.editing.journal import EditJournal
 
-    real = Record.prepare
+    real = EditJournal.begin
 
-    def prepare_record(self: Record) -> None:
-        real(self)
+    def begin(self: EditJournal, *args: Any) -> None:
+        real(self, *args)
         act()
 
-    monkeypatch.setattr(Record, "prepare", prepare_record)
+    monkeypatch.setattr(EditJournal, "begin", begin)
 
 
 def vacated(path: Path) -> Path:
@@ -224,7 +226,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("when", [at_prepare, at_publish])
+@pytest.mark.parametrize("when", [at_begin, at_publish])
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_file_that_changed_meanwhile_refuses_the_whole_call(
     repo: Repo, monkeypatch: pytest.MonkeyPatch, when: Callable[..., None], change: str

@@ -1,0 +1,173 @@
+"""Every ref that we write names objects that are there, whatever git deletes at the same time."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.repo_kit import Repo, Result
+
+COUNT = 15
+
+# Runs something once, before or after the first git command that has a certain word in it.
+WRAPPER = """#!/bin/sh
+git={git}
+case " $* " in *" {word} "*)
+    if mkdir {once} 2>/dev/null; then
+        {before}
+        "$git" "$@"
+        status=$?
+        {after}
+        exit $status
+    fi ;;
+esac
+exec "$git" "$@"
+"""
+PRUNE = '"$git" prune --expire=now'
+REPACK = '"$git" repack -a -d -q'
+# A gc that read the refs before ours was written, and deletes later.
+LATE = """
+sh -c 'cd .git && echo "$$ $(uname -n)" >gc.pid && sleep 0.4 && rm -f objects/??/????* gc.pid' \
+    gc --prune=now >/dev/null 2>&1 &
+until [ -s .git/gc.pid ]; do :; done
+"""
+
+
+@contextmanager
+def beside(repo: Repo, word: str, *, before: str = "", after: str = "") -> Iterator[None]:
+    """Let a git command run another program first, or afterwards."""
+    git = shutil.which("git")
+    programs = repo.top / ".git/programs"
+    programs.mkdir(exist_ok=True)
+    once = programs / "once"
+    script = WRAPPER.format(git=git, word=word, once=once, before=before or ":", after=after or ":")
+    (programs / "git").write_text(script)
+    (programs / "git").chmod(0o755)
+    path = os.environ["PATH"]
+    os.environ["PATH"] = f"{programs}{os.pathsep}{path}"
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = path
+    assert once.exists(), f"no 'git {word}' was run"
+    once.rmdir()
+
+
+def checkpoint(repo: Repo) -> Result:
+    repo.write("a", "changed\n")
+    return repo.boocode("checkpoint")
+
+
+def partial(repo: Repo) -> Result:
+    repo.write("a", "changed\n")
+    return repo.boocode("checkpoint", "a")
+
+
+def restore(repo: Repo) -> Result:
+    repo.write("a", "changed\n")
+    return repo.boocode("restore", "@")
+
+
+def edit(repo: Repo) -> Result:
+    given = {"path": "a", "old_string": "a\n", "new_string": "changed\n"}
+    return repo.boocode("apply-edit", stdin=json.dumps(given))
+
+
+ACTS = {"checkpoint": checkpoint, "partial": partial, "restore": restore, "edit": edit}
+
+
+@pytest.fixture(params=ACTS)
+def act(request: pytest.FixtureRequest, repo: Repo) -> Callable[[], Result]:
+    """Something that writes a ref, in a repository where that is needed."""
+    repo.commit(a="a\n", **{f"d{n}/f": f"{n}\n" for n in range(3)})
+    assert repo.boocode("checkpoint").code == 0
+    return lambda: ACTS[request.param](repo)
+
+
+def whole(repo: Repo) -> None:
+    """Git finds nothing wrong, and every ref of ours has all its objects."""
+    assert repo.git("fsck", "--no-dangling") == ""
+    refs = repo.git("for-each-ref", "--format=%(refname)", "refs/boocode/").split()
+    repo.git("rev-list", "--objects", "--quiet", *refs)
+    assert repo.git("gc", "-q") == ""
+    assert not list((repo.top / ".git/objects").glob("tmp_*"))
+
+
+@pytest.mark.parametrize("command", [PRUNE, REPACK, f"{REPACK}; {PRUNE}"])
+@pytest.mark.parametrize("word", ["update-ref", "config"])
+def test_git_prunes_before_the_ref_is_written(
+    repo: Repo, act: Callable[[], Result], command: str, word: str
+) -> None:
+    # What nothing names is not written again as long as it is there.
+    dangling = repo.git("hash-object", "-w", "--stdin", stdin="changed\n").strip()
+    if "repack" in command:
+        repo.git("pack-objects", "-q", ".git/objects/pack/pack", stdin=f"{dangling}\n")
+        repo.git("prune-packed")
+    before = len(repo.git("for-each-ref", "refs/boocode/").splitlines())
+    with beside(repo, word, before=command):
+        assert act().code == 0
+    assert len(repo.git("for-each-ref", "refs/boocode/").splitlines()) == before + 1
+    whole(repo)
+
+
+def test_a_gc_that_looked_earlier_deletes_later(repo: Repo, act: Callable[[], Result]) -> None:
+    repo.git("gc", "-q", "--prune=now")
+    with beside(repo, "update-ref", after=LATE):
+        assert act().code == 0
+    assert not (repo.top / ".git/gc.pid").exists()
+    whole(repo)
+
+
+@pytest.mark.parametrize("content", ["999999999 {host}", "1 elsewhere", "garbage", "", "9" * 5000])
+def test_what_a_killed_gc_left_delays_nothing(repo: Repo, content: str) -> None:
+    host = subprocess.run(["hostname"], capture_output=True, text=True).stdout.strip()
+    repo.write(".git/gc.pid", content.format(host=host))
+    repo.write("a", "a\n")
+    assert repo.boocode("checkpoint").code == 0
+
+
+def test_objects_that_are_deleted_again_and_again(repo: Repo, tmp_path: Path) -> None:
+    repo.commit(a="a\n")
+    repo.write("b", "b\n")
+    with beside(repo, "update-ref", before=f"rmdir {repo.top}/.git/programs/once; {PRUNE}"):
+        done = repo.boocode("checkpoint", "--json")
+        (repo.top / ".git/programs/once").mkdir(exist_ok=True)
+    assert (done.code, done.json["error"]["code"]) == (128, "missing_objects")
+    assert repo.git("for-each-ref", "refs/boocode/") == ""
+    whole(repo)
+
+
+def test_checkpoints_and_edits_beside_one_gc_after_another(repo: Repo) -> None:
+    repo.commit(**{f"d{n}/f{n}": f"{n}\n" for n in range(20)}, edited="0\n")
+    over = threading.Event()
+
+    def collect() -> None:
+        while not over.is_set():
+            # A ref that is being written is in its way, as it always is.
+            repo.git("gc", "-q", "--prune=now", check=False)
+
+    collector = threading.Thread(target=collect)
+    collector.start()
+    try:
+        for number in range(COUNT):
+            repo.write(f"d{number % 7}/new", f"{number}\n")
+            assert repo.boocode("checkpoint").code == 0
+            given = {"path": "edited", "content": f"edit {number}\n"}
+            assert repo.boocode("apply-edit", stdin=json.dumps(given)).code == 0
+    finally:
+        over.set()
+        collector.join()
+    kinds = repo.git("for-each-ref", "--format=%(refname:lstrip=2)", "refs/boocode/").split()
+    assert (
+        sorted(kind.partition("/")[0] for kind in kinds)
+        == ["checkpoints"] * COUNT + ["edits"] * COUNT
+    )
+    whole(repo)
