@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from git_boocode.checkpoints import journal, retention
 from git_boocode.checkpoints.catalog import (
     ARCHIVE,
     CHECKPOINTS,
+    REMOTES,
     SAFETY,
     Catalog,
     Checkpoint,
@@ -28,7 +29,7 @@ from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import ID_PART, OBJECT_ID
 from git_boocode.repo.index import Index, is_whole
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Ref, RefChange
+from git_boocode.repo.store import Ref, RefChange, Store
 
 _MOMENT = 10.0
 """Seconds for which git may lock refs without anything being amiss."""
@@ -81,19 +82,76 @@ def check_checkpoints(repository: Repository, *, fix: bool) -> Iterator[Finding]
         repository: the repository; no lock is held, for it can take a while.
         fix: whether to mend what can be mended safely.
     """
+    yield from _broken_refs(repository, fix=fix)
     catalog = Catalog(repository)
+    yield from _broken_checkpoints(repository, catalog, fix=fix)
     survey = retention.Survey(repository, catalog, catalog.store.refs(*retention.KINDS))
-    for _, found in sorted(survey.found.items()):
-        for ref, entry in found:
-            if isinstance(entry, Unusable):
-                yield _unreadable(ref, entry)
-    taken = [entry for found in survey.found.values() for _, entry in found]
-    fetched = list(catalog.fetched())
-    yield from _unreadable_fetched(fetched)
-    yield from _missing(repository, [*taken, *fetched])
     yield from map(_halfway, filter(_is_halfway, survey.safety))
     yield from _orphans(catalog, survey, fix=fix)
     yield from _pruning(repository, fix=fix)
+
+
+def _broken_checkpoints(
+    repository: Repository, catalog: Catalog, *, fix: bool
+) -> Iterator[Finding]:
+    """The checkpoints that cannot be read or lack objects; the latter are removed."""
+    refs = [*catalog.store.refs(*retention.KINDS), *catalog.store.refs(REMOTES)]
+    entries: dict[Ref, Checkpoint] = {}
+    for ref, entry in zip(refs, catalog.entries(refs), strict=True):
+        if isinstance(entry, Checkpoint):
+            entries[ref] = entry
+            continue
+        finding = _unreadable_fetched(entry) if remote_of(ref.name) else _unreadable(ref, entry)
+        is_gone = fix and repository.git.attempt("cat-file", "-e", ref.target).status
+        yield remove_broken(catalog.store, ref, finding) if is_gone else finding
+    try:
+        lacking = missing_objects(
+            repository, {ref.name: entry.commits for ref, entry in entries.items()}
+        )
+    except GitError as error:
+        yield _damaged(error)
+        return
+    # What is left of these is still needed.
+    needed = retention.interrupted(repository)
+    for ref, entry in entries.items():
+        if lost := lacking.get(ref.name):
+            finding = _incomplete(entry, lost)
+            goes = fix and ref.id not in needed
+            yield remove_broken(catalog.store, ref, finding) if goes else finding
+
+
+def remove_broken(store: Store, ref: Ref, finding: Finding) -> Finding:
+    """Remove a ref that lacks objects, because of which `git gc` and `git fsck` fail.
+
+    Returns:
+        The finding, with what was done.
+    """
+    try:
+        store.update_refs([RefChange(ref.name, None, ref.target)])
+    except BoocodeError as error:
+        return finding._replace(remedy=f"'{ref.name}' could not be removed: {error.message}")
+    return finding._replace(
+        remedy=f"the ref '{ref.name}' was removed; it named {ref.target}", fixed=True
+    )
+
+
+_BROKEN = "warning: ignoring broken ref "
+
+
+def _broken_refs(repository: Repository, *, fix: bool) -> Iterator[Finding]:
+    """Refs whose file a crash left empty; git can neither read nor delete them."""
+    listed = repository.git.attempt("for-each-ref", "--format=", "refs/boocode/")
+    for line in os.fsdecode(listed.stderr).split("\n"):
+        if not line.startswith(_BROKEN):
+            continue
+        name = line.removeprefix(_BROKEN)
+        path = os.path.join(repository.common_dir, name)
+        message = f"the ref '{name}' names nothing; 'git gc' and 'git fsck' fail because of it"
+        if not fix or not os.path.isfile(path):
+            yield Finding("unreadable_checkpoint", message, (path,), f"{_FIX} removes it")
+            continue
+        os.unlink(path)
+        yield Finding("unreadable_checkpoint", message, (path,), f"the ref '{name}' was removed", fixed=True)
 
 
 def _index_lock(repository: Repository, *, fix: bool) -> Iterator[Finding]:
@@ -279,15 +337,13 @@ def _dropping(ref: Ref) -> str:
     return f"'git update-ref -d {ref.name}'"
 
 
-def _unreadable_fetched(fetched: Iterable[Checkpoint | Unusable]) -> Iterator[Finding]:
-    for entry in fetched:
-        if isinstance(entry, Unusable):
-            yield Finding(
-                "unreadable_fetched",
-                f"the fetched checkpoint at {entry.ref} cannot be used: {entry.why.message}",
-                (),
-                "; ".join(entry.why.hints) or _fetching_again(entry.ref),
-            )
+def _unreadable_fetched(entry: Unusable) -> Finding:
+    return Finding(
+        "unreadable_fetched",
+        f"the fetched checkpoint at {entry.ref} cannot be used: {entry.why.message}",
+        (),
+        "; ".join(entry.why.hints) or _fetching_again(entry.ref),
+    )
 
 
 def _fetching_again(ref: str) -> str:
@@ -296,22 +352,13 @@ def _fetching_again(ref: str) -> str:
     return f"'{gone}' drops it, and 'git boocode fetch {again}' gets it again"
 
 
-def _missing(repository: Repository, found: Iterable[Checkpoint | Unusable]) -> Iterator[Finding]:
-    entries = {entry.ref: entry for entry in found if isinstance(entry, Checkpoint)}
-    try:
-        lacking = missing_objects(
-            repository, {ref: entry.commits for ref, entry in entries.items()}
-        )
-    except GitError as error:
-        yield Finding(
-            "missing_objects",
-            f"git cannot go through the objects of the checkpoints: {error.message}",
-            (),
-            "'git fsck' tells which objects are damaged or missing",
-        )
-        return
-    for ref, lost in lacking.items():
-        yield _incomplete(entries[ref], lost)
+def _damaged(error: GitError) -> Finding:
+    return Finding(
+        "missing_objects",
+        f"git cannot go through the objects of the checkpoints: {error.message}",
+        (),
+        "'git fsck' tells which objects are damaged or missing",
+    )
 
 
 def _incomplete(entry: Checkpoint, lost: str) -> Finding:
@@ -327,8 +374,8 @@ def _incomplete(entry: Checkpoint, lost: str) -> Finding:
         "missing_objects",
         f"the checkpoint {entry.id} lacks objects, such as {lost}",
         (),
-        "a clone that has it can give it back; "
-        f"else 'git boocode drop {entry.id}' drops the checkpoint",
+        f"fetch it again from a clone that has it, or remove it: {_FIX} "
+        f"or 'git boocode drop {entry.id}'",
     )
 
 

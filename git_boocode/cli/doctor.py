@@ -92,7 +92,7 @@ def _findings(repository: Repository, failures: list[BoocodeError], *, fix: bool
         for look in (_interrupted_edit, _interrupted_restore)
     )
     interrupted = [finding for finding in found if finding is not None]
-    return [*interrupted, *files, *_broken_records(repository)]
+    return [*interrupted, *files, *_broken_records(repository, fix=fix)]
 
 
 def _unless_it_fails(
@@ -119,17 +119,35 @@ def _unless_it_fails(
         return None
 
 
-def _broken_records(repository: Repository) -> Iterator[Finding]:
+def _broken_records(repository: Repository, *, fix: bool) -> Iterator[Finding]:
+    from git_boocode.checkpoints.checkup import remove_broken
+    from git_boocode.editing.record import EDITS
     from git_boocode.editing.records import problems
+    from git_boocode.editing.retention import needed_records
+    from git_boocode.repo.connectivity import missing_objects
+    from git_boocode.repo.git import GitError
+    from git_boocode.repo.store import open_store
 
-    for identifier, reason in problems(repository):
-        yield Finding(
+    store = open_store(repository)
+    refs = {ref.id: ref for ref in store.refs(EDITS)}
+    try:
+        lacking = missing_objects(repository, {name: [refs[name].target] for name in refs})
+    except GitError:
+        # An object is damaged, which is for `git fsck` to explain.
+        lacking = {}
+    found = {name: f"it lacks objects, such as {lost}" for name, lost in lacking.items()}
+    found |= dict(problems(repository))
+    needed = set(needed_records(repository)) if lacking and fix else set()
+    for identifier in sorted(found, reverse=True):
+        finding = Finding(
             "broken_record",
-            f"the record '{identifier}' of an edit cannot be used: {reason}",
+            f"the record '{identifier}' of an edit cannot be used: {found[identifier]}",
             (),
-            f"'git update-ref -d refs/boocode/edits/{identifier}' drops it; "
+            f"'git update-ref -d {EDITS}{identifier}' drops it; "
             "'git fsck' tells what else is missing",
         )
+        goes = fix and identifier in lacking and identifier not in needed
+        yield remove_broken(store, refs[identifier], finding) if goes else finding
 
 
 def _hooks(repository: Repository) -> Iterator[Finding]:

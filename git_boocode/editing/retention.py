@@ -49,7 +49,7 @@ def edits_beyond(
         for ref, entry in zip(refs, records.entries(refs), strict=True)
     )
     wanted = (owned for owned in found if worktree in (None, owned.worktree))
-    needed = set(_needed(repository))
+    needed = set(needed_records(repository))
     beyond = limits.beyond(wanted, time.time() if now is None else now)
     return [(ref, why) for ref, why in beyond if ref.id not in needed]
 
@@ -91,7 +91,7 @@ def prune_now_and_then(repository: Repository, identifier: str) -> None:
             prune_edits(repository)
 
 
-def _needed(repository: Repository) -> Iterator[str]:
+def needed_records(repository: Repository) -> Iterator[str]:
     """The records of edits that were interrupted, in whichever worktree."""
     from git_boocode.editing.journal import noted_record
 

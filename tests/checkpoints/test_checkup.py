@@ -94,15 +94,60 @@ def test_missing_objects(repo: Repo) -> None:
     repo.write("a", "three\n")
     lacking = take()
     staged = repo.git("rev-parse", f"{lacking.meta.part('index', 'commit')}:a").strip()
+    repo.git("reset", "-q")
     lose(repo, staged)
-    finding = only(fix=True)
+    finding = only()
     assert (finding.kind, finding.fixed) == ("missing_objects", False)
     assert finding.message == f"the checkpoint {lacking.id} lacks objects, such as {staged}"
     assert f"'git boocode drop {lacking.id}'" in finding.remedy
-    repo.git("update-ref", "-d", lacking.ref)
+    gone(repo, lacking.ref, "missing_objects")
+    assert refs(repo, "checkpoints") == [f"{whole.ref} {whole.commit.id}"]
+
+
+def gone(repo: Repo, ref: str, kind: str) -> None:
+    """A ref is removed because it lacks objects, and git has nothing to complain about then."""
+    target = repo.git("rev-parse", ref).strip()
+    finding = only(fix=True)
+    assert (finding.kind, finding.fixed) == (kind, True)
+    assert ref in finding.remedy
+    assert target in finding.remedy
     assert found() == []
-    lose(repo, whole.commit.id)
-    assert only().kind == "unreadable_checkpoint"
+    repo.git("gc", "-q", "--prune=now")
+    assert repo.git("fsck") == ""
+
+
+@pytest.mark.parametrize("what", ["", "^{tree}", ":a"])
+@pytest.mark.parametrize("below", [CHECKPOINTS, SAFETY, f"{ARCHIVE}x/", f"{REMOTES}origin/"])
+def test_a_ref_that_lacks_objects_is_removed(repo: Repo, below: str, what: str) -> None:
+    repo.commit(b="b\n")
+    repo.write("a", "a\n")
+    taken = take()
+    ref = below + taken.id
+    repo.git("update-ref", ref, taken.commit.id)
+    if below != CHECKPOINTS:
+        repo.git("update-ref", "-d", taken.ref)
+    if below.startswith(ARCHIVE):
+        forged(repo, "x", below=SAFETY, kind="pre-restore")
+    lose(repo, f"{taken.commit.id}{what}")
+    assert not only().fixed
+    kind = "missing_objects" if what else "unreadable_checkpoint"
+    if below.startswith(REMOTES):
+        kind = "missing_objects_fetched" if what else "unreadable_fetched"
+    gone(repo, ref, kind)
+
+
+def test_a_ref_whose_file_is_empty_is_removed(repo: Repo) -> None:
+    repo.commit()
+    taken = take()
+    path = repo.top / ".git" / taken.ref
+    path.write_text("")
+    finding = only()
+    assert (finding.kind, finding.fixed, finding.paths) == ("unreadable_checkpoint", False, (str(path),))
+    finding = only(fix=True)
+    assert finding.fixed
+    assert taken.ref in finding.message
+    assert found() == []
+    repo.git("gc", "-q", "--prune=now")
 
 
 def fetched_one(repo: Repo, **files: str) -> Checkpoint:
@@ -119,7 +164,7 @@ def test_what_was_fetched_and_lacks_objects(repo: Repo) -> None:
     assert found() == []
     repo.git("update-ref", "-d", taken.ref)
     lost = lose(repo, f"{taken.commit.id}:a")
-    finding = only(fix=True)
+    finding = only()
     assert (finding.kind, finding.fixed) == ("missing_objects_fetched", False)
     assert all(said in finding.message for said in (taken.id, lost, "'a'b/c'"))
     remedy = finding.remedy.partition("' drops it")[0].removeprefix("'")

@@ -34,6 +34,11 @@ def test_a_record_that_lacks_an_object_is_told(repo: Repo) -> None:
     found = repo.boocode("doctor", "--json")
     assert (found.code, found.json["error"]["code"]) == (1, "broken_record")
     assert done.json["id"] in found.json["error"]["message"]
+    fixed = repo.boocode("doctor", "--fix", "--json")
+    assert (fixed.code, fixed.json["findings"][0]["fixed"]) == (0, True)
+    assert f"refs/boocode/edits/{done.json['id']}" in fixed.json["findings"][0]["remedy"]
+    assert repo.git("for-each-ref", "refs/boocode/") == ""
+    repo.git("gc", "-q", "--prune=now")
 
 
 def test_what_else_is_amiss_is_told_where_the_rollback_fails(repo: Repo) -> None:
