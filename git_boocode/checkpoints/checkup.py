@@ -28,6 +28,7 @@ from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import ID_PART, OBJECT_ID
 from git_boocode.repo.index import Index, is_whole
+from git_boocode.repo.ref_locks import reftable_locks
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, RefChange, Store
 
@@ -151,7 +152,9 @@ def _broken_refs(repository: Repository, *, fix: bool) -> Iterator[Finding]:
             yield Finding("unreadable_checkpoint", message, (path,), f"{_FIX} removes it")
             continue
         os.unlink(path)
-        yield Finding("unreadable_checkpoint", message, (path,), f"the ref '{name}' was removed", fixed=True)
+        yield Finding(
+            "unreadable_checkpoint", message, (path,), f"the ref '{name}' was removed", fixed=True
+        )
 
 
 def _index_lock(repository: Repository, *, fix: bool) -> Iterator[Finding]:
@@ -229,6 +232,9 @@ def _ref_locks(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     packed = os.path.join(repository.common_dir, "packed-refs.lock")
     if _age(packed) > _MOMENT:
         yield _foreign_lock(packed, "packed-refs", ", so that no ref can be deleted")
+    for path in reftable_locks(repository):
+        if _age(path) > _MOMENT:
+            yield _foreign_lock(path, "the reftable", ", so that no ref can be written")
     ages = {path: _age(path) for path in _locks_of_ours(repository)}
     # A command that writes many refs locks them all, one after the other, before it is done.
     abandoned = min(ages.values(), default=0.0) > _ABANDONED

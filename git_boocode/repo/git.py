@@ -28,6 +28,8 @@ OVERRIDES = (
     "submodule.recurse=false",
     "advice.addEmbeddedRepo=false",
     "gc.auto=0",
+    # All writers of a reftable take turns, for milliseconds each; git itself waits 0.1 s.
+    "reftable.lockTimeout=5000",
 )
 
 # What hooks, aliases and `git -c …` callers export for one command of their own.

@@ -44,11 +44,21 @@ def _candidates(repository: Repository, ref: str | None) -> Iterator[str]:
     yield os.path.join(repository.git_dir, "HEAD.lock")
     if ref is not None:
         yield os.path.join(repository.common_dir, f"{ref}.lock")
+    yield from reftable_locks(repository)
+
+
+def reftable_locks(repository: Repository) -> Iterator[str]:
+    """The locks of the reftables of a worktree and of the whole repository, if any."""
+    for git_dir in dict.fromkeys((repository.common_dir, repository.git_dir)):
+        tables = os.path.join(git_dir, "reftable")
+        for name in sorted(os.listdir(tables)) if os.path.isdir(tables) else ():
+            if name.endswith(".lock"):
+                yield os.path.join(tables, name)
 
 
 def _made(path: str) -> float | None:
     """When a lock was made; None if there is none."""
     try:
         return os.lstat(path).st_mtime
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None

@@ -236,11 +236,11 @@ def ref_error(stderr: str) -> BoocodeError:
             code="conflict",
             hints=("nothing was changed; run the command again",),
         )
-    if ".lock': File exists" in said:
+    if ".lock': File exists" in said or "cannot lock references" in said:
         return RefusedError(
             f"a ref is locked: {said.splitlines()[0]}",
             code="locked",
-            hints=("another git process may be at work; if none is, one was killed and left it",),
+            hints=("try again; if it stays locked, 'git boocode doctor' names the lock file",),
         )
     return FatalError(f"cannot update refs: {said}", code="refs")
 

@@ -142,7 +142,11 @@ def test_a_ref_whose_file_is_empty_is_removed(repo: Repo) -> None:
     path = repo.top / ".git" / taken.ref
     path.write_text("")
     finding = only()
-    assert (finding.kind, finding.fixed, finding.paths) == ("unreadable_checkpoint", False, (str(path),))
+    assert (finding.kind, finding.fixed, finding.paths) == (
+        "unreadable_checkpoint",
+        False,
+        (str(path),),
+    )
     finding = only(fix=True)
     assert finding.fixed
     assert taken.ref in finding.message
