@@ -89,7 +89,7 @@ class Catalog:
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
-        self._worktree = repository.worktree_name
+        self._worktree = repository.worktree_key
         self.store: Store = open_store(repository)
 
     def entries(self, refs: Iterable[Ref]) -> Iterator[Checkpoint | Unusable]:
@@ -195,7 +195,7 @@ class Catalog:
             yield from (ref for ref in self.store.refs(CHECKPOINTS) if _sorting(ref) < last)
 
     def _is_ours(self, entry: Checkpoint) -> bool:
-        return entry.worktree_name == self._worktree
+        return entry.meta.worktree_key == self._worktree
 
     def _ours(self, entries: Iterator[Checkpoint | Unusable]) -> Iterator[Checkpoint]:
         usable = (entry for entry in entries if isinstance(entry, Checkpoint))

@@ -92,8 +92,8 @@ def _needed(
     entries = catalog.entries(catalog.store.refs(SAFETY))
     safety = [entry for entry in entries if isinstance(entry, Checkpoint)]
     interrupted_ones = interrupted(repository)
-    for worktree in {entry.worktree_name for entry in safety}:
-        own = [entry for entry in safety if entry.worktree_name == worktree]
+    for worktree in {entry.meta.worktree_key for entry in safety}:
+        own = [entry for entry in safety if entry.meta.worktree_key == worktree]
         yield from _reviving(own, going)
         never_ended = next((entry.id for entry in own if entry.id in interrupted_ones), None)
         live = needed(own, never_ended)

@@ -56,11 +56,12 @@ def _strangeness(
         # The names of worktrees say nothing across repositories.
         look = f"it was fetched; 'git boocode show {checkpoint.id}' shows what is in it"
         yield REPOSITORY, f"repository: '{checkpoint.remote}'", look
-    elif checkpoint.worktree_name != repository.worktree_name:
+    elif checkpoint.meta.worktree_key != repository.worktree_key:
         where = checkpoint.meta.part("worktree", "path") or checkpoint.worktree_name
         there = f"run it there: git -C {shlex.quote(where)} boocode restore {checkpoint.id}"
         gone = "that worktree is gone"
-        yield WORKTREE, f"worktree: '{where}'", there if os.path.isdir(where) else gone
+        exists = os.path.isdir(where) and os.path.realpath(where) != repository.worktree
+        yield WORKTREE, f"worktree: '{where}'", there if exists else gone
     session = checkpoint.meta.text("session")
     if caller.session and session and session != caller.session:
         yield SESSION, f"session: '{session}'", ""

@@ -163,7 +163,7 @@ def keep(
             "id": identifier,
             "created_at": timestamp(when),
             **values,
-            "worktree": {"name": repository.worktree_name, "path": repository.worktree},
+            "worktree": repository.worktree_json(),
             "head": {"ref": snapshot.head.ref, "commit": snapshot.head.commit},
             "index": writer.index(snapshot),
             "state": operation_in_progress(repository.git_dir),

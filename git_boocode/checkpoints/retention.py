@@ -109,7 +109,7 @@ class Survey:
         Args:
             rules: what is kept.
             now: the time, in seconds since 1970.
-            worktree: the name of the only worktree to look at; None for all, and for what cannot
+            worktree: the key of the only worktree to look at; None for all, and for what cannot
                 be read, of which nobody knows whose it is.
         """
         old = self._old_safety(rules, now, worktree)
@@ -131,7 +131,7 @@ class Survey:
         entries = {ref.name: entry for ref, entry in wanted}
         owned = (Owned(ref, _worktree(entry)) for ref, entry in wanted)
         # A worktree that is there keeps a last checkpoint, however long nobody has worked in it.
-        spared = self._repository.worktree_names()
+        spared = self._repository.worktree_keys()
         for ref, why in limits.beyond(owned, now, spared=spared):
             yield Beyond(ref, KINDS[CHECKPOINTS], why, entries[ref.name])
 
@@ -232,7 +232,7 @@ def prune(
     """
     rules = Rules.configured(repository) if rules is None else rules
     now = time.time() if now is None else now
-    worktree = None if everywhere else repository.worktree_name
+    worktree = None if everywhere else repository.worktree_key
     with beside_restores(repository, patience, looking=dry_run):
         if dry_run:
             return _beyond(repository, rules, now, worktree)
@@ -301,11 +301,11 @@ def _beginning(ref: Ref) -> str:
 
 
 def _worktree(entry: Checkpoint | Unusable) -> str | None:
-    return entry.worktree_name if isinstance(entry, Checkpoint) else None
+    return entry.meta.worktree_key if isinstance(entry, Checkpoint) else None
 
 
 def _is_wanted(entry: Checkpoint | Unusable, worktree: str | None) -> bool:
     if isinstance(entry, Unusable):
         # Nobody but a newer version knows what its checkpoints are worth.
         return worktree is None and entry.why.code != "newer"
-    return worktree in (None, entry.worktree_name)
+    return worktree in (None, entry.meta.worktree_key)

@@ -184,7 +184,7 @@ class _Push:
 
     def __init__(self, repository: Repository, remote: Remote, options: PushOptions) -> None:
         self._catalog = Catalog(repository)
-        self._worktree = repository.worktree_name
+        self._worktree = repository.worktree_key
         self._remote = remote
         self._options = options
         self._transport = Transport(repository, remote, options.show)
@@ -232,7 +232,7 @@ class _Push:
         for entry in self._catalog.entries(ref for ref in refs if ID.fullmatch(ref.id)):
             if isinstance(entry, Unusable):
                 continue
-            if self._options.everywhere or entry.worktree_name == self._worktree:
+            if self._options.everywhere or entry.meta.worktree_key == self._worktree:
                 ours.append(Ref(entry.ref, entry.commit.id))
         return ours
 

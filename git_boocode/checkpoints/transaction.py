@@ -491,7 +491,7 @@ def _made_by(repository: Repository, safety: Checkpoint, scope: Scope) -> frozen
 
 
 def _is_of(repository: Repository, checkpoint: Checkpoint) -> bool:
-    return checkpoint.worktree_name == repository.worktree_name
+    return checkpoint.meta.worktree_key == repository.worktree_key
 
 
 def _created(git: Git, tree: str, commit: str) -> frozenset[str]:

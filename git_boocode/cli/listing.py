@@ -52,11 +52,11 @@ def list_checkpoints(
         return 0
     style = Style(enabled=colour_wanted(repository.config))
     with paged(repository.users_git) as stream:
-        number = 0
+        number, here = 0, repository.worktree_key
         for page in pages:
             for entry, row in page:
                 # `@~N` counts the checkpoints of this worktree alone.
-                ours = not entry.remote and entry.worktree_name == repository.worktree_name
+                ours = not entry.remote and entry.meta.worktree_key == here
                 elsewhere = f"({entry.remote or entry.worktree_name})"
                 where = f"@~{number}" if ours else elsewhere
                 stream.write(encode_text(_line(where, row, style)))

@@ -110,7 +110,7 @@ def _prune(
     if older_than is not None:
         limits = limits._replace(max_age=older_than.seconds)
     rules = rules._replace(checkpoints=limits)
-    worktree = None if everywhere else repository.worktree_name
+    worktree = None if everywhere else repository.worktree_key
     # First what is only looked at: a setting that makes no sense is told before anything goes.
     edits = edits_beyond(repository, worktree=worktree)
     gone = retention.prune(repository, rules, everywhere=everywhere, dry_run=dry_run)

@@ -158,10 +158,7 @@ class Record:
             "kind": "edit",
             "id": self.id,
             "created_at": timestamp(when),
-            "worktree": {
-                "name": self._repository.worktree_name,
-                "path": self._repository.worktree,
-            },
+            "worktree": self._repository.worktree_json(),
             **self._more,
             "edits": list(self._edits),
             "files": [_file_json(file, blobs) for file in self._files],

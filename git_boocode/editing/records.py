@@ -123,7 +123,7 @@ class Records:
     def __init__(self, repository: Repository) -> None:
         self.unreadable: dict[str, UnusableRecord] = {}
         self._repository = repository
-        self._worktree = repository.worktree_name
+        self._worktree = repository.worktree_key
         self.store: Store = open_store(repository)
 
     def entries(self, refs: Sequence[Ref] | None = None) -> Iterator[EditRecord | UnusableRecord]:
@@ -146,7 +146,7 @@ class Records:
 
     def is_ours(self, record: EditRecord) -> bool:
         """Whether a record is of this worktree."""
-        return record.worktree_name == self._worktree
+        return record.meta.worktree_key == self._worktree
 
     def to_rewind(self) -> EditRecord:
         """The newest record of this worktree that is no rewind and has not been taken back.

@@ -30,7 +30,7 @@ def edits_beyond(
     Args:
         repository: where they are.
         limits: what is kept; by default what is configured.
-        worktree: the name of the only worktree to look at; by default all, and the records that
+        worktree: the key of the only worktree to look at; by default all, and the records that
             cannot be read, of which nobody knows whose they are.
         now: the time, in seconds since 1970; by default the current one.
 
@@ -45,7 +45,7 @@ def edits_beyond(
     records = Records(repository)
     refs = records.store.refs(EDITS)
     found = (
-        Owned(ref, entry.worktree_name if isinstance(entry, EditRecord) else None)
+        Owned(ref, entry.meta.worktree_key if isinstance(entry, EditRecord) else None)
         for ref, entry in zip(refs, records.entries(refs), strict=True)
     )
     wanted = (owned for owned in found if worktree in (None, owned.worktree))

@@ -48,6 +48,11 @@ class Metadata:
             )
         return cls(values)
 
+    @property
+    def worktree_key(self) -> str:
+        """What identifies the worktree that it is about; see `Repository.worktree_key`."""
+        return self.part("worktree", "id") or self.part("worktree", "name") or "main"
+
     def text(self, key: str) -> str:
         """A value that ought to be text; empty if it is missing or something else."""
         value = self.values.get(key)

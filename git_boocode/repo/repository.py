@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from git_boocode.repo.config import Config
+from git_boocode.repo.durable import sync_directory, sync_file
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.git import OVERRIDES, Git, clean_environment
 
@@ -19,6 +20,7 @@ _QUESTIONS = (
 )
 
 _MAIN = "main"
+_WORKTREE_ID = "worktree-id"
 
 
 class Repository:
@@ -106,6 +108,34 @@ class Repository:
     def common_state_dir(self) -> str:
         """Where the private files of all worktrees together live; the main one's are there too."""
         return os.path.join(self.common_dir, "boocode")
+
+    @property
+    def worktree_key(self) -> str:
+        """What identifies this worktree in metadata; empty if nothing was ever written here.
+
+        A name can be given again once a worktree is removed. So a linked worktree has an id in its
+        private directory, which git deletes with it. One that an earlier version has worked in goes
+        by its name.
+        """
+        if _same(self.git_dir, self.common_dir):
+            return _MAIN
+        return self._linked_key(os.path.basename(self.git_dir))
+
+    def worktree_keys(self) -> list[str]:
+        """The keys of all worktrees, the main one first."""
+        return list(dict.fromkeys((_MAIN, *map(self._linked_key, self._linked()))))
+
+    def _linked_key(self, name: str) -> str:
+        state_dir = os.path.join(self.common_dir, "worktrees", name, "boocode")
+        if not os.path.isdir(state_dir):
+            return ""
+        return _worktree_id(state_dir) or self._linked_name(name)
+
+    def worktree_json(self) -> dict[str, str]:
+        """This worktree, as metadata holds it; see `Metadata.worktree_key`."""
+        identifier = _worktree_id(self.state_dir)
+        more = {"id": identifier} if identifier else {}
+        return {"name": self.worktree_name, "path": self.worktree, **more}
 
     def worktree_names(self) -> list[str]:
         """The names of all worktrees, the main one first.
@@ -221,6 +251,48 @@ class Repository:
         except OSError:
             return False
         return os.name != "nt" and not mode & 0o111
+
+
+def make_state_dir(state_dir: str) -> None:
+    """Make the private directory of a worktree; a linked one gets an id, see `worktree_key`.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    git_dir = os.path.dirname(state_dir)
+    if os.path.isdir(state_dir) or not os.path.exists(os.path.join(git_dir, "commondir")):
+        os.makedirs(state_dir, exist_ok=True)
+        return
+    # It gets its name together with the id, so that it is never there without.
+    making = f"{state_dir}.{os.urandom(8).hex()}"
+    path = os.path.join(making, _WORKTREE_ID)
+    try:
+        os.mkdir(making)
+    except OSError as error:
+        error.filename = state_dir
+        raise
+    try:
+        with open(path, "x", encoding="ascii") as file:
+            file.write(os.urandom(16).hex())
+        sync_file(path)
+        os.rename(making, state_dir)
+        sync_directory(git_dir)
+    except OSError:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+            os.rmdir(making)
+        # Another process may have been quicker.
+        if not os.path.isdir(state_dir):
+            raise
+
+
+def _worktree_id(state_dir: str) -> str:
+    try:
+        with open(os.path.join(state_dir, _WORKTREE_ID), encoding="ascii") as file:
+            found = file.read(64)
+    except (OSError, ValueError):
+        return ""
+    return found if found.isalnum() else ""
 
 
 class _Answers:

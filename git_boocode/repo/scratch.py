@@ -16,6 +16,7 @@ from itertools import count
 
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
 from git_boocode.repo.git import LOCKS
+from git_boocode.repo.repository import make_state_dir
 
 if sys.platform == "win32":
     import msvcrt
@@ -106,7 +107,7 @@ def scratch_directory(state_dir: str, *, looking: bool = False) -> Iterator[str]
     # Made and locked under a name that no sweep looks for, so that none can come in between.
     making = os.path.join(state_dir, f"{_MAKING}{os.path.basename(path)}")
     with _said_if_sealed(state_dir):
-        os.makedirs(state_dir, exist_ok=True)
+        make_state_dir(state_dir)
         sweep(state_dir)
         os.mkdir(making, 0o700)
     guard = os.open(os.path.join(making, _GUARD), os.O_RDWR | os.O_CREAT, 0o600)
@@ -241,7 +242,7 @@ def _open_lock(state_dir: str, *, looking: bool) -> int | None:
     path = os.path.join(state_dir, "lock")
     try:
         with _said_if_sealed(state_dir):
-            os.makedirs(state_dir, exist_ok=True)
+            make_state_dir(state_dir)
             return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except FatalError:
         if not looking:
@@ -318,7 +319,7 @@ def taking_turns(path: str, *, patience: float) -> Iterator[None]:
     Raises:
         RefusedError: someone else held it for longer (`locked`).
     """
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    make_state_dir(os.path.dirname(path))
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         _wait_for(descriptor, shared=False, patience=patience)

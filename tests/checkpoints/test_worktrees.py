@@ -1,0 +1,112 @@
+"""A worktree keeps its checkpoints and edits wherever it goes; another one never inherits them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.checkpoints.kit import refs
+from tests.repo_kit import Repo
+
+
+@pytest.fixture
+def linked(repo: Repo) -> Repo:
+    """A linked worktree with a checkpoint, a restore to undo, and an edit to rewind."""
+    repo.commit(a="a\n")
+    return used(add(repo))
+
+
+def add(repo: Repo, name: str = "linked", *options: str) -> Repo:
+    repo.git("worktree", "add", "-q", "--detach", *options, f"../{repo.top.name}-{name}/{name}")
+    return Repo(repo.top.parent / f"{repo.top.name}-{name}" / name)
+
+
+def used(linked: Repo) -> Repo:
+    taken = linked.boocode("checkpoint", "-m", "first").out.strip()
+    given = json.dumps({"path": "a", "content": "edited\n"})
+    assert linked.boocode("apply-edit", stdin=given).code == 0
+    linked.write("a", "changed\n")
+    assert linked.boocode("restore", taken).code == 0
+    return linked
+
+
+def log(repo: Repo, *options: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = repo.boocode("log", "--json", *options).json["checkpoints"]
+    return rows
+
+
+def inherits_nothing(linked: Repo) -> None:
+    before = linked.files()
+    assert log(linked) == []
+    assert linked.boocode("log", "--edits", "--json").json["edits"] == []
+    for command in ("undo", "redo", "rewind", "restore @", "show @"):
+        done = linked.boocode(*command.split(), "--json")
+        assert (done.code, done.json["error"]["code"]) == (1, "not_found"), command
+    assert linked.files() == before
+
+
+@pytest.mark.parametrize("how", ["remove", "prune", "force"])
+def test_a_new_worktree_inherits_nothing(repo: Repo, linked: Repo, how: str) -> None:
+    [old] = log(linked)
+    if how == "remove":
+        repo.git("worktree", "remove", "--force", str(linked.top))
+    else:
+        shutil.rmtree(linked.top)
+    if how == "prune":
+        repo.git("worktree", "prune")
+    again = add(repo, "linked", *(["-f"] if how == "force" else []))
+    assert again.top == linked.top
+    inherits_nothing(again)
+    # They are still there for whoever asks for them.
+    assert [row["id"] for row in log(again, "--all")] == [old["id"]]
+    done = again.boocode("restore", old["id"], "--json")
+    assert done.json["error"]["code"] == "other_worktree"
+    assert "gone" in done.json["error"]["hint"]
+    assert again.boocode("prune", "--keep", "1", "--older-than", "now").code == 0
+    assert len(refs(repo, "checkpoints")) == 1
+    used(again)
+    assert [row["label"] for row in log(again)] == ["first"]
+    assert again.boocode("undo").code == 0
+    assert len(again.boocode("log", "--edits", "--json").json["edits"]) == 1
+
+
+def test_a_worktree_that_moves_keeps_what_it_has(repo: Repo, linked: Repo) -> None:
+    there = log(linked)
+    target = linked.top.parent / "elsewhere"
+    repo.git("worktree", "move", str(linked.top), str(target))
+    moved = Repo(target)
+    assert log(moved) == there
+    assert moved.boocode("undo").code == 0
+    assert moved.read("a") == b"changed\n"
+
+
+def test_what_an_earlier_version_made_is_still_found(repo: Repo, linked: Repo) -> None:
+    private = repo.top / ".git/worktrees/linked/boocode"
+    (private / "worktree-id").unlink()
+    for line in refs(repo, "checkpoints", "safety", "edits"):
+        name, commit = line.split()
+        raw = repo.git("cat-file", "commit", commit)
+        head, _, message = raw.partition("\n\n")
+        subject, _, body = message.partition("\n\n")
+        values = json.loads(body)
+        del values["worktree"]["id"]
+        changed = f"{head}\n\n{subject}\n\n{json.dumps(values)}\n"
+        again = repo.git("hash-object", "-t", "commit", "-w", "--stdin", stdin=changed).strip()
+        repo.git("update-ref", name, again)
+    assert [row["label"] for row in log(linked)] == ["first"]
+    assert linked.boocode("checkpoint", "-m", "second").code == 0
+    assert [row["label"] for row in log(linked)] == ["second", "first"]
+    assert linked.boocode("undo").code == 0
+    repo.git("worktree", "remove", "--force", str(linked.top))
+    inherits_nothing(add(repo))
+
+
+def test_looking_leaves_nothing_behind(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    linked = add(repo)
+    assert log(linked) == []
+    assert not Path(repo.top, ".git/worktrees/linked/boocode").exists()
