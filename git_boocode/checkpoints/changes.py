@@ -28,6 +28,7 @@ class Change(NamedTuple):
         old_mode: its mode in A; `000000` if it is not there.
         mode: its mode in B; `000000` if it is not there.
         id: its object in B.
+        old_id: its object in A.
     """
 
     path: str
@@ -35,6 +36,7 @@ class Change(NamedTuple):
     old_mode: str
     mode: str
     id: str
+    old_id: str = ""
 
     @property
     def touches_gitlink(self) -> bool:
@@ -127,8 +129,8 @@ def _without_index(git: Git) -> Git:
 
 
 def _change(fields: str, path: str) -> Change:
-    old_mode, mode, _, identifier, letter = fields.removeprefix(":").split(" ")
-    return Change(path, _ACTIONS.get(letter, "modify"), old_mode, mode, identifier)
+    old_mode, mode, old, new, letter = fields.removeprefix(":").split(" ")
+    return Change(path, _ACTIONS.get(letter, "modify"), old_mode, mode, new, old)
 
 
 def count_changes(git: Git, pairs: list[tuple[str, str]]) -> list[int | None]:

@@ -12,10 +12,14 @@ from collections.abc import Iterable
 from zlib import crc32
 
 from git_boocode.repo.config import Config
+from git_boocode.repo.git import nul_lines, nul_records
+from git_boocode.repo.index import Index
 from git_boocode.repo.repository import Repository
 
 ATTRIBUTES = ".gitattributes"
 _SECTIONS = ("core", "filter")
+# What `check-attr` answers for a file without a filter driver.
+_NO_DRIVER = ("unspecified", "unset", "set")
 
 
 def conversion_rules(repository: Repository, attributes: Iterable[str]) -> str:
@@ -26,14 +30,51 @@ def conversion_rules(repository: Repository, attributes: Iterable[str]) -> str:
         attributes: the `.gitattributes` files of the worktree.
     """
     config = repository.config
-    files = [
-        users_file(config, "core.attributesFile", "attributes"),
-        "/etc/gitattributes",
-        os.path.join(repository.common_dir, "info/attributes"),
-        *attributes,
-    ]
+    files = [*_outside_attributes(repository), *attributes]
     rules = repr([config.section(name) for name in _SECTIONS]).encode("utf-8", "surrogateescape")
     return f"{crc32(rules):x}-{fingerprint_of_files(repository.worktree, files)}"
+
+
+def may_convert(repository: Repository, paths: Iterable[str]) -> bool:
+    """Whether any settings or attributes may let git convert the bytes of some files.
+
+    Args:
+        repository: the repository.
+        paths: the files, from the top of the worktree.
+    """
+    autocrlf = repository.config.setting("core.autocrlf")
+    if autocrlf is not None and (autocrlf.value is None or autocrlf.value.lower() != "false"):
+        return True
+    directories = {""}
+    for path in paths:
+        while (path := os.path.dirname(path)) not in directories:
+            directories.add(path)
+    inside = (os.path.join(directory, ATTRIBUTES) for directory in directories)
+    files = (*_outside_attributes(repository), *inside)
+    return any(os.path.lexists(os.path.join(repository.worktree, file)) for file in files)
+
+
+def _outside_attributes(repository: Repository) -> tuple[str, ...]:
+    """The files of attributes outside the worktree; a relative path counts from its top."""
+    return (
+        users_file(repository.config, "core.attributesFile", "attributes"),
+        "/etc/gitattributes",
+        os.path.join(repository.common_dir, "info/attributes"),
+    )
+
+
+def filtered(index: Index, paths: Iterable[str], *options: str) -> list[str]:
+    """The paths with a filter driver.
+
+    Args:
+        index: the index whose attributes count where the worktree has none.
+        paths: the paths to look at.
+        options: for `git check-attr`.
+    """
+    question = ("check-attr", *options, "-z", "--stdin", "filter")
+    answers = nul_records(index.git.run(*question, stdin=nul_lines(paths)))
+    drivers = zip(answers[::3], answers[2::3], strict=True)
+    return [path for path, driver in drivers if driver not in _NO_DRIVER]
 
 
 def users_file(config: Config, key: str, name: str) -> str:

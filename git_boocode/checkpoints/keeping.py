@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from git_boocode.checkpoints.catalog import CHECKPOINTS, SAFETY, SAFETY_KIND, Catalog, Checkpoint
@@ -166,11 +166,13 @@ def keep(
             "worktree": repository.worktree_json(),
             "head": {"ref": snapshot.head.ref, "commit": snapshot.head.commit},
             "index": writer.index(snapshot),
+            **writer.exact(snapshot),
             "state": operation_in_progress(repository.git_dir),
             "skipped": [skipped._asdict() for skipped in snapshot.skipped],
         }
     )
-    parents = [parent for parent in (snapshot.head.commit, meta.part("index", "commit")) if parent]
+    reachable = (snapshot.head.commit, *(meta.part(key, "commit") for key in ("index", "exact")))
+    parents = [parent for parent in reachable if parent]
     message = meta.message()
     commit = writer.commit(snapshot.tree, parents, message)
     snapshot.publish(repository.git)
@@ -214,13 +216,27 @@ class _Writer:
         return {"tree": staging.tree, "commit": commit, "details": details}
 
     def _details(self, staging: Staging) -> str:
+        entries, blobs = staging.encode(), conflict_blobs(staging)
+        return self._records(entries, blobs, "boocode index details\n")
+
+    def exact(self, snapshot: Snapshot) -> dict[str, dict[str, str]]:
+        """The metadata of bytes and modes beside the tree; none where there are none."""
+        if not snapshot.exact:
+            return {}
+        from git_boocode.checkpoints.exact import encode
+
+        blobs = {file.blob for file in snapshot.exact.values() if file.blob}
+        commit = self._records(encode(snapshot.exact), blobs, "boocode exact files\n")
+        return {"exact": {"commit": commit}}
+
+    def _records(self, entries: bytes, blobs: Iterable[str], message: str) -> str:
+        """Write a commit that holds records, and keeps the blobs reachable that they name."""
         store = self._quarantine.store
-        table = {b"entries": Item(_FILE, store(b"blob", staging.encode()))}
-        if blobs := [blob.encode("ascii") for blob in conflict_blobs(staging)]:
-            below = {blob: Item(_FILE, blob) for blob in blobs}
+        table = {b"entries": Item(_FILE, store(b"blob", entries))}
+        if below := {blob: Item(_FILE, blob) for blob in (one.encode("ascii") for one in blobs)}:
             table[b"blobs"] = Item(TREE, store(b"tree", format_tree(below)))
         tree = store(b"tree", format_tree(table)).decode("ascii")
-        return self.commit(tree, [], "boocode index details\n")
+        return self.commit(tree, [], message)
 
 
 def safety_checkpoint(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from git_boocode.checkpoints.changes import Change, tree_changes
 from git_boocode.checkpoints.choice import Choice
 from git_boocode.checkpoints.disk import Disk, is_recorded
+from git_boocode.checkpoints.exact import ExactFile
 from git_boocode.checkpoints.recorder import Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging
@@ -29,6 +31,7 @@ class Plan(NamedTuple):
         changes: the paths that differ, and how.
         kept: the paths that differ from the checkpoint and stay as they are, and why.
         nested: the nested repositories that lie where files were or are, and stay.
+        exact: what files are to become beyond what git makes of them, by path.
     """
 
     before: str
@@ -36,6 +39,7 @@ class Plan(NamedTuple):
     changes: list[Change]
     kept: list[Skipped]
     nested: frozenset[str] = frozenset()
+    exact: Mapping[str, ExactFile] = MappingProxyType({})
 
 
 def plan_restore(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from git_boocode.checkpoints.disk import Disk
 from git_boocode.checkpoints.kept import Content, Kept
@@ -14,6 +16,9 @@ from git_boocode.repo.git import Git
 from git_boocode.repo.head import Head
 from git_boocode.repo.index import Index
 from git_boocode.repo.quarantine import Quarantine
+
+if TYPE_CHECKING:
+    from git_boocode.checkpoints.exact import ExactFile
 
 
 class Snapshot:
@@ -28,9 +33,11 @@ class Snapshot:
         tree: the tree to keep: what is on disk, and what a sparse checkout leaves out.
         skipped: what could not be captured.
         kept: what to leave to the next capture, once a checkpoint holds this; None for nothing.
+        exact: the bytes and modes to record beside the tree, by path.
     """
 
     kept: Kept | None = None
+    exact: Mapping[str, ExactFile] = MappingProxyType({})
 
     def __init__(
         self,

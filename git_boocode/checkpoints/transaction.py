@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints import journal
@@ -21,6 +22,7 @@ from git_boocode.checkpoints.changes import Change, count_lines, staged_changes,
 from git_boocode.checkpoints.choice import Choice, choose, mix
 from git_boocode.checkpoints.course import Course, Scope, Told, checkpoint_at
 from git_boocode.checkpoints.events import event, interrupted_event
+from git_boocode.checkpoints.exact import ExactFile, ExactRecorder, after_restore, read_exact
 from git_boocode.checkpoints.history import REDO, RESTORE, UNDO
 from git_boocode.checkpoints.keeping import kept_staging, safety_checkpoint
 from git_boocode.checkpoints.outcome import Manner, Outcome
@@ -169,6 +171,7 @@ class Transaction:
             skipped = frozenset(path for path, _ in snapshot.skipped) | target.meta.skipped_paths
             choice = self._choose(snapshot, staging)
             plan = plan_restore(self._repository, snapshot, tree, skipped, ours, choice, staging)
+            plan = self._with_lost(snapshot, plan, choice)
             nested = self._not_to_be_staged(plan)
             if staging is not None and (choice is not None or nested):
                 empty = self._repository.empty_tree
@@ -178,6 +181,28 @@ class Transaction:
         except MetadataError as error:
             raise unusable(target.id, error) from error
         return plan, None if staging == snapshot.staging else staging
+
+    def _with_lost(self, snapshot: Snapshot, plan: Plan, choice: Choice | None) -> Plan:
+        """The plan, and the files of which only git's form is as recorded."""
+        if not self._exact:
+            return plan
+        planned = {change.path for change in plan.changes} | {kept.path for kept in plan.kept}
+        paths = self._exact.keys() - planned
+        if choice is not None:
+            paths &= choice.paths
+        lost = ExactRecorder(self._repository, snapshot, self._exact).lost(sorted(paths))
+        return plan._replace(changes=[*plan.changes, *lost])
+
+    @cached_property
+    def _exact(self) -> dict[str, ExactFile]:
+        """What the target records beside its tree; of what was fetched, nothing counts."""
+        return {} if self._target.remote else read_exact(self._repository, self._target.meta)
+
+    def _record_exact(self, snapshot: Snapshot, plan: Plan) -> Plan:
+        """Record what the tree loses of what goes; the plan, with what is to come instead."""
+        recorder = ExactRecorder(self._repository, snapshot, self._exact)
+        snapshot.exact = recorder.record(plan.changes)
+        return plan._replace(exact=after_restore(plan.changes, snapshot.exact, self._exact))
 
     def _not_to_be_staged(self, plan: Plan) -> frozenset[str]:
         """The nested repositories below which nothing is to be staged.
@@ -209,6 +234,7 @@ class Transaction:
         """Do it, and give what only then is known of the outcome."""
         repository = self._repository
         over = self._interrupted() if self._course.kind == RESTORE else None
+        plan = self._record_exact(snapshot, plan)
         safety = self._keep_before(snapshot, move, over)
         steps = _Steps(
             safety,

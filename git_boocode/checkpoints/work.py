@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from git_boocode.checkpoints.changes import Change, tree_changes
+from git_boocode.checkpoints.conversion import filtered
+from git_boocode.checkpoints.exact import write_exact
 from git_boocode.checkpoints.keeping import safety_checkpoint
 from git_boocode.checkpoints.metadata import Metadata
 from git_boocode.checkpoints.plan import Plan, in_the_way, plan_return
@@ -15,7 +17,7 @@ from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging, build_index
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.gc import GcWatch, kept_from_gc
-from git_boocode.repo.git import is_disk_full, nul_lines, nul_records
+from git_boocode.repo.git import is_disk_full, nul_lines
 from git_boocode.repo.index import Index, install_index
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import scratch_directory
@@ -24,8 +26,6 @@ from git_boocode.repo.scratch import scratch_directory
 _CHANGED_MEANWHILE = ("not uptodate", "would be overwritten", "would lose", "would be removed")
 # So often someone may write a file just while all go back, before that is given up.
 _TRIES = 5
-# What `check-attr` answers for a file without a filter driver.
-_NO_DRIVER = ("unspecified", "unset", "set")
 
 
 class ChangedMeanwhileError(RefusedError):
@@ -72,6 +72,7 @@ class Work:
                 self._refuse_what_came()
             self._files_touched = True
             self._merge_forward()
+            self._write_exact()
         if self._staging is not None:
             index = self._snapshot.index
             made = build_index(self._staging, index)
@@ -100,6 +101,7 @@ class Work:
         finally:
             if self._files_touched:
                 self._merge_back()
+                write_exact(self._repository, self._snapshot.index, self._snapshot.exact)
                 self._files_touched = False
 
     def _unstage(self, installed: Index) -> None:
@@ -118,6 +120,13 @@ class Work:
         except ChangedMeanwhileError:
             self._files_touched = False
             raise
+
+    def _write_exact(self) -> None:
+        index = self._snapshot.index
+        if written := write_exact(self._repository, index, self._plan.exact):
+            # A size of which git knows only what it wrote itself would count as a change.
+            index.doubt(written)
+            index.refresh(written)
 
     def _merge_back(self) -> None:
         try:
@@ -229,17 +238,9 @@ class Work:
     def _try_to_write(self, name: str, tree: str, paths: list[str]) -> None:
         index = Index(self._snapshot.index.git, f"{self._snapshot.index.path}.try-{name}")
         index.read_tree(tree)
-        question = ("check-attr", "--cached", "-z", "--stdin", "filter")
-        answers = nul_records(index.git.run(*question, stdin=nul_lines(paths)))
-        drivers = zip(answers[::3], answers[2::3], strict=True)
-        filtered = [path for path, driver in drivers if driver not in _NO_DRIVER]
-        done = index.git.attempt(
-            "checkout-index",
-            "-z",
-            "--stdin",
-            f"--prefix={index.path}.files/",
-            stdin=nul_lines(filtered),
-        )
+        command = ("checkout-index", "-z", "--stdin", f"--prefix={index.path}.files/")
+        driven = filtered(index, paths, "--cached")
+        done = index.git.attempt(*command, stdin=nul_lines(driven))
         if done.status:
             raise _merge_error(os.fsdecode(done.stderr).strip())
 

@@ -1,0 +1,306 @@
+"""The bytes and modes of files, where git's own form of a file loses them.
+
+A tree holds what the conversions of line endings, `ident`, encodings and filters make of a file,
+and no more of its mode than whether it is executable. A safety checkpoint also records the raw
+bytes and the permission bits of the files that its restore replaces or deletes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from git_boocode.checkpoints.changes import Change
+from git_boocode.checkpoints.conversion import filtered, may_convert
+from git_boocode.checkpoints.disk import Disk
+from git_boocode.checkpoints.metadata import Metadata
+from git_boocode.checkpoints.snapshot import Snapshot
+from git_boocode.repo.git import Git, nul_lines, nul_records
+from git_boocode.repo.ids import OBJECT_ID
+from git_boocode.repo.index import Index
+from git_boocode.repo.metadata import MetadataError
+from git_boocode.repo.repository import Repository
+
+_CHUNK = 1 << 20
+_NONE = "-"
+
+
+class ExactFile(NamedTuple):
+    """What git's form of one file loses.
+
+    Attributes:
+        mode: the permission bits; None where git's are right.
+        blob: the id of a blob with the raw bytes; empty where git's are right.
+    """
+
+    mode: int | None = None
+    blob: str = ""
+
+
+def encode(files: Mapping[str, ExactFile]) -> bytes:
+    """The records of some files by path, to be kept in a blob."""
+    return nul_lines(
+        f"{_NONE if file.mode is None else format(file.mode, 'o')} {file.blob or _NONE}\t{path}"
+        for path, file in files.items()
+    )
+
+
+def read_exact(repository: Repository, meta: Metadata) -> dict[str, ExactFile]:
+    """The records that a safety checkpoint holds, by path.
+
+    Raises:
+        GitError: its objects are missing.
+        MetadataError: the records are malformed (`malformed`).
+    """
+    commit = meta.part("exact", "commit")
+    if commit is None:
+        return {}
+    try:
+        if not OBJECT_ID.fullmatch(commit):
+            raise ValueError(commit)
+        entries = repository.git.run("cat-file", "blob", f"{commit}:entries")
+        return dict(map(_decode, nul_records(entries)))
+    except ValueError:
+        raise MetadataError("its record of exact files is malformed", code="malformed") from None
+
+
+def _decode(record: str) -> tuple[str, ExactFile]:
+    fields, _, path = record.partition("\t")
+    mode, blob = fields.split(" ")
+    if blob != _NONE and not OBJECT_ID.fullmatch(blob):
+        raise ValueError(blob)
+    permissions = None if mode == _NONE else int(mode, 8) & 0o7777
+    return path, ExactFile(permissions, "" if blob == _NONE else blob)
+
+
+class ExactRecorder:
+    """Records what a restore is about to replace or delete.
+
+    Args:
+        repository: the repository.
+        snapshot: what is in the worktree; blobs are stored where its objects are.
+        target: the records of the state that the restore goes to.
+    """
+
+    def __init__(
+        self, repository: Repository, snapshot: Snapshot, target: Mapping[str, ExactFile]
+    ) -> None:
+        self._repository = repository
+        self._snapshot = snapshot
+        self._target = target
+        self._disk = Disk(repository.worktree)
+        self._umask = os.umask(0o077)
+        os.umask(self._umask)
+
+    def lost(self, paths: Iterable[str]) -> list[Change]:
+        """The files with other bytes or another mode than recorded, where git sees no change.
+
+        Args:
+            paths: where git sees none, among those of the target's records.
+        """
+        differing = [
+            path
+            for path in paths
+            if (found := self._disk.status(path)) and self._differs(path, found)
+        ]
+        entries = self._snapshot.index.entries_of(differing) if differing else ()
+        return [
+            Change(entry.path, "modify", entry.mode, entry.mode, entry.id, entry.id)
+            for entry in entries
+        ]
+
+    def _differs(self, path: str, found: os.stat_result) -> bool:
+        return stat.S_ISREG(found.st_mode) and _is_other(
+            self._repository, f"{self._repository.worktree}/{path}", found, self._target[path]
+        )
+
+    def record(self, changes: Iterable[Change]) -> dict[str, ExactFile]:
+        """Record the files that some changes replace or delete; raw bytes are stored as blobs."""
+        old = {change.path: change for change in changes if _is_file(change.old_mode)}
+        found = {path: status for path in old if (status := self._status(path))}
+        converted = set(found) if may_convert(self._repository, found) else set()
+        converted |= {path for path in found if self._target.get(path, ExactFile()).blob}
+        blobs = self._blobs({path: old[path].old_id for path in found if path in converted})
+        files = {
+            path: ExactFile(self._mode(path, status), blobs.get(path, ""))
+            for path, status in found.items()
+        }
+        return {path: file for path, file in files.items() if file != ExactFile()}
+
+    def _status(self, path: str) -> os.stat_result | None:
+        found = self._disk.status(path)
+        return found if found is not None and stat.S_ISREG(found.st_mode) else None
+
+    def _mode(self, path: str, found: os.stat_result) -> int | None:
+        mode = stat.S_IMODE(found.st_mode)
+        usual = (0o777 if mode & stat.S_IXUSR else 0o666) & ~self._umask
+        changes = self._target.get(path, ExactFile()).mode is not None
+        return mode if mode != usual or changes else None
+
+    def _blobs(self, known: Mapping[str, str]) -> dict[str, str]:
+        """The blobs of raw bytes by path, for those that git may not write as they are.
+
+        Args:
+            known: the blobs of git's form by path.
+        """
+        top = self._repository.worktree
+        read = {path: _raw_id(f"{top}/{path}", self._repository.object_format) for path in known}
+        raw = {path: identifier for path, identifier in read.items() if identifier}
+        other = [path for path in raw if raw[path] != known[path]]
+        for path in self._written_alike(other, raw):
+            del raw[path]
+        store = self._snapshot.quarantine.store
+        for path in filter(raw.get, other):
+            raw[path] = store(b"blob", _content(f"{top}/{path}")).decode("ascii")
+        return raw
+
+    def _written_alike(self, paths: list[str], raw: Mapping[str, str]) -> list[str]:
+        """The paths with a filter driver that gives back the very bytes, such as LFS."""
+        index = self._snapshot.index
+        driven = filtered(index, paths) if paths else []
+        if not driven:
+            return []
+        prefix = f"{index.path}.written/"
+        command = ("checkout-index", "-z", "--stdin", f"--prefix={prefix}")
+        index.git.attempt(*command, stdin=nul_lines(driven))
+        return [
+            path
+            for path in driven
+            if _raw_id(f"{prefix}{path}", self._repository.object_format) == raw[path]
+        ]
+
+
+def after_restore(
+    changes: Iterable[Change],
+    before: Mapping[str, ExactFile],
+    target: Mapping[str, ExactFile],
+) -> dict[str, ExactFile]:
+    """What some files are to become, beyond what git makes of them.
+
+    What replaces a file gets its permission bits, so that private files stay private.
+
+    Args:
+        changes: what a restore does.
+        before: the records of what is there before.
+        target: the records of the state that it goes to.
+    """
+    files = {}
+    for change in changes:
+        if not _is_file(change.mode):
+            continue
+        file = target.get(change.path, ExactFile())
+        replaced = before.get(change.path, ExactFile()).mode
+        if file.mode is None and replaced is not None:
+            executable = change.mode == "100755"
+            file = file._replace(mode=_mode_like(replaced, executable=executable))
+        if file != ExactFile():
+            files[change.path] = file
+    return files
+
+
+def _is_file(mode: str) -> bool:
+    return mode in ("100644", "100755")
+
+
+def _mode_like(replaced: int, *, executable: bool) -> int:
+    if not executable:
+        return replaced & 0o666
+    if replaced & stat.S_IXUSR:
+        return replaced & 0o777
+    return replaced & 0o777 | stat.S_IXUSR | (replaced & 0o044) >> 2
+
+
+def write_exact(repository: Repository, index: Index, files: Mapping[str, ExactFile]) -> list[str]:
+    """Give files their exact bytes and modes, after git has written its own form of them.
+
+    No file is written in place, and none is changed that may have other hard links.
+
+    Args:
+        repository: whose worktree it is.
+        index: a private index; new files are made beside it.
+        files: the records by path; what is no regular file by now is left alone.
+
+    Returns:
+        The paths that were written.
+
+    Raises:
+        OSError: a file could not be written.
+        GitError: a blob is missing.
+    """
+    disk = Disk(repository.worktree)
+    written = []
+    for path, file in files.items():
+        full = f"{repository.worktree}/{path}"
+        found = disk.status(path)
+        if found is None or not stat.S_ISREG(found.st_mode):
+            continue
+        if _is_other(repository, full, found, file):
+            _write(index.git, full, found, file, f"{index.path}.exact")
+            written.append(path)
+    return written
+
+
+def _is_other(repository: Repository, full: str, found: os.stat_result, file: ExactFile) -> bool:
+    if file.mode is not None and file.mode != stat.S_IMODE(found.st_mode):
+        return True
+    return bool(file.blob) and _raw_id(full, repository.object_format) not in (None, file.blob)
+
+
+def _write(git: Git, full: str, found: os.stat_result, file: ExactFile, scratch: str) -> None:
+    mode = stat.S_IMODE(found.st_mode) if file.mode is None else file.mode
+    if not file.blob and found.st_nlink == 1:
+        os.chmod(full, mode)
+        return
+    content = git.run("cat-file", "blob", file.blob) if file.blob else _content(full)
+    try:
+        _replace(full, mode, content, found, scratch)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        # The git directory lies on another file system.
+        _replace(full, mode, content, found, f"{full}.{os.urandom(6).hex()}")
+
+
+def _replace(full: str, mode: int, content: bytes, found: os.stat_result, making: str) -> None:
+    try:
+        _make(making, content, found)
+        os.chmod(making, mode)
+        os.replace(making, full)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(making)
+
+
+def _make(path: str, content: bytes, like: os.stat_result) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    with open(os.open(path, flags, 0o600), "wb") as file:
+        file.write(content)
+        if os.fstat(file.fileno()).st_gid != like.st_gid:
+            # A directory may hand down its group to the files that git makes in it.
+            with suppress(PermissionError):
+                os.fchown(file.fileno(), -1, like.st_gid)
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _raw_id(path: str, object_format: str) -> str | None:
+    """The id of a blob with the bytes of a file, as they are; None if it cannot be read."""
+    # Only needed where git may convert files; it takes longer to import than to use.
+    import hashlib
+
+    hashed = hashlib.new(object_format, usedforsecurity=False)
+    try:
+        with open(path, "rb") as file:
+            hashed.update(b"blob %d\0" % os.fstat(file.fileno()).st_size)
+            while chunk := file.read(_CHUNK):
+                hashed.update(chunk)
+    except OSError:
+        return None
+    return hashed.hexdigest()

@@ -1,0 +1,299 @@
+"""An undo brings back the bytes and modes of files, also where git's own form loses them."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from git_boocode.repo.errors import FatalError
+from tests.checkpoints.kit import Host, back, interrupted, redone, refs, sound, take, undone
+from tests.checkpoints.test_properties import fresh_repo
+from tests.repo_kit import Repo
+
+CRLF, LF, MIXED, CR = b"a\r\nb\r\n", b"a\nb\n", b"a\r\nb\n", b"a\rb\r"
+
+
+def exact(repo: Repo) -> dict[str, tuple[int, bytes]]:
+    """Every regular file of the worktree with its bytes and all of its mode."""
+    return {
+        path: (stat.S_IMODE((repo.top / path).lstat().st_mode), content)
+        for path, (_, content) in repo.files().items()
+    }
+
+
+def blobs(repo: Repo) -> set[bytes]:
+    """The content of every blob in the object store."""
+    listing = repo.git("cat-file", "--batch-all-objects", "--batch-check").splitlines()
+    ids = [row.split()[0] for row in listing if " blob " in row]
+    return {os.fsencode(repo.git("cat-file", "blob", one)) for one in ids}
+
+
+@pytest.mark.parametrize(
+    ("autocrlf", "content"), [("input", CRLF), ("input", MIXED), ("true", LF), ("true", MIXED)]
+)
+@pytest.mark.parametrize("tracked", [False, True])
+def test_line_endings_come_back(repo: Repo, autocrlf: str, content: bytes, tracked: bool) -> None:
+    repo.commit(f="old\n")
+    repo.git("config", "core.autocrlf", autocrlf)
+    first = take()
+    repo.write("new", content)
+    repo.write("f", content)
+    if tracked:
+        repo.git("add", "-A")
+    before, status = exact(repo), repo.status()
+    back(first.id)
+    restored = exact(repo)
+    for _ in range(2):
+        undone()
+        assert exact(repo) == before
+        assert repo.status() == status
+        redone()
+        assert exact(repo) == restored
+    sound(repo)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "content"),
+    [
+        ("text eol=lf", CRLF),
+        ("text eol=crlf", LF),
+        ("ident", b"$Id: mine $\n"),
+        ("working-tree-encoding=UTF-16", "a\n".encode("utf-16")),
+        ("filter=lossy", b"keep\ndrop\n"),
+        ("crlf=input", CRLF),
+    ],
+)
+@pytest.mark.parametrize("where", [".gitattributes", ".git/info/attributes"])
+def test_conversions_by_attributes(repo: Repo, attributes: str, content: bytes, where: str) -> None:
+    repo.git("config", "filter.lossy.clean", "grep -v drop")
+    repo.write(where, f"*.c {attributes}\n")
+    repo.commit()
+    first = take()
+    repo.write("sub/x.c", content)
+    before = exact(repo)
+    back(first.id)
+    assert not (repo.top / "sub").exists()
+    undone()
+    assert exact(repo) == before
+
+
+def test_a_filter_that_loses_nothing_is_left_to_git(repo: Repo) -> None:
+    repo.git("config", "filter.turn.clean", "tr a-z b-za")
+    repo.git("config", "filter.turn.smudge", "tr b-za a-z")
+    repo.write(".gitattributes", "*.bin filter=turn\n")
+    repo.commit()
+    first = take()
+    repo.write("x.bin", "large\n")
+    back(first.id)
+    undone()
+    assert repo.read("x.bin") == b"large\n"
+    assert b"large\n" not in blobs(repo)
+
+
+def test_settings_that_change_before_the_undo(repo: Repo) -> None:
+    repo.commit(f="old\n")
+    repo.git("config", "core.autocrlf", "input")
+    first = take()
+    repo.write("f", CRLF)
+    back(first.id)
+    repo.git("config", "core.autocrlf", "false")
+    undone()
+    assert repo.read("f") == CRLF
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o400, 0o640, 0o666, 0o700, 0o750, 0o777, 0o644])
+def test_modes_come_back(repo: Repo, mode: int) -> None:
+    repo.commit(f="old\n")
+    first = take()
+    for path in ("f", "new", "dir/deep"):
+        repo.write(path, "secret\n", mode)
+    before, status = exact(repo), repo.status()
+    back(first.id)
+    restored = exact(repo)
+    undone()
+    assert (exact(repo), repo.status()) == (before, status)
+    redone()
+    assert exact(repo) == restored
+    undone()
+    assert exact(repo) == before
+
+
+@pytest.mark.parametrize(
+    ("was", "executable", "becomes"),
+    [(0o600, False, 0o600), (0o600, True, 0o700), (0o700, False, 0o600), (0o640, True, 0o750)],
+)
+def test_what_replaces_a_private_file_is_private(
+    repo: Repo, was: int, executable: bool, becomes: int
+) -> None:
+    repo.write("f", "old\n", 0o755 if executable else 0o644)
+    repo.commit()
+    first = take()
+    (repo.top / "f").unlink()
+    repo.write("f", "new\n", was)
+    back(first.id)
+    assert exact(repo)["f"] == (becomes, b"old\n")
+    undone()
+    assert exact(repo)["f"] == (was, b"new\n")
+
+
+def test_no_hard_link_of_the_file_is_written_or_changed(repo: Repo) -> None:
+    repo.git("config", "core.autocrlf", "input")
+    repo.commit(f="old\n")
+    first = take()
+    repo.write("f", CRLF, 0o600)
+    back(first.id)
+    (repo.top / "f").unlink()
+    outside = repo.top.parent / f"{repo.top.name}-outside"
+    outside.write_bytes(LF)
+    outside.chmod(0o644)
+    os.link(outside, repo.top / "f")
+    undone()
+    assert exact(repo)["f"] == (0o600, CRLF)
+    assert (outside.read_bytes(), stat.S_IMODE(outside.stat().st_mode)) == (LF, 0o644)
+
+
+def test_a_safety_checkpoint_by_its_id(repo: Repo) -> None:
+    repo.git("config", "core.autocrlf", "input")
+    repo.commit(f="old\n")
+    first = take()
+    repo.write("f", CRLF, 0o600)
+    before = exact(repo)
+    safety = back(first.id).undo
+    assert safety is not None
+    back(safety)
+    assert exact(repo) == before
+    undone()
+    assert repo.read("f") == b"old\n"
+    # What git takes for the same content is not the same.
+    (repo.top / "f").unlink()
+    repo.write("f", LF)
+    other = exact(repo)
+    back(safety)
+    assert exact(repo) == before
+    undone()
+    assert exact(repo) == other
+
+
+def test_a_path_of_several(repo: Repo) -> None:
+    repo.git("config", "core.autocrlf", "input")
+    repo.commit(f="old\n", g="old\n")
+    first = take()
+    for path in ("f", "g"):
+        repo.write(path, CRLF, 0o600)
+    before = exact(repo)
+    back(first.id, paths=("f",))
+    assert exact(repo)["g"] == before["g"]
+    undone()
+    assert exact(repo) == before
+
+
+@pytest.mark.parametrize("how", ["fails", "dies"])
+def test_a_restore_that_does_not_come_to_its_end(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    repo.git("config", "core.autocrlf", "input")
+    repo.commit(f="old\n")
+    first = take()
+    repo.write("f", CRLF, 0o600)
+    repo.write("new", MIXED, 0o640)
+    before, known = exact(repo), refs(repo)
+    if how == "fails":
+        with pytest.raises(FatalError):
+            back(first.id, callback=Host(repo, trim="exit 1").path)
+        assert refs(repo) == known
+    else:
+        interrupted(monkeypatch, lambda: back(first.id))
+        assert exact(repo) != before
+        undone()
+    assert exact(repo) == before
+    sound(repo)
+
+
+def test_the_bytes_survive_a_collection_of_garbage(repo: Repo) -> None:
+    repo.git("config", "core.autocrlf", "input")
+    repo.commit(f="old\n")
+    first = take()
+    repo.write("f", CRLF)
+    back(first.id)
+    repo.git("gc", "-q", "--prune=now")
+    undone()
+    assert repo.read("f") == CRLF
+
+
+@pytest.mark.parametrize("name", ["new\nline", '"quoted"', "\udcff", "tab\there", " x "])
+def test_odd_names(repo: Repo, name: str) -> None:
+    repo.git("config", "core.autocrlf", "input")
+    repo.commit(f="old\n")
+    first = take()
+    repo.write(name, CRLF, 0o600)
+    before = exact(repo)
+    back(first.id)
+    undone()
+    assert exact(repo) == before
+
+
+CONTENT = st.lists(
+    st.sampled_from([b"a", b"$Id$", b"$Id: x $", b"\r\n", b"\n", b"\r", b"\0", b"\xff"]),
+    max_size=6,
+).map(b"".join)
+MODE = st.sampled_from([0o600, 0o400, 0o644, 0o664, 0o666, 0o700, 0o755, 0o777, 0o711])
+FILES = st.dictionaries(
+    st.sampled_from(["a", "b.c", "dir/d.c", "dir/e"]), st.tuples(CONTENT, MODE), max_size=4
+)
+ATTRIBUTES = st.sampled_from(
+    ["", "* text=auto", "* text", "*.c text eol=crlf", "* eol=lf", "*.c ident", "* -text"]
+)
+
+
+@settings(
+    deadline=None,
+    derandomize=True,
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(
+    autocrlf=st.sampled_from(["false", "input", "true"]),
+    rules=st.tuples(ATTRIBUTES, ATTRIBUTES),
+    old=FILES,
+    new=FILES,
+    stage=st.booleans(),
+)
+def test_every_byte_and_mode_comes_back(
+    repo: Repo,
+    autocrlf: str,
+    rules: tuple[str, str],
+    old: dict[str, tuple[bytes, int]],
+    new: dict[str, tuple[bytes, int]],
+    stage: bool,
+) -> None:
+    with fresh_repo(repo) as fresh:
+        fresh.git("config", "core.autocrlf", autocrlf)
+        fill(fresh, rules[0], old)
+        first = take()
+        fill(fresh, rules[1], new)
+        if stage:
+            fresh.git("add", "-A")
+        before = exact(fresh)
+        if back(first.id).undo is None:
+            return
+        restored = exact(fresh)
+        undone()
+        assert exact(fresh) == before
+        redone()
+        assert exact(fresh) == restored
+        undone()
+        assert exact(fresh) == before
+        sound(fresh)
+
+
+def fill(repo: Repo, rules: str, files: dict[str, tuple[bytes, int]]) -> None:
+    """Let a worktree hold some files, and no others."""
+    for path in repo.files():
+        (repo.top / path).unlink()
+    repo.write(".gitattributes", f"{rules}\n")
+    for path, (content, mode) in files.items():
+        repo.write(path, content, mode)
