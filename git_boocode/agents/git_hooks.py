@@ -125,7 +125,7 @@ def _take(repository: Repository, event: str, label: str) -> None:
     from git_boocode.checkpoints.daily import prune_now_and_then
     from git_boocode.repo.head import operation_in_progress
 
-    state = operation_in_progress(repository.git_dir)
+    state = operation_in_progress(repository)
     # "after a merge during a merge" would tell nothing.
     during = f" during a {state}" if state and state not in label else ""
     request = Request(label=f"{label}{during}", trigger=event, only_if_changed=True)

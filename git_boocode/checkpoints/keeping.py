@@ -167,7 +167,7 @@ def keep(
             "head": {"ref": snapshot.head.ref, "commit": snapshot.head.commit},
             "index": writer.index(snapshot),
             **writer.exact(snapshot),
-            "state": operation_in_progress(repository.git_dir),
+            "state": operation_in_progress(repository),
             "skipped": [skipped._asdict() for skipped in snapshot.skipped],
         }
     )

@@ -88,7 +88,7 @@ def _left_alone(repository: Repository, outcome: Outcome) -> Iterator[str]:
         moves = ", as --head was not given" if outcome.kind == "restore" else ""
         yield f"HEAD is not where it was at the checkpoint; it {stays} where it is{moves}"
     then = printable(outcome.checkpoint.meta.text("state")) or None
-    now = operation_in_progress(repository.git_dir)
+    now = operation_in_progress(repository)
     if then and then != now:
         yield f"the checkpoint was taken in the middle of a {then}, which is no longer under way"
     elif now and then != now:

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from typing import NamedTuple
 
-from git_boocode.repo.git import Git, clean_environment
+from git_boocode.repo.git import Git
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.repository import Repository
 
@@ -69,20 +69,18 @@ def tree_of(git: Git, commit: str) -> str:
     return git.line("rev-parse", "--verify", f"{commit}^{{tree}}")
 
 
-def operation_in_progress(git_dir: str) -> str | None:
+def operation_in_progress(repository: Repository) -> str | None:
     """The name of an unfinished operation, such as `merge` or `rebase`, or None."""
-    present = _state_refs(git_dir)
+    present = _state_refs(repository)
     for name, state in _STATES:
-        if name in present or os.path.exists(os.path.join(git_dir, name)):
+        if name in present or os.path.exists(os.path.join(repository.git_dir, name)):
             return state
     return None
 
 
-def _state_refs(git_dir: str) -> set[str]:
-    """Those of `_STATE_REFS` that exist where refs are not kept in files, as with reftable."""
-    with suppress(OSError), open(os.path.join(git_dir, "HEAD"), "rb") as file:
-        if not file.read().rstrip().endswith(os.fsencode(_NOT_HERE)):
-            return set()
-    git = Git(git_dir, {**clean_environment(os.environ), "GIT_DIR": git_dir})
+def _state_refs(repository: Repository) -> list[str]:
+    """Those of `_STATE_REFS` that exist, where refs are not kept in files, as with reftable."""
+    if repository.has_plain_refs:
+        return []
     command = ("for-each-ref", "--include-root-refs", "--format=%(refname)", *_STATE_REFS)
-    return set(os.fsdecode(git.attempt(*command).stdout).split("\n"))
+    return os.fsdecode(repository.git.attempt(*command).stdout).splitlines()

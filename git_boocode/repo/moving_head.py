@@ -127,7 +127,7 @@ def plan_move(
         raise _other_branch(now.ref, ref, stay)
     if now.commit == commit:
         return None
-    if state := operation_in_progress(repository.git_dir):
+    if state := operation_in_progress(repository):
         raise RefusedError(
             f"HEAD cannot be moved: a {state} is under way",
             code="in_progress",

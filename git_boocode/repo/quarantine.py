@@ -147,7 +147,7 @@ class Quarantine:
         try:
             # First what takes room: on a full disk, nothing has been moved yet.
             for directory in missing:
-                _make_like(directory, self._pattern_directory(directories[directory]))
+                self._make_directory(directory, directories[directory])
             for path in sorted(files, key=lambda path: path.endswith(_LAST)):
                 self._move(path)
         except OSError:

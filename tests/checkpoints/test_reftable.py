@@ -76,14 +76,14 @@ def test_an_unfinished_operation_is_seen(tables: Repo, state: str, linked: bool)
     repo = Repo(tables.top.parent / "linked") if linked else tables
     repo.git(state, "main~1" if state == "revert" else "other", check=False)
     repository = Repository.discover(str(repo.top))
-    assert operation_in_progress(repository.git_dir) == state
+    assert operation_in_progress(repository) == state
     taken = repo.boocode("checkpoint").out.strip()
     told = repo.boocode("show", taken, "--json")
     assert told.code == 0
     message = repo.git("log", "-1", "--format=%b", f"refs/boocode/checkpoints/{taken}")
     assert json.loads(message)["state"] == state
     repo.git(state, "--abort")
-    assert operation_in_progress(repository.git_dir) is None
+    assert operation_in_progress(repository) is None
 
 
 def test_parallel_worktrees(tables: Repo) -> None:

@@ -33,7 +33,7 @@ def test_files_named_as_revisions_do_not_confuse(repo: Repo) -> None:
 )  # fmt: skip
 def test_the_operation_in_progress(repo: Repo, state: str, expected: str | None) -> None:
     states.STATES[state](repo)
-    assert operation_in_progress(Repository.discover().git_dir) == expected
+    assert operation_in_progress(Repository.discover()) == expected
 
 
 def test_a_revert_and_a_bisection(repo: Repo) -> None:
@@ -41,10 +41,10 @@ def test_a_revert_and_a_bisection(repo: Repo) -> None:
     repo.commit(a="2\n")
     repo.commit(a="3\n")
     repo.git("revert", "HEAD~1", check=False)
-    assert operation_in_progress(str(repo.top / ".git")) == "revert"
+    assert operation_in_progress(Repository.discover()) == "revert"
     repo.git("revert", "--abort")
     repo.git("bisect", "start", "HEAD", first)
-    assert operation_in_progress(str(repo.top / ".git")) == "bisect"
+    assert operation_in_progress(Repository.discover()) == "bisect"
 
 
 def test_applying_a_mailbox(repo: Repo) -> None:
@@ -54,4 +54,4 @@ def test_applying_a_mailbox(repo: Repo) -> None:
     repo.git("reset", "-q", "--hard", "HEAD~1")
     repo.commit(a="other\n")
     repo.git("am", "-q", stdin=mail, check=False)
-    assert operation_in_progress(str(repo.top / ".git")) == "am"
+    assert operation_in_progress(Repository.discover()) == "am"
