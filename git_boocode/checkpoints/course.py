@@ -339,6 +339,12 @@ class Told:
         return HeadMove(str(ref) if ref is not None else None, old, new)
 
     @property
+    def blocked(self) -> frozenset[str]:
+        """The paths at which ignored files were in its way and stayed."""
+        paths = self._values.get("blocked")
+        return frozenset(map(str, paths)) if isinstance(paths, list) else frozenset()
+
+    @property
     def callback(self) -> bool:
         """Whether there was a callback to be told of it."""
         return self._values.get("callback") is True

@@ -18,11 +18,13 @@ class Manner(NamedTuple):
         callback: a callback to use instead of the configured one.
         dry_run: only say what would change.
         editor: what edits the host's files, if the callback asks for it.
+        force: what to do nevertheless: `ignored`, or nothing.
     """
 
     callback: str | None = None
     dry_run: bool = False
     editor: Editor | None = None
+    force: frozenset[str] = frozenset()
 
 
 class Outcome(NamedTuple):
@@ -46,6 +48,7 @@ class Outcome(NamedTuple):
             that was told when it was cut.
         edited: the host's own files that were written, absolute.
         mends: whether it took back an operation that was interrupted.
+        blocked: whether some were left alone because ignored files are in the way.
         lines: of a dry run, the lines that would come and go by path; None for what is no text.
     """
 
@@ -65,6 +68,7 @@ class Outcome(NamedTuple):
     conversation_left: bool
     edited: list[str]
     mends: bool
+    blocked: bool
     lines: dict[str, tuple[int, int] | None]
 
     @property

@@ -17,9 +17,11 @@ from git_boocode.checkpoints.staging import Staging
 from git_boocode.repo.git import Git, GitError, nul_lines, nul_records
 from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.trees import GITLINK
+from git_boocode.repo.trees import GITLINK, SYMLINK
 
 _ABSENT = "0"
+IGNORED = "ignored"
+"""What `force` names to have ignored files replaced that are in the way."""
 
 
 class Plan(NamedTuple):
@@ -32,6 +34,7 @@ class Plan(NamedTuple):
         kept: the paths that differ from the checkpoint and stay as they are, and why.
         nested: the nested repositories that lie where files were or are, and stay.
         exact: what files are to become beyond what git makes of them, by path.
+        blocked: the paths at which ignored files are in the way of what is kept.
     """
 
     before: str
@@ -40,6 +43,7 @@ class Plan(NamedTuple):
     kept: list[Skipped]
     nested: frozenset[str] = frozenset()
     exact: Mapping[str, ExactFile] = MappingProxyType({})
+    blocked: frozenset[str] = frozenset()
 
 
 def plan_restore(
@@ -50,19 +54,22 @@ def plan_restore(
     ours: frozenset[str] = frozenset(),
     choice: Choice | None = None,
     staging: Staging | None = None,
+    force: Collection[str] = (),
 ) -> Plan:
     """Plan to turn the worktree into a tree.
 
-    Ignored files that stand in the way are taken into the snapshot, so that they can come back.
+    A path with an ignored file in the way is left alone, unless that is forced; then the file is
+    taken into the snapshot, so that it can come back.
 
     Args:
         repository: the repository.
         snapshot: what is in the worktree now; it may grow.
         tree: the tree of the files that shall be on disk.
         untouchable: paths that one side could not capture.
-        ours: paths that an earlier restore made, where none were; to be deleted though ignored.
+        ours: paths that an earlier restore wrote; to be deleted though ignored.
         choice: the only paths to touch; None for all.
         staging: what was staged at the checkpoint; no rule ignores what was tracked.
+        force: what to do nevertheless: `ignored`, or nothing.
     """
     git = repository.git
     differing = tree_changes(git, snapshot.disk_tree, tree)
@@ -80,6 +87,8 @@ def plan_restore(
     kept = dict(_keep(wanted, untouchable, ignored, nested))
     kept |= dict.fromkeys((change.path for change in hindered), "in the way is what was not named")
     kept |= _unknown(snapshot, tree, kept, choice)
+    blocked = {} if IGNORED in force else _blocked(repository, snapshot, wanted, kept)
+    kept |= {path: f"ignored file '{blocker}' is in the way" for path, blocker in blocked.items()}
     blockers = list(in_the_way(repository.worktree, wanted, kept))
     if blockers:
         for path in blockers:
@@ -92,27 +101,36 @@ def plan_restore(
     changes = [change for change in wanted if change.path not in kept]
     target = tree if len(changes) == len(differing) else _apply(snapshot, changes)
     skipped = [Skipped(path, reason) for path, reason in kept.items()]
-    return Plan(snapshot.disk_tree, target, changes, skipped, frozenset(nested.values()))
+    return Plan(
+        snapshot.disk_tree,
+        target,
+        changes,
+        skipped,
+        frozenset(nested.values()),
+        # The shorter path of the two: an ignored file may be in the way of many.
+        blocked=frozenset(min(pair, key=len) for pair in blocked.items()),
+    )
 
 
 def take_in_hidden(
     repository: Repository, snapshot: Snapshot, tree: str, ours: frozenset[str]
 ) -> None:
-    """Take in what an earlier restore made, where nothing was, and what is ignored by now.
+    """Take in what an earlier restore wrote, and what is ignored by now.
 
     The rules that ignore it need not be among what is restored, and it has to go all the same.
 
     Args:
         repository: the repository.
         snapshot: what is in the worktree now; it may grow.
-        tree: the tree of the files that shall be on disk, which has none of those.
-        ours: the paths that the earlier restore made.
+        tree: the tree of the files that shall be on disk.
+        ours: the paths that the earlier restore wrote.
     """
     disk = Disk(repository.worktree)
     there = [path for path in ours if (found := disk.status(path)) and is_recorded(found)]
     if not there:
         return
-    known = {change.path for change in tree_changes(repository.git, snapshot.disk_tree, tree)}
+    changes = tree_changes(repository.git, snapshot.disk_tree, tree)
+    known = {change.path for change in changes if change.action != "create"}
     skipped = [path for path, _ in snapshot.skipped]
     hidden = [
         path
@@ -121,8 +139,10 @@ def take_in_hidden(
         and not any(_covers(other, path) for other in skipped)
         and not _inside_repository(disk, path)
     ]
-    if hidden:
-        snapshot.force_add(hidden, repository.worktree)
+    recorded = {entry.path for entry in snapshot.index.entries_of(hidden)}
+    if recorded.issuperset(hidden):
+        return
+    snapshot.force_add((path for path in hidden if path not in recorded), repository.worktree)
 
 
 def _inside_repository(disk: Disk, path: str) -> bool:
@@ -364,6 +384,47 @@ def in_the_way(top: str, wanted: Iterable[Change], kept: Collection[str] = ()) -
             if blocker not in seen:
                 seen.add(blocker)
                 yield blocker
+
+
+def _blocked(
+    repository: Repository, snapshot: Snapshot, wanted: list[Change], kept: Collection[str]
+) -> dict[str, str]:
+    """The paths that an ignored file is in the way of, and the path of one such file each.
+
+    One that git takes for just what is to be written is not in the way.
+    """
+    top = repository.worktree
+    created = [c for c in wanted if c.action == "create" and c.path not in kept]
+    known: dict[str, str | None] = {}
+    found = {change: list(_blockers(top, change.path, known)) for change in created}
+    blockers = {change: paths for change, paths in found.items() if paths}
+    if not blockers:
+        return {}
+    every = {path for paths in blockers.values() for path in paths}
+    recorded = {entry.path for entry in snapshot.index.entries_of(every)}
+    if repository.config.boolean("core.ignoreCase", default=False):
+        leaving = {change.path.casefold() for change in wanted if change.action != "create"}
+        recorded |= {path for path in every if path.casefold() in leaving}
+    hidden = {path for path in every - recorded if is_recorded(os.lstat(os.path.join(top, path)))}
+    return {
+        change.path: path
+        for change, paths in blockers.items()
+        for path in sorted(hidden.intersection(paths), reverse=True)
+        if path != change.path or not _is_written_already(repository, change)
+    }
+
+
+def _is_written_already(repository: Repository, change: Change) -> bool:
+    """Whether git takes what is at a path for what a change would write there."""
+    full = os.path.join(repository.worktree, change.path)
+    if os.path.islink(full) != (change.mode == SYMLINK):
+        return False
+    if change.mode == SYMLINK:
+        content = os.fsencode(os.readlink(full))
+        done = repository.git.attempt("hash-object", "--stdin", stdin=content)
+    else:
+        done = repository.git.attempt("hash-object", "--", change.path)
+    return os.fsdecode(done.stdout).strip() == change.id
 
 
 def _blockers(top: str, path: str, known: dict[str, str | None]) -> Iterator[str]:

@@ -47,6 +47,8 @@ class Options(NamedTuple):
         head: whether HEAD goes, too. An undo or a redo goes without saying where HEAD was moved.
         caller: who asks for it; of no interest to an undo or a redo.
         editor: what edits the host's files, if the callback asks for it.
+        force: what to do nevertheless: `ignored` replaces ignored files that are in the way, and
+            records them in the safety checkpoint.
     """
 
     files: bool = True
@@ -57,6 +59,7 @@ class Options(NamedTuple):
     head: bool | None = None
     caller: Caller = Caller()
     editor: Editor | None = None
+    force: frozenset[str] = frozenset()
 
     @property
     def scope(self) -> Scope:
@@ -71,7 +74,7 @@ class Options(NamedTuple):
     @property
     def manner(self) -> Manner:
         """How it is carried out."""
-        return Manner(self.callback, self.dry_run, self.editor)
+        return Manner(self.callback, self.dry_run, self.editor, self.force)
 
 
 def restore(repository: Repository, name: str, options: Options) -> Outcome:

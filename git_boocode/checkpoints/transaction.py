@@ -166,11 +166,14 @@ class Transaction:
         try:
             staging = self._kept_staging(snapshot)
             tree = disk_tree(snapshot, target.tree, staging)
-            ours = _made_by(self._repository, target, self._course.scope)
+            ours = _written_by(self._repository, target, self._course.scope)
             take_in_hidden(self._repository, snapshot, tree, ours)
             skipped = frozenset(path for path, _ in snapshot.skipped) | target.meta.skipped_paths
             choice = self._choose(snapshot, staging)
-            plan = plan_restore(self._repository, snapshot, tree, skipped, ours, choice, staging)
+            plan = plan_restore(
+                *(self._repository, snapshot, tree, skipped, ours, choice, staging),
+                self._manner.force,
+            )
             plan = self._with_lost(snapshot, plan, choice)
             nested = self._not_to_be_staged(plan)
             if staging is not None and (choice is not None or nested):
@@ -235,7 +238,7 @@ class Transaction:
         repository = self._repository
         over = self._interrupted() if self._course.kind == RESTORE else None
         plan = self._record_exact(snapshot, plan)
-        safety = self._keep_before(snapshot, move, over)
+        safety = self._keep_before(snapshot, move, over, plan.blocked)
         steps = _Steps(
             safety,
             Work(repository, snapshot, plan, staging),
@@ -265,7 +268,11 @@ class Transaction:
         return {"undo": safety.id, "answer": answer, "archived": archived, "edited": edited}
 
     def _keep_before(
-        self, snapshot: Snapshot, move: HeadMove | None, over: Checkpoint | None
+        self,
+        snapshot: Snapshot,
+        move: HeadMove | None,
+        over: Checkpoint | None,
+        blocked: frozenset[str],
     ) -> Checkpoint:
         """Take the safety checkpoint, and note that the operation has begun."""
         repository, course = self._repository, self._course
@@ -282,7 +289,8 @@ class Transaction:
                     over and over.id,
                     callback=self._callback is not None,
                     returns=self._returns and bool(self._archived_before()),
-                ),
+                )
+                | {"blocked": sorted(blocked)},
                 identifier,
             )
             if self._watch is not None:
@@ -456,6 +464,7 @@ class Transaction:
             conversation_left=self._leaves_conversation(),
             edited=[],
             mends=self._course.mends,
+            blocked=bool(plan.blocked),
             lines={},
         )
 
@@ -493,11 +502,11 @@ def _missing_objects(target: Checkpoint, error: GitError) -> FatalError:
     )
 
 
-def _made_by(repository: Repository, safety: Checkpoint, scope: Scope) -> frozenset[str]:
-    """The paths that an operation made here, where there were none.
+def _written_by(repository: Repository, safety: Checkpoint, scope: Scope) -> frozenset[str]:
+    """The paths that an operation wrote here.
 
-    A safety checkpoint holds what stood in the way of its operation, ignored files included; so
-    what it lacks was not there.
+    A safety checkpoint holds what stood in the way of its operation, except for ignored files that
+    kept their place; so what else it lacks was not there.
 
     Args:
         repository: the repository.
@@ -513,20 +522,28 @@ def _made_by(repository: Repository, safety: Checkpoint, scope: Scope) -> frozen
         return frozenset()
     if target is None or not OBJECT_ID.fullmatch(target):
         return frozenset()
-    return _created(repository.git, safety.tree, target)
+    written = _written(repository.git, safety.tree, target)
+    blocked = Told(safety).blocked
+    return frozenset(path for path in written if not _lies_in(path, blocked))
 
 
 def _is_of(repository: Repository, checkpoint: Checkpoint) -> bool:
     return checkpoint.meta.worktree_key == repository.worktree_key
 
 
-def _created(git: Git, tree: str, commit: str) -> frozenset[str]:
+def _lies_in(path: str, places: frozenset[str]) -> bool:
+    while path and path not in places:
+        path = os.path.dirname(path)
+    return bool(path)
+
+
+def _written(git: Git, tree: str, commit: str) -> list[str]:
     try:
         changes = tree_changes(git, tree, f"{commit}^{{tree}}")
     except GitError:
         # It has been dropped since.
-        return frozenset()
-    return frozenset(change.path for change in changes if change.action == "create")
+        return []
+    return [change.path for change in changes if change.action != "delete"]
 
 
 def _check_callback_stays(repository: Repository, callback: Callback, plan: Plan) -> None:

@@ -83,6 +83,9 @@ def _ways_back(outcome: Outcome, callback: str | None) -> Iterator[str]:
 
 def _left_alone(repository: Repository, outcome: Outcome) -> Iterator[str]:
     """What is not as it was at the checkpoint, because a restore does not touch it."""
+    if outcome.blocked:
+        command = f"git boocode restore {outcome.checkpoint.id} --force ignored"
+        yield f"'{command}' replaces ignored files and records them in the safety checkpoint"
     if outcome.head_differs:
         stays = "stays" if outcome.dry_run else "was left"
         moves = ", as --head was not given" if outcome.kind == "restore" else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from git_boocode.cli.framework import AFTER_DASHES, Command
-from git_boocode.cli.restoring import Flags, carry_out, restoring_options
+from git_boocode.cli.restoring import Flags, carry_out, force_option, restoring_options
 
 if TYPE_CHECKING:
     from git_boocode.checkpoints.outcome import Outcome
@@ -19,15 +19,6 @@ if TYPE_CHECKING:
 _FOREIGN = ("other-worktree", "other-session", "other-repository")
 
 
-def _parse_force(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> frozenset[str]:
-    words = [word for value in given for word in value.split(",")]
-    for word in words:
-        if word not in _FOREIGN:
-            known = ", ".join(_FOREIGN)
-            raise click.BadParameter(f"'{word}' is nothing that it overrides; it can be: {known}")
-    return frozenset(words)
-
-
 @click.command(cls=Command)
 @click.argument("checkpoint", metavar="[<checkpoint>]", required=False)
 @click.argument("paths", nargs=-1, type=click.Path(readable=False), metavar="[--] [<path>...]")
@@ -35,13 +26,7 @@ def _parse_force(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
 @click.option(
     "--session", default="", metavar="<id>", help="Refuse checkpoints of another session."
 )
-@click.option(
-    "--force",
-    multiple=True,
-    metavar="<what>",
-    callback=_parse_force,
-    help="Override a refusal: " + ", ".join(_FOREIGN) + ".",
-)
+@force_option(*_FOREIGN)
 @restoring_options
 @click.pass_context
 def restore(
@@ -71,7 +56,7 @@ def restore(
         checkpoint = None
     _check_paths(paths, flags, head=head)
     options = _head(flags.options(), flags, head=head)
-    options = options._replace(paths=paths, caller=Caller(session, force))
+    options = options._replace(paths=paths, caller=Caller(session, force), force=force)
     repository = Repository.discover()
     warn_of_interruption(repository)
     if checkpoint is None:

@@ -39,6 +39,36 @@ _OPTIONS = (
     ),
     json_option,
 )
+_IGNORED = (
+    "ignored (replace ignored files that are in the way, and record them in the safety checkpoint)"
+)
+
+
+def force_option(*others: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """The option `--force`, for ignored files in the way and for other refusals.
+
+    Args:
+        others: what else it overrides.
+    """
+    kinds = (*others, "ignored")
+
+    def parse(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> frozenset[str]:
+        words = [word for value in given for word in value.split(",")]
+        for word in words:
+            if word not in kinds:
+                known = ", ".join(kinds)
+                raise click.BadParameter(f"unknown refusal '{word}' (choose from: {known})")
+        return frozenset(words)
+
+    return click.option(
+        "--force",
+        multiple=True,
+        metavar="<what>",
+        callback=parse,
+        help=f"Override a refusal: {', '.join((*others, _IGNORED))}.",
+    )
+
+
 no_head_option = click.option(
     "--no-head", is_flag=True, help="Leave HEAD where it is, also where the restore moved it."
 )

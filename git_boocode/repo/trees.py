@@ -16,6 +16,7 @@ TREE = b"40000"
 """The mode of a directory."""
 
 GITLINK = "160000"
+SYMLINK = "120000"
 """The mode of a submodule, or of a nested repository that was added."""
 
 # So many questions and the answers' beginnings fit into a pipe, so that neither side waits.

@@ -847,8 +847,6 @@ def a_damaged_cache_tree(repo: Repo) -> None:
 
 def mutate(repo: Repo) -> None:
     """What an agent might do: change, delete, add, stage, swap."""
-    # Where git converts line endings it cannot bring back others than its own.
-    eol = "\r\n" if _git_writes_crlf(repo) else "\n"
     trusted = repo.git("config", "core.fileMode", check=False).strip() != "false"
     # What git leaves alone is no part of a checkpoint, so an agent that changed it would be on its
     # own.
@@ -859,34 +857,29 @@ def mutate(repo: Repo) -> None:
             continue
         if path in ignored or path.endswith(".env"):
             continue
-        _mutate_one(target, eol, trusted)
-    repo.write("agent/made.txt", f"made by the agent{eol}")
-    repo.write("agent/x/y.txt", f"made by the agent{eol}")
-    repo.write("staged_by_agent.txt", f"s{eol}")
+        _mutate_one(target, trusted)
+    repo.write("agent/made.txt", "made by the agent\n")
+    repo.write("agent/x/y.txt", "made by the agent\n")
+    repo.write("staged_by_agent.txt", "s\n")
     if not (repo.top / ".git/index.lock").exists():
         repo.git("add", "staged_by_agent.txt", check=False)
         repo.git("add", "-u", check=False)
 
 
-def _git_writes_crlf(repo: Repo) -> bool:
-    wanted = {"core.autocrlf": "true", "core.eol": "crlf"}
-    return any(repo.git("config", key, check=False).strip() == wanted[key] for key in wanted)
-
-
-def _mutate_one(target: Path, eol: str, trusted: bool) -> None:
+def _mutate_one(target: Path, trusted: bool) -> None:
     if not target.is_symlink() and not target.is_file():
         return
     kind = sum(target.name.encode("utf-8", "surrogateescape")) % 4
     if target.is_symlink():
         target.unlink()
-        target.write_bytes(f"a link no more{eol}".encode())
+        target.write_bytes(b"a link no more\n")
     elif kind == 0:
         target.unlink()
     elif kind == 1:
         target.unlink()
         target.mkdir()
-        (target / "below").write_bytes(f"a file no more{eol}".encode())
+        (target / "below").write_bytes(b"a file no more\n")
     else:
-        target.write_bytes(target.read_bytes() + f"mess{eol}".encode())
+        target.write_bytes(target.read_bytes() + b"mess\n")
         if trusted:
             target.chmod(target.stat().st_mode ^ 0o100)

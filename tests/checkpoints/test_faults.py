@@ -45,7 +45,7 @@ repository = Repository.discover()
 watch(subprocess, "Popen")
 for name in ("replace", "link", "rename", "fsync", "unlink"):
     watch(os, name)
-options = Options(callback=".git/host", editor=FileEditor())
+options = Options(callback=".git/host", editor=FileEditor(), force=frozenset({"ignored"}))
 if what == "capture":
     capture(repository, Request())
 elif what == "restore":
@@ -56,6 +56,8 @@ print(count)
 watch(sys, "exit")
 sys.exit()
 """
+
+FORCED = frozenset({"ignored"})
 
 
 def scene(repo: Repo) -> tuple[Seen, Seen]:
@@ -87,7 +89,8 @@ def with_more(repo: Repo) -> tuple[Seen, dict[str, Any]]:
     edit = {"path": "chat.log", "old_string": "two\nthree\n", "new_string": ""}
     repo.write(".git/answer", json.dumps({"edits": [edit]}))
     Host(repo, trim="cat .git/answer")
-    return seen(repo), {"callback": ".git/host", "editor": FileEditor()}
+    how = {"callback": ".git/host", "editor": FileEditor(), "force": FORCED}
+    return seen(repo), how
 
 
 def copies(repo: Repo, count: int) -> list[Repo]:
@@ -303,7 +306,7 @@ def test_every_call_of_git_fails_once_in_a_restore(
         failing = Failing(step, after=after, stderr=ENOSPC)
         with monkeypatch.context() as patch:
             patch.setattr(subprocess, "Popen", failing)
-            code = exit_code(lambda: back(callback=host and host.path))
+            code = exit_code(lambda: back(callback=host and host.path, force=FORCED))
         assert code in (0, 1, 128), step
         failed = code != 0
         if failing.count < step:

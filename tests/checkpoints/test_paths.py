@@ -155,11 +155,13 @@ def test_ignored_files_stay(messy: Repo) -> None:
     outcome = back("@~1", paths=("src",))
     assert messy.read("src/x.log") == b"precious\n"
     assert [kept.path for kept in outcome.kept] == ["src/x.log"]
-    # One in the way is kept and comes back.
+    # One in the way stays, too, unless that is forced.
     messy.write(".git/info/exclude", "src/new\n")
     messy.write("src/new", "in the way\n")
     before = seen(messy)
     back("@~1", paths=("src/new",))
+    assert seen(messy) == before
+    back("@~1", paths=("src/new",), force=frozenset({"ignored"}))
     assert messy.read("src/new") == b"untracked\n"
     undone()
     assert seen(messy) == before

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from git_boocode.checkpoints import restore as restore_module
 from git_boocode.checkpoints import transaction, work
+from git_boocode.checkpoints.outcome import Outcome
 from git_boocode.checkpoints.plan import Plan, plan_restore
 from git_boocode.checkpoints.work import ChangedMeanwhileError
 from git_boocode.repo.errors import FatalError, RefusedError
@@ -141,13 +143,27 @@ def test_the_files_alone(base: Repo) -> None:
 # What is ignored.
 
 
-def test_an_ignored_file_in_the_way_is_kept_and_comes_back(base: Repo) -> None:
+FORCED = frozenset({"ignored"})
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_an_ignored_file_in_the_way_stays_unless_that_is_forced(base: Repo, link: bool) -> None:
     base.write("x.log", "precious\n")
     base.write(".gitignore", "*.log\nnew\nother\n")
-    base.write("new", "precious too\n")
+    if link:
+        (base.top / "new").unlink()
+        (base.top / "new").symlink_to("precious too")
+    else:
+        base.write("new", "precious too\n")
     base.write("other", "not in the way\n")
     messed = seen(base)
     outcome = back()
+    assert base.files()["new"] == messed.files["new"]
+    assert [tuple(kept) for kept in outcome.kept] == [("new", "ignored file 'new' is in the way")]
+    assert not recorded(base, "precious too")
+    undone()
+    assert seen(base) == messed
+    outcome = back(force=FORCED)
     assert base.read("new") == b"untracked\n"
     assert base.read("x.log") == b"precious\n"
     assert base.read("other") == b"not in the way\n"
@@ -158,25 +174,108 @@ def test_an_ignored_file_in_the_way_is_kept_and_comes_back(base: Repo) -> None:
 
 def test_a_directory_of_ignored_files_in_the_way_of_a_file(base: Repo) -> None:
     (base.top / "new").unlink()
-    base.write("new/one.log", "1\n")
-    base.write("new/deep/two.log", "2\n", 0o755)
-    (base.top / "new/link.log").symlink_to("deep")
+    base.write("new/one.log", "precious one\n", 0o600)
+    base.write("new/deep/two.log", "precious two\n", 0o755)
+    base.write("new/seen", "not ignored\n")
+    (base.top / "new/link.log").symlink_to("precious three")
     before = seen(base)
-    back()
-    assert base.read("new") == b"untracked\n"
+    outcome = back()
+    assert [kept.path for kept in outcome.kept] == ["new"]
+    assert re.fullmatch("ignored file 'new/.*log' is in the way", outcome.kept[0].reason)
+    now = base.files()
+    assert {path: now[path] for path in before.files if path.endswith(".log")} == {
+        path: found for path, found in before.files.items() if path.endswith(".log")
+    }
+    assert not recorded(base, "precious")
     undone()
     assert seen(base) == before
+    back(force=FORCED)
+    assert base.read("new") == b"untracked\n"
+    restored = seen(base)
+    undone()
+    assert seen(base) == before
+    assert (base.top / "new/one.log").stat().st_mode & 0o777 == 0o600
+    # What an undo has made, a redo takes away again.
+    redone()
+    assert seen(base) == restored
 
 
-def test_an_ignored_file_in_the_way_of_a_directory(base: Repo) -> None:
+@pytest.mark.parametrize("link", [False, True])
+def test_an_ignored_file_in_the_way_of_a_directory(base: Repo, link: bool) -> None:
     base.git("rm", "-rqf", "dir")
     base.write(".git/info/exclude", "dir\n")
-    base.write("dir", "precious\n")
+    if link:
+        (base.top / "dir").symlink_to("precious")
+    else:
+        base.write("dir", "precious\n")
     messed = seen(base)
-    back()
+    outcome = back()
+    assert [tuple(kept) for kept in outcome.kept] == [("dir/c", "ignored file 'dir' is in the way")]
+    assert base.files()["dir"] == messed.files["dir"]
+    assert not recorded(base, "precious")
+    undone()
+    assert seen(base) == messed
+    back(force=FORCED)
     assert base.read("dir/c") == b"c\n"
     undone()
     assert seen(base) == messed
+
+
+@pytest.mark.parametrize("act", [undone, redone])
+def test_an_ignored_file_in_the_way_of_an_undo_or_a_redo(
+    base: Repo, act: Callable[..., Outcome]
+) -> None:
+    base.write("mess", "mess\n")
+    back()
+    if act is redone:
+        base.write("later", "later\n")
+        undone()
+        path = "later"
+    else:
+        path = "mess"
+    base.write(".git/info/exclude", f"{path}\n")
+    base.write(path, "precious\n")
+    outcome = act(dry_run=True)
+    assert [kept.path for kept in outcome.kept] == [path]
+    outcome = act(force=FORCED)
+    assert base.read(path) == (b"later\n" if act is redone else b"mess\n")
+    (redone if act is undone else undone)()
+    assert base.read(path) == b"precious\n"
+
+
+def test_an_ignored_file_that_is_as_recorded_is_not_in_the_way(base: Repo) -> None:
+    base.write(".git/info/exclude", "new\n")
+    base.write("a", "mess\n")
+    outcome = back()
+    assert (outcome.kept, base.read("new"), base.read("a")) == ([], b"untracked\n", b"changed\n")
+    undone()
+    assert (base.read("new"), base.read("a")) == (b"untracked\n", b"mess\n")
+
+
+def test_the_command_names_ignored_files_in_the_way(base: Repo) -> None:
+    (base.top / "new").unlink()
+    base.write("new/.env", "TOKEN=precious\n")
+    base.write(".git/info/exclude", ".env\n")
+    done = base.boocode("restore", "@", "--json")
+    kept = [{"path": "new", "reason": "ignored file 'new/.env' is in the way"}]
+    assert (done.code, done.json["kept"]) == (0, kept)
+    assert base.read("new/.env") == b"TOKEN=precious\n"
+    done = base.boocode("restore", "@")
+    assert "left alone: new: ignored file 'new/.env' is in the way" in done.err
+    assert "--force ignored' replaces ignored files" in done.err
+    assert not recorded(base, "precious")
+    done = base.boocode("restore", "@", "--force", "ignored")
+    assert (done.code, base.read("new")) == (0, b"untracked\n")
+    assert base.boocode("undo", "--force", "ignored").code == 0
+    assert base.read("new/.env") == b"TOKEN=precious\n"
+    assert base.boocode("redo", "--force", "everything").code == 129
+
+
+def recorded(repo: Repo, text: str) -> bool:
+    """Whether any blob in the object store holds a text."""
+    listing = repo.git("cat-file", "--batch-all-objects", "--batch-check").splitlines()
+    blobs = [row.split()[0] for row in listing if " blob " in row]
+    return any(text in repo.git("cat-file", "blob", blob) for blob in blobs)
 
 
 @pytest.mark.parametrize("how", ["deleted", "emptied", "moved"])
@@ -288,7 +387,7 @@ def test_what_is_in_the_way_and_cannot_be_kept_stays(base: Repo) -> None:
     base.write(".git/info/attributes", "new filter=broken\n")
     base.write(".git/info/exclude", "new\n")
     base.write("new", "precious\n")
-    outcome = back()
+    outcome = back(force=FORCED)
     assert base.read("new") == b"precious\n"
     assert "new" in [kept.path for kept in outcome.kept]
 

@@ -52,7 +52,7 @@ def test_a_restore_brings_everything_back(in_state: Repo) -> None:
     mutate(in_state)
     mess = in_state.files(), in_state.status(), staged(in_state)
     assert mess != before
-    outcome = restore(repository, taken.id, Options())
+    outcome = restore(repository, taken.id, Options(force=frozenset({"ignored"})))
     assert (in_state.files(), in_state.status(), staged(in_state)) == before
     assert outcome.undo is not None
     undo(repository, Options())
