@@ -105,7 +105,8 @@ class Transaction:
             if self._is_done(plan, staging, move):
                 journal.end(repository.state_dir)
                 return outcome
-            if staging is not None:
+            if plan.changes or staging is not None or move is not None:
+                # Who holds the lock may be writing files of the worktree as well.
                 refuse_if_locked(repository.index_path)
             if self._callback is not None:
                 _check_callback_stays(repository, self._callback, plan)

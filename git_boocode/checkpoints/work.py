@@ -18,7 +18,7 @@ from git_boocode.checkpoints.staging import Staging, build_index
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.gc import GcWatch, kept_from_gc
 from git_boocode.repo.git import is_disk_full, nul_lines
-from git_boocode.repo.index import Index, install_index
+from git_boocode.repo.index import Index, install_index, refuse_if_locked
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import scratch_directory
 
@@ -69,6 +69,7 @@ class Work:
             # In advance: on a disk that is full by then, it could not be made.
             self._before = self._snapshot.index.copy()
             if not returning:
+                refuse_if_locked(self._repository.index_path)
                 self._refuse_what_came()
             self._files_touched = True
             self._merge_forward()

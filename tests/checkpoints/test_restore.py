@@ -601,9 +601,11 @@ def test_a_checkpoint_of_another_worktree_is_refused(
     assert Repo(base.top / "linked").files() == before
 
 
-def test_the_index_is_locked(base: Repo) -> None:
+@pytest.mark.parametrize("staged", [True, False])
+def test_the_index_is_locked(base: Repo, staged: bool) -> None:
     base.write("a", "mess\n")
-    base.git("add", "a")
+    if staged:
+        base.git("add", "a")
     lock = base.write(".git/index.lock", "someone's")
     before, known = seen(base), refs(base)
     host = Host(base)
@@ -612,6 +614,40 @@ def test_the_index_is_locked(base: Repo) -> None:
     assert (caught.value.code, caught.value.exit_code) == ("locked", 1)
     assert (seen(base), refs(base), host.events) == (before, known, [])
     assert lock.read_bytes() == b"someone's"
+    # Who only looks is not refused.
+    assert back(dry_run=True).changes
+
+
+@pytest.mark.parametrize("paths", [(), ("a",)])
+def test_an_undo_or_a_redo_while_the_index_is_locked(base: Repo, paths: tuple[str, ...]) -> None:
+    base.write("a", "mess\n")
+    lock = base.top / ".git/index.lock"
+
+    def refused(act: Callable[..., Outcome]) -> None:
+        lock.touch()
+        before, known = seen(base), refs(base)
+        with pytest.raises(RefusedError) as caught:
+            act()
+        assert (caught.value.code, caught.value.exit_code) == ("locked", 1)
+        assert (seen(base), refs(base)) == (before, known)
+        lock.unlink()
+
+    refused(lambda: back(paths=paths))
+    back(paths=paths)
+    refused(undone)
+    undone()
+    refused(redone)
+
+
+def test_the_index_is_locked_after_the_look(base: Repo) -> None:
+    base.write("a", "mess\n")
+    before, known = seen(base), refs(base)
+    host = Host(base, prepare="touch .git/index.lock; echo '{}'")
+    with pytest.raises(RefusedError) as caught:
+        back(callback=host.path)
+    assert caught.value.code == "locked"
+    assert (seen(base), refs(base)) == (before, known)
+    assert host.events == ["prepare", "rollback"]
 
 
 def test_another_restore_is_at_work(base: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
