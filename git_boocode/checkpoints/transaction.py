@@ -36,7 +36,11 @@ from git_boocode.checkpoints.transcripts import (
     forget_files,
     operations_with_files,
 )
-from git_boocode.checkpoints.work import Work
+from git_boocode.checkpoints.work import (
+    Work,
+    keeping_directory,
+    refuse_to_replace_directory,
+)
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.gc import GcWatch, kept_from_gc
 from git_boocode.repo.git import Git, GitError
@@ -98,6 +102,7 @@ class Transaction:
             snapshot = take_snapshot(repository, scratch)
             move = self._plan_move(snapshot)
             plan, staging = self._plan(snapshot)
+            refuse_to_replace_directory(repository, plan)
             # Before anything is done: afterwards nothing may fail any more.
             outcome = self._outcome(snapshot, plan, staging, move)
             if watch is None:
@@ -110,7 +115,7 @@ class Transaction:
                 refuse_if_locked(repository.index_path)
             if self._callback is not None:
                 _check_callback_stays(repository, self._callback, plan)
-            with ended_by_signals():
+            with ended_by_signals(), keeping_directory(repository, plan):
                 done = self._carry_out(snapshot, plan, staging, move)
                 return outcome._replace(**done)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from shlex import quote
 
 from git_boocode.checkpoints.changes import Change, tree_changes
 from git_boocode.checkpoints.conversion import filtered
@@ -210,12 +211,10 @@ class Work:
             raise _merge_error(os.fsdecode(done.stderr).strip())
 
     def _merge(self, before: str, after: str) -> None:
-        # From where the caller stands: git keeps the directory that it was started in.
-        here = os.path.join(self._repository.worktree, self._repository.prefix)
-        git = self._snapshot.index.git.bind(cwd=here if os.path.isdir(here) else None)
         # If we are killed, it goes on; nobody may begin to undo what it has not yet done.
+        git = self._snapshot.index.git.keeping_locks()
         command = ("read-tree", "--no-sparse-checkout", "-m", "-u")
-        done = git.keeping_locks().attempt(*command, before, after)
+        done = git.attempt(*command, before, after)
         if done.status:
             raise _merge_error(os.fsdecode(done.stderr).strip())
 
@@ -258,6 +257,41 @@ class Work:
         self._install(original.copy().path, expected)
 
 
+def refuse_to_replace_directory(repository: Repository, plan: Plan) -> None:
+    """Stop before a file takes the place of the current directory, or of one above it.
+
+    Raises:
+        RefusedError: the plan wants that.
+    """
+    for change in plan.changes:
+        if change.action != "delete" and repository.prefix.startswith(f"{change.path}/"):
+            raise RefusedError(
+                f"the restore would replace the current directory by a file: '{change.path}'",
+                code="conflict",
+                hints=(f"nothing was changed; leave it first: cd {quote(repository.worktree)}",),
+            )
+
+
+@contextmanager
+def keeping_directory(repository: Repository, plan: Plan) -> Iterator[None]:
+    """Keep the current directory while a plan is carried out.
+
+    Whoever deletes the last file of a directory removes the directory, too; git before 2.35 even
+    where its caller was started. So there is something in it that is no file.
+    """
+    here = repository.prefix
+    inside = os.path.join(repository.worktree, here, ".git-boocode-keep")
+    if any(c.action != "modify" and here and c.path.startswith(here) for c in plan.changes):
+        # Where nothing may be made, nothing can be removed either.
+        with suppress(FileExistsError, PermissionError):
+            os.mkdir(inside)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            os.rmdir(inside)
+
+
 def _remove(top: str, path: str) -> None:
     """Remove a file, and the directories that are empty then."""
     try:
@@ -275,12 +309,6 @@ def _merge_error(said: str) -> BoocodeError:
             f"a file was changed by another process meanwhile: {said.splitlines()[0]}",
             code="conflict",
             hints=("nothing was changed; run the command again",),
-        )
-    if "current working directory" in said:
-        return RefusedError(
-            "the restore would replace the current directory by a file",
-            code="conflict",
-            hints=("nothing was changed; run it from the top of the worktree",),
         )
     if is_disk_full(said):
         return FatalError("cannot restore the files: no space left on device", code="disk_full")

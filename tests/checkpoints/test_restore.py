@@ -558,6 +558,76 @@ def test_a_pipe_in_the_way_stays(base: Repo) -> None:
     assert "new" in [kept.path for kept in outcome.kept]
 
 
+# Where it was started.
+
+
+@pytest.fixture(params=[False, True], ids=["git", "older git"])
+def any_git(base: Repo, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Git as it is, or one that does not know where it was started, as before 2.35."""
+    if request.param:
+        program = f'cd "${{GIT_WORK_TREE:-.}}" && exec {shutil.which("git")} "$@"\n'
+        base.write(".git/older/git", f"#!/bin/sh\n{program}", 0o755)
+        monkeypatch.setenv("PATH", f"{base.top}/.git/older", prepend=os.pathsep)
+
+
+@pytest.mark.usefixtures("any_git")
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_current_directory_stays(
+    base: Repo, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    base.write("made/deep/file", "mess\n")
+    here = base.top / "made/deep"
+    monkeypatch.chdir(here)
+    inode, before = here.stat().st_ino, seen(base)
+    if fails:
+        with pytest.raises(FatalError):
+            back(callback=Host(base, trim="exit 1").path)
+    else:
+        back()
+        assert os.listdir() == []
+        assert here.stat().st_ino == inode
+        undone()
+    assert seen(base) == before
+    assert os.listdir() == ["file"]
+    assert here.stat().st_ino == inode
+
+
+@pytest.mark.usefixtures("any_git")
+def test_an_empty_current_directory_stays_through_a_rollback(
+    base: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base.git("rm", "-rq", "dir")
+    here = base.top / "dir"
+    here.mkdir()
+    inode = here.stat().st_ino
+    monkeypatch.chdir(here)
+    host = Host(base, trim="cat dir/c; exit 1")
+    with pytest.raises(FatalError):
+        back(callback=host.path)
+    assert (here.stat().st_ino, os.listdir()) == (inode, [])
+
+
+@pytest.mark.usefixtures("any_git")
+@pytest.mark.parametrize("where", ["new", "new/deep", "new/empty"])
+def test_the_current_directory_is_not_replaced_by_a_file(
+    base: Repo, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    (base.top / "new").unlink()
+    base.write("new/deep/file", "mess\n")
+    (base.top / "new/empty").mkdir()
+    before, known = seen(base), refs(base)
+    for dry_run in (True, False):
+        monkeypatch.chdir(base.top / where)
+        with pytest.raises(RefusedError) as caught:
+            back(dry_run=dry_run)
+        assert (caught.value.code, caught.value.exit_code) == ("conflict", 1)
+        assert caught.value.hints[0].endswith(f"cd {base.top}")
+        assert (seen(base), refs(base)) == (before, known)
+    monkeypatch.chdir(base.top / "dir")
+    back()
+    assert base.read("new") == b"untracked\n"
+
+
 # Who else is there.
 
 
