@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.disk import Disk
 from git_boocode.checkpoints.layered import LayeredIndex
-from git_boocode.repo.errors import FatalError
+from git_boocode.repo.errors import MAKE_ROOM, FatalError
 from git_boocode.repo.git import Completed, GitError, Running, is_disk_full
 from git_boocode.repo.index import Entry, Index
 
@@ -150,7 +150,11 @@ class Recorder:
         if refused := _SYSTEM.match(reason):
             reason = f"cannot be read: {refused[1].lower()}"
         if is_disk_full(reason):
-            raise FatalError(f"cannot capture '{path}': no space left on device", code="disk_full")
+            raise FatalError(
+                f"cannot capture '{path}': no space left on device",
+                code="disk_full",
+                hints=(MAKE_ROOM,),
+            )
         self.failed.append(Skipped(path, reason))
 
 

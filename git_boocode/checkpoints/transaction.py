@@ -186,6 +186,8 @@ class Transaction:
                 empty = self._repository.empty_tree
                 return plan, mix(snapshot, staging, choice, nested, empty)
         except GitError as error:
+            if error.code == "disk_full":
+                raise
             raise _missing_objects(target, error) from error
         except MetadataError as error:
             raise unusable(target.id, error) from error
@@ -367,10 +369,10 @@ class Transaction:
             ):
                 _try(what, take_back, failures)
             if failures:
+                safe = f"the state before is safe: git boocode restore {steps.safety.id}"
+                why = error.hints if isinstance(error, FatalError) else ()
                 raise FatalError(
-                    "\nand ".join((reason, *failures)),
-                    code="rollback",
-                    hints=(f"the state before is safe: git boocode restore {steps.safety.id}",),
+                    "\nand ".join((reason, *failures)), code="rollback", hints=(*why, safe)
                 ) from error
         finally:
             if steps.callback is not None and self._told:

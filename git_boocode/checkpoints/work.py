@@ -16,7 +16,7 @@ from git_boocode.checkpoints.plan import Plan, in_the_way, plan_return
 from git_boocode.checkpoints.reading import take_snapshot
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging, build_index
-from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
+from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError
 from git_boocode.repo.gc import GcWatch, kept_from_gc
 from git_boocode.repo.git import is_disk_full, nul_lines
 from git_boocode.repo.index import Index, install_index, refuse_if_locked
@@ -311,7 +311,11 @@ def _merge_error(said: str) -> BoocodeError:
             hints=("nothing was changed; run the command again",),
         )
     if is_disk_full(said):
-        return FatalError("cannot restore the files: no space left on device", code="disk_full")
+        return FatalError(
+            "cannot restore the files: no space left on device",
+            code="disk_full",
+            hints=(MAKE_ROOM,),
+        )
     complaints = [line for line in said.splitlines() if line.startswith(("error: ", "fatal: "))]
     reasons = dict.fromkeys(line.partition(": ")[2] for line in complaints)
     return FatalError(

@@ -12,6 +12,7 @@ EXIT_USAGE = 129
 # What a shell answers for a command that it cannot run, or cannot find.
 EXIT_NOT_RUN = 126
 EXIT_NOT_FOUND = 127
+MAKE_ROOM = "free some space on the disk of the repository, then run the command again"
 
 
 class BoocodeError(Exception):
@@ -91,5 +92,5 @@ def from_os(error: OSError) -> FatalError:
     return FatalError(
         f"cannot use{where}: {reason}" if where else reason,
         code="disk_full" if full else "io",
-        hints=("make room where the repository lies, then run it again",) if full else (),
+        hints=(MAKE_ROOM,) if full else (),
     )

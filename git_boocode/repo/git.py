@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from io import BufferedReader
 from typing import IO, NamedTuple
 
-from git_boocode.repo.errors import FatalError
+from git_boocode.repo.errors import MAKE_ROOM, FatalError
 
 # Our own work never fires a user's hooks (`post-index-change` and `reference-transaction` fire for
 # private indexes too), keeps no reflogs, recurses into nothing, and is on disk when we say so.
@@ -58,6 +58,10 @@ _NO_ROOM = (
     "Disk quota exceeded",
     "File too large",
 )
+# What git says of a failed write without the reason for it.
+_UNWRITTEN = ("unable to write", "Unable to write", "couldn't write", "write error")
+# With less space than this, in bytes, the reason is plain.
+_SCARCE = 1 << 20
 
 
 LOCKS: set[int] = set()
@@ -75,7 +79,12 @@ class GitError(FatalError):
     def __init__(self, arguments: tuple[str, ...], status: int, stderr: str) -> None:
         said = stderr.strip().removeprefix("fatal: ").removeprefix("error: ")
         ended = f"was ended by signal {-status}" if status < 0 else f"failed with status {status}"
-        super().__init__(f"git {arguments[0]} {ended}: {said or 'it gave no reason'}", code="git")
+        full = is_disk_full(stderr)
+        super().__init__(
+            f"git {arguments[0]} {ended}: {said or 'it gave no reason'}",
+            code="disk_full" if full else "git",
+            hints=(MAKE_ROOM,) if full else (),
+        )
         self.status = status
         self.stderr = stderr
 
@@ -264,7 +273,22 @@ class Git:
         Raises:
             FatalError: there is no git to run, or no directory to run it in.
         """
-        return Running(self._start(arguments, subprocess.PIPE, subprocess.PIPE)).finish(stdin)
+        done = Running(self._start(arguments, subprocess.PIPE, subprocess.PIPE)).finish(stdin)
+        return done._replace(stderr=self._with_reason(done.stderr)) if done.status else done
+
+    def _with_reason(self, stderr: bytes) -> bytes:
+        """What git said; also that the disk is full, where git does not say so."""
+        said = os.fsdecode(stderr)
+        if is_disk_full(said) or not any(phrase in said for phrase in _UNWRITTEN):
+            return stderr
+        # Only needed where git has failed; it takes longer to import than to use.
+        import shutil
+
+        places = (self.cwd, self.env.get("GIT_DIR", self.cwd))
+        free = min(shutil.disk_usage(place).free for place in places)
+        if free >= _SCARCE:
+            return stderr
+        return stderr.rstrip() + b": " + _NO_ROOM[0].encode()
 
     def begin(self, *arguments: str) -> Running:
         """Start git, with nothing on its standard input, and go on.

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, Protocol
 
-from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
-from git_boocode.repo.git import batch_bodies
+from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError
+from git_boocode.repo.git import batch_bodies, is_disk_full
 from git_boocode.repo.identity import Identity
 from git_boocode.repo.refnames import greatest_names
 from git_boocode.repo.repository import Repository
@@ -242,6 +242,8 @@ def ref_error(stderr: str) -> BoocodeError:
             code="locked",
             hints=("try again; if it stays locked, 'git boocode doctor' names the lock file",),
         )
+    if is_disk_full(said):
+        return FatalError(f"cannot update refs: {said}", code="disk_full", hints=(MAKE_ROOM,))
     return FatalError(f"cannot update refs: {said}", code="refs")
 
 

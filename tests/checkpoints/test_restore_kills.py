@@ -322,6 +322,47 @@ def test_a_disk_that_fills_up(small_disk: Path, monkeypatch: pytest.MonkeyPatch)
     sound(repo)
 
 
+@pytest.mark.parametrize("command", ["restore", "undo", "redo"])
+def test_a_full_disk_is_named_and_changes_nothing(small_disk: Path, command: str) -> None:
+    subprocess.run(["git", "init", "-q", small_disk], check=True)
+    repo = Repo(small_disk)
+    repo.git("config", "core.autocrlf", "input")
+    repo.git("config", "boocode.maxFileSize", "1m")
+    repo.commit(a="a\n", big="x" * 150_000)
+    assert repo.boocode("checkpoint").code == 0
+    repo.write("big", random.Random(1).randbytes(150_000))
+    repo.write("a", b"mess\r\n" * 1000, 0o600)
+    repo.git("add", "a")
+    repo.write("made", b"mess\r\n", 0o640)
+    for earlier in {"undo": ["restore"], "redo": ["restore", "undo"]}.get(command, []):
+        assert repo.boocode(earlier, *(["@"] if earlier == "restore" else [])).code == 0
+    failed = 0
+    for left in (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 56, 64, 72):
+        filler = fill(small_disk, left)
+        before = all_of(repo)
+        done = repo.boocode(command, *(["@"] if command == "restore" else []))
+        now = all_of(repo)
+        filler.unlink()
+        if done.code == 0:
+            assert repo.boocode("redo" if command == "undo" else "undo").code == 0
+        else:
+            failed += 1
+            assert done.code == 128, done.err
+            assert "no space left on device" in done.err.lower(), done.err
+            assert "hint: free some space" in done.err, done.err
+            assert now == before or repo.boocode("undo").code == 0
+        now = all_of(repo)
+        assert {**now, "filler": None} == {**before, "filler": None}, left
+    assert failed > 3
+    sound(repo)
+
+
+def all_of(repo: Repo) -> dict[str, Any]:
+    """Every file with its bytes and all of its mode."""
+    files = repo.files()
+    return {path: (files[path], (repo.top / path).lstat().st_mode) for path in files}
+
+
 def interrupted_now(repo: Repo) -> bool:
     """Whether a restore was interrupted that had begun."""
     noted = journal.interrupted(Repository.discover().state_dir)
