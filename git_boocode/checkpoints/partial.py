@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from git_boocode.checkpoints.catalog import Checkpoint
 from git_boocode.checkpoints.changes import next_tree
@@ -69,7 +70,9 @@ class PartialReading:
     def _load(self, base: Checkpoint, scratch: str) -> Index:
         kept = load_kept(self._repository, scratch)
         is_base = kept is not None and (kept.ref, kept.commit) == (base.ref, base.commit.id)
-        self.kept = kept if kept is not None and is_base and kept.private.is_intact() else None
+        # It lacks what a sparse checkout had left out, which the base has.
+        fits = kept is not None and is_base and not kept.staging.absent
+        self.kept = kept if kept is not None and fits and kept.private.is_intact() else None
         if self.kept is not None:
             return Index(self._quarantine.git, self.kept.private.path)
         index = Index(self._quarantine.git, os.path.join(scratch, "base.index"))
@@ -129,7 +132,10 @@ class PartialReading:
     def _record(self, held: list[str], tracked: list[str], extra: list[str]) -> None:
         wanted = [*filter(self._disk.is_own_file, tracked), *extra]
         links = [path for path in tracked if self._is_module(path)]
+        named = set(tracked)
+        absent = [entry for entry in self._staging.absent if entry.path in named]
         self._index.forget(set(held).difference(wanted, links))
+        self._index.put(absent)
         # They were named, and are read whatever their times say.
         self._index.doubt(set(held).intersection(wanted))
         begun = [path for path in links if self._disk.has_repository(path)]
@@ -153,19 +159,24 @@ class PartialReading:
             if not known and path not in found:
                 yield Skipped(path, why_left_out(top, path))
 
-    def _tree(self) -> str | None:
-        """The tree of the files, made of the last one; None if git is to make it anew."""
-        if self.kept is None or self._layered is None:
-            return None
-        try:
-            return next_tree(self._layered, self.kept, self._staging, self._quarantine.store_tree)
-        except GitError:
-            # The last tree is lost, and git makes it anew.
-            return None
+    def _tree(self) -> str:
+        """The tree of the base, with what was read."""
+        layered, tree = self._layered, None
+        if self.kept is not None and layered is not None:
+            # Where the last tree is lost, git makes it anew.
+            with suppress(GitError):
+                tree = next_tree(layered, self.kept, self._staging, self._quarantine.store_tree)
+        if tree is None:
+            index = self._index.whole() if isinstance(self._index, LayeredIndex) else self._index
+            # In a partial clone, the repository need not have what the base names.
+            tree = index.write_tree("--missing-ok")
+        return tree
 
     def _to_keep(self, held: list[str], tracked: list[str], extra: list[str]) -> Kept | None:
         """What to leave to the next capture; what it says of the user's index stays as it was."""
         kept, layered = self.kept, self._layered
+        if self._staging.absent:
+            return None
         named = {*held, *tracked, *extra}
         if kept is None or layered is None or any(map(is_attributes, named)):
             return None

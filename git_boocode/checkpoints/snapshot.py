@@ -58,7 +58,7 @@ class Snapshot:
         self.staging = staging
         self.skipped = skipped
         self.disk_tree = self.tree = tree or ""
-        if tree is None or (staging and staging.absent):
+        if tree is None:
             self.write_trees()
 
     @property

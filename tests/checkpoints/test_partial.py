@@ -19,7 +19,7 @@ from git_boocode.repo.repository import Repository
 from tests.checkpoints import events
 from tests.checkpoints.events import EVENTS
 from tests.checkpoints.kit import back, held, held_without_history, refs, seen, sound, take
-from tests.checkpoints.states import inner
+from tests.checkpoints.states import STATES, inner, mutate
 from tests.checkpoints.test_capture import skipped, tree
 from tests.checkpoints.test_properties import DEED, PATH, clear, do
 from tests.repo_kit import Repo
@@ -435,6 +435,45 @@ def test_a_sparse_checkout(repo: Repo, warm: bool) -> None:
     assert only(repo, "out") == set()
     repo.write("out/x", "there after all\n")
     assert only(repo, "out/x") == {"out/x"}
+    assert held() == held_without_history()
+
+
+@pytest.mark.parametrize("warm", [True, False])
+@pytest.mark.parametrize("options", [("--cone", "in"), ("--no-cone", "/in/", "/top")])
+def test_what_a_sparse_checkout_leaves_out_is_as_before(
+    repo: Repo, options: tuple[str, ...], warm: bool
+) -> None:
+    repo.commit(**{"top": "t\n", "in/a": "a\n", "out/b": "b\n", "out/c": "c\n", "out/d": "d\n"})
+    repo.git("sparse-checkout", "set", *options)
+    repo.write("out/d", "on disk\n")
+    take()
+    for path in ("in/a", "out/b", "top"):
+        repo.write(path, "changed\n")
+    (repo.top / "out/d").unlink()
+    for path in ("in/a", "top", "out/b", "out/c"):
+        if not warm:
+            forget(repo)
+        assert only(repo, path) == ({path} - {"out/c"})
+    # It is left out again, and what is staged stands for it, as in a checkpoint of everything.
+    repo.git("sparse-checkout", "reapply")
+    repo.write("in/a", "again\n")
+    assert only(repo, "in", "out/c") == {"in/a"}
+    assert only(repo, "out/d") == {"out/d"}
+    assert held() == held_without_history()
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_nothing_but_what_is_named_in_every_state(repo: Repo, state: str) -> None:
+    STATES[state](repo)
+    take()
+    mutate(repo)
+    for path in repo.git("ls-files", "-z").split("\0")[:-1]:
+        # What a sparse checkout had left out is there now.
+        if not os.path.lexists(repo.top / path) and (repo.top / path).parent.is_dir():
+            repo.write(path, "come\n")
+    places = ("agent/x", "a.txt", "in/a.txt")
+    changed = only(repo, *(f":(top,literal){place}" for place in places))
+    assert [path for path in changed if not any(is_at(path, place) for place in places)] == []
     assert held() == held_without_history()
 
 
