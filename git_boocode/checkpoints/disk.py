@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
 
 _RECORDED = (stat.S_IFREG, stat.S_IFLNK)
 
@@ -49,6 +50,21 @@ class Disk:
             return os.lstat(f"{self.worktree}/{path}")
         except OSError:
             return None
+
+    def other_spellings(self, paths: Iterable[str], of: Iterable[str]) -> set[str]:
+        """The paths that lead to the file of another path, which differs in case only.
+
+        Args:
+            paths: the paths.
+            of: other paths.
+        """
+        by_folded = {path.casefold(): path for path in of}
+        pairs = ((path, by_folded.get(path.casefold())) for path in paths)
+        return {path for path, other in pairs if other and self._is_same(path, other)}
+
+    def _is_same(self, path: str, other: str) -> bool:
+        one, two = self.status(path), self.status(other)
+        return path != other and one is not None and two is not None and os.path.samestat(one, two)
 
     def is_there(self, path: str) -> bool:
         """Whether there is anything at a path."""

@@ -97,7 +97,9 @@ class PartialReading:
         others = self._list(self._users.index, *OTHERS)
         limit = size_limit(self._repository.config)
         extra, skipped = sort_out(self._repository.worktree, others, limit)
-        extra += self._left_to_head(set(held).difference(tracked, extra))
+        old_names = self._old_names({*tracked, *extra}.difference(held))
+        held += old_names
+        extra += self._left_to_head(set(held).difference(tracked, extra, old_names))
         self._record(held, tracked, extra)
         skipped += [*self._recorder.failed, *self._passed_over({*tracked, *others, *extra})]
         original = self._users.index if self._users.exists else None
@@ -121,6 +123,13 @@ class PartialReading:
 
     def _from_here(self, spec: str) -> str:
         return from_here(self._repository.worktree, self._repository.prefix, spec)
+
+    def _old_names(self, come: set[str]) -> set[str]:
+        """The names in the base of files that were renamed, and by which they are still found."""
+        if not come or not self._repository.config.boolean("core.ignoreCase", default=False):
+            return set()
+        names = set(self._index.paths()).difference(self._users.records)
+        return self._disk.other_spellings(names, come)
 
     def _left_to_head(self, candidates: set[str]) -> list[str]:
         """The paths that HEAD has and the user's index has not, as in a capture of everything."""

@@ -255,7 +255,8 @@ class _Pass:
             # The other one is most likely still at work, and leaves us a core.
             first_look = self._look_again(())
         second()
-        extra = [*self._untracked(listing), *filter(self._disk.is_own_file, left)]
+        extra = self._untracked(listing)
+        extra += self._only_in_head(left, extra)
         come = self._match_names(extra)
         if self._staging is not None:
             self._recorder.settle_failed(self._users.entry, self._staging.intended)
@@ -303,6 +304,19 @@ class _Pass:
             return list(kept.left_to_head)
         return self._users.left_to(self._head.tree)
 
+    def _only_in_head(self, left: list[str], untracked: list[str]) -> Iterable[str]:
+        """Of what HEAD has and the user's index has not, the files that are there."""
+        there = list(filter(self._disk.is_own_file, left))
+        if there and self._ignores_case:
+            # One that was renamed, with its new name in the index, can be found by the old one.
+            others = self._disk.other_spellings(there, [*self._users.records, *untracked])
+            return (path for path in there if path not in others)
+        return there
+
+    @property
+    def _ignores_case(self) -> bool:
+        return self._repository.config.boolean("core.ignoreCase", default=False)
+
     def _untracked(self, listing: Running) -> list[str]:
         done = listing.finish()
         if done.status:
@@ -316,7 +330,7 @@ class _Pass:
     def _differing_in_case(self) -> list[str]:
         """Files that git takes for tracked ones of another case, which are not on disk, however."""
         missing = self._recorder.removed or (self.kept is not None and self.kept.missing)
-        if not missing or not self._repository.config.boolean("core.ignoreCase", default=False):
+        if not missing or not self._ignores_case:
             return []
         present = self._users.index.copy()
         present.forget({*self._recorder.removed, *(self.kept.missing if self.kept else ())})

@@ -12,7 +12,7 @@ import pytest
 
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.repo.repository import Repository
-from tests.checkpoints.kit import back, refs, seen, sound, take, undone
+from tests.checkpoints.kit import back, held, held_without_history, refs, seen, sound, take, undone
 from tests.checkpoints.states import base
 from tests.checkpoints.test_capture import skipped, tree
 from tests.repo_kit import Repo
@@ -140,6 +140,40 @@ def test_a_file_renamed_by_case_where_case_is_ignored(repo: Repo) -> None:
     repo.write("B.TXT", "mess\n")
     back(taken.id)
     assert repo.files() == on_disk
+
+
+@pytest.mark.parametrize("warm", [True, False])
+@pytest.mark.parametrize("paths", [(), ("foo",), ("Foo", "foo"), (".",), ("dir",)])
+def test_a_rename_by_case_on_a_file_system_that_ignores_it(
+    repo: Repo, paths: tuple[str, ...], warm: bool
+) -> None:
+    repo.git("config", "core.ignoreCase", "true")
+    repo.commit(**{"a": "a\n", "Foo": "foo\n", "Dir/x": "x\n"})
+    take()
+    if not warm:
+        shutil.rmtree(repo.top / ".git/boocode")
+    repo.git("mv", "Foo", "foo")
+    repo.git("mv", "Dir", "dir")
+    # There, a file is found by either name.
+    (repo.top / "Foo").hardlink_to(repo.top / "foo")
+    (repo.top / "Dir").mkdir()
+    (repo.top / "Dir/x").hardlink_to(repo.top / "dir/x")
+    names = set(tree(repo, take(paths=paths)))
+    foo = "Foo" if paths == ("dir",) else "foo"
+    directory = "Dir" if "foo" in paths else "dir"
+    assert names == {"a", foo, f"{directory}/x"}
+    assert set(tree(repo, take())) == {"a", "foo", "dir/x"}
+    assert held() == held_without_history()
+
+
+def test_two_files_whose_names_differ_in_case_only(repo: Repo) -> None:
+    repo.commit(a="a\n", Foo="one\n")
+    repo.git("config", "core.ignoreCase", "true")
+    repo.git("mv", "Foo", "foo")
+    repo.write("Foo", "another\n")
+    take()
+    assert {"Foo", "foo"} <= set(tree(repo, take(paths=("foo",))))
+    assert {"Foo", "foo"} <= set(tree(repo, take()))
 
 
 @pytest.mark.parametrize("program", ["no-such-program", "false", "kill -9 $$"])
