@@ -25,7 +25,10 @@ SAFETY_KIND = "pre-restore"
 _FIRST_LOOK = 16
 # The first page of `log`, and the next one: just what is read of commits in two steps.
 _FIRST_LISTED = 128
+# So many are looked up one by one; beyond that, to list all of them is as fast.
+_LAST_LISTED = 2048
 _SEARCHES = ("message:", "label:")
+_REDUCED = ("label", "worktree")
 
 
 class Checkpoint(NamedTuple):
@@ -70,6 +73,11 @@ class Checkpoint(NamedTuple):
     def worktree_name(self) -> str:
         """The worktree that it was taken of: `main`, or the name of a linked one."""
         return self.meta.part("worktree", "name") or "main"
+
+    def reduced(self) -> Checkpoint:
+        """The same without what only few need of it, for whoever holds very many."""
+        kept = {key: value for key, value in self.meta.values.items() if key in _REDUCED}
+        return self._replace(commit=Commit(self.commit.id, "", (), ""), meta=Metadata(kept))
 
     @property
     def remote(self) -> str:
@@ -186,13 +194,17 @@ class Catalog:
         return [ref for ref in same if ref.target == found.target]
 
     def _listed(self) -> Iterator[Ref]:
-        """The refs of checkpoints, newest first: some, and the others only if they are wanted."""
-        newest = self.store.refs(CHECKPOINTS, newest=_FIRST_LISTED)
-        yield from newest
-        if len(newest) == _FIRST_LISTED:
+        """The refs of checkpoints, newest first: more and more of them while they are wanted."""
+        count, last = _FIRST_LISTED, None
+        while count <= _LAST_LISTED:
+            newest = self.store.refs(CHECKPOINTS, newest=count)
             # What came or went in between shifts none of the others.
+            yield from (ref for ref in newest if last is None or _sorting(ref) < last)
+            if len(newest) < count:
+                return
             last = _sorting(newest[-1])
-            yield from (ref for ref in self.store.refs(CHECKPOINTS) if _sorting(ref) < last)
+            count *= 4
+        yield from (ref for ref in self.store.refs(CHECKPOINTS) if last and _sorting(ref) < last)
 
     def _is_ours(self, entry: Checkpoint) -> bool:
         return entry.meta.worktree_key == self._worktree
@@ -252,7 +264,7 @@ def _entry(ref: Ref, commit: Commit | None) -> Checkpoint | Unusable:
     try:
         meta = Metadata.parse(commit.message)
     except MetadataError as error:
-        return Unusable(ref.name, error)
+        return Unusable(ref.name, error.with_traceback(None))
     return Checkpoint(ref.id, ref.name, commit, meta)
 
 

@@ -94,8 +94,12 @@ class Survey:
         self.found: dict[str, list[tuple[Ref, Checkpoint | Unusable]]] = {
             beginning: [] for beginning in KINDS
         }
-        for ref, entry in entries:
-            self.found[_beginning(ref)].append((ref, entry))
+        for ref, whole in entries:
+            entry, beginning = whole, _beginning(ref)
+            # Of safety checkpoints alone, more than the label and the worktree is needed.
+            if beginning != SAFETY and isinstance(entry, Checkpoint):
+                entry = entry.reduced()
+            self.found[beginning].append((ref, entry))
         self.interrupted = interrupted(repository)
 
     @property
@@ -131,7 +135,7 @@ class Survey:
         entries = {ref.name: entry for ref, entry in wanted}
         owned = (Owned(ref, _worktree(entry)) for ref, entry in wanted)
         # A worktree that is there keeps a last checkpoint, however long nobody has worked in it.
-        spared = self._repository.worktree_keys()
+        spared = {*self._repository.worktree_keys(), *self._repository.worktree_names()}
         for ref, why in limits.beyond(owned, now, spared=spared):
             yield Beyond(ref, KINDS[CHECKPOINTS], why, entries[ref.name])
 

@@ -135,8 +135,8 @@ class PlumbingStore:
 
     # Enough for a page of `log`; a longer list goes through git a batch at a time.
     BATCH = 32
-    # All of a batch is in memory at once.
-    LARGEST_BATCH = 4096
+    # All of a batch is in memory at once, and on a command line.
+    LARGEST_BATCH = 1024
 
     def __init__(self, repository: Repository) -> None:
         self._git = repository.git
@@ -145,20 +145,37 @@ class PlumbingStore:
 
     def refs(self, *prefixes: str, newest: int = 0) -> list[Ref]:
         """See `Store.refs`."""
+        if not any(prefix.endswith("/") for prefix in prefixes):
+            names = sorted(prefixes, key=os.fsencode, reverse=True)
+            existing = (self._resolve([name]) for name in names)
+            return [ref for found in existing for ref in found or ()][: newest or None]
         if newest and len(prefixes) == 1 and (found := self._greatest(prefixes[0], newest)):
             return found
-        return self._list(f"--count={newest}", *prefixes) if prefixes else []
+        return self._list(f"--count={newest}", *prefixes)
 
     def _greatest(self, prefix: str, count: int) -> list[Ref] | None:
-        """What `refs` gives, asked for by name; None if that has left a doubt."""
+        """What `refs` gives, asked for by name; None if one of the names is no ref."""
         if not self._repository.has_plain_refs:
             return None
         names = greatest_names(self._repository.common_dir, prefix, count)
         if not names:
             return None
-        # What is below a ref of the same name is listed as well.
-        found = [ref for ref in self._list(*names) if ref.name in set(names)]
-        return found if len(found) == len(names) else None
+        found = []
+        for start in range(0, len(names), self.LARGEST_BATCH):
+            some = self._resolve(names[start : start + self.LARGEST_BATCH])
+            if some is None:
+                return None
+            found += some
+        return found
+
+    def _resolve(self, names: Sequence[str]) -> list[Ref] | None:
+        """The refs of some names; None if one of them is no ref."""
+        # Not `for-each-ref`, which opens the files of all refs in the same directory.
+        done = self._git.attempt("rev-parse", *names, "--")
+        if done.status:
+            return None
+        targets = os.fsdecode(done.stdout).split("\n")
+        return [Ref(name, target) for name, target in zip(names, targets, strict=False)]
 
     def _list(self, *arguments: str) -> list[Ref]:
         listing = self._git.line(

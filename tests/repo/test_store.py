@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -340,3 +342,37 @@ def test_a_linked_worktree_sees_the_same_refs(repo: Repo, store: Store) -> None:
     linked = Repository.discover(str(repo.top / "linked"))
     opened: list[Callable[[Repository], Store]] = [PlumbingStore, libgit2]
     assert [make(linked).refs("refs/x/") for make in opened] == [[Ref("refs/x/a", one)]] * 2
+
+
+def opened(repo: Repo, tmp_path: Path, act: str) -> int:
+    """How many files of refs git opens while a program does something with the store."""
+    if shutil.which("strace") is None:
+        pytest.skip("there is no strace")
+    code = (
+        "from git_boocode.repo.repository import Repository\n"
+        "from git_boocode.repo.store import PlumbingStore\n"
+        f"store = PlumbingStore(Repository.discover())\n{act}\n"
+    )
+    trace = tmp_path / "trace"
+    command = [
+        "strace",
+        "-f",
+        "-o",
+        str(trace),
+        "-e",
+        "trace=openat,open",
+        sys.executable,
+        "-c",
+        code,
+    ]
+    done = subprocess.run(command, cwd=repo.top, capture_output=True)
+    if done.returncode:
+        pytest.skip(f"strace does not work here: {os.fsdecode(done.stderr[-200:])}")
+    return trace.read_text().count("refs/x/")
+
+
+@pytest.mark.parametrize("act", ["store.refs('refs/x/', newest=3)", "store.refs('refs/x/n250')"])
+def test_to_find_few_refs_opens_few_files(repo: Repo, tmp_path: Path, act: str) -> None:
+    (one,) = targets(repo, 1)
+    create(PlumbingStore(Repository.discover()), **{f"n{number}": one for number in range(300)})
+    assert 0 < opened(repo, tmp_path, act) < 30
