@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.changes import count_changes
 from git_boocode.checkpoints.metadata import Metadata
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import RefusedError, shortened
 from git_boocode.repo.ids import ID, ID_PART, OBJECT_ID, places_back
 from git_boocode.repo.metadata import MetadataError
 from git_boocode.repo.repository import Repository
@@ -220,12 +220,12 @@ class Catalog:
                 return entry
         if not count:
             raise RefusedError(
-                f"'{name}': this worktree has no checkpoints",
+                f"'{shortened(name)}': this worktree has no checkpoints",
                 code="not_found",
                 hints=("'git boocode checkpoint' takes one",),
             )
         noun = "checkpoint" if count == 1 else "checkpoints"
-        raise not_found(f"'{name}': this worktree has only {count} {noun}")
+        raise not_found(f"'{shortened(name)}': this worktree has only {count} {noun}")
 
     def _by(self, key: str, wanted: str) -> Checkpoint:
         if not wanted:
@@ -242,9 +242,10 @@ class Catalog:
             if exact := self.store.refs(*whole, newest=1):
                 return exact[0]
         if name.startswith("@"):
-            raise not_found(f"'{name}': '@' is the newest, '@~<n>' the n-th before it")
+            raise not_found(f"'{shortened(name)}': '@' is the newest, '@~<n>' the n-th before it")
         if not ID_PART.fullmatch(lowered):
-            raise not_found(f"'{name}' is no checkpoint's id, nor four or more characters of one")
+            shown = shortened(name)
+            raise not_found(f"'{shown}' is no checkpoint's id, nor four or more characters of one")
         matches = _one_of_each_id(ref for ref in self._all_refs() if _matches(ref, lowered))
         if not matches:
             raise not_found(f"no checkpoint's id or commit begins with '{name}'")

@@ -13,6 +13,7 @@ from git_boocode.cli.outcome import show_outcome
 from git_boocode.cli.output import Style, colour_wanted, print_json, print_text, printable, report
 from git_boocode.cli.progress import progress
 from git_boocode.repo.errors import UsageError
+from git_boocode.repo.ids import MOST_DIGITS
 from git_boocode.repo.repository import Repository
 
 # A screenful; who wants an older one knows its name, or finds it in the log.
@@ -96,8 +97,10 @@ def _nothing_done() -> int:
 def _ask_number(count: int) -> int | None:
     """The number that the user chooses; None for none."""
     while answer := ask(f"restore the state before which turn? [1-{count}, empty for none]"):
-        if answer.isascii() and answer.isdigit() and 1 <= int(answer[:9]) <= count:
-            return int(answer)
+        if answer.isascii() and answer.isdigit() and len(answer) <= MOST_DIGITS:
+            number = int(answer)
+            if 1 <= number <= count:
+                return number
         if answer.lower() in ("q", "quit", "n", "no"):
             return None
         print_text(f"'{printable(answer)}' is no number from 1 to {count}")

@@ -7,10 +7,15 @@ commands remain the ones that say what there is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib import import_module
 from typing import Any
+
+from git_boocode.repo.ids import MOST_DIGITS
+
+_NUMBER = re.compile(f"[0-9]{{1,{MOST_DIGITS}}}")
 
 
 class Direct:
@@ -109,7 +114,7 @@ def parse(command: Direct, arguments: Iterable[str]) -> dict[str, Any] | None:
             value = value if equals else next(remaining, "-")
             if value.startswith("-") or (equals and not word.startswith("--")):
                 return None
-            if spelling in command.numbers and not (value.isascii() and value.isdigit()):
+            if spelling in command.numbers and not _NUMBER.fullmatch(value):
                 return None
             values[name] = int(value) if spelling in command.numbers else value
         else:

@@ -10,7 +10,8 @@ import click
 from click.core import augment_usage_errors
 
 from git_boocode.cli.output import print_text
-from git_boocode.repo.errors import EXIT_USAGE
+from git_boocode.repo.errors import EXIT_USAGE, shortened
+from git_boocode.repo.ids import MOST_DIGITS
 
 # The options for help are our own: click's would not notice that standard output is full.
 SETTINGS: dict[str, Any] = {"help_option_names": [], "max_content_width": 100}
@@ -109,10 +110,15 @@ class AtLeast(click.IntRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's own signature
         """Read the number, or say what would be one."""
+        shown = shortened(str(value))
+        # Python 3.11 and newer convert no more than 4,300 digits.
+        if len(str(value)) > MOST_DIGITS:
+            said = f"'{shown}' is longer than {MOST_DIGITS} digits"
+            raise click.BadParameter(said, ctx, param)
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
-            said = f"'{value}' is no whole number of at least {self._least}"
+            said = f"'{shown}' is no whole number of at least {self._least}"
             raise click.BadParameter(said, ctx, param) from None
 
 

@@ -40,12 +40,15 @@ class _Age(NamedTuple):
 
 def _parse_age(_: click.Context, __: click.Parameter, text: str | None) -> _Age | None:
     from git_boocode.repo.config import parse_age
+    from git_boocode.repo.errors import shortened
 
+    if text is None:
+        return None
     try:
-        return None if text is None else _Age(parse_age(text))
+        return _Age(parse_age(text))
     except ValueError:
         raise click.BadParameter(
-            f"'{text}' is no age such as '12h', '30d', '2w' or 'never'"
+            f"'{shortened(text)}' is not a valid age (examples: 12h, 30d, 2w, never)"
         ) from None
 
 

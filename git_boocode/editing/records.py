@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from git_boocode.editing.record import EDITS
 from git_boocode.matching.common import common_prefix
 from git_boocode.repo.blobs import read_blobs
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import RefusedError, shortened
 from git_boocode.repo.git import GitError, nul_records
 from git_boocode.repo.ids import ID, ID_PART, places_back
 from git_boocode.repo.metadata import Metadata, MetadataError
@@ -181,9 +181,11 @@ class Records:
         if (back := places_back(name)) is not None:
             return self._nth(back, name)
         if name.startswith("@"):
-            raise not_found(f"'{name}': '@' is the newest, '@~<n>' the n-th before it")
+            raise not_found(f"'{shortened(name)}': '@' is the newest, '@~<n>' the n-th before it")
         if not ID_PART.fullmatch(name.lower()):
-            raise not_found(f"'{name}' is no edit's id, nor four or more characters of one")
+            raise not_found(
+                f"'{shortened(name)}' is no edit's id, nor four or more characters of one"
+            )
         matches = self.matching(name)
         if not matches:
             raise not_found(f"no edit's id or commit begins with '{name}'")
@@ -267,7 +269,8 @@ class Records:
             if count > number:
                 return record
         noun = "recorded edit" if count == 1 else "recorded edits"
-        raise not_found(f"'{name}': this worktree has {'only ' if count else ''}{count} {noun}")
+        has = f"this worktree has {'only ' if count else ''}{count} {noun}"
+        raise not_found(f"'{shortened(name)}': {has}")
 
 
 def problems(repository: Repository, *, most: int = CHECKED) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ import os
 import re
 from typing import NamedTuple
 
-from git_boocode.repo.errors import FatalError
+from git_boocode.repo.errors import FatalError, shortened
 from git_boocode.repo.git import Git, nul_records
 
 _TRUE = frozenset(("true", "yes", "on", "1"))
@@ -181,7 +181,7 @@ def _integer(word: str) -> int | None:
 
 
 def _bad_value(key: str, found: Setting, wanted: str) -> FatalError:
-    what = "missing value" if found.value is None else f"bad value '{found.value}'"
+    what = "missing value" if found.value is None else f"bad value '{shortened(found.value)}'"
     return FatalError(
         f"{what} for '{key}' in {found.place}",
         code="bad_config",

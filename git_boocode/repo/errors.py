@@ -15,6 +15,14 @@ EXIT_NOT_FOUND = 127
 MAKE_ROOM = "free some space on the disk of the repository, then run the command again"
 
 
+_SHOWN = 60
+
+
+def shortened(text: str) -> str:
+    """What a user gave, as an error shows it."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
 class BoocodeError(Exception):
     """An error that a user is meant to read.
 

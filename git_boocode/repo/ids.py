@@ -13,7 +13,7 @@ ID_PART = re.compile(r"[0-9a-f][0-9a-f-]{3,63}")
 
 _RELATIVE = re.compile(r"@(?:~(?P<back>[0-9]*))?")
 # More digits than anybody has checkpoints, and few enough for Python to read.
-_DIGITS = 18
+MOST_DIGITS = 18
 
 
 def places_back(name: str) -> int | None:
@@ -31,7 +31,7 @@ def places_back(name: str) -> int | None:
     if not found["back"]:
         return len(name) - len("@")
     digits = found["back"].lstrip("0") or "0"
-    return int(digits) if len(digits) <= _DIGITS else 10**_DIGITS
+    return int(digits) if len(digits) <= MOST_DIGITS else 10**MOST_DIGITS
 
 
 def new_id(now_ns: int | None = None) -> str:

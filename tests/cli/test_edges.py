@@ -206,3 +206,40 @@ def test_a_pager_that_does_not_exist(repo: Repo, tmp_path: Path) -> None:
         capture_output=True,
     )
     assert b"seen" in done.stdout
+
+
+LONG = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (("log", "-n", LONG), 129),
+        (("log", f"--max-count={LONG}"), 129),
+        (("log", "--edits", "-n", LONG), 129),
+        (("log", "-n", "0" * 5000 + "1"), 129),
+        (("prune", "--keep", LONG), 129),
+        (("prune", "--older-than", f"{LONG}d"), 129),
+        (("show", f"@~{LONG}"), 1),
+        (("rewind", f"@~{LONG}"), 1),
+        (("show", LONG), 1),
+    ],
+)
+def test_numbers_too_long_to_convert(repo: Repo, command: tuple[str, ...], code: int) -> None:
+    repo.boocode("checkpoint")
+    done = repo.boocode(*command)
+    assert done.code == code
+    assert done.err.startswith("error: ")
+    assert "bug" not in done.err
+    # What was given is not repeated in full.
+    assert len(done.err) < 1000
+    answer = repo.boocode(*command, "--json")
+    assert (answer.code, answer.json["ok"]) == (code, False)
+
+
+@pytest.mark.parametrize("key", ["keep", "maxAge", "safetyMaxAge", "keepEdits", "editsMaxAge"])
+def test_settings_too_long_to_convert(repo: Repo, key: str) -> None:
+    repo.git("config", f"boocode.{key}", LONG)
+    done = repo.boocode("prune")
+    assert (done.code, "bad value '999" in done.err) == (128, True)
+    assert len(done.err) < 1000
