@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from git_boocode.editing.edits import MissError
+from git_boocode.editing.snapshot import Snapshot
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.paths import git_directory_above, inside_worktree
 from git_boocode.repo.repository import Repository
@@ -150,6 +151,28 @@ class Place:
             raise MissError("outside_worktree", "it lies in a git directory")
         return target
 
+    def names(self, real: str, before: Snapshot | None) -> list[tuple[object, ...]]:
+        """What two paths have in common that name one file, whatever the file system calls equal.
+
+        Args:
+            real: a path with its symlinks resolved.
+            before: what is there, None if nothing is.
+        """
+        folded = unicodedata.normalize("NFC", real).casefold()
+        names: list[tuple[object, ...]] = [(real,)]
+        if before is not None:
+            # Hard links share the inode, yet are files of their own; names that differ in case or
+            # in their Unicode form share it where the file system does not tell them apart.
+            names.append((before.device, before.inode, folded))
+        if self._is_set("core.ignorecase"):
+            names.append((folded,))
+        elif self._is_set("core.precomposeunicode"):
+            names.append((unicodedata.normalize("NFC", real),))
+        return names
+
+    def _is_set(self, key: str) -> bool:
+        return self.repository is not None and self.repository.config.boolean(key, default=False)
+
     def clean_blob_id(self, path: str, data: bytes) -> str | None:
         """The id that git would store a file under, after its clean filters and line endings."""
         if self.repository is None:
@@ -217,31 +240,21 @@ def missing_file(place: Place, path: str) -> MissError:
     return MissError("missing_file", "there is no such file", hint=hint)
 
 
-def one_file(real: str, device_inode: tuple[int, int] | None) -> tuple[object, ...]:
-    """What two paths have in common that name one file, whatever the file system calls equal.
-
-    Args:
-        real: a path with its symlinks resolved.
-        device_inode: what it leads to, or None where there is nothing.
-    """
-    if device_inode is None:
-        return (real,)
-    # Hard links share the inode, yet are files of their own; names that differ in case or in
-    # their Unicode form share it where the file system does not tell them apart.
-    return (*device_inode, unicodedata.normalize("NFC", real).casefold())
-
-
 def both_listed(one: str, other: str) -> bool:
-    """Whether two names that lead to one file are two entries of one directory.
+    """Whether two paths that may name one file part at two entries of one directory.
 
     Args:
         one: a path with its symlinks resolved.
         other: another one.
     """
-    if one == other or os.path.dirname(one) != os.path.dirname(other):
+    if one == other:
         return False
-    listed = os.listdir(os.path.dirname(one))
-    return os.path.basename(one) in listed and os.path.basename(other) in listed
+    above = os.path.commonpath((one, other))
+    names = [os.path.relpath(path, above).split(os.sep)[0] for path in (one, other)]
+    try:
+        return {*names} <= {*os.listdir(above)}
+    except OSError:
+        return False
 
 
 def _nearest(path: str, others: list[str], cutoff: float) -> list[str]:

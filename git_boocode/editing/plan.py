@@ -13,7 +13,7 @@ from git_boocode.editing.base import check_base
 from git_boocode.editing.edits import Edit, Failure, How, Landing, MissError, Outcome, edit_name
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.lines import LineMap
-from git_boocode.editing.place import Place, Target, both_listed, missing_file, one_file
+from git_boocode.editing.place import Place, Target, both_listed, missing_file
 from git_boocode.editing.snapshot import Snapshot, read_snapshot
 from git_boocode.editing.textfile import Text, changed_lines, decode
 
@@ -183,7 +183,8 @@ class _Planner:
         self.place = place
         self.how = how
         self.failures = list(inputs.failures)
-        self.files: dict[tuple[object, ...], PlannedFile] = {}
+        self.files: list[PlannedFile] = []
+        self.by_name: dict[tuple[object, ...], PlannedFile] = {}
         self.by_path: dict[str, PlannedFile] = {}
 
     def run(self) -> Plan:
@@ -193,7 +194,7 @@ class _Planner:
                 self._try(file, edit)
         self._check_nesting()
         self.failures.sort(key=lambda failure: -1 if failure.number is None else failure.number)
-        return Plan(list(self.files.values()), self.failures)
+        return Plan(self.files, self.failures)
 
     def _file_of(self, edit: Edit) -> PlannedFile | None:
         try:
@@ -204,17 +205,31 @@ class _Planner:
         file.edits.append(edit)
         return file
 
-    def _open(self, target: Target) -> PlannedFile:
+    def _open(self, target: Target, source: PlannedFile | None = None) -> PlannedFile:
+        """The file at a place; `source` is what is going to be moved there."""
         if target.real not in self.by_path:
             before = read_snapshot(target.real)
-            key = one_file(target.real, None if before is None else (before.device, before.inode))
-            other = self.files.get(key)
-            if other is not None and both_listed(other.target.real, target.real):
-                # Hard links whose names differ in case only, and that are told apart here.
-                key = (target.real,)
-            file = self.files.setdefault(key, PlannedFile(target, before))
+            names = self.place.names(target.real, before)
+            file = self._by_other_name(target, names)
+            if file is not None and (file.before is None) != (before is None):
+                # The file system tells them apart, and git is configured not to.
+                if file is not source:
+                    raise _two_spellings(file.target)
+                file = None
+            if file is None:
+                file = PlannedFile(target, before)
+                self.files.append(file)
+            for name in names:
+                self.by_name.setdefault(name, file)
             self.by_path[target.real] = file
         return self.by_path[target.real]
+
+    def _by_other_name(
+        self, target: Target, names: Sequence[tuple[object, ...]]
+    ) -> PlannedFile | None:
+        known = filter(None, map(self.by_name.get, names))
+        # Two names of one directory's listing are two files, however git is configured.
+        return next((f for f in known if not both_listed(f.target.real, target.real)), None)
 
     def _try(self, file: PlannedFile, edit: Edit) -> None:
         try:
@@ -278,7 +293,7 @@ class _Planner:
     def _destination(self, file: PlannedFile, edit: Edit, to: str) -> PlannedFile | None:
         """The place that a file is moved to; None if it keeps its place."""
         target = self.place.destination(edit.path, to)
-        there = self._open(target)
+        there = self._open(target, source=file)
         if there is file:
             if target.path != file.target.path and target.real != file.target.real:
                 file.spelling = target
@@ -341,7 +356,7 @@ class _Planner:
     def _check_nesting(self) -> None:
         created = {
             file.target.real: file
-            for file in self.files.values()
+            for file in self.files
             if file.before is None and file.text is not None
         }
         for file in created.values():
@@ -353,6 +368,15 @@ class _Planner:
 
     def _fail(self, edit: Edit, miss: MissError, path: str | None = None) -> None:
         self.failures.append(Failure.of(miss, edit.number, path or edit.path, edit.given))
+
+
+def _two_spellings(other: Target) -> MissError:
+    return MissError(
+        "ambiguous",
+        f"another edit of the same call names '{other.path}', which git takes for the same file "
+        "here (core.ignoreCase, core.precomposeUnicode)",
+        hint="spell the name in one way, or send one call for each file",
+    )
 
 
 def _check_movable(file: PlannedFile) -> None:

@@ -2,7 +2,8 @@ import hashlib
 import os
 import socket
 import stat
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -600,3 +601,99 @@ def test_a_link_that_is_turned_elsewhere_is_followed_again(repo: Repo) -> None:
 
     carry_out(act(("link", meanwhile(turn, "old", "new"))))
     assert (repo.read("one"), repo.read("two")) == (b"old\n", b"new\n")
+
+
+NFC, NFD = "caf\u00e9.txt", "cafe\u0301.txt"
+SPELLINGS = [("core.ignoreCase", "Foo.txt", "foo.txt"), ("core.ignoreCase", "Dir/a", "dir/A"),
+             ("core.ignoreCase", NFC, NFD), ("core.precomposeUnicode", NFD, NFC)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("setting", "one", "other"), SPELLINGS)
+def test_two_spellings_of_a_new_file_are_one_file(
+    repo: Repo, setting: str, one: str, other: str
+) -> None:
+    repo.git("config", setting, "true")
+    made = {"path": one, "old_string": "", "new_string": "first\n"}
+    answer = apply([made, replace(other, "first", "first\nsecond")])
+    assert [file.path for file in answer.files] == [one]
+    assert repo.read(one) == b"first\nsecond\n"
+    assert not (repo.top / other).exists()
+    whole = [{"path": path, "content": path} for path in ("x" + one, "x" + other)]
+    assert codes(whole) == [(1, "mixed_write")]
+
+
+@pytest.mark.parametrize(("setting", "one", "other"), SPELLINGS)
+def test_two_spellings_of_which_one_is_there_are_refused(
+    repo: Repo, setting: str, one: str, other: str
+) -> None:
+    repo.git("config", setting, "true")
+    repo.write(one, "old\n")
+    if (repo.top / other).exists():
+        pytest.skip("names do not differ by their spelling here")
+    for edits in (
+        [replace(one, "old", "new"), {"path": other, "content": "x"}],
+        [{"path": other, "content": "x"}, replace(one, "old", "new")],
+    ):
+        assert codes(edits) == [(1, "ambiguous")]
+    apply(replace(one, "old", "new"))
+    apply({"path": other, "content": "x"})
+    assert (repo.read(one), repo.read(other)) == (b"new\n", b"x")
+    apply([replace(one, "new", "1"), replace(other, "x", "2")])
+    assert (repo.read(one), repo.read(other)) == (b"1\n", b"2")
+
+
+def test_a_file_gets_the_other_spelling_of_its_name(repo: Repo) -> None:
+    repo.git("config", "core.ignoreCase", "true")
+    repo.write("Foo.txt", "old\n")
+    apply(
+        b"*** Begin Patch\n*** Update File: Foo.txt\n*** Move to: foo.txt\n@@\n-old\n+new\n"
+        b"*** End Patch\n"
+    )
+    assert sorted(os.listdir(repo.top)) == [".git", "foo.txt"]
+    assert repo.read("foo.txt") == b"new\n"
+
+
+@pytest.mark.parametrize("other", ["./a", "sub/../a", ".//a", "link", "sub/../link"])
+def test_other_paths_to_a_file_are_that_file(repo: Repo, other: str) -> None:
+    repo.write("a", "1\n2\n")
+    repo.write("sub/b", "")
+    os.symlink("a", "link")
+    apply([replace("a", "1", "one"), replace(other, "one\n2", "one\ntwo")])
+    assert repo.read("a") == b"one\ntwo\n"
+
+
+@pytest.fixture
+def folding(tmp_path: Path) -> Iterator[Path]:
+    """A directory whose file system does not tell names apart that differ in case."""
+    image, mount = tmp_path / "image", tmp_path / "mount"
+    image.write_bytes(b"")
+    os.truncate(image, 16 << 20)
+    mount.mkdir()
+    try:
+        for command in (
+            f"mkfs.ext4 -q -O casefold -E encoding=utf8 {image}",
+            f"mount -o loop {image} {mount}",
+        ):
+            subprocess.run(command.split(), check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no file system can be mounted that folds case")
+    try:
+        top = mount / "top"
+        top.mkdir()
+        subprocess.run(["chattr", "+F", top], check=True)
+        yield top
+    finally:
+        os.chdir(tmp_path)
+        subprocess.run(["umount", mount], check=True)
+
+
+def test_two_spellings_on_a_file_system_that_folds_case(repo: Repo, folding: Path) -> None:
+    os.chdir(folding)
+    for index in (False, True):
+        Path("Foo.txt").write_text("1\n2\n")
+        apply([replace("Foo.txt", "1", "one"), replace("foo.TXT", "one\n2", "3")], index=index)
+        assert Path("Foo.txt").read_text() == "3\n"
+        subprocess.run(["git", "init", "-q"], check=True)
+    assert codes([{"path": name, "content": "x"} for name in ("New", "nEW")]) == [
+        (1, "mixed_write")
+    ]
