@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -190,10 +192,29 @@ def _check_retry_context(name: str | None) -> None:
 
 
 def _keep_retry_context(name: str | None, text: str) -> None:
-    # Emptied before anything else happens: one from an earlier call must not reach a model.
-    if name is not None:
-        with open(name, "wb") as stream:
-            stream.write(text.encode("utf-8", "backslashreplace"))
+    """Write a retry context, or empty the file: one from an earlier call must not reach a model.
+
+    It holds text of files that may be private. Like them it is replaced, never written in place.
+    """
+    if name is None:
+        return
+    from git_boocode.editing.durable import write_new
+    from git_boocode.editing.snapshot import mode_only
+
+    data = text.encode("utf-8", "backslashreplace")
+    real = os.path.realpath(name)
+    if os.path.exists(real) and not os.path.isfile(real):
+        with open(real, "wb") as stream:  # such as /dev/stderr
+            stream.write(data)
+        return
+    mode = stat.S_IMODE(os.stat(real).st_mode) if os.path.exists(real) else 0o600
+    staged = f"{real}.{os.urandom(6).hex()}.tmp"
+    try:
+        write_new(staged, data, real, mode_only(mode))
+        os.replace(staged, real)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(staged)
 
 
 def _print_answer(answer: Answer, place: Place, *, show_diff: bool) -> None:

@@ -1,6 +1,7 @@
 import json
 import os
 import pty
+import stat
 import subprocess
 import sys
 from io import BytesIO, TextIOWrapper
@@ -282,3 +283,34 @@ def test_a_retry_context_is_not_written_over_another_file(repo: Repo) -> None:
     for _ in range(2):
         assert repo.boocode("apply-edit", "--retry-context", "rc", stdin=edit).code == 1
         assert repo.read("rc").startswith(b"@retry_context\n")
+
+
+def test_a_new_retry_context_is_private(repo: Repo) -> None:
+    repo.write("f", "secret\n").chmod(0o600)
+    for _ in range(2):
+        edit = json.dumps({"path": "f", "old_string": "other secret", "new_string": "x"})
+        assert repo.boocode("apply-edit", "--retry-context", "rc", stdin=edit).code == 1
+        assert b"secret" in repo.read("rc")
+        assert stat.S_IMODE((repo.top / "rc").stat().st_mode) == 0o600
+
+
+def test_a_retry_context_is_replaced_and_keeps_its_mode(repo: Repo) -> None:
+    repo.write("f", "text\n")
+    block = repo.write("rc", "@retry_context\nearlier")
+    block.chmod(0o640)
+    (repo.top / "other").hardlink_to(block)
+    (repo.top / "link").symlink_to("rc")
+    edit = json.dumps({"path": "f", "old_string": "nothing", "new_string": "x"})
+    assert repo.boocode("apply-edit", "--retry-context", "link", stdin=edit).code == 1
+    assert repo.read("rc").startswith(b"@retry_context\nThe edit could not")
+    assert repo.read("other") == b"@retry_context\nearlier"
+    assert stat.S_IMODE(block.stat().st_mode) == 0o640
+    assert (repo.top / "link").is_symlink()
+    assert sorted(os.listdir(repo.top)) == [".git", "f", "link", "other", "rc"]
+
+
+def test_a_retry_context_may_go_to_a_device(repo: Repo) -> None:
+    repo.write("f", "text\n")
+    edit = json.dumps({"path": "f", "old_string": "nothing", "new_string": "x"})
+    assert repo.boocode("apply-edit", "--retry-context", "/dev/null", stdin=edit).code == 1
+    assert not os.path.isfile("/dev/null")
