@@ -32,7 +32,8 @@ def inside_worktree(top: str, path: str) -> str:
     parts = relative.split("/")
     if ".." in parts:
         raise _outside(path, "it climbs out with '..'")
-    if any(map(is_dot_git, parts)):
+    # Git for Windows takes a backslash for a separator, as git's own `verify_path` considers.
+    if any(map(is_dot_git, relative.replace("\\", "/").split("/"))):
         raise _outside(path, "it lies in a git directory")
     _check_symlinks(top, parts, path)
     return relative

@@ -40,7 +40,8 @@ def test_an_absolute_path_inside_becomes_relative(top: str) -> None:
 @pytest.mark.parametrize(
     "path",
     ["../a", "sub/../../a", "/etc/passwd", ".git/config", "sub/.GIT/x", ".git", "GIT~1/config",
-     ".git./config", ".git /x", ".g\u200cit/config", ".git::$INDEX_ALLOCATION/x"],
+     ".git./config", ".git /x", ".g\u200cit/config", ".git::$INDEX_ALLOCATION/x",
+     ".git\\config", ".GIT\\hooks\\x", "sub\\.git\\x", "git~1\\config", ".git. .\\x", ".git\\"],
 )  # fmt: skip
 def test_a_path_that_leaves_is_refused(top: str, path: str) -> None:
     with pytest.raises(RefusedError) as caught:
