@@ -10,7 +10,7 @@ import click
 from click.core import augment_usage_errors
 
 from git_boocode.cli.output import print_text
-from git_boocode.repo.errors import EXIT_USAGE, shortened
+from git_boocode.repo.errors import EXIT_USAGE, UsageError, shortened
 from git_boocode.repo.ids import MOST_DIGITS
 
 # The options for help are our own: click's would not notice that standard output is full.
@@ -144,6 +144,12 @@ class LazyGroup(click.Group):
         kwargs.setdefault("options_metavar", "[<options>]")
         super().__init__(*args, context_settings=SETTINGS, **kwargs)
         self.entries = entries
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; click before 8.2 takes a missing command for a call for help."""
+        if not args and not ctx.resilient_parsing:
+            raise UsageError(f"no command given\n{ctx.get_help()}")
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in their own order."""

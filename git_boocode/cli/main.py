@@ -111,8 +111,6 @@ def dispatch(argv: list[str]) -> int:
 
 def _usage_error(error: click.UsageError) -> UsageError:
     message = error.format_message().strip()
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        return UsageError(f"no command given\n{message}")
     if isinstance(error, click.NoSuchOption):
         message = f"unknown option '{error.option_name}'"
     usage = error.ctx.get_usage() if error.ctx else "usage: git boocode <command> [<args>]"
