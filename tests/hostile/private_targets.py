@@ -1,0 +1,263 @@
+"""Readers of what others may have written accept any bytes; see `tests.hostile.targets`.
+
+Payloads of agents, private files, the metadata in commit messages, values of the configuration, and
+the files into which hooks are installed.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from git_boocode.agents import hook_log, hook_script, json_config, records, toml_config
+from git_boocode.agents.agent import Agent, Settings
+from git_boocode.agents.known import all_agents, find_agent
+from git_boocode.agents.once import Turns, turn_of
+from git_boocode.agents.ours import Baseline, Wanted
+from git_boocode.agents.payload import parse_payload
+from git_boocode.agents.told import label_of, understand
+from git_boocode.agents.tool_files import named_files, pathspecs
+from git_boocode.checkpoints import journal, kept, transcripts
+from git_boocode.checkpoints.metadata import Metadata
+from git_boocode.editing import records as edit_records
+from git_boocode.editing.journal import noted_record
+from git_boocode.editing.recovery import interrupted_edit
+from git_boocode.repo.config import Config, Setting
+from git_boocode.repo.errors import BoocodeError, FatalError
+from git_boocode.repo.scratch import EDIT_NOTE
+from git_boocode.repo.store import Commit, Ref
+
+ID = "01234567-89ab-7def-8123-456789abcdef"
+
+
+def payload_of(agent: Agent, event: str) -> Callable[[bytes], None]:
+    def target(data: bytes) -> None:
+        with suppress(FatalError):
+            told = understand(agent, event, parse_payload(data))
+            label_of(told.prompt)
+            assert all(os.path.isabs(path) for path in told.directories)
+            fields = told.agent.fields
+            specs = pathspecs("/nowhere", "/nowhere", named_files(told.payload, fields))
+            assert all(os.fsencode(spec) for spec in specs)
+
+    return target
+
+
+def in_state(name: str, read: Callable[[Any], object]) -> Callable[[bytes], None]:
+    """What reads a private file: called with a stand-in for the repository that holds it."""
+
+    def target(data: bytes) -> None:
+        with tempfile.TemporaryDirectory() as top:
+            state = os.path.join(top, ".git", "boocode")
+            path = Path(state, name)
+            path.parent.mkdir(parents=True)
+            path.write_bytes(data)
+            places = {"state_dir": state, "common_state_dir": state, "worktree": top}
+            with suppress(FatalError):
+                read(SimpleNamespace(**places))
+
+    return target
+
+
+def read_turns(repository: Any) -> None:
+    turns = Turns(os.path.join(repository.state_dir, "turns.json"))
+    turn = turn_of("claude-code", "s", "1", "prompt", 3)
+    turns.knows(turn)
+    turns.knows_session(turn)
+    turns.has_told(turn)
+    turns.note(turn)
+
+
+def read_log(repository: Any) -> None:
+    found = hook_log.entries(repository.state_dir, since=0)
+    hook_log.newest(found, 5)
+    hook_log.log(repository.state_dir, "a", "b", "c", "d", "e")
+
+
+def read_kept(repository: Any) -> None:
+    kept.load_kept(repository, os.path.join(repository.state_dir, "target"))
+    kept.stale_indexes(repository.state_dir)
+
+
+def read_edit_note(repository: Any) -> None:
+    noted_record(repository.state_dir)
+    interrupted_edit(repository)
+
+
+def read_transcripts(repository: Any) -> None:
+    transcripts.Transcripts(repository.worktree, repository.state_dir, "new", None).look(ID)
+
+
+def record_of_hooks(repository: Any) -> None:
+    found = records.load(os.path.join(repository.state_dir, "hooks", "x.json"))
+    assert found is None or found.baseline is not None
+
+
+def metadata(data: bytes) -> None:
+    with suppress(BoocodeError):
+        meta = Metadata.parse(data.decode("utf-8", "surrogateescape"))
+        assert meta.message()
+        assert meta.skipped_paths is not None
+        for key in ("worktree", "head", "index"):
+            meta.part(key, "name")
+
+
+def edit_metadata(data: bytes) -> None:
+    message = data.decode("utf-8", "surrogateescape")
+    commit = Commit("1" * 40, "2" * 40, (), message)
+    edit_records._entry(Ref(f"refs/boocode/edits/{ID}", "1" * 40), commit)  # noqa: SLF001
+
+
+def setting(data: bytes) -> None:
+    value = os.fsdecode(data.replace(b"\0", b""))
+    config = Config({"boocode.x": Setting(value, "local", "file:.git/config")})
+    for read in (
+        lambda: config.boolean("boocode.x", default=False),
+        lambda: config.integer("boocode.x", default=1),
+        lambda: config.age("boocode.x", default=None),
+        lambda: config.path("boocode.x"),
+    ):
+        with suppress(FatalError):
+            read()
+
+
+def settings_of(agent: Agent) -> Callable[[bytes], None]:
+    """Installing hooks into any file, and taking them out again."""
+    assert isinstance(agent.config, Settings)
+    call = f"git boocode hook {agent.name} "
+    events = filter(None, (agent.turn, agent.tool))
+    wanted = Wanted({event: call + event for event in events}, 10, per_tool=True)
+
+    def target(data: bytes) -> None:
+        with suppress(BoocodeError):
+            after = json_config.install(agent, "settings.json", data, wanted).data
+            json_config.installed(agent, "settings.json", after)
+            json_config.uninstall(agent, "settings.json", after, Baseline())
+        with suppress(BoocodeError):
+            toml_config.lists_hooks("config.toml", data)
+            written = toml_config.install(agent, "config.toml", data, wanted)
+            toml_config.installed(agent, "config.toml", written)
+            toml_config.uninstall(agent, "config.toml", written)
+
+    return target
+
+
+def git_hook(data: bytes) -> None:
+    hook_script.needs_its_directory(data)
+    if hook_script.find_part(data):
+        hook_script.renew(data, "true")
+        hook_script.remove(data)
+        hook_script.is_ours_alone(data)
+    elif hook_script.is_shell_script(data):
+        assert hook_script.remove(hook_script.insert(data, "true")) == data
+
+
+def _settings() -> list[Agent]:
+    return [agent for agent in all_agents() if isinstance(agent.config, Settings)]
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    **{
+        f"payload-{agent.name}-{event}": payload_of(agent, event)
+        for agent in all_agents()
+        for event in ("", agent.turn, agent.tool)
+    },
+    "private-turns": in_state("turns.json", read_turns),
+    "private-log": in_state("hooks.log", read_log),
+    "private-kept": in_state("kept-index.json", read_kept),
+    "private-edit": in_state(EDIT_NOTE, read_edit_note),
+    "private-restore": in_state(
+        "restore-in-progress", lambda found: journal.interrupted(found.state_dir)
+    ),
+    "private-transcripts": in_state(f"transcripts/{ID}/note.json", read_transcripts),
+    "private-hooks": in_state("hooks/x.json", record_of_hooks),
+    "metadata": metadata,
+    "metadata-edit": edit_metadata,
+    "config": setting,
+    **{f"settings-{agent.name}": settings_of(agent) for agent in _settings()},
+    "git-hook": git_hook,
+}
+
+_JSON = (
+    *(b"{", b"}", b"[", b"]", b":", b",", b'"', b'"a"', b"1", b"-1", b"1e999", b"null", b"true"),
+    *(b"\\u0000", b"\\ud800", b"\xff", b"NaN", b"9" * 100, b'""', b"\n", b'"../../x"', b'"/"'),
+)
+
+
+def _keys(*names: str) -> tuple[bytes, ...]:
+    return tuple(f'"{name}":'.encode() for name in names)
+
+
+def _fields(name: str) -> tuple[bytes, ...]:
+    agent = find_agent(name)
+    assert agent is not None
+    groups = (*agent.fields, ("file_path", "path", "edits", "command", "input"))
+    found = {part for group in groups for field in group for part in str(field).split(".")}
+    return _keys(*sorted(found))
+
+
+WORDS: dict[str, tuple[bytes, ...]] = {
+    **{
+        f"payload-{agent.name}-": (
+            *_JSON,
+            *_fields(agent.name),
+            *(f'"{event}"'.encode() for event in (agent.turn, agent.tool)),
+            b'"*** Begin Patch\\n*** Update File: a\\n"',
+        )
+        for agent in all_agents()
+    },
+    "private-turns": (*_JSON, b'[["claude-code","s","1","6-00000000",3,1.5]]'),
+    "private-log": (*_JSON, *_keys("time", "agent", "event"), b'"2026-01-01T00:00:00.000Z"'),
+    "private-kept": (
+        *_JSON,
+        *_keys("version", "tree", "content", "special", "ref", "commit", "users_index", "number"),
+        *_keys("head_tree", "left_to_head", "extra", "missing", "specials", "modules", "rules"),
+        *_keys("since", "recent", "crc", "overlay"),
+        *(b"2", b'"' + b"a" * 40 + b'"'),
+    ),
+    "private-edit": (
+        *_JSON,
+        *_keys("record", "files", "made", "path", "real", "spelling", "staged", "backup"),
+        *_keys("before", "after"),
+        (
+            b'{"record":null,"made":[],"files":[{"path":"a","real":"a","spelling":null,'
+            b'"staged":null,"backup":null,"before":null,"after":null}]}'
+        ),
+    ),
+    "private-restore": (*_JSON, *_keys("safety"), f'"{ID}"'.encode()),
+    "private-transcripts": (
+        *_JSON,
+        *_keys("files", "path", "mode", "leftovers", "before", "after"),
+        b'{"files":[{"path":"a","mode":420,"leftovers":["a.boocode-1"],"before":null,',
+        b'"after":null}]}',
+    ),
+    "private-hooks": (
+        *_JSON,
+        *_keys("boocode", "before", "written", "made", "directories"),
+        b'{"boocode":1,"before":null,"written":"","made":null,"directories":["2f"]}',
+    ),
+    "metadata": (
+        *_JSON,
+        *(b"s\n\n", b'{"boocode":1,', b"\n", b'"path":', b'"action":"modify"'),
+        *_keys("id", "kind", "label", "worktree", "head", "index", "skipped", "meta", "files"),
+        *_keys("name", "commit", "from", "old", "new", "mode", "before", "after", "edits"),
+    ),
+    "config": (b"0x", b"0", b"9" * 40, b"k", b"g", b"-", b"+", b".", b" ", b"weeks", b"ago", b"~"),
+    "settings-": (
+        *_JSON,
+        *_keys("hooks", "UserPromptSubmit", "command", "version", "timeout", "type", "matcher"),
+        *(b"// c\n", b"/* c */", b"\xef\xbb\xbf", b"\t", b"  ", b"\r\n", b'"command"', b"'"),
+        *(b"[[hooks.a]]\n", b"[hooks]\n", b"a = 1\n", b"# c\n", b"'''", b'"""', b"=", b"."),
+        b'"git boocode hook claude-code UserPromptSubmit"',
+    ),
+    "git-hook": (
+        *(b"#!/bin/sh\n", b"#!/usr/bin/env python3\n", b"exit 0\n", b"\r\n", b"\0", b"exec $0 "),
+        *(b"# >>> git-boocode", b": it made this file >>>\n", b"# <<< git-boocode <<<\n", b"\n"),
+        *(b": it moved the hook that was here to x >>>\n", b"a=b ", b"dirname", b"basename"),
+    ),
+}
