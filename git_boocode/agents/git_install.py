@@ -227,9 +227,10 @@ def _plan_removal(place: _Place) -> list[Edit]:
 
 def _naming(place: _Place, after: Symlink | None) -> list[Edit]:
     """Let a link with a hook's own name lead to where it was moved, or take it away."""
-    before = _read(place.named) if place.named else None
-    is_strange = before is not None and not isinstance(before, Symlink)
-    if not place.named or is_strange or before == after:
+    if not place.named or (os.path.lexists(place.named) and not os.path.islink(place.named)):
+        return []
+    before = _read(place.named)
+    if before == after:
         return []
     return [Edit(place.named, before, after, None, "", replace_link=True)]
 

@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.ids import timestamp
+from git_boocode.repo.private import open_private, read_private
+from git_boocode.repo.repository import make_state_dir
 from git_boocode.repo.scratch import taking_turns
 
 _NAME = "hooks.log"
@@ -66,10 +68,10 @@ def log(state_dir: str, agent: str, event: str, worktree: str, what: str, messag
     line = json.dumps(entry._asdict()).encode("ascii") + b"\n"
     path = log_path(state_dir)
     # There is nobody left to be told.
-    with suppress(OSError):
-        os.makedirs(state_dir, exist_ok=True)
+    with suppress(OSError, BoocodeError):
+        make_state_dir(state_dir)
         _rotate(path, len(line))
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
         try:
             os.write(descriptor, line if _ends_a_line(descriptor) else b"\n" + line)
         finally:
@@ -93,7 +95,7 @@ def _rotate(path: str, more: int) -> None:
 
 def _size(path: str) -> int:
     try:
-        return os.stat(path).st_size
+        return os.lstat(path).st_size
     except FileNotFoundError:
         return 0
 
@@ -127,12 +129,10 @@ def newest(found: list[Entry], count: int) -> list[tuple[Entry, int]]:
 
 
 def _read(path: str) -> Iterator[Entry]:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            lines = file.read(2 * _LARGEST).splitlines()
-    except OSError:
-        return
-    for line in lines:
+    data = None
+    with suppress(OSError):
+        data = read_private(path)
+    for line in (data or b"").decode("utf-8", "replace").splitlines():
         try:
             values = json.loads(line)
         except (ValueError, RecursionError):

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
+from git_boocode.repo.private import read_private_json, write_private
 from git_boocode.repo.scratch import taking_turns
 
 _NOTE = "turns.json"
@@ -26,7 +27,6 @@ _MOMENT = 10.0
 _INSTANT = 2.0
 """Seconds within which an agent is not asked twice by hand."""
 _COMPARED = 1 << 16
-_LARGEST = 1 << 20
 
 
 class Turn(NamedTuple):
@@ -97,10 +97,8 @@ class Turns:
         turns = [*self._turns, turn][-_MOST:]
         # What can tell nothing any more of what a user has asked for is not kept.
         rows = [other if _is_near(turn, other) else other._replace(prompt="") for other in turns]
-        new = f"{self._path}.new"
-        with open(new, "w", encoding="ascii", opener=_private) as file:
-            json.dump([list(row) for row in rows], file)
-        os.replace(new, self._path)
+        data = json.dumps([list(row) for row in rows]).encode("ascii")
+        write_private(self._path, data, sync=False)
         self._turns = rows
 
 
@@ -128,16 +126,10 @@ def tools_of(state_dir: str) -> Turns:
     return Turns(os.path.join(state_dir, _TOOLS))
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
 def _read(path: str) -> Iterator[Turn]:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            rows = json.loads(file.read(_LARGEST))
-    except (OSError, ValueError, RecursionError):
-        return
+    rows = None
+    with suppress(OSError):
+        rows = read_private_json(path)
     for row in rows if isinstance(rows, list) else []:
         with suppress(TypeError, ValueError, OverflowError):
             agent, session, turn, prompt, offset, when = row

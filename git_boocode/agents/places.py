@@ -10,6 +10,7 @@ from git_boocode.agents.agent import LOCAL, PROJECT, SCOPES, USER, Agent, Home, 
 from git_boocode.agents.known import all_agents
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.paths import inside_worktree
+from git_boocode.repo.private import refuse_blocked
 from git_boocode.repo.repository import Repository
 
 JSON, TOML, PROGRAM = "json", "toml", "program"
@@ -109,6 +110,7 @@ class Where(NamedTuple):
                 hints=("--user is for the files in your home directory, which hold everywhere",),
             )
         path = os.path.join(repository.worktree, relative)
+        refuse_blocked(repository.common_state_dir)
         state = os.path.join(repository.common_state_dir, "hooks")
         # By the name that a worktree has for git, so that it may be moved.
         below = os.path.relpath(repository.git_dir, repository.common_dir)

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 
 from git_boocode.agents.edits import Edit, read_file
 from git_boocode.agents.ours import Baseline
-from git_boocode.repo.errors import BoocodeError
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.private import read_private_json
 
 _FORMAT = 1
 # The settings of an agent may hold keys and passwords.
 _MODE = 0o600
+_LARGEST = 64 << 20
 
 
 class Record(NamedTuple):
@@ -54,9 +56,8 @@ def load(path: str) -> Record | None:
         path: the file.
     """
     try:
-        data = read_file(path)
-        return None if data is None else _decoded(json.loads(data))
-    except (BoocodeError, ValueError, KeyError, TypeError, RecursionError):
+        return _decoded(read_private_json(path, largest=_LARGEST))
+    except (OSError, ValueError, KeyError, TypeError):
         # Without one, what is ours is told by what it looks like.
         return None
 
@@ -72,7 +73,13 @@ def saved(path: str, record: Record | None) -> Edit:
         BoocodeError: the file cannot be read.
     """
     after = None if record is None else _encoded(record)
-    return Edit(path, read_file(path), after, None if after is None else _MODE, "")
+    try:
+        before = read_file(path, replace_link=True)
+    except RefusedError as error:
+        error.hints += ("delete it; 'git boocode doctor --fix' does so in the git directory",)
+        raise
+    mode = None if after is None else _MODE
+    return Edit(path, before, after, mode, "", replace_link=True)
 
 
 def _encoded(record: Record) -> bytes:

@@ -124,8 +124,10 @@ def next_tree(
 
 
 def _without_index(git: Git) -> Git:
-    # Comparing trees needs no index, but git reads it first, and fails where it is damaged.
-    return git.bind(GIT_INDEX_FILE=os.path.join(git.env["GIT_DIR"], "boocode", "no-index"))
+    # Comparing trees needs no index, but git reads it first, and fails where it is damaged. Nobody
+    # can have put anything where this one would be.
+    name = f"no-index-{os.urandom(6).hex()}"
+    return git.bind(GIT_INDEX_FILE=os.path.join(git.env["GIT_DIR"], name))
 
 
 def _change(fields: str, path: str) -> Change:

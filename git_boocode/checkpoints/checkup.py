@@ -20,6 +20,7 @@ from git_boocode.checkpoints.catalog import (
     Unusable,
     remote_of,
 )
+from git_boocode.checkpoints.kept import PREFIX as KEPT_INDEX
 from git_boocode.checkpoints.kept import stale_indexes
 from git_boocode.checkpoints.last_pruning import last_failure
 from git_boocode.repo import scratch
@@ -28,6 +29,7 @@ from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import ID_PART, OBJECT_ID
 from git_boocode.repo.index import Index, is_whole
+from git_boocode.repo.private import is_blocked, is_regular, read_private_json, remove
 from git_boocode.repo.ref_locks import reftable_locks
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, RefChange, Store
@@ -37,6 +39,12 @@ _MOMENT = 10.0
 _ABANDONED = 60.0
 """Seconds after which no git command can still be writing the refs of ours that it has locked."""
 _FIX = "'git boocode doctor --fix'"
+_DIRECTORIES = ("hooks", "transcripts")
+_FILES = (
+    *("lock", "hooks.lock", "hooks.log", "hooks.log.1", "hooks.log.lock", "last-prune"),
+    *("turns.json", "tools.json", "kept-index.json", "callback-running"),
+)
+"""The private files of all packages, but for the two notes, which have checks of their own."""
 
 
 class Finding(NamedTuple):
@@ -61,6 +69,22 @@ class Finding(NamedTuple):
     past: bool = False
 
 
+def check_directories(repository: Repository, *, fix: bool) -> Iterator[Finding]:
+    """Look for something else where the private directories belong.
+
+    Args:
+        repository: the repository; nobody can hold a lock in what is found.
+        fix: whether to remove it.
+    """
+    for state in filter(is_blocked, repository.state_dirs()):
+        message = f"'{state}' is not a directory"
+        if fix:
+            remove(state)
+            yield Finding("unusable_files", message, (state,), "it was removed", fixed=True)
+        else:
+            yield Finding("unusable_files", message, (state,), f"{_FIX} removes it")
+
+
 def check_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     """Look for what killed commands left in this worktree, and for a damaged index.
 
@@ -73,6 +97,7 @@ def check_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     yield from _index(repository)
     yield from _leftover_files(repository, fix=fix)
     yield from _stale_note(repository, fix=fix)
+    yield from _unusable(repository, fix=fix)
     yield from _ref_locks(repository, fix=fix)
 
 
@@ -289,7 +314,7 @@ def _locked(seconds: float) -> str:
 
 def _leftover_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     state = repository.state_dir
-    stale = [*stale_indexes(state), *journal.half_written(state)]
+    stale = stale_indexes(state)
     paths = (*scratch.leftovers(state), *stale)
     if not paths:
         return
@@ -300,9 +325,50 @@ def _leftover_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
         return
     scratch.sweep(state)
     for path in stale:
-        with suppress(FileNotFoundError):
-            os.unlink(path)
+        remove(path)
     yield Finding("leftover_files", message, paths, "they were removed", fixed=True)
+
+
+def _unusable(repository: Repository, *, fix: bool) -> Iterator[Finding]:
+    paths = tuple(path for state in repository.state_dirs() for path in _unusable_in(state))
+    if not paths:
+        return
+    message = "private files are not what git boocode writes"
+    if not fix:
+        yield Finding("unusable_files", message, paths, f"{_FIX} removes them")
+        return
+    for path in paths:
+        remove(path)
+    yield Finding("unusable_files", message, paths, "they were removed", fixed=True)
+
+
+def _unusable_in(state: str) -> Iterator[str]:
+    directories = [os.path.join(state, name) for name in _DIRECTORIES]
+    yield from (path for path in directories if is_blocked(path) or os.path.islink(path))
+    files = [os.path.join(state, name) for name in (*_FILES, *_names(state, KEPT_INDEX))]
+    files += _paths(directories[0])
+    for path in _paths(directories[1]):
+        # A directory for each restore.
+        files += _paths(path) if os.path.isdir(path) and not os.path.islink(path) else [path]
+    yield from (path for path in files if os.path.lexists(path) and not _is_usable(path))
+
+
+def _paths(directory: str) -> list[str]:
+    return [os.path.join(directory, name) for name in _names(directory)]
+
+
+def _names(directory: str, beginning: str = "") -> list[str]:
+    if not os.path.isdir(directory):
+        return []
+    return sorted(name for name in os.listdir(directory) if name.startswith(beginning))
+
+
+def _is_usable(path: str) -> bool:
+    if not is_regular(path):
+        return False
+    if not path.endswith(".json"):
+        return True
+    return read_private_json(path, largest=None) is not None
 
 
 def _stale_note(repository: Repository, *, fix: bool) -> Iterator[Finding]:

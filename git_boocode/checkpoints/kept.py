@@ -21,12 +21,15 @@ from git_boocode.checkpoints.specials import Specials
 from git_boocode.checkpoints.staging import Staging, decode_special, recheck
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import Index, borrow_index, crc_of
+from git_boocode.repo.private import is_regular, read_private_json, remove, write_private
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import fresh_path
 
 _NOTE = "kept-index.json"
-_PREFIX = "kept-index-"
+PREFIX = "kept-index-"
 _VERSION = 2
+_LARGEST = 256 << 20
+"""Bytes; the note names each file that differs from the index or is left out of it."""
 # In seconds: what another process has put there and not yet noted is left alone for so long.
 _GRACE = 60.0
 
@@ -148,13 +151,12 @@ def load_kept(repository: Repository, scratch: str) -> Kept | None:
         to be seen.
     """
     try:
-        with open(os.path.join(repository.state_dir, _NOTE), encoding="utf-8") as file:
-            note = json.load(file)
+        note: Any = _note(repository.state_dir)
         kept = _read(note, fresh_path(os.path.join(scratch, "worktree.index")))
-        name = _PREFIX + kept.private.number
-        if not borrow_index(os.path.join(repository.state_dir, name), kept.private.path):
+        path = os.path.join(repository.state_dir, PREFIX + kept.private.number)
+        if not is_regular(path) or not borrow_index(path, kept.private.path):
             return None
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+    except (OSError, ValueError, TypeError, KeyError, OverflowError, AttributeError):
         return None
     return kept
 
@@ -216,7 +218,7 @@ def leave_kept(repository: Repository, kept: Kept) -> None:
 def _leave(state_dir: str, kept: Kept) -> None:
     index = kept.private
     number = index.number or f"{int.from_bytes(os.urandom(8), 'big'):x}"
-    path = os.path.join(state_dir, f"{_PREFIX}{number}")
+    path = os.path.join(state_dir, f"{PREFIX}{number}")
     note = {
         **kept._asdict(),
         **index._asdict(),
@@ -234,34 +236,34 @@ def _leave(state_dir: str, kept: Kept) -> None:
         borrow_index(index.path, path)
         # What changed after it was read is as new as it is, or newer, and git compares it again.
         os.utime(path, (index.since, index.since))
-    making = os.path.join(state_dir, f"{_PREFIX}{number}-{os.getpid()}.json")
     # What is there already has been noted by others, and they have swept.
     before = "" if index.number else _current(state_dir)
     try:
-        with open(making, "w", encoding="utf-8") as file:
-            file.write(json.dumps(note))
-        os.replace(making, os.path.join(state_dir, _NOTE))
+        write_private(os.path.join(state_dir, _NOTE), json.dumps(note).encode(), sync=False)
     except BaseException:
-        for leftover in (making, *(() if index.number else (path,))):
+        if not index.number:
             with suppress(OSError):
-                os.unlink(leftover)
+                os.unlink(path)
         raise
     _sweep(state_dir, os.path.basename(path), before)
 
 
 def _current(state_dir: str) -> str:
     """The name of the index that the note speaks of; empty if there is none."""
-    try:
-        with open(os.path.join(state_dir, _NOTE), encoding="utf-8") as file:
-            return f"{_PREFIX}{json.load(file)['number']}"
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return ""
+    note = _note(state_dir)
+    return f"{PREFIX}{note.get('number')}" if isinstance(note, dict) else ""
+
+
+def _note(state_dir: str) -> object:
+    with suppress(OSError):
+        return read_private_json(os.path.join(state_dir, _NOTE), largest=_LARGEST)
+    return None
 
 
 def _sweep(state_dir: str, current: str, before: str) -> None:
     for path in _stale(state_dir, current, before):
         with suppress(OSError):
-            os.unlink(path)
+            remove(path)
 
 
 def stale_indexes(state_dir: str) -> list[str]:
@@ -277,7 +279,7 @@ def _stale(state_dir: str, current: str, before: str) -> Iterator[str]:
     limit = time.time() - _GRACE
     for name in os.listdir(state_dir) if os.path.isdir(state_dir) else []:
         path = os.path.join(state_dir, name)
-        if name.startswith(_PREFIX) and name != current:
+        if name.startswith(PREFIX) and name != current:
             with suppress(OSError):
                 # By the time that it was put here: the other one is when git wrote it.
                 if name == before or os.lstat(path).st_ctime < limit:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 
-from git_boocode.repo.repository import Repository
+from git_boocode.repo.private import is_regular, read_private, write_private
+from git_boocode.repo.repository import Repository, make_state_dir
 
 _STAMP = "last-prune"
 _DAY = 86_400.0
@@ -18,28 +19,21 @@ def note_pruning(repository: Repository, failure: str) -> None:
         repository: where.
         failure: why it failed; empty if it did not.
     """
-    path = _stamp(repository)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8", errors="replace") as file:
-        file.write(failure)
-    os.utime(path)
+    make_state_dir(repository.common_state_dir)
+    write_private(_stamp(repository), failure.encode("utf-8", "replace"), sync=False)
 
 
 def last_failure(repository: Repository) -> str | None:
     """Why it failed the last time that it was tried; None if it did not."""
-    try:
-        with open(_stamp(repository), encoding="utf-8", errors="replace") as file:
-            return file.read() or None
-    except FileNotFoundError:
-        return None
+    data = read_private(_stamp(repository))
+    return data.decode("utf-8", "replace") if data else None
 
 
 def is_due(repository: Repository) -> bool:
     """Whether the last time is a day ago, or there was none."""
-    try:
-        age = time.time() - os.stat(_stamp(repository)).st_mtime
-    except FileNotFoundError:
+    if not is_regular(_stamp(repository)):
         return True
+    age = time.time() - os.stat(_stamp(repository)).st_mtime
     # A clock that was wrong must not put it off for ever.
     return not -_DAY < age < _DAY
 

@@ -11,6 +11,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from git_boocode.repo.private import is_regular, remove
+
 _NAME = "callback-running"
 _PAUSE = 0.05
 
@@ -44,11 +46,10 @@ def noted(state_dir: str) -> Iterator[tuple[int, ...]]:
         disk must not keep the callback from being told.
     """
     path = os.path.join(state_dir, _NAME)
-    with suppress(FileNotFoundError):
-        os.unlink(path)
     descriptor = -1
     # A file of its own each time: what an earlier callback has started may hold the last one.
     with suppress(OSError):
+        remove(path)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     if descriptor < 0:
         yield ()
@@ -70,10 +71,9 @@ def wait_for_callback(state_dir: str, timeout: float) -> None:
         timeout: how many seconds a callback has.
     """
     path = os.path.join(state_dir, _NAME)
-    try:
-        descriptor = os.open(path, os.O_RDWR)
-    except FileNotFoundError:
+    if not is_regular(path):
         return
+    descriptor = os.open(path, os.O_RDWR)
     try:
         end = os.fstat(descriptor).st_mtime + timeout
         # Its own time, and no more than that if the clock was set back.

@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from git_boocode.repo.durable import sync_directory, sync_file
+from git_boocode.repo.durable import sync_directory
 from git_boocode.repo.errors import FatalError
+from git_boocode.repo.private import (
+    is_regular,
+    read_private,
+    read_private_json,
+    remove,
+    write_private,
+)
 
 _DIRECTORY = "transcripts"
 _NOTE = "note.json"
 _LEFTOVER = ".boocode-"
+_LARGEST = 16 << 20
 
 
 class Written(NamedTuple):
@@ -195,7 +202,7 @@ def operations_with_files(state_dir: str) -> list[str]:
     Args:
         state_dir: the worktree's private directory.
     """
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError, NotADirectoryError):
         return os.listdir(os.path.join(state_dir, _DIRECTORY))
     return []
 
@@ -207,7 +214,8 @@ def forget_files(state_dir: str, operation: str) -> None:
         state_dir: the worktree's private directory.
         operation: its id.
     """
-    shutil.rmtree(_directory(state_dir, operation), ignore_errors=True)
+    with suppress(OSError):
+        remove(_directory(state_dir, operation))
 
 
 def _directory(state_dir: str, operation: str) -> str:
@@ -217,7 +225,7 @@ def _directory(state_dir: str, operation: str) -> str:
 def _store(directory: str, files: list[Written]) -> None:
     os.makedirs(directory, mode=0o700, exist_ok=True)
     rows = [_row(directory, file) for file in files]
-    _write_synced(os.path.join(directory, _NOTE), json.dumps({"files": rows}).encode("ascii"))
+    write_private(os.path.join(directory, _NOTE), json.dumps({"files": rows}).encode("ascii"))
     sync_directory(directory)
     sync_directory(os.path.dirname(directory))
 
@@ -240,28 +248,19 @@ def _store_content(directory: str, content: bytes | None) -> str | None:
 
     name = hashlib.sha256(content).hexdigest()
     path = os.path.join(directory, name)
-    if not os.path.exists(path):
-        _write_synced(path, content)
+    if not is_regular(path):
+        write_private(path, content)
     return name
 
 
-def _write_synced(path: str, content: bytes) -> None:
-    new = f"{path}.new"
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(content)
-    sync_file(new)
-    os.replace(new, path)
-
-
 def _kept(directory: str) -> list[Written]:
-    try:
-        with open(os.path.join(directory, _NOTE), encoding="ascii") as stream:
-            rows = json.load(stream)["files"]
-        return [_parsed(directory, row) for row in rows]
-    except FileNotFoundError:
+    path = os.path.join(directory, _NOTE)
+    if not os.path.lexists(path):
         return []
-    except (ValueError, TypeError, KeyError) as error:
+    try:
+        note: Any = read_private_json(path, largest=_LARGEST)
+        return [_parsed(directory, row) for row in note["files"]]
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise FatalError(
             f"what is kept of the host's files in '{directory}' cannot be read: {error}",
             code="unreadable",
@@ -271,13 +270,20 @@ def _kept(directory: str) -> list[Written]:
 
 def _parsed(directory: str, row: Mapping[str, object]) -> Written:
     before, after = (
-        None if (name := row[side]) is None else _content(os.path.join(directory, str(name)))
+        None if (name := row[side]) is None else _stored(directory, str(name))
         for side in ("before", "after")
     )
     leftovers = row["leftovers"]
     if not isinstance(leftovers, list) or not isinstance(mode := row["mode"], int):
         raise TypeError("it is malformed")
     return Written(str(row["path"]), before, after, mode, tuple(map(str, leftovers)))
+
+
+def _stored(directory: str, name: str) -> bytes:
+    content = read_private(os.path.join(directory, os.path.basename(name)), largest=None)
+    if content is None:
+        raise ValueError(f"'{name}' is missing")
+    return content
 
 
 def _content(path: str) -> bytes:

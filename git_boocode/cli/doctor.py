@@ -26,7 +26,7 @@ _NEWEST = 5
 @json_option
 def doctor(fix: bool, as_json: bool) -> int:
     """Find what killed commands left, and checkpoints that cannot be used, and explain it."""
-    from git_boocode.checkpoints.checkup import check_checkpoints
+    from git_boocode.checkpoints.checkup import check_checkpoints, check_directories
     from git_boocode.cli.output import print_json
     from git_boocode.cli.progress import progress
     from git_boocode.repo.repository import Repository
@@ -35,8 +35,9 @@ def doctor(fix: bool, as_json: bool) -> int:
     repository = Repository.discover()
     failures: list[BoocodeError] = []
     state = repository.state_dir
+    findings = list(check_directories(repository, fix=fix))
     with worktree_lock(state, shared=False, patience=_PATIENCE, looking=not fix):
-        findings = _findings(repository, failures, fix=fix)
+        findings += _findings(repository, failures, fix=fix)
     with progress("checking the checkpoints"):
         findings += check_checkpoints(repository, fix=fix)
     findings += _hooks(repository)
@@ -178,8 +179,16 @@ def _hooks(repository: Repository) -> Iterator[Finding]:
 
 def _interrupted_edit(repository: Repository, *, fix: bool) -> Finding | None:
     from git_boocode.cli.interruption import remedy
+    from git_boocode.editing.journal import forget_note, is_damaged
     from git_boocode.editing.recovery import describe, interrupted_edit, mend
 
+    if is_damaged(repository):
+        message = "the note of an interrupted edit is damaged"
+        if fix:
+            forget_note(repository)
+            done = "the note was removed; check the files of the worktree"
+            return Finding("stale_note", message, (), done, fixed=True)
+        return Finding("stale_note", message, (), "'git boocode doctor --fix' removes the note")
     found = interrupted_edit(repository)
     if found is None:
         return None

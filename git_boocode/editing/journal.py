@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_boocode.editing.write import Step
 from git_boocode.repo.errors import FatalError
+from git_boocode.repo.ids import ID
+from git_boocode.repo.private import read_private, remove, write_private
 from git_boocode.repo.scratch import EDIT_NOTE
 
 if TYPE_CHECKING:
     from git_boocode.editing.record import Record
     from git_boocode.repo.repository import Repository
+
+_DAMAGED = "damaged"
+_LARGEST = 64 << 20
 
 
 class NotedFile(NamedTuple):
@@ -82,11 +87,7 @@ class EditJournal:
             "files": [self._noted(step)._asdict() for step in steps],
             "made": [self._below(path) for path in made],
         }
-        with open(f"{self._path}.new", "w", encoding="ascii") as stream:
-            json.dump(note, stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(f"{self._path}.new", self._path)
+        write_private(self._path, json.dumps(note).encode("ascii"))
 
     def publish(self) -> None:
         """Make the ref of the record."""
@@ -103,9 +104,8 @@ class EditJournal:
 
     def end(self) -> None:
         """Take the note away; one that cannot be removed tells that all is written."""
-        for path in (self._path, f"{self._path}.new"):
-            with suppress(OSError):
-                os.unlink(path)
+        with suppress(OSError):
+            remove(self._path)
 
     def _noted(self, step: Step) -> NotedFile:
         change = step.change
@@ -140,7 +140,7 @@ def read_note(repository: Repository) -> Note | None:
 
 
 def noted_record(state_dir: str) -> str | None:
-    """The id of the record of a call that never ended, or None.
+    """The id of the record of a call that never ended, or None; a damaged note needs no record.
 
     Args:
         state_dir: a worktree's private directory.
@@ -149,16 +149,37 @@ def noted_record(state_dir: str) -> str | None:
         FatalError: the note cannot be read.
     """
     with _said_if_unreadable(state_dir):
-        raw = _raw(state_dir)
-        return None if raw is None else raw["record"]
+        try:
+            raw = _raw(state_dir)
+        except ValueError:
+            return None
+        return None if raw is None else raw.get("record")
+
+
+def is_damaged(repository: Repository) -> bool:
+    """Whether there is something in the place of the note that is none.
+
+    Args:
+        repository: whose worktree was edited.
+    """
+    if not os.path.lexists(os.path.join(repository.state_dir, EDIT_NOTE)):
+        return False
+    try:
+        return read_note(repository) is None
+    except FatalError as error:
+        return error.code == _DAMAGED
 
 
 def _raw(state_dir: str) -> dict[str, Any] | None:
-    try:
-        with open(os.path.join(state_dir, EDIT_NOTE), encoding="ascii") as stream:
-            note: dict[str, Any] = json.load(stream)
-    except FileNotFoundError:
+    data = read_private(os.path.join(state_dir, EDIT_NOTE), largest=_LARGEST)
+    if data is None:
         return None
+    try:
+        note = json.loads(data)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    if not isinstance(note, dict):
+        raise ValueError("it is not a JSON object")
     return note
 
 
@@ -166,18 +187,25 @@ def _raw(state_dir: str) -> dict[str, Any] | None:
 def _said_if_unreadable(state_dir: str) -> Iterator[None]:
     try:
         yield
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except OSError as error:
+        raise FatalError(
+            f"the note of an interrupted edit cannot be read: {error}", code="unreadable"
+        ) from None
+    except (ValueError, TypeError, KeyError) as error:
         path = os.path.join(state_dir, EDIT_NOTE)
         raise FatalError(
-            f"the note of an interrupted edit cannot be read: {error}",
-            code="unreadable",
-            hints=(f"look at '{path}', and remove it when the files are as they should be",),
+            f"the note of an interrupted edit is damaged: {error}",
+            code=_DAMAGED,
+            hints=(f"check the files; then 'git boocode doctor --fix' removes '{path}'",),
         ) from None
 
 
 def _parsed(note: dict[str, Any], top: str) -> Note:
     files = tuple(_absolute(NotedFile(**file), top) for file in note["files"])
-    return Note(note["record"], files, tuple(_inside(path, top) for path in note["made"]))
+    record = note["record"]
+    if record is not None and not ID.fullmatch(record):
+        raise ValueError("it names no record")
+    return Note(record, files, tuple(_inside(path, top) for path in note["made"]))
 
 
 def _absolute(file: NotedFile, top: str) -> NotedFile:

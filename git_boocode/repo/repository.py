@@ -10,6 +10,7 @@ from git_boocode.repo.config import Config
 from git_boocode.repo.durable import sync_directory, sync_file
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.git import OVERRIDES, Git, clean_environment
+from git_boocode.repo.private import read_private, refuse_blocked
 
 _QUESTIONS = (
     "--is-bare-repository",
@@ -21,6 +22,7 @@ _QUESTIONS = (
 
 _MAIN = "main"
 _WORKTREE_ID = "worktree-id"
+_LONGEST_ID = 64
 
 
 class Repository:
@@ -257,8 +259,10 @@ def make_state_dir(state_dir: str) -> None:
     """Make the private directory of a worktree; a linked one gets an id, see `worktree_key`.
 
     Raises:
+        FatalError: something else is there (`unusable_file`).
         OSError: it cannot be made.
     """
+    refuse_blocked(state_dir)
     git_dir = os.path.dirname(state_dir)
     if os.path.isdir(state_dir) or not os.path.exists(os.path.join(git_dir, "commondir")):
         os.makedirs(state_dir, exist_ok=True)
@@ -288,11 +292,10 @@ def make_state_dir(state_dir: str) -> None:
 
 def _worktree_id(state_dir: str) -> str:
     try:
-        with open(os.path.join(state_dir, _WORKTREE_ID), encoding="ascii") as file:
-            found = file.read(64)
-    except (OSError, ValueError):
+        found = (read_private(os.path.join(state_dir, _WORKTREE_ID)) or b"").decode("ascii")
+    except (OSError, UnicodeDecodeError):
         return ""
-    return found if found.isalnum() else ""
+    return found if found.isalnum() and len(found) <= _LONGEST_ID else ""
 
 
 class _Answers:

@@ -16,6 +16,7 @@ from itertools import count
 
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
 from git_boocode.repo.git import LOCKS
+from git_boocode.repo.private import MAKING, is_blocked, open_private, remove
 from git_boocode.repo.repository import make_state_dir
 
 if sys.platform == "win32":
@@ -55,8 +56,8 @@ _SEALED = (errno.EROFS, errno.EACCES, errno.EPERM)
 _NUMBERS = count()
 
 _PREFIX = "tmp-"
-_MAKING = "new-"
 _GUARD = "alive"
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 
 
 def may_write(path: str) -> bool:
@@ -99,13 +100,13 @@ def scratch_directory(state_dir: str, *, looking: bool = False) -> Iterator[str]
     Raises:
         FatalError: nothing may be written there (`io`).
     """
-    if looking and not may_write(state_dir):
+    if looking and (not may_write(state_dir) or is_blocked(state_dir)):
         with elsewhere() as path:
             yield path
         return
     path = os.path.join(state_dir, f"{_PREFIX}{os.getpid()}-{os.urandom(6).hex()}")
     # Made and locked under a name that no sweep looks for, so that none can come in between.
-    making = os.path.join(state_dir, f"{_MAKING}{os.path.basename(path)}")
+    making = os.path.join(state_dir, f"{MAKING}{os.path.basename(path)}")
     with _said_if_sealed(state_dir):
         make_state_dir(state_dir)
         sweep(state_dir)
@@ -134,27 +135,14 @@ def sweep(state_dir: str) -> None:
         _remove(path)
 
 
-def _remove(directory: str) -> None:
-    # Not `shutil.rmtree`: it takes longer to import than to use.
-    for path, directories, files in os.walk(directory, topdown=False):
-        for name in files:
-            with suppress(OSError):
-                os.unlink(os.path.join(path, name))
-        for name in directories:
-            _remove_directory(os.path.join(path, name))
-    _remove_directory(directory)
-
-
-def _remove_directory(path: str) -> None:
+def _remove(path: str) -> None:
+    # Another process may be removing it, too.
     with suppress(OSError):
-        if os.path.islink(path):
-            os.unlink(path)
-        else:
-            os.rmdir(path)
+        remove(path)
 
 
 def leftovers(state_dir: str) -> list[str]:
-    """The directories that killed processes left.
+    """The directories and files that killed processes left.
 
     Args:
         state_dir: the worktree's private directory; it need not exist.
@@ -183,7 +171,7 @@ def _index_lock(state_dir: str) -> str:
 
 
 def _is_leftover(name: str, path: str) -> bool:
-    if name.startswith(_MAKING):
+    if name.startswith(MAKING):
         return _older_than(path, seconds=60)
     return name.startswith(_PREFIX) and not _in_use(path)
 
@@ -191,7 +179,7 @@ def _is_leftover(name: str, path: str) -> bool:
 def _in_use(path: str) -> bool:
     try:
         guard = _open_existing(os.path.join(path, _GUARD))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
         return True
@@ -204,11 +192,11 @@ def _in_use(path: str) -> bool:
 def _open_existing(path: str) -> int:
     """Open a file that is there to lock it, which where it may not be written works as well."""
     try:
-        return os.open(path, os.O_RDWR)
+        return os.open(path, os.O_RDWR | _NONBLOCK)
     except OSError as error:
         if error.errno not in _SEALED:
             raise
-        return os.open(path, os.O_RDONLY)
+        return os.open(path, os.O_RDONLY | _NONBLOCK)
 
 
 def _older_than(path: str, *, seconds: float) -> bool:
@@ -243,12 +231,12 @@ def _open_lock(state_dir: str, *, looking: bool) -> int | None:
     try:
         with _said_if_sealed(state_dir):
             make_state_dir(state_dir)
-            return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            return open_private(path, os.O_RDWR)
     except FatalError:
         if not looking:
             raise
     with suppress(OSError):
-        return os.open(path, os.O_RDONLY)
+        return os.open(path, os.O_RDONLY | _NONBLOCK)
     return None
 
 
@@ -320,7 +308,7 @@ def taking_turns(path: str, *, patience: float) -> Iterator[None]:
         RefusedError: someone else held it for longer (`locked`).
     """
     make_state_dir(os.path.dirname(path))
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = open_private(path, os.O_RDWR)
     try:
         _wait_for(descriptor, shared=False, patience=patience)
         yield

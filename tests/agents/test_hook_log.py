@@ -73,9 +73,13 @@ def test_lines_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
 def test_where_nothing_can_be_written_nothing_is(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     write(tmp_path / "file")
+    assert entries(str(tmp_path / "file"), since=0) == []
+
+
+def test_what_is_in_the_place_of_the_log_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "hooks.log").mkdir()
     write(tmp_path)
-    assert entries(str(tmp_path), since=0) == []
+    assert len(entries(str(tmp_path), since=0)) == 1
 
 
 def test_the_newest_are_counted(tmp_path: Path) -> None:

@@ -268,9 +268,9 @@ def test_leftover_files(repo: Repo) -> None:
     repo.write(f"{state}/tmp-1-dead/alive")
     repo.write(f"{state}/tmp-1-dead/objects/ab/cd", "x")
     aside(repo.write(f"{state}/new-tmp-2-dead/alive").parent)
-    repo.write(f"{state}/restore-in-progress.new", "{")
+    aside(repo.write(f"{state}/new-3-note", "{"))
     names = [os.path.basename(path) for path in only().paths]
-    assert names == ["new-tmp-2-dead", "tmp-1-dead", "restore-in-progress.new"]
+    assert names == ["new-3-note", "new-tmp-2-dead", "tmp-1-dead"]
     mended("leftover_files")
     assert (repo.top / state / "kept-index.json").exists()
 
@@ -278,7 +278,7 @@ def test_leftover_files(repo: Repo) -> None:
 def test_a_private_index_that_nothing_names(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     take()
     repo.write(".git/boocode/kept-index-abc", "x")
-    repo.write(".git/boocode/kept-index-abc.json", "x")
+    repo.write(".git/boocode/kept-index-def", "x")
     # Somebody may be about to name them.
     assert found() == []
     monkeypatch.setattr("git_boocode.checkpoints.kept._GRACE", 0.0)

@@ -228,10 +228,10 @@ def test_someone_else_writes_before_it_is_taken_back(
 
 
 def test_they_cannot_be_kept(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: str) -> None:
+    def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(transcripts, "sync_file", full)
+    monkeypatch.setattr(transcripts, "write_private", full)
     error = fails(chat, lambda: restored(chat, [chat.edit()]), chat.mess)
     assert "no space left" in error.message
 

@@ -377,12 +377,11 @@ def test_a_failure_is_noted_until_pruning_succeeds(repo: Repo, old_one: str) -> 
     assert ids(repo) == set()
 
 
-def test_nothing_fails_where_nothing_can_be_noted(repo: Repo, old_one: str) -> None:
-    repo.write(".git/boocode/x")
-    stamp(repo).mkdir()
-    os.utime(stamp(repo), (0, 0))
+def test_what_is_in_the_place_of_the_note_is_replaced(repo: Repo, old_one: str) -> None:
+    stamp(repo).mkdir(parents=True)
     prune_now_and_then(Repository.discover())
-    assert ids(repo) == {old_one}
+    assert ids(repo) == set()
+    assert stamp(repo).is_file()
 
 
 def test_the_rules_that_are_configured(repo: Repo) -> None:

@@ -235,4 +235,4 @@ def test_a_note_of_an_edit_that_cannot_be_read_is_told(repo: Repo) -> None:
     repo.write(EDIT_NOTE, "no note")
     done = repo.boocode("checkpoint", "--json")
     assert (done.code, done.json["ok"]) == (0, True)
-    assert done.err.startswith("warning: the note of an interrupted edit cannot be read")
+    assert done.err.startswith("warning: the note of an interrupted edit is damaged")

@@ -64,15 +64,17 @@ def test_what_else_is_amiss_is_told_where_the_rollback_fails(repo: Repo) -> None
     assert repo.read("a") == b"one\n"
 
 
-def test_what_else_is_amiss_is_told_where_a_note_cannot_be_read(repo: Repo) -> None:
+def test_damaged_notes_are_removed(repo: Repo) -> None:
     repo.boocode("checkpoint")
     repo.write(".git/boocode/edit-in-progress", "no note")
     repo.write(".git/boocode/restore-in-progress", "no note")
-    for options in ([], ["--fix"]):
+    for options, code in (([], 1), (["--fix"], 0)):
         done = repo.boocode("doctor", *options)
-        assert done.code == 128
-        assert "restore" in done.out
-        assert done.err.startswith("fatal: the note of an interrupted edit cannot be read")
+        assert done.code == code
+        assert "the note of an interrupted edit is damaged" in done.out
+        assert "the note of a restore that was interrupted cannot be read" in done.out
+    assert not (repo.top / ".git/boocode/edit-in-progress").exists()
+    assert repo.boocode("doctor").code == 0
 
 
 def test_outside_a_repository(repo: Repo, tmp_path: Path) -> None:

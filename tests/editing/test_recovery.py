@@ -215,13 +215,15 @@ def _broken(*_: object) -> None:
 def test_a_note_that_cannot_be_read_is_said(repo: Repo, note: str) -> None:
     repo.write("a", "old\n")
     repo.write(f".git/boocode/{EDIT_NOTE}", note)
-    for done in (repo.boocode("doctor"), repo.boocode("apply-edit", stdin=json.dumps(
-        replace("a", "old", "new")
-    ))):  # fmt: skip
-        assert done.code == 128
-        assert "note of an interrupted edit cannot be read" in done.err
-        assert EDIT_NOTE in done.err
+    edit = json.dumps(replace("a", "old", "new"))
+    done = repo.boocode("apply-edit", stdin=edit)
+    assert done.code == 128
+    assert "note of an interrupted edit is damaged" in done.err
+    assert EDIT_NOTE in done.err
     assert repo.read("a") == b"old\n"
+    assert repo.boocode("doctor").code == 1
+    assert repo.boocode("doctor", "--fix").code == 0
+    assert repo.boocode("apply-edit", stdin=edit).code == 0
 
 
 def test_a_repository_that_was_moved_is_mended_where_it_is(repo: Repo, tmp_path: Path) -> None:
@@ -243,9 +245,10 @@ def test_a_note_that_leads_out_is_refused(repo: Repo, tmp_path: Path) -> None:
     found = json.loads(note.read_text())
     found["files"][0]["real"] = os.path.relpath(other, repo.top)
     note.write_text(json.dumps(found))
-    done = repo.boocode("doctor", "--fix")
+    done = repo.boocode("apply-edit", stdin=json.dumps(replace("c", "x", "y")))
     assert done.code == 128
     assert "is outside the worktree" in done.err
+    assert repo.boocode("doctor", "--fix").code == 0
     assert other.read_text() == "new\n"
 
 
