@@ -21,6 +21,7 @@ from git_boocode.checkpoints.catalog import (
     Checkpoint,
     Unusable,
 )
+from git_boocode.repo.durable import sync_refs
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import Git
 from git_boocode.repo.ids import ID, ID_PART
@@ -393,6 +394,7 @@ class _Fetch:
         if len(wanted) >= _TO_BE_PACKED:
             # If another process is at it, that one does the work.
             self._repository.git.attempt("pack-refs", "--all")
+            sync_refs(self._repository.common_dir, (), packed=True)
 
 
 def _choose(names: Iterable[str], offered: Mapping[str, str], remote: str) -> dict[str, str]:

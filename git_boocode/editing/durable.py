@@ -7,6 +7,7 @@ import stat
 from contextlib import suppress
 
 from git_boocode.editing.snapshot import Snapshot
+from git_boocode.repo.durable import sync
 
 
 def with_executable(mode: int, *, executable: bool) -> int:
@@ -40,7 +41,7 @@ def write_new(path: str, data: bytes, real: str, before: Snapshot | None) -> Non
         _write_all(descriptor, data)
         if before is not None:
             _copy_attributes(descriptor, real, before)
-        os.fsync(descriptor)
+        sync(descriptor)
     finally:
         os.close(descriptor)
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.durable import sync_refs
+from git_boocode.repo.errors import BoocodeError, RefusedError, from_os
 from git_boocode.repo.head import Head, operation_in_progress, read_head
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ref_error
@@ -52,6 +53,11 @@ class HeadMove(NamedTuple):
         done = repository.git.without("core.logAllRefUpdates").attempt(*how, *what)
         if done.status:
             raise ref_error(os.fsdecode(done.stderr))
+        git_dir = repository.common_dir if self.ref else repository.git_dir
+        try:
+            sync_refs(git_dir, [name], packed=self.new is None)
+        except OSError as error:
+            raise from_os(error) from error
 
 
 class MovingHead:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from git_boocode.repo.durable import sync_refs
 from git_boocode.repo.repository import Repository
 
 # More than are kept of any kind by default, so that most repositories never come to it.
@@ -22,6 +23,7 @@ def pack_many_refs(repository: Repository) -> None:
     if _count_loose(repository) > MANY and _may_be_packed(repository):
         # If another process is at it, that one does the work.
         repository.git.attempt("pack-refs", "--all", "--prune")
+        sync_refs(repository.common_dir, (), packed=True)
 
 
 def _count_loose(repository: Repository) -> int:

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from git_boocode.repo import durable
 from git_boocode.repo.errors import FatalError
 
 LARGEST = 1 << 20
@@ -80,7 +81,7 @@ def write_private(path: str, data: bytes, *, sync: bool = True) -> None:
             file.write(data)
             file.flush()
             if sync:
-                os.fsync(descriptor)
+                durable.sync(descriptor)
         _replace(making, path)
     except BaseException:
         with suppress(OSError):

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, Protocol
 
-from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError
+from git_boocode.repo.durable import sync_refs
+from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.git import batch_bodies, is_disk_full
 from git_boocode.repo.identity import Identity
 from git_boocode.repo.refnames import greatest_names
@@ -232,6 +233,11 @@ class PlumbingStore:
         )
         if done.status:
             raise ref_error(os.fsdecode(done.stderr))
+        written = [change.name for change in changes if change.new is not None]
+        try:
+            sync_refs(self._repository.common_dir, written, packed=len(written) < len(changes))
+        except OSError as error:
+            raise from_os(error) from error
 
     def _instruction(self, change: RefChange) -> str:
         old = change.old or self._zero
