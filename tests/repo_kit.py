@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -23,6 +24,12 @@ LIMITED = pytest.mark.skipif(
 )
 # What Python itself heeds when it starts.
 _AT_THE_START = ("PYTHON", "LANG", "LC_", "PATH")
+
+
+def git_version() -> tuple[int, ...]:
+    """The version of git under test: major, minor."""
+    said = subprocess.run(["git", "version"], capture_output=True, text=True, check=True).stdout
+    return tuple(map(int, re.findall(r"\d+", said)[:2]))
 
 
 class Result(NamedTuple):

@@ -8,6 +8,9 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pytest
+
+from git_boocode.agents import git_install
 from git_boocode.agents.edits import apply
 from git_boocode.agents.git_hooks import EVENTS
 from git_boocode.agents.git_install import plan_git_hooks
@@ -31,6 +34,11 @@ with open(log, "a") as file:
     print("user", " ".join(sys.argv[1:]) + "|" + given, file=file)
 sys.exit(9 if os.path.exists(log + ".fails") else 0)
 """
+
+
+def reads_only_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install hooks as files from now on, as for a git that reads no configured hooks."""
+    monkeypatch.setattr(git_install, "git_version", lambda _: (2, 53))
 
 
 def install(*events: str) -> None:

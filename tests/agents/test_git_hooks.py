@@ -14,7 +14,7 @@ from git_boocode.agents.git_hooks import EVENTS, run_git_hook
 from git_boocode.repo.errors import UsageError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import INSIDE_RESTORE, worktree_lock
-from tests.agents.hooks_kit import KINDS, LOG, install, write_hooks
+from tests.agents.hooks_kit import KINDS, LOG, install, reads_only_files, write_hooks
 from tests.checkpoints.kit import sound
 from tests.repo_kit import Repo
 
@@ -122,7 +122,8 @@ def test_a_merge_with_a_conflict(hooked: Repo) -> None:
 
 
 def test_a_rebase(hooked: Repo) -> None:
-    hooked.git("-c", "core.hooksPath=/dev/null", "checkout", "-q", "topic")
+    hooked.git("symbolic-ref", "HEAD", "refs/heads/topic")
+    hooked.git("reset", "-q", "--hard")
     hooked.git("rebase", "-q", "main")
     main = hooked.git("rev-parse", "main").strip()
     assert told(hooked) == [
@@ -186,7 +187,11 @@ def test_linked_worktrees(hooked: Repo, tmp_path: Path) -> None:
     sound(linked)
 
 
-def test_a_clone_with_our_hooks(hooked: Repo, tmp_path: Path) -> None:
+def test_a_clone_with_our_hooks(
+    hooked: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads_only_files(monkeypatch)
+    install()
     (tmp_path / "template").mkdir()
     (hooked.top / ".git/hooks").rename(tmp_path / "template/hooks")
     clone = tmp_path / "clone"

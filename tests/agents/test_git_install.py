@@ -25,6 +25,7 @@ from tests.agents.hooks_kit import (
     dispatcher,
     hooks_seen,
     install,
+    reads_only_files,
     uninstall,
     write_hooks,
 )
@@ -52,6 +53,7 @@ def log(
     monkeypatch.setattr("git_boocode.agents.program.everyones_path", lambda: [str(top)])
     monkeypatch.setattr(sys, "argv", [str(program)])
     monkeypatch.setenv(LOG, str(top / "log"))
+    reads_only_files(monkeypatch)
     # Templates differ between machines.
     for path in (repo.top / ".git/hooks").glob("*"):
         path.unlink()

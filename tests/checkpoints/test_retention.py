@@ -422,9 +422,9 @@ def test_very_many_refs_are_packed_once_a_day(
     repo: Repo, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], packed: bool
 ) -> None:
     monkeypatch.setattr(packing, "MANY", 3)
+    repo.commit(a="a\n")
     for key, value in settings.items():
         repo.git("config", key, value)
-    repo.commit(a="a\n")
     for _ in range(3):
         take()
     prune_now_and_then(Repository.discover())

@@ -92,6 +92,12 @@ def forged(repo: Repo, tree: str = "", *, name: str = "", **values: Any) -> tupl
     return name, repo.git("commit-tree", tree or repo.git("mktree").strip(), stdin=message).strip()
 
 
+def nested_remote(both: Both, name: str) -> None:
+    """A remote below the name of another one; newer versions of `git remote add` refuse it."""
+    both.theirs.git("config", f"remote.{name}.url", str(both.remote.top))
+    both.theirs.git("config", f"remote.{name}.fetch", f"+refs/heads/*:refs/remotes/{name}/*")
+
+
 def plant(repo: Repo, name: str, target: str) -> None:
     """Put a ref among a remote's checkpoints, git's own care about objects left out."""
     path = repo.top / CHECKPOINTS / name
@@ -245,7 +251,7 @@ def test_many_are_packed(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_prune_deletes_what_is_gone_there(both: Both) -> None:
     one, two = take(), take()
     push(both.ours)
-    both.theirs.git("remote", "add", "origin/sub", str(both.remote.top))
+    nested_remote(both, "origin/sub")
     fetch(both.theirs, "origin")
     fetch(both.theirs, "origin/sub")
     both.remote.git("update-ref", "-d", one.ref)
@@ -280,7 +286,7 @@ def test_remotes_whose_names_begin_alike(both: Both) -> None:
     taken = take()
     push(both.ours)
     both.theirs.git("remote", "rename", "origin", "team")
-    both.theirs.git("remote", "add", "team/alice", str(both.remote.top))
+    nested_remote(both, "team/alice")
     both.theirs.git("remote", "add", "bob=böb%2F'é", str(both.remote.top))
     for name in ("team", "team/alice", "bob=böb%2F'é"):
         assert fetch(both.theirs, name).ids == [taken.id]
@@ -993,7 +999,7 @@ def test_names_that_a_remote_makes_up(both: Both) -> None:
              "ü\u202e", "\udcff", "-n", f"{identifier}/x", "checkpoints", "HEAD")  # fmt: skip
     for name in names:
         plant(both.remote, name, commit)
-    both.theirs.git("remote", "add", "origin/alice", str(both.remote.top))
+    nested_remote(both, "origin/alice")
     fetched = fetch(both.theirs, "origin")
     assert {name for name, _ in fetched.rejected} == set(names)
     assert shared(both.theirs) == []
