@@ -55,6 +55,14 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow by its nature; other slow tests say so themselves."""
+    for item in items:
+        is_property = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+        if is_property or {"hostile", "benchmarks"} & set(item.path.parts):
+            item.add_marker("slow")
+
+
 @pytest.fixture(autouse=True)
 def sealed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of its own, a fixed identity, fixed dates, and no inherited GIT_ variable."""

@@ -203,11 +203,21 @@ def read_only(directory: Path) -> Iterator[None]:
         for path, mode in modes.items():
             path.chmod(mode)
         return
-    for options in (["--bind", str(directory)], ["-o", "remount,ro,bind"]):
-        done = subprocess.run(["mount", *options, str(directory)], capture_output=True, text=True)
-        if done.returncode:
-            subprocess.run(["umount", "-l", directory], capture_output=True)
-            pytest.skip(f"nothing can be mounted read-only here: {done.stderr.strip()}")
+    with mounted(directory, "--bind", str(directory)):
+        if subprocess.run(["mount", "-o", "remount,ro,bind", directory]).returncode:
+            pytest.skip("nothing can be mounted read-only here")
+        yield
+
+
+@contextmanager
+def mounted(directory: Path, *arguments: str) -> Iterator[None]:
+    """Mount something on a directory, or skip the test where that is not possible."""
+    if shutil.which("mount") is None:
+        pytest.skip("there is no mount")
+    command = ["mount", *arguments, str(directory)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
     try:
         yield
     finally:

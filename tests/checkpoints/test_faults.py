@@ -20,6 +20,8 @@ from tests.checkpoints.kit import Host, Seen, back, redone, refs, seen, sound, t
 from tests.forked import run_forked
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 # Runs a service and dies before one step: a call of git or of the file system, or its own end.
 CHILD = """
 import os, signal, subprocess, sys

@@ -18,9 +18,12 @@ from git_boocode.checkpoints.checkup import check_files
 from git_boocode.repo.ids import new_id
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import refs, seen
-from tests.repo_kit import Repo, Result, read_only
+from tests.repo_kit import Repo, Result, mounted, read_only
 
-ROUNDS = 40
+pytestmark = pytest.mark.slow
+
+# `.ci/run` asks for more.
+ROUNDS = int(os.environ.get("KILL_ROUNDS", "25"))
 
 
 class Theirs(NamedTuple):
@@ -207,14 +210,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of a few megabytes."""
     place = tmp_path / "small"
     place.mkdir()
-    if os.geteuid() != 0:
-        pytest.skip("only root can mount a small disk")
-    mount = ["mount", "-t", "tmpfs", "-o", "size=4m,nr_inodes=2000", "tmpfs", str(place)]
-    done = subprocess.run(mount, capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"no disk can be mounted here: {done.stderr.strip()}")
-    yield place
-    subprocess.run(["umount", "-l", place], check=True)
+    with mounted(place, "-t", "tmpfs", "-o", "size=4m,nr_inodes=2000", "tmpfs"):
+        yield place
 
 
 @pytest.mark.parametrize("left", [0, 1, 2, 4, 8, 16, 40])

@@ -10,8 +10,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+import pytest
+
 from tests.checkpoints.kit import back, refs, sound
 from tests.repo_kit import Repo, Result
+
+pytestmark = pytest.mark.slow
 
 THREADS = 8
 CAPTURES_EACH = 12

@@ -38,6 +38,8 @@ from tests.checkpoints.test_kills import fill, small_disk
 from tests.forked import run_forked
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["small_disk"]
 
 # `.ci/run` asks for more.

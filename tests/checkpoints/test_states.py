@@ -15,6 +15,8 @@ from tests.checkpoints.kit import held, held_without_history
 from tests.checkpoints.states import STATES, base, mutate
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 
 def staged(repo: Repo) -> str:
     """The staging area in full: flags, modes, objects and stages."""

@@ -5,7 +5,11 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.repo_kit import Repo
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_demo_comes_through(repo: Repo) -> None:

@@ -9,6 +9,8 @@ import pytest
 from git_boocode.matching import MatchError, guards, locate_match, replace_text, windows
 from git_boocode.matching import similarity as similarity_module
 
+pytestmark = pytest.mark.slow
+
 BIG = 100_000
 
 
