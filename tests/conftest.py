@@ -64,11 +64,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def sealed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def sealed(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
     """A home of its own, a fixed identity, fixed dates, and no inherited GIT_ variable."""
     for key in list(os.environ):
         if key not in _KEPT and key.startswith(_DROPPED):
             monkeypatch.delenv(key)
+    if request.node.get_closest_marker("ref_files"):
+        monkeypatch.delenv("GIT_DEFAULT_REF_FORMAT", raising=False)
     home = tmp_path_factory.mktemp("home")
     for key, value in {
         **_SEALED,

@@ -220,6 +220,7 @@ def test_a_terminal_is_not_waited_for(repo: Repo) -> None:
     assert len(taken(repo)) == 1
 
 
+@pytest.mark.ref_files
 def test_a_ref_store_that_cannot_be_written(repo: Repo) -> None:
     repo.commit(a="a\n")
     repo.write(".git/refs/boocode", "in the way")

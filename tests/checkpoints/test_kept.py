@@ -392,6 +392,7 @@ def test_a_capture_that_fails_leaves_the_old_one(
     goes_on(repo)
 
 
+@pytest.mark.ref_files
 def test_a_ref_that_cannot_be_written_leaves_the_old_one(repo: Repo) -> None:
     scene(repo)
     repo.git("pack-refs", "--all")

@@ -363,6 +363,7 @@ def test_a_file_that_is_written_while_it_is_read(repo: Repo, how: str) -> None:
     sound(repo)
 
 
+@pytest.mark.ref_files
 def test_head_names_a_commit_that_is_not_there(repo: Repo) -> None:
     base(repo)
     repo.write(".git/refs/heads/main", f"{'1' * 40}\n")

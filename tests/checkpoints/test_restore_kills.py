@@ -203,6 +203,7 @@ def tidied_up(
     assert journal.interrupted(repository.state_dir) is None
 
 
+@pytest.mark.ref_files
 def test_locks_of_refs_that_a_killed_one_left(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     _, mess = scene(repo)
     monkeypatch.setattr(ref_locks, "PATIENCE", 0.3)

@@ -418,6 +418,7 @@ def loose(repo: Repo) -> list[str]:
         ({"gc.auto": "100", "gc.packRefs": "False"}, False),
     ],
 )
+@pytest.mark.ref_files
 def test_very_many_refs_are_packed_once_a_day(
     repo: Repo, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], packed: bool
 ) -> None:
@@ -440,6 +441,7 @@ def test_very_many_refs_are_packed_once_a_day(
     assert [ref.split()[0] for ref in refs(repo, "checkpoints")][-2:] == [taken.ref, later.ref]
 
 
+@pytest.mark.ref_files
 def test_refs_that_another_process_packs_just_now(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -238,6 +238,7 @@ def test_more_than_are_pushed_by_name(
     assert sorted(push(both.ours).ids) == sorted(made)
 
 
+@pytest.mark.ref_files
 def test_many_are_packed(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "_TO_BE_PACKED", 3)
     for _ in range(3):
@@ -829,6 +830,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.ref_files
 def test_unsound_objects_are_not_taken_and_hinder_no_other(both: Both) -> None:
     sound = [forged(both.remote, label=str(number)) for number in range(5)]
     trees = hostile_trees(both.remote)
@@ -847,6 +849,7 @@ def test_unsound_objects_are_not_taken_and_hinder_no_other(both: Both) -> None:
         assert [each for each, _ in alone.rejected] == [name]
 
 
+@pytest.mark.ref_files
 def test_so_many_unsound_ones_that_the_search_for_others_ends(
     both: Both, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -973,6 +976,7 @@ def no_checkpoints(repo: Repo) -> dict[str, str]:
     return found
 
 
+@pytest.mark.ref_files
 def test_what_is_no_checkpoint_is_told_and_not_named(both: Both) -> None:
     found = no_checkpoints(both.remote)
     taken = take()
@@ -983,6 +987,7 @@ def test_what_is_no_checkpoint_is_told_and_not_named(both: Both) -> None:
         assert shared(both.theirs) == [f"{REMOTES}origin/{taken.id} {taken.commit.id}"]
 
 
+@pytest.mark.ref_files
 def test_a_commit_too_large_to_read(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "_LARGEST_COMMIT", 2000)
     name, commit = forged(both.remote, label="x" * 3000)
@@ -992,6 +997,7 @@ def test_a_commit_too_large_to_read(both: Both, monkeypatch: pytest.MonkeyPatch)
     assert rejected.reason.endswith(" bytes")
 
 
+@pytest.mark.ref_files
 def test_names_that_a_remote_makes_up(both: Both) -> None:
     commit = forged(both.remote)[1]
     identifier = new_id()
@@ -1024,6 +1030,7 @@ def test_objects_that_the_remote_has_lost(both: Both) -> None:
     both.remote.git("update-ref", "-d", kept.ref)
 
 
+@pytest.mark.ref_files
 def test_a_remote_that_names_what_it_has_not(both: Both) -> None:
     taken = take()
     push(both.ours)

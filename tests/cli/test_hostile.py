@@ -168,6 +168,7 @@ def planted(repo: Repo) -> dict[str, str]:
     }
 
 
+@pytest.mark.ref_files
 def test_what_is_no_checkpoint_breaks_no_command(repo: Repo) -> None:
     repo.commit(a="a\n")
     names = {}

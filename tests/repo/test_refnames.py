@@ -12,6 +12,8 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import PlumbingStore, Ref
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.ref_files
+
 PREFIX = "refs/boocode/checkpoints/"
 OTHERS = ("refs/boocode/checkpoint", "refs/boocode/checkpoints0", "refs/boocode/z", "refs/a")
 
