@@ -6,7 +6,7 @@ import pytest
 
 from git_boocode.checkpoints.catalog import CHECKPOINTS, REMOTES
 from tests.checkpoints.kit import take
-from tests.cli.test_hostile import BYTES, EVIL, STEERING, evil_everywhere, rewrite
+from tests.hostile.test_metadata import BYTES, EVIL, STEERING, evil_everywhere, rewrite
 from tests.repo_kit import Repo
 
 

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from tests.checkpoints.kit import refs, sound
-from tests.checkpoints.test_parallel import beside, housekeeper
+from tests.hostile.test_parallel import beside, housekeeper
 from tests.repo_kit import Repo, Result
 
 THREADS = 6

@@ -1,4 +1,4 @@
-"""Real processes of `git boocode checkpoint`: killed at any moment, on a full disk, and so on."""
+"""A checkpoint that is killed or finds no room changes nothing of the user's and blocks nothing."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from git_boocode.repo.ids import new_id
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import refs, seen
 from tests.repo_kit import Repo, Result, mounted, read_only
-
-pytestmark = pytest.mark.slow
 
 # `.ci/run` asks for more.
 ROUNDS = int(os.environ.get("KILL_ROUNDS", "25"))

@@ -1,4 +1,4 @@
-"""Restores killed at random times, beside others at work, and on a disk that fills up."""
+"""A restore that is killed, disturbed or out of room loses nothing and can be undone."""
 
 from __future__ import annotations
 
@@ -34,11 +34,9 @@ from tests.checkpoints.kit import (
     take,
     undone,
 )
-from tests.checkpoints.test_kills import fill, small_disk
 from tests.forked import run_forked
+from tests.hostile.test_kills import fill, small_disk
 from tests.repo_kit import Repo
-
-pytestmark = pytest.mark.slow
 
 __all__ = ["small_disk"]
 

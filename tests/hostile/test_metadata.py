@@ -16,8 +16,6 @@ from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 
-pytestmark = pytest.mark.slow
-
 EVIL = (
     "\x1b[31mb\x1b]0;title\x07c\x9b31md\u202ee\u2066f\nfatal: g\r\x08\x7f\u2028h\u200f\u061c\0\tk"
 )

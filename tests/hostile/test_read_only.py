@@ -1,4 +1,4 @@
-"""What only looks works where the git directory cannot be written."""
+"""Commands that only read work where the git directory is read-only; others say why not."""
 
 from __future__ import annotations
 

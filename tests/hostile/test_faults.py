@@ -1,4 +1,4 @@
-"""A process killed, or a git call failing, at every step of a capture and of a restore."""
+"""Killed or failing at any step, a capture changes nothing, and a restore can be undone."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from git_boocode.repo.errors import BoocodeError
 from tests.checkpoints.kit import Host, Seen, back, redone, refs, seen, sound, take, undone
 from tests.forked import run_forked
 from tests.repo_kit import Repo
-
-pytestmark = pytest.mark.slow
 
 # Runs a service and dies before one step: a call of git or of the file system, or its own end.
 CHILD = """

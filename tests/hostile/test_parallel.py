@@ -1,4 +1,4 @@
-"""Many checkpoints at once, beside a user and git's own housekeeping."""
+"""Checkpoints at the same time, beside a user and git's housekeeping, are all kept and sound."""
 
 from __future__ import annotations
 
@@ -10,12 +10,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-import pytest
-
 from tests.checkpoints.kit import back, refs, sound
 from tests.repo_kit import Repo, Result
-
-pytestmark = pytest.mark.slow
 
 THREADS = 8
 CAPTURES_EACH = 12
