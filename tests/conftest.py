@@ -73,8 +73,9 @@ def sealed(
     for key in list(os.environ):
         if key not in _KEPT and key.startswith(_DROPPED):
             monkeypatch.delenv(key)
-    if request.node.get_closest_marker("ref_files"):
-        monkeypatch.delenv("GIT_DEFAULT_REF_FORMAT", raising=False)
+    for mark, key in zip(("ref_files", "sha1"), _KEPT, strict=True):
+        if request.node.get_closest_marker(mark):
+            monkeypatch.delenv(key, raising=False)
     home = tmp_path_factory.mktemp("home")
     for key, value in {
         **_SEALED,

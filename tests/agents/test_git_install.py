@@ -70,7 +70,9 @@ def noted(log: Path) -> list[str]:
     """What was noted since the last look, without the ids of commits."""
     lines = log.read_text().splitlines() if log.exists() else []
     log.unlink(missing_ok=True)
-    return [" ".join("ID" if len(word) == 40 else word for word in _words(line)) for line in lines]
+    return [
+        " ".join("ID" if len(word) in (40, 64) else word for word in _words(line)) for line in lines
+    ]
 
 
 def _words(line: str) -> list[str]:

@@ -30,6 +30,7 @@ def test_a_merge_is_compared_with_the_one_that_is_named(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize("missing", ["12" * 20, "blob"])
+@pytest.mark.sha1
 def test_what_is_missing_hides_no_other(
     repo: Repo, missing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

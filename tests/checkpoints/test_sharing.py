@@ -546,6 +546,7 @@ def test_a_remote_that_cannot_be_reached(
     assert not (both.ours.top / "x").exists()
 
 
+@pytest.mark.sha1
 def test_a_remote_of_another_hash(both: Both, tmp_path: Path) -> None:
     both.ours.git("init", "-q", "--object-format=sha256", str(tmp_path / "sha256"))
     other = Repo(tmp_path / "sha256")
@@ -632,6 +633,7 @@ def test_places_to_push_to_that_are_others(both: Both, tmp_path: Path) -> None:
     assert push(both.ours).ids == [taken.id]
 
 
+@pytest.mark.sha1
 def test_the_users_hooks(both: Both) -> None:
     hook = "#!/bin/sh\ncat >> {0}/told-$(basename $0); exit {1}\n"
     top = both.ours.top / ".git"

@@ -280,6 +280,7 @@ def test_a_character_that_the_file_cannot_hold_is_refused(repo: Repo) -> None:
     assert codes({"path": "new", "content": "\udcff"}) == [(0, "invalid_input")]
 
 
+@pytest.mark.sha1
 def test_base_is_the_raw_or_the_clean_blob(repo: Repo) -> None:
     repo.write(".gitattributes", "*.txt text eol=crlf\n")
     data = b"a\r\nb\r\n"

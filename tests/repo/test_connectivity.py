@@ -57,6 +57,7 @@ def test_history_is_not_walked(repo: Repo) -> None:
     assert set(missing({"x": [second, first]})) == {"x"}
 
 
+@pytest.mark.sha1
 def test_a_submodule_is_not_missing(repo: Repo) -> None:
     tree = repo.git("mktree", stdin=f"160000 commit {'1' * 40}\tmodule\n").strip()
     commit = repo.git("commit-tree", tree, stdin="x").strip()

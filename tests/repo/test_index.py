@@ -57,6 +57,7 @@ def test_a_private_index_touches_nothing_of_the_users(repo: Repo, private: Index
     assert not (repo.top / ".git/private.lock").exists()
 
 
+@pytest.mark.sha1
 def test_put_sets_and_removes(repo: Repo, git: Git, private: Index) -> None:
     blob = git.line("hash-object", "-w", "--stdin", stdin=b"x")
     private.put([Entry("H", "0", "0" * 40, 0, "a"), Entry("H", "100755", blob, 0, "a/below")])

@@ -187,6 +187,7 @@ def test_an_index_without_a_checksum_is_whole(repo: Repo, index: Path) -> None:
 
 
 @pytest.mark.parametrize("setting", ["index.version=4", "core.splitIndex=true"])
+@pytest.mark.sha1
 def test_other_kinds_of_index_are_whole(repo: Repo, git: Git, index: Path, setting: str) -> None:
     repo.write("c", "c\n")
     repo.git("-c", setting, "add", "c")
@@ -225,6 +226,7 @@ def test_many_are_doubted_at_once(repo: Repo, git: Git, index: Path, target: Pat
     assert private.dump() == before
 
 
+@pytest.mark.sha1
 def test_an_entry_in_conflict_keeps_its_stages_when_doubted(
     repo: Repo, git: Git, index: Path, target: Path
 ) -> None:

@@ -29,6 +29,7 @@ def refusal() -> FatalError:
     return caught.value
 
 
+@pytest.mark.sha1
 def test_at_the_top(repo: Repo) -> None:
     found = Repository.discover()
     assert found.worktree == str(repo.top)
@@ -237,6 +238,7 @@ def test_the_path_of_a_hook(repo: Repo) -> None:
     assert Repository.discover().hook_path("x") == "/dev/null/x"
 
 
+@pytest.mark.sha1
 def test_the_well_known_objects(repo: Repo) -> None:
     found = Repository.discover()
     assert found.empty_tree == repo.git("mktree").strip()

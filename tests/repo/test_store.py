@@ -123,6 +123,7 @@ def test_refs_with_odd_names(repo: Repo, store: Store, name: str) -> None:
 
 
 @pytest.mark.ref_files
+@pytest.mark.sha1
 def test_refs_that_are_broken_are_left_out(repo: Repo, store: Store) -> None:
     (one,) = targets(repo, 1)
     create(store, good=one)
@@ -180,6 +181,7 @@ def test_a_commit_that_was_written_can_be_read(repo: Repo, store: Store, message
 
 
 @pytest.mark.ref_files
+@pytest.mark.sha1
 def test_both_write_the_same_commit(repo: Repo) -> None:
     repository = Repository.discover()
     tree = repo.git("mktree").strip()
@@ -333,6 +335,7 @@ def test_libgit2_serves_neither_partial_clones_nor_reftables(
 
 
 @pytest.mark.ref_files
+@pytest.mark.sha1
 def test_libgit2_only_where_it_is_loaded_already(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -342,6 +345,7 @@ def test_libgit2_only_where_it_is_loaded_already(
 
 
 @pytest.mark.ref_files
+@pytest.mark.sha1
 def test_a_linked_worktree_sees_the_same_refs(repo: Repo, store: Store) -> None:
     (one,) = targets(repo, 1)
     create(store, a=one)

@@ -68,6 +68,7 @@ def test_it_is_the_tree_that_git_writes(repo: Repo, seed: int) -> None:
     assert repo.git("fsck", "--strict", "--no-dangling", expected) == ""
 
 
+@pytest.mark.sha1
 def test_links_submodules_and_programs(repo: Repo) -> None:
     blob = repo.git("hash-object", "-w", "--stdin", stdin="x").strip().encode()
     items = {
