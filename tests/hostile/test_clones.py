@@ -207,6 +207,7 @@ def test_names_are_only_names(clone: Clone) -> None:
     clone.survive(*COMMANDS)
 
 
+@pytest.mark.ref_files
 def test_a_repository_within_the_worktree_is_none_of_the_users(clone: Clone) -> None:
     """A tracked bare repository, whose settings name programs."""
     evil = clone.evil
