@@ -310,18 +310,34 @@ def _refuse_shared(repository: Repository, directory: str) -> None:
 
     Its other users have not been asked. Whoever configures one for this very repository has.
     """
+    own = (repository.worktree, repository.git_dir, repository.common_dir)
+    named, directory = os.path.normpath(directory), os.path.realpath(directory)
+    is_own = any(_is_below(directory, top) for top in own)
+    if os.path.islink(named) and not os.path.lexists(directory):
+        raise RefusedError(
+            f"'{named}' is a symlink that leads nowhere",
+            code="no_hooks",
+            hints=("replace it with a directory",),
+        )
+    if not is_own and any(os.path.commonpath((named, top)) == top for top in own):
+        raise RefusedError(
+            f"'{named}' is a symlink that leads out of the repository, to '{directory}'",
+            code="shared_hooks",
+            hints=(
+                "replace it with a directory to give this repository hooks of its own",
+                _CALL_IT,
+            ),
+        )
     setting = repository.config.setting(_HOOKS_PATH)
     if setting is None:
         return
-    directory = os.path.realpath(directory)
     if directory == os.path.dirname(directory) or _is_no_directory(directory):
         raise RefusedError(
             f"git hooks are switched off: {_HOOKS_PATH} is '{setting.value or ''}'",
             code="no_hooks",
             hints=(_OWN_HOOKS,),
         )
-    own = (repository.worktree, repository.git_dir, repository.common_dir)
-    if setting.scope in ("local", "worktree") or any(_is_below(directory, top) for top in own):
+    if setting.scope in ("local", "worktree") or is_own:
         return
     raise RefusedError(
         f"the hooks in '{directory}' serve other repositories as well: {_HOOKS_PATH} is set in "

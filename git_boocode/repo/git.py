@@ -377,6 +377,12 @@ def is_disk_full(stderr: str) -> bool:
     return any(phrase in stderr for phrase in _NO_ROOM)
 
 
+def is_dubious_ownership(stderr: str) -> bool:
+    """Whether git's complaint is that somebody else owns the repository (`safe.directory`)."""
+    # As 2.35.2 said it, and newer ones say it.
+    return "unsafe repository" in stderr or "dubious ownership" in stderr
+
+
 def nul_records(output: bytes) -> list[str]:
     """Split NUL-terminated output into text; bytes that are not UTF-8 become surrogates."""
     return os.fsdecode(output).split("\0")[:-1] if output else []

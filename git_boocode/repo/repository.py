@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from git_boocode.repo.config import Config
 from git_boocode.repo.durable import sync_directory, sync_file
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.git import OVERRIDES, Git, clean_environment
+from git_boocode.repo.git import OVERRIDES, Git, clean_environment, is_dubious_ownership
 from git_boocode.repo.private import read_private, refuse_blocked
 
 _QUESTIONS = (
@@ -328,7 +328,9 @@ class _Answers:
         if len(self._answers) < len(_QUESTIONS):
             raise FatalError(
                 self.stderr.removeprefix("fatal: ") or "not a git repository",
-                code="not_a_repository",
+                code="dubious_ownership"
+                if is_dubious_ownership(self.stderr)
+                else "not_a_repository",
                 hints=_not_found_hints(),
             )
         bare = self._answers[0] == "true"

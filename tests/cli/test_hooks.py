@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -355,3 +356,58 @@ def test_a_scope_that_an_agent_does_not_have(repo: Repo) -> None:
         assert done.err == (
             "error: Gemini CLI has no files that are local\nhint: it has --project and --user\n"
         )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("hooks", "status"),
+        ("hooks", "install", "--git"),
+        ("hooks", "install", "--agent", "claude-code"),
+        ("hooks", "uninstall", "--git"),
+        ("hooks", "status", "--json"),
+        ("log",),
+        ("checkpoint",),
+    ],
+)
+def test_the_repository_of_somebody_else_is_named(repo: Repo, command: tuple[str, ...]) -> None:
+    done = repo.boocode(*command, env={"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"})
+    assert done.code == 128
+    assert "dubious ownership" in done.out + done.err
+    assert "safe.directory" in done.out + done.err
+    if "--json" in command:
+        assert done.json["error"]["code"] == "dubious_ownership"
+
+
+@pytest.mark.parametrize("hooks_path", ["", ".githooks"])
+def test_hooks_that_a_link_leads_out_of_the_repository(
+    repo: Repo, tmp_path: Path, hooks_path: str
+) -> None:
+    link = repo.top / (hooks_path or ".git/hooks")
+    if hooks_path:
+        repo.git("config", "core.hooksPath", hooks_path)
+    else:
+        shutil.rmtree(link)
+    link.symlink_to(tmp_path / "shared")
+    assert repo.boocode("hooks", "install", "--git").code == 1
+    (tmp_path / "shared").mkdir()
+    done = repo.boocode("hooks", "install", "--git", "--json")
+    assert (done.code, done.json["error"]["code"]) == (1, "shared_hooks")
+    assert "leads out of the repository" in done.json["error"]["message"]
+    assert list((tmp_path / "shared").iterdir()) == []
+
+
+def test_hooks_behind_a_link_inside_the_worktree(repo: Repo) -> None:
+    shutil.rmtree(repo.top / ".git/hooks")
+    (repo.top / "hooks").mkdir()
+    (repo.top / ".git/hooks").symlink_to("../hooks")
+    assert repo.boocode("hooks", "install", "--git").code == 0
+    assert (repo.top / "hooks/pre-commit").exists()
+
+
+def test_hooks_behind_a_link_that_leads_nowhere(repo: Repo) -> None:
+    shutil.rmtree(repo.top / ".git/hooks")
+    (repo.top / ".git/hooks").symlink_to("nowhere")
+    done = repo.boocode("hooks", "install", "--git")
+    assert done.code == 1
+    assert "leads nowhere" in done.err
