@@ -234,6 +234,8 @@ def _leave(state_dir: str, kept: Kept) -> None:
     del note["staging"], note["private"], note["path"]
     if not os.path.lexists(path):
         borrow_index(index.path, path)
+        # The user's index may be private; git gives its own files the mode of the umask.
+        os.chmod(path, 0o600)
         # What changed after it was read is as new as it is, or newer, and git compares it again.
         os.utime(path, (index.since, index.since))
     # What is there already has been noted by others, and they have swept.

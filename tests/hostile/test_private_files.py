@@ -162,6 +162,14 @@ def test_a_session_leaves_what_is_spoiled_here(session: Repo) -> None:
     assert any(name.startswith("claude-code-") for name in names)
 
 
+def test_private_files_are_for_their_owner_alone(session: Repo) -> None:
+    modes = {path: path.stat().st_mode for path in private_files(session) if path.is_file()}
+    modes = {path: mode for path, mode in modes.items() if not path.is_symlink()}
+    spoiled = (".git/boocode/restore-", ".git/boocode/edit-", ".git/boocode/callback-", "hooks.log")
+    wide = {str(path) for path, mode in modes.items() if mode & 0o077}
+    assert not {path for path in wide if not any(each in path for each in spoiled)}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_private_files_at_once(session: Repo, tmp_path: Path, kind: str) -> None:
     outside = tmp_path / "outside"
