@@ -23,6 +23,7 @@ from git_boocode.checkpoints.catalog import (
 from git_boocode.checkpoints.kept import PREFIX as KEPT_INDEX
 from git_boocode.checkpoints.kept import stale_indexes
 from git_boocode.checkpoints.last_pruning import last_failure
+from git_boocode.checkpoints.transcripts import damaged_files
 from git_boocode.repo import scratch
 from git_boocode.repo.connectivity import missing_objects
 from git_boocode.repo.errors import BoocodeError, RefusedError
@@ -347,10 +348,12 @@ def _unusable_in(state: str) -> Iterator[str]:
     yield from (path for path in directories if is_blocked(path) or os.path.islink(path))
     files = [os.path.join(state, name) for name in (*_FILES, *_names(state, KEPT_INDEX))]
     files += _paths(directories[0])
+    yield from (path for path in files if os.path.lexists(path) and not _is_usable(path))
     for path in _paths(directories[1]):
         # A directory for each restore.
-        files += _paths(path) if os.path.isdir(path) and not os.path.islink(path) else [path]
-    yield from (path for path in files if os.path.lexists(path) and not _is_usable(path))
+        if os.path.islink(path) or not os.path.isdir(path):
+            yield path
+    yield from damaged_files(state)
 
 
 def _paths(directory: str) -> list[str]:

@@ -207,6 +207,22 @@ def operations_with_files(state_dir: str) -> list[str]:
     return []
 
 
+def damaged_files(state_dir: str) -> list[str]:
+    """The directories of operations for which nothing that is kept can be read.
+
+    Args:
+        state_dir: the worktree's private directory.
+    """
+    damaged = []
+    for operation in operations_with_files(state_dir):
+        directory = _directory(state_dir, operation)
+        try:
+            _kept(directory)
+        except FatalError:
+            damaged.append(directory)
+    return damaged
+
+
 def forget_files(state_dir: str, operation: str) -> None:
     """Drop what was kept for an operation that cannot be undone any more.
 

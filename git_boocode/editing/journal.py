@@ -153,7 +153,8 @@ def noted_record(state_dir: str) -> str | None:
             raw = _raw(state_dir)
         except ValueError:
             return None
-        return None if raw is None else raw.get("record")
+        record = None if raw is None else raw.get("record")
+        return record if isinstance(record, str) else None
 
 
 def is_damaged(repository: Repository) -> bool:
