@@ -101,7 +101,7 @@ def _value(source: Source) -> object:
     if is_text:
         return _json_or_text(text) if start in '["' else text
     # What does not begin like JSON is for the formats to judge, unless it shows JSON in fences.
-    values = [parse_json(block) for block in fenced_json(text)]
+    values = [parse_json(*block) for block in fenced_json(text)]
     return (values if len(values) > 1 else values[0]) if values else text
 
 

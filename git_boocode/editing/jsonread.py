@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NoReturn
 
@@ -22,8 +23,12 @@ _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([^`\s]*).*", re.DOTALL)
 _INFOS = ("", "json", "jsonc", "json5")
 
 
-def parse_json(text: str) -> object:
+def parse_json(text: str, above: int = 0) -> object:
     """One JSON value; keys that stand twice and numbers that are none are refused.
+
+    Args:
+        text: the JSON.
+        above: how many lines stand above it, for messages.
 
     Raises:
         MissError: it is no JSON, or nested too deep (`invalid_input`).
@@ -33,7 +38,7 @@ def parse_json(text: str) -> object:
         value = _values(text)
     except json.JSONDecodeError as error:
         reason = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
-        where = f"line {error.lineno}, column {error.colno}"
+        where = f"line {above + error.lineno}, column {error.colno}"
         _invalid(f"invalid JSON at {where}: {reason}", _hint(text, error))
     except ValueError as error:
         # A number of more digits than Python converts.
@@ -90,16 +95,12 @@ def _is_cut(text: str) -> bool:
     return text.rstrip()[-1:] not in ("}", "]")
 
 
-def fenced_json(text: str) -> list[str]:
-    """The JSON in the Markdown fences of a text.
-
-    Each begins with as many empty lines as stand above it, so that an error names the line of the
-    whole text.
-    """
+def fenced_json(text: str) -> list[tuple[str, int]]:
+    """The JSON in the Markdown fences of a text, and how many lines stand above each."""
     return list(_fenced(text.split("\n")))
 
 
-def _fenced(lines: list[str]) -> Iterator[str]:
+def _fenced(lines: list[str]) -> Iterator[tuple[str, int]]:
     row = 0
     while row < len(lines):
         opening = _FENCE.fullmatch(lines[row])
@@ -109,7 +110,7 @@ def _fenced(lines: list[str]) -> Iterator[str]:
         end = _closing(lines, row, opening[1])
         block = "\n".join(lines[row:end])
         if opening[2].lower() in _INFOS and block.lstrip()[:1] in ("{", "["):
-            yield "\n" * row + block
+            yield block, row
         row = end + 1
 
 
@@ -125,8 +126,7 @@ def _closing(lines: list[str], row: int, fence: str) -> int:
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        (twice, _), *_ = Counter(key for key, _ in pairs).most_common(1)
         _invalid(f"the key '{twice[:80]}' stands twice in one object")
     return found
 

@@ -168,6 +168,40 @@ class LineMap:
         return first, max(first, last)
 
 
+def occurrences(lines: Sequence[str], wanted: Sequence[str]) -> Iterator[int]:
+    """Where some lines, at least one, stand among others, in order; places may overlap.
+
+    Where the first one is rare, every place of it is looked at; else the time is linear, by the
+    search of D. Knuth, J. Morris and V. Pratt (1977).
+    """
+    count = lines.count(wanted[0]) if wanted else 0
+    if count * len(wanted) > SMALL:
+        yield from _linearly(lines, wanted)
+        return
+    at = -1
+    for _ in range(count):
+        at = lines.index(wanted[0], at + 1)
+        if lines[at : at + len(wanted)] == wanted:
+            yield at
+
+
+def _linearly(lines: Sequence[str], wanted: Sequence[str]) -> Iterator[int]:
+    back = [0] * len(wanted)
+    same = 0
+    for at in range(1, len(wanted)):
+        while same and wanted[at] != wanted[same]:
+            same = back[same - 1]
+        same += wanted[at] == wanted[same]
+        back[at] = same
+    same = 0
+    for row, line in enumerate(lines):
+        while same and (same == len(wanted) or line != wanted[same]):
+            same = back[same - 1]
+        same += line == wanted[same]
+        if same == len(wanted):
+            yield row + 1 - same
+
+
 def _origins(replaced: list[int], area: Range, above: list[int]) -> list[int]:
     count = area.new_end - area.new_start
     # Added lines count with the line above them, at the top of the file with the first one.

@@ -23,6 +23,8 @@ _BEYOND_ASCII = re.compile("[^\x00-\x7f\udc80-\udcff]")
 REWIND = "rewind"
 """The format of the edits that undo recorded ones."""
 
+_WEIGHED = 100
+"""So many failures are asked whether a later one follows from them."""
 _FOLLOWS = ("not_found", "ambiguous", "missing_file", "binary")
 """What an edit can be refused as only because an earlier edit of the file was refused."""
 
@@ -328,7 +330,7 @@ class _Planner:
             return False
         return any(
             _could_matter(failure, edit, miss)
-            for failure in self.failures
+            for failure in self.failures[:_WEIGHED]
             if failure.number is not None
             and failure.number < edit.number
             and self._concerns(failure, file)

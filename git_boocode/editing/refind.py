@@ -5,10 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.edits import MissError
-from git_boocode.editing.lines import Range, changed_ranges
+from git_boocode.editing.lines import Range, changed_ranges, occurrences
 from git_boocode.editing.reindent import Steps, at_their_depth
 
 if TYPE_CHECKING:
@@ -431,16 +432,7 @@ def _ambiguous(lines: tuple[int, ...], candidates: tuple[Candidate, ...] = ()) -
 
 def _places(lines: Sequence[str], needle: Sequence[str], most: int) -> list[int]:
     """Where some lines stand among others, at the most so many places."""
-    found: list[int] = []
-    at = -1
-    while needle and len(found) < most:
-        try:
-            at = lines.index(needle[0], at + 1)
-        except ValueError:
-            break
-        if lines[at : at + len(needle)] == needle:
-            found.append(at)
-    return found
+    return list(islice(occurrences(lines, needle), most))
 
 
 def _once(lines: Sequence[str], needle: Sequence[str]) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import accumulate
 
+from git_boocode.editing.lines import occurrences
 from git_boocode.editing.textfile import split_lines
 
 NEAR = 200
@@ -53,36 +52,12 @@ class View:
         at, count = self.rarest(wanted), len(wanted)
         rows = self.index.get(wanted[at], ())
         if len(rows) > _MANY:
-            return list(self._searched(wanted))
+            return list(occurrences(self.keys, wanted))
         return [
             row - at
             for row in rows
             if row >= at and self.keys[row - at : row - at + count] == wanted
         ]
-
-    def _searched(self, wanted: list[str]) -> Iterator[int]:
-        """The places of lines none of which is rare: a search in one string is faster."""
-        needle = _framed(wanted)
-        at = self._text.find(needle)
-        while at >= 0:
-            row = bisect_left(self._starts, at)
-            # The ending of a line may look like a separator.
-            if self._starts[row] == at and self.keys[row : row + len(wanted)] == wanted:
-                yield row
-            at = self._text.find(needle, at + 1)
-
-    @cached_property
-    def _text(self) -> str:
-        return _framed(self.keys)
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        """Where each line begins in the one string: at the separator before it."""
-        return list(accumulate((len(key) + 1 for key in self.keys), initial=0))
-
-
-def _framed(lines: Sequence[str]) -> str:
-    return "".join(f"\n{line}" for line in lines) + "\n"
 
 
 class Rows:

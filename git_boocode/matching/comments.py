@@ -69,8 +69,9 @@ def _alike(line: str, row: str) -> bool:
 
 def _firsts(query: Query, needle: Sequence[str], anchors: Sequence[str]) -> list[int]:
     """The rows on which the needle may begin: one of its long anchors is where it should be."""
+    known = query.present.intersection(anchors)
     order = sorted(
-        (index for index, line in enumerate(needle) if line in query.present and line in anchors),
+        (index for index, line in enumerate(needle) if line in known),
         key=lambda index: (-len(needle[index]), index),
     )
     last = len(query.text.canonical) - len(needle)

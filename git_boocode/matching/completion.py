@@ -17,6 +17,8 @@ from git_boocode.matching.text import Text
 
 _PLACES = 200
 """A part of a line is looked for in so many places."""
+_COMPARED = 200_000
+"""So many lines beside these places are compared; of more, none is."""
 _FEW = 2
 """In fewer lines nothing stands beside the one that is cut."""
 _CUT = 4
@@ -116,7 +118,10 @@ def _by_another_line(old: Text, text: Text, index: int) -> int | None:
 def _beside(old: Text, text: Text, part: str, index: int) -> int | None:
     """The row that has ``part`` of line ``index`` of old, and around which most of old stands."""
     view, scores, row, seen = text.framed_stripped, {}, -1, 0
-    for found in occurrences(view, part)[:_PLACES]:
+    places = occurrences(view, part)[:_PLACES]
+    if len(places) * len(old.lines) > _COMPARED:
+        return None
+    for found in places:
         at = found + part.startswith("\n")
         row += view.count("\n", seen, at)
         seen = at

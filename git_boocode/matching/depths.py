@@ -21,6 +21,8 @@ _PROOF = 2
 """So many different indentations must be moved alike to prove that others are."""
 _MOST = 3
 """So many different indentations prove a scale that some lines do not follow."""
+_WRITTEN = 200
+"""So many different indentations of the model tell the step of its lines."""
 _SLIPS = 4
 """One in so many lines may not follow it."""
 
@@ -59,7 +61,7 @@ class Learnt:
 
     def __init__(self, placed: dict[int, Pair], style: Style) -> None:
         # A few lines are asked many times: the surroundings of all of them would be too much.
-        self._written = [*dict.fromkeys(style.old)]
+        self._written = [*dict.fromkeys(style.old)][:_WRITTEN]
         self._failed = False
         self.whole = Reindenter([*placed.values()], style)
         rows = [*placed][1 if self.whole.dropped_first else 0 :]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -57,7 +58,8 @@ class Doubt:
         self.new = [line.strip() for line in new]
         self.filled = [index for index, line in enumerate(self.old) if line]
         changed = [hunk for hunk in hunks if not hunk.same]
-        self.seams = [seam for hunk in changed for seam in self._seams(hunk, changed)]
+        self.fresh = Counter(self._fresh(changed))
+        self.seams = [seam for hunk in changed for seam in self._seams(hunk)]
 
     def settle(
         self,
@@ -85,7 +87,12 @@ class Doubt:
                 return Settled((lacked + off)[0])
         return Settled(late=frozenset(late))
 
-    def _seams(self, hunk: Hunk, changed: Sequence[Hunk]) -> Iterator[_Seam]:
+    def _fresh(self, hunks: Sequence[Hunk]) -> Iterator[str]:
+        """The lines with text that come in, once for each of some hunks that brings them."""
+        for hunk in hunks:
+            yield from filter(None, set(self.new[hunk.j1 : hunk.j2]))
+
+    def _seams(self, hunk: Hunk) -> Iterator[_Seam]:
         """The old lines above which it matters to whom a line there belongs.
 
         It does not where lines are replaced by others, or only go.
@@ -94,8 +101,9 @@ class Doubt:
         if not old:
             yield _Seam(hunk.i1, range(hunk.j1, hunk.j2))
             return
-        others = (range(other.j1, other.j2) for other in changed if other is not hunk)
-        if any(self.new[index] in old for fresh in others for index in fresh if self.new[index]):
+        # Lines that come in elsewhere were moved.
+        here = set(new)
+        if any(self.fresh[line] > (line in here) for line in old):
             yield from (_Seam(hunk.i1), _Seam(hunk.i2))
             return
         if any(old):

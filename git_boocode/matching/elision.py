@@ -6,8 +6,11 @@ the parts lie to each other, and the elided lines to them, as the model's indent
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
+from math import inf
 from typing import NamedTuple
 
 from git_boocode.matching.align import script
@@ -102,6 +105,7 @@ class _Elision:
         self, query: Query, parts: Sequence[_Part], left_out: Sequence[int], step: Step
     ) -> None:
         self.query, self.parts, self.left_out = query, parts, left_out
+        self.first_markers = [bisect_right(left_out, part.lines[-1]) for part in parts]
         self.evidence = step.evidence
         needle = query.needle
         self.bare = any(
@@ -147,7 +151,7 @@ class _Elision:
 
     def _gap_in_scope(self, chain: Chain, number: int) -> bool:
         above, below = self.parts[number].lines[-1], self.parts[number + 1].lines[0]
-        marker = next(index for index in self.left_out if index > above)
+        marker = self.left_out[self.first_markers[number]]
         here, after = self._width_here(above), self._width_here(below)
         depth = max(self._width_here(marker), min(here, after))
         first, last = chain[number][-1], chain[number + 1][0]
@@ -155,8 +159,13 @@ class _Elision:
             self._floor(depth, here, first) + (after > here >= depth),
             self._floor(depth, after, last),
         )
-        rows = range(first + 1, last)
-        return all(self._width_there(row) >= floor for row in rows if self.query.text.stripped[row])
+        return min(self._widths[first + 1 : last], default=floor) >= floor
+
+    @cached_property
+    def _widths(self) -> list[float]:
+        """How deep each row is; a blank one is as deep as any."""
+        filled = map(bool, self.query.text.stripped)
+        return [self._width_there(row) if text else inf for row, text in enumerate(filled)]
 
     def _floor(self, depth: int, here: int, row: int) -> int:
         """The least width of elided lines beside a row, if they are ``depth`` and it ``here``."""
@@ -198,12 +207,13 @@ class _Elision:
     def _lines(self, known: dict[int, int], at: int) -> Iterator[tuple[int, int]]:
         needle = self.query.needle
         order = sorted(known)
+        left_out = set(self.left_out)
         for index in range(len(needle.lines)):
             if index in known:
                 at = known[index] + 1
                 yield at - 1, at
-            elif index in self.left_out and order[0] < index < order[-1]:
-                start, at = at, known[next(later for later in order if later > index)]
+            elif index in left_out and order[0] < index < order[-1]:
+                start, at = at, known[order[bisect_right(order, index)]]
                 yield start, at
             else:
                 yield at, at
@@ -217,9 +227,21 @@ def _neighbours(text: Text, first: int, stop: int) -> Iterator[int]:
             yield nearest
 
 
+def _in_order(found: Sequence[Sequence[tuple[int, ...]]]) -> list[list[tuple[int, ...]]]:
+    """The places of each part below which the parts after it have places.
+
+    So every way to put the first parts in order can be finished, and none is tried in vain.
+    """
+    kept: list[list[tuple[int, ...]]] = []
+    for places in reversed(found):
+        last = max((rows[0] for rows in kept[-1]), default=-1) if kept else inf
+        kept.append([rows for rows in places if rows[-1] < last])
+    return kept[::-1]
+
+
 def _settled(elision: _Elision, found: Sequence[Sequence[tuple[int, ...]]]) -> Found:
     chains = []
-    for chain in elision.chains(found):
+    for chain in elision.chains(_in_order(found)):
         chains.append(chain)
         if len(chains) > _CHAINS:
             return Found(reason="what is left out could be in too many places")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import islice, pairwise, product
 from typing import NamedTuple
 
 from git_boocode.matching.text import split_ends
@@ -20,6 +20,8 @@ Pair = tuple[str, str]
 """The indentation of an old line and of the file's line it stands for."""
 
 _TAB_WIDTHS = (4, 8, 2, 3)
+_OBSERVED = 20
+"""So many factors are tried that two indentations beside each other show."""
 _FACTORS = tuple(map(Fraction, ("1", "2", "1/2", "4", "1/4", "8", "1/8", "3", "1/3")))
 
 
@@ -30,6 +32,10 @@ def indent_of(line: str) -> str:
 
 def width_of(indent: str, tab: int) -> int:
     """The columns an indentation takes when tab stops are ``tab`` columns apart."""
+    if "\t" not in indent:
+        return len(indent)
+    if not indent.strip(" \t"):
+        return len(indent.expandtabs(tab))
     width = 0
     for char in indent:
         width += tab - width % tab if char == "\t" else 1
@@ -249,7 +255,7 @@ def _scales(pairs: Sequence[Pair], style: Style, tabs: bool) -> Iterable[tuple[i
         widths = dict.fromkeys([unit, *_TAB_WIDTHS, 1] if unit else [*_TAB_WIDTHS, 1])
         return [(8, width, Fraction(1)) for width in widths]
     widths_old = _TAB_WIDTHS if old_tabs else (8,)
-    factors = dict.fromkeys([*_FACTORS, *_observed_factors(pairs)])
+    factors = dict.fromkeys([*_FACTORS, *islice(_observed_factors(pairs), _OBSERVED)])
     return [(width, 8, factor) for width, factor in product(widths_old, factors)]
 
 

@@ -15,6 +15,8 @@ _NEEDLESS = re.compile(r"(?<!\w) | (?!\w)")
 
 _ANCHORS = 3
 """So many of the needle's lines that the file has are tried as the one to find it by."""
+_AROUND = 2_000_000
+"""So many rows around the places of one line are compared."""
 COMMON = 200
 """A line that stands in more places than this finds nothing."""
 
@@ -49,29 +51,42 @@ def _by_anchor(query: Query, lines: Sequence[str], wanted: Sequence[str]) -> lis
     for index in sorted(known, key=lambda index: -len(lines[index]))[:_ANCHORS]:
         rows = rows_of(query.text, lines[index])
         if len(rows) <= COMMON:
-            around = [_around(query.text, wanted, index, row) for row in rows]
-            return [place for place in around if place]
+            around = _Around(query.text, wanted)
+            found = [around.rows(index, row) for row in rows]
+            return [place for place in found if place]
     return []
 
 
-def _around(text: Text, wanted: Sequence[str], index: int, row: int) -> list[int] | None:
-    """The rows of the needle's lines if line ``index`` is ``row``; None if they are not there."""
-    below = _matched(text, wanted[index:], range(row, len(text.canonical)))
-    above = _matched(text, wanted[:index][::-1], range(row - 1, -1, -1)) if below else None
-    return None if below is None or above is None else above[::-1] + below
+class _Around:
+    """Lines without needless spaces, looked for around one of them."""
 
+    def __init__(self, text: Text, wanted: Sequence[str]) -> None:
+        self.lines, self.wanted = text.canonical, wanted
+        self.left = _AROUND
+        self.known: dict[int, str] = {}
 
-def _matched(text: Text, wanted: Sequence[str], rows: range) -> list[int] | None:
-    matched: list[int] = []
-    for row in rows:
-        if len(matched) == len(wanted):
-            break
-        line = text.canonical[row]
-        if line and spaceless(line) != wanted[len(matched)]:
-            return None
-        if line:
-            matched.append(row)
-    return matched if len(matched) == len(wanted) else None
+    def rows(self, index: int, row: int) -> list[int] | None:
+        """The rows of the lines if line ``index`` is ``row``; None if they are not there."""
+        below = self._matched(self.wanted[index:], range(row, len(self.lines)))
+        above = self._matched(self.wanted[:index][::-1], range(row - 1, -1, -1)) if below else None
+        return None if below is None or above is None else above[::-1] + below
+
+    def _matched(self, wanted: Sequence[str], rows: range) -> list[int] | None:
+        matched: list[int] = []
+        for row in rows:
+            if len(matched) == len(wanted):
+                break
+            self.left -= 1
+            if self.left < 0 or self._spaceless(row) not in ("", wanted[len(matched)]):
+                return None
+            if self.lines[row]:
+                matched.append(row)
+        return matched if len(matched) == len(wanted) else None
+
+    def _spaceless(self, row: int) -> str:
+        if row not in self.known:
+            self.known[row] = spaceless(self.lines[row])
+        return self.known[row]
 
 
 def _squeezed(query: Query, wanted: Sequence[str]) -> Iterator[list[int]]:

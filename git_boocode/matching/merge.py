@@ -55,7 +55,8 @@ def carry(
             continue
         first, stop = (mine[0][0], mine[-1][1]) if mine else (at, at)
         if not mine and hunk.i1 in late:
-            first = stop = next((own[0] for own in owned[hunk.i2 :] if own[0] < own[1]), size)
+            later = (owned[index] for index in range(hunk.i2, len(owned)))
+            first = stop = next((own[0] for own in later if own[0] < own[1]), size)
         yield Move(at, first)
         yield Move(first, stop, hunk=hunk)
         at = stop

@@ -6,6 +6,7 @@ not replaced: it stays. Where a block is deleted, or other code takes its place,
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -46,9 +47,11 @@ def part(
             found.append(hunk)
             continue
         parts = [*_parts(hunk, texts)]
+        stops = [part.i2 for part in parts]
         found += parts
         for gap in gaps:
-            side = _side(gap, parts)
+            above, below = (parts[bisect_right(stops, at)] for at in (gap.above, gap.below))
+            side = _side(above, below)
             if side is None and doubt is None:
                 doubt = gap.rows[0]
             lost += len(gap.rows) if side == "inside" else 0
@@ -87,13 +90,11 @@ def _parts(hunk: Hunk, texts: Texts) -> Iterator[Hunk]:
         i, j = left + 1, right + 1
 
 
-def _side(gap: _Gap, parts: Sequence[Hunk]) -> str | None:
-    """Whether the rows of a gap are ``inside`` a block or ``between`` two changes.
+def _side(above: Hunk, below: Hunk) -> str | None:
+    """Whether the rows between two parts are ``inside`` a block or ``between`` two changes.
 
     None if that is unclear: on one side of them stands a changed line, on the other a block.
     """
-    above = next(hunk for hunk in parts if hunk.i1 <= gap.above < hunk.i2)
-    below = next(hunk for hunk in parts if hunk.i1 <= gap.below < hunk.i2)
     if above is below:
         one_by_one = above.i2 - above.i1 == above.j2 - above.j1
         return None if one_by_one else "inside"

@@ -8,7 +8,7 @@ many as the file has. What is left of the difference between them is the model's
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, Owned, pair_similar, script
@@ -84,6 +84,9 @@ class _Writer:
         self.in_old = [[line] for line in old]
         self.in_new = [[line] for line in new]
         self.elisions: set[int] = set()
+        self.blank_runs = _blank_runs(new)
+        self.hunk_of = [hunk for hunk in self.hunks for _ in range(hunk.i2 - hunk.i1)]
+        self.partners: dict[Hunk, dict[int, int]] = {}
         self.blanks_old = [0] * (len(old) + 1)
         self.blanks_new = [0] * (len(new) + 1)
 
@@ -109,15 +112,7 @@ class _Writer:
         the change splits, the part that is larger in new has the surplus.
         """
         at = self.shared.get(index)
-        return at is None, 0 if at is None else -self._blanks_around(at), index
-
-    def _blanks_around(self, at: int) -> int:
-        first = stop = at
-        while first > 0 and not self.new[first - 1].strip():
-            first -= 1
-        while stop < len(self.new) and not self.new[stop].strip():
-            stop += 1
-        return stop - first
+        return at is None, 0 if at is None else -self.blank_runs[at], index
 
     def drop(self, index: int) -> None:
         """Take a blank line out of old, and out of new if that has it too."""
@@ -188,17 +183,20 @@ class _Writer:
         return len(indent_of(fresh[filled[0]])) < len(indent_of(self.new[above]))
 
     def _between_changed(self, before: int, after: int) -> int | None:
-        for hunk in self.hunks:
-            if hunk.i1 <= before and after < hunk.i2:
-                partners = self._partners(hunk)
-                above, below = partners.get(before), partners.get(after)
-                return below if above is not None and below == above + 1 else None
-        return None
+        hunk = self.hunk_of[before]
+        if after >= hunk.i2:
+            return None
+        partners = self._partners(hunk)
+        above, below = partners.get(before), partners.get(after)
+        return below if above is not None and below == above + 1 else None
 
     def _partners(self, hunk: Hunk) -> dict[int, int]:
-        old = [line.strip() for line in self.old[hunk.i1 : hunk.i2]]
-        new = [line.strip() for line in self.new[hunk.j1 : hunk.j2]]
-        return {hunk.i1 + i: hunk.j1 + j for i, j in pair_similar(old, new)}
+        if hunk not in self.partners:
+            old = [line.strip() for line in self.old[hunk.i1 : hunk.i2]]
+            new = [line.strip() for line in self.new[hunk.j1 : hunk.j2]]
+            pairs = pair_similar(old, new)
+            self.partners[hunk] = {hunk.i1 + i: hunk.j1 + j for i, j in pairs}
+        return self.partners[hunk]
 
     def pair(self) -> Pair:
         """The lines of old and of new as they are now."""
@@ -215,6 +213,15 @@ class _Writer:
             frozenset(silent),
             len(silent),
         )
+
+
+def _blank_runs(lines: Sequence[str]) -> list[int]:
+    """For each line, if it is blank, how many blank lines stand there in a row."""
+    runs: list[int] = []
+    for blank, some in groupby(lines, lambda line: not line.strip()):
+        height = len([*some])
+        runs += [height if blank else 0] * height
+    return runs
 
 
 def _depth(line: str) -> int:

@@ -24,7 +24,7 @@ _DIGITS = re.compile(r"\d+")
 _HEADING = re.compile(r"#{1,6}\s")
 _PROSE = re.compile(r"\n(?:##+\s|```|~~~)")
 _STARS = re.compile(r"\*(?:$|[\s*/])")
-_STATEMENT_ENDS = (";", "{", "}", ",")
+_STATEMENT_ENDS = (*";{},",)
 
 
 def is_comment(line: str) -> bool:
@@ -42,29 +42,34 @@ def code_of(line: str, marks: frozenset[str]) -> str:
 
     ``marks`` are the comment marks of the language; a mark within quotes opens nothing.
     """
+    quotes, still_open = _QUOTES.finditer(line), ""
+    quote = next(quotes, None)
     for found in _TRAILING.finditer(line):
-        mark = next(filter(None, found.groups()))[:2].rstrip()
-        code = line[: found.start()].rstrip()
-        # Behind the end of a statement nothing is divided.
-        known = (mark[0] if mark[0] in "#;%" else mark) in marks or (
-            mark == "//" and code.endswith(_STATEMENT_ENDS)
-        )
-        if known and not _quoted(code):
-            return code
+        while quote and quote.start() < found.start():
+            still_open = _still_open(still_open, quote[0])
+            quote = next(quotes, None)
+        if not still_open and _opens(line, found, marks):
+            return line[: found.start()].rstrip()
     return line
 
 
-def _quoted(start: str) -> bool:
-    """Whether a quote is open at the end of ``start``."""
-    still_open = ""
-    for token in _QUOTES.findall(start):
-        if len(token) > 1:
-            continue
-        if not still_open:
-            still_open = token
-        elif token == still_open:
-            still_open = ""
-    return bool(still_open)
+def _still_open(still_open: str, token: str) -> str:
+    """The quote that is open behind a quote, or behind what is escaped."""
+    if len(token) > 1 or (still_open and token != still_open):
+        return still_open
+    return "" if still_open else token
+
+
+def _opens(line: str, found: re.Match[str], marks: frozenset[str]) -> bool:
+    """Whether a mark within a line opens a comment."""
+    mark = next(filter(None, found.groups()))[:2].rstrip()
+    if (mark[0] if mark[0] in "#;%" else mark) in marks:
+        return True
+    at = found.start()
+    while at and line[at - 1].isspace():
+        at -= 1
+    # Behind the end of a statement nothing is divided.
+    return mark == "//" and line[max(at - 1, 0) : at] in _STATEMENT_ENDS
 
 
 def marks_of(lines: Iterable[str]) -> frozenset[str]:

@@ -14,7 +14,7 @@ Every bound below counts work, not time, so an answer never depends on the machi
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import accumulate, compress
 from typing import NamedTuple
@@ -43,6 +43,10 @@ PIVOTS = 3
 """So many of the needle's lines are looked up by similarity."""
 COMMON = 200
 """A line occurring oftener than this in a file tells nothing about a place."""
+LOOKUPS = 1_000_000
+"""So many places of words in the text are looked at, to tell whether it has them elsewhere."""
+_SEARCHED = 10_000
+"""Searching so many characters is as much work as looking at a place."""
 CLOSE = 0.8
 """A voted window this similar makes looking for pivots needless."""
 
@@ -79,6 +83,7 @@ class Surveyor:
         self.work_left = VERIFY_WORK
         self._known: dict[str, bool] = {}
         self._known_parts: dict[str, bool] = {}
+        self._lookups_left = LOOKUPS
         self.refused = 0
 
     @cached_property
@@ -93,14 +98,26 @@ class Surveyor:
     def knows(self, word: str) -> bool:
         """Whether the text has this word anywhere."""
         if word not in self._known:
-            self._known[word] = has_word(self.text.framed_canonical, word)
+            self._known[word] = self._stands(word, is_word)
         return self._known[word]
 
     def knows_part(self, part: str) -> bool:
         """Whether the text has a name with this part, set off by case or underscores."""
         if part not in self._known_parts:
-            self._known_parts[part] = has_part(self.text.framed_canonical, part)
+            self._known_parts[part] = self._stands(part, is_part)
         return self._known_parts[part]
+
+    def _stands(self, name: str, fits: Callable[[str, int, str], bool]) -> bool:
+        """Whether a name stands somewhere as it must; true, too, where looking is too much work."""
+        text = self.text.framed_canonical
+        self._lookups_left -= 1 + len(text) // _SEARCHED
+        at = text.find(name) if self._lookups_left > 0 else 0
+        while at >= 0:
+            self._lookups_left -= 1
+            if self._lookups_left < 0 or fits(text, at, name):
+                return True
+            at = text.find(name, at + 1)
+        return False
 
     def survey(self, extra: int) -> Survey:
         """The windows with ``extra`` lines more than the needle, best first."""
@@ -226,28 +243,18 @@ class Surveyor:
         return sorted(lines.items(), key=lambda item: (-len(item[0]), item[1]))[:PIVOTS]
 
 
-def has_word(text: str, word: str) -> bool:
-    """Whether ``text``, which starts and ends in a line feed, has the whole word ``word``."""
-    at = text.find(word)
-    while at >= 0:
-        before, after = text[at - 1], text[at + len(word)]
-        if not (before.isalnum() or before == "_" or after.isalnum() or after == "_"):
-            return True
-        at = text.find(word, at + 1)
-    return False
+def is_word(text: str, at: int, word: str) -> bool:
+    """Whether a word stands at an offset, within a text, as a whole."""
+    before, after = text[at - 1], text[at + len(word)]
+    return not (before.isalnum() or before == "_" or after.isalnum() or after == "_")
 
 
-def has_part(text: str, part: str) -> bool:
-    """Whether ``text``, which starts and ends in a line feed, has a name with this part."""
-    at = text.find(part)
-    while at >= 0:
-        before, after = text[at - 1], text[at + len(part)]
-        begins = not before.isalpha() or (before.islower() and part[0].isupper())
-        ends = not after.isalpha() or (after.isupper() and part[-1].islower())
-        if begins and ends:
-            return True
-        at = text.find(part, at + 1)
-    return False
+def is_part(text: str, at: int, part: str) -> bool:
+    """Whether what stands at an offset, within a text, is a part of a name."""
+    before, after = text[at - 1], text[at + len(part)]
+    begins = not before.isalpha() or (before.islower() and part[0].isupper())
+    ends = not after.isalpha() or (after.isupper() and part[-1].islower())
+    return begins and ends
 
 
 def trimmed(left: str, right: str) -> tuple[str, str, int]:

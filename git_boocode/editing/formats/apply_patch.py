@@ -177,8 +177,8 @@ class _Reader:
 
     def _closers(self, opened: int) -> Iterator[str]:
         """The lines that end what an envelope is wrapped in."""
-        above = self.lines[:opened]
-        here = next((line for line in reversed(above) if line.strip()), "")
+        above = (self.lines[at] for at in range(opened - 1, -1, -1))
+        here = next((line for line in above if line.strip()), "")
         fence, heredoc = opened_fence(here), _HEREDOC.search(here)
         if fence is not None:
             yield fence.marks

@@ -66,8 +66,10 @@ def _moved(task: Task, spot: Spot) -> Iterator[str]:
 def miss(tasks: Sequence[Task], rows: Rows, refusals: dict[int, Refusal]) -> MissError:
     """The one error for all hunks that have no place; the first one gives its code."""
     order = sorted(refusals)
-    messages = [_message(tasks[index], len(tasks), rows, refusals[index]) for index in order]
-    message = "; ".join(messages[:MAX_LISTED])
+    messages = [
+        _message(tasks[index], len(tasks), rows, refusals[index]) for index in order[:MAX_LISTED]
+    ]
+    message = "; ".join(messages)
     if len(order) > MAX_LISTED:
         rest = [tasks[index].number for index in order[MAX_LISTED:]]
         message += f"; also hunks {listed(rest, MAX_LISTED)}"

@@ -55,8 +55,10 @@ class Search:
         if self.how.profile != _STRICT:
             self._tolerant()
         self._check_repeats()
-        for index in self._open():
-            self.refusals[index] = self._unplaced(index)
+        for number, index in enumerate(self._open()):
+            # A message names the first few, and each may have as many places as the file has rows.
+            told = number < MAX_SHOWN
+            self.refusals[index] = self._unplaced(index) if told else Refusal("not_found", "")
         self._show()
         return Found(self.board.spots, self.refusals)
 
