@@ -12,13 +12,16 @@ from typing import NamedTuple
 
 from git_boocode.matching.profiles import Step
 from git_boocode.matching.rungs import Found, Place, Query, occurrences
-from git_boocode.matching.similarity import similarity
+from git_boocode.matching.similarity import cost, similarity
 from git_boocode.matching.text import Condensed, framed
+from git_boocode.matching.windows import VERIFY_WORK
 
 _BLOCK = 3
 """So many lines a block needs for its first and last to be anchors."""
 _WORK = 2_000_000
 """So many lines of windows one rung compares; beyond, it finds nothing."""
+_COMPARED = 200_000
+"""So many lines between anchors are compared."""
 _BLOCKS = 1_000
 """So many blocks between anchors are looked at."""
 _ESCAPED = re.compile(r"\\([nrt'\"`\\\n$])")
@@ -85,6 +88,9 @@ def block_anchor(query: Query, step: Step) -> Found:
     if len(query.needle.lines) < _BLOCK:
         return Found()
     rows = [rows for rows, _ in zip(_blocks(query), range(_BLOCKS + 1), strict=False)]
+    middle = sum(min(stop - first, len(query.needle.lines)) for first, stop in rows)
+    if middle > _COMPARED or _middle_cost(query, rows) > VERIFY_WORK:
+        return Found(reason="the text is too large to compare")
     if len(rows) == 1:
         return Found((_rows(query, *rows[0], _middle_likeness(query, *rows[0])),))
     if not rows or len(rows) > _BLOCKS:
@@ -97,15 +103,22 @@ def block_anchor(query: Query, step: Step) -> Found:
     return Found(tuple(_rows(query, *block) for block in best))
 
 
+def _middle(query: Query, first: int, stop: int) -> list[tuple[str, str]]:
+    """The lines between the anchors, the needle's and the file's, from the top."""
+    here, there = query.needle.stripped[1:-1], query.text.stripped[first + 1 : stop - 1]
+    return list(zip(here, there, strict=False))
+
+
+def _middle_cost(query: Query, rows: Sequence[tuple[int, int]]) -> int:
+    pairs = (pair for block in rows for pair in _middle(query, *block))
+    return sum(cost(len(left), len(right)) for left, right in pairs if left != right)
+
+
 def _middle_likeness(query: Query, first: int, stop: int) -> float:
-    """The mean likeness of the lines between the anchors, line by line from the top."""
-    here = query.needle.stripped[1:-1]
-    there = query.text.stripped[first + 1 : stop - 1]
-    count = min(len(here), len(there))
-    if not count:
-        return 1.0
-    pairs = zip(here, there, strict=False)
-    return sum(similarity(left, right) for left, right in pairs if left or right) / count
+    """The mean likeness of the lines between the anchors, line by line."""
+    pairs = _middle(query, first, stop)
+    likeness = sum(similarity(left, right) for left, right in pairs if left or right)
+    return likeness / len(pairs) if pairs else 1.0
 
 
 def context_aware(query: Query, step: Step) -> Found:

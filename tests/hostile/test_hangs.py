@@ -16,7 +16,7 @@ from git_boocode.editing.edits import How
 from git_boocode.editing.inputs import Source, read_inputs
 from git_boocode.editing.place import Place
 from git_boocode.editing.plan import make_plan
-from git_boocode.matching import MatchError, replace_text
+from git_boocode.matching import PROFILES, MatchError, replace_text
 from tests.hostile.fuzz import HANGS
 from tests.hostile.targets import SEPARATOR, TARGETS
 
@@ -60,6 +60,16 @@ CASES: dict[str, tuple[str, ...]] = {
         *("default", ("first_part()\nx\n" * 60) + lines("y") + "second_part()\n" * 60),
         *("first_part()\n...\nsecond_part()\n", "third_part()\n...\nsecond_part()\n"),
     ),
+    "blocks between anchors": (
+        *("opencode-9", "a_first_line\n" * 900 + lines("x = %") + "the_last_line\n"),
+        f"a_first_line\n{lines('y = %')}the_last_line\n",
+        "y",
+    ),
+    "long lines between anchors": (
+        *("opencode-9", f"first\n{'ab' * 300_000}\nlast\n", f"first\n{'ba' * 200_000}x\nlast\n"),
+        "y",
+    ),
+    "blanks between words": ("opencode-9", "a " * 200_000 + "c", "a " * 5_000 + "b", "y"),
     "markers": ("default", lines("..."), "...\n" * 9_000 + "name_it()\n", "...\n" * 9_000),
     "changes beside each other": (
         *("default", lines("  keep_%", "  old_%"), lines("keep_%", "old_%")),
@@ -163,9 +173,9 @@ def test_it_ends(name: str) -> None:
 
 def run(name: str) -> None:
     target, *parts = CASES[name]
-    if target == "default":
+    if target in PROFILES:
         with suppress(MatchError):
-            replace_text(parts[0], parts[1], parts[2])
+            replace_text(parts[0], parts[1], parts[2], profile=target)
     elif target == "call":
         _plan(parts[0].encode())
     else:
