@@ -59,7 +59,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow by its nature; other slow tests say so themselves."""
     for item in items:
         is_property = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
-        if is_property or {"hostile", "benchmarks"} & set(item.path.parts):
+        top, *_ = item.path.relative_to(Path(__file__).parent).parts
+        if is_property or top in ("benchmarks", "hooks", "hostile"):
             item.add_marker("slow")
 
 

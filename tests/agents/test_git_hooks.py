@@ -18,6 +18,8 @@ from tests.agents.hooks_kit import KINDS, LOG, install, reads_only_files, write_
 from tests.checkpoints.kit import sound
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def hooked(repo: Repo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Repo:

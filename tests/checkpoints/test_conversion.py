@@ -13,6 +13,8 @@ import pytest
 from tests.checkpoints.kit import held, held_without_history
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 Change = Callable[[Repo], None]
 CHANGES: dict[str, Change] = {}
 FILES = {

@@ -19,6 +19,8 @@ from tests.checkpoints.kit import back, held, held_without_history, refs, sound,
 from tests.checkpoints.test_capture import tree
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 NOTE = "kept-index.json"
 
 

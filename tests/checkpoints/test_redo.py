@@ -27,6 +27,8 @@ from tests.checkpoints.kit import (
 )
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 # The repository, what it looks like at each checkpoint, and their ids.
 Three = tuple[Repo, list[Seen], list[str]]
 

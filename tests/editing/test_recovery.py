@@ -16,6 +16,8 @@ from git_boocode.repo.scratch import EDIT_NOTE
 from tests.editing.kit import act, apply, carry_out, leftovers, records, replace
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 # Every system call by which the worktree, the note or the record's ref can change.
 CALLS = ("open", "link", "replace", "unlink", "mkdir", "fsync", "rmdir")
 
