@@ -303,7 +303,7 @@ def _unwritten(error: OSError) -> FatalError:
     told = from_os(error)
     hints = ("look at the permissions of the file and of its directory",)
     if told.code == "disk_full":
-        hints = ("make room on the disk, then run the command again",)
+        hints = told.hints
     return FatalError(f"{told.message}; nothing was changed", code=told.code, hints=hints)
 
 

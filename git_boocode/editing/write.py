@@ -15,7 +15,7 @@ from git_boocode.editing.edits import MissError
 from git_boocode.editing.place import Target
 from git_boocode.editing.snapshot import Snapshot, read_snapshot
 from git_boocode.repo.durable import sync_directory
-from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
+from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _NO_LINKS = (
@@ -410,7 +410,7 @@ def _unwritten(doing: Target, error: OSError) -> FatalError:
         f"cannot write '{doing.path}': {reason}; nothing was changed",
         code="disk_full" if error.errno in _FULL else "unwritable",
         hints=(
-            "make room on the disk, then run the command again"
+            MAKE_ROOM
             if error.errno in _FULL
             else "look at the permissions of the file and of its directory",
         ),

@@ -139,7 +139,7 @@ def test_an_error_of_the_system_names_file_and_reason(
     shown = capsys.readouterr().err
     assert shown == (
         "fatal: cannot use '/somewhere/file': no space left on device\n"
-        "hint: make room where the repository lies, then run it again\n"
+        "hint: free some space on the disk of the repository, then run the command again\n"
     )
 
 
