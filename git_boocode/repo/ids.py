@@ -13,7 +13,7 @@ ID_PART = re.compile(r"[0-9a-f][0-9a-f-]{3,63}")
 
 _RELATIVE = re.compile(r"@(?:~(?P<back>[0-9]*))?")
 # More digits than anybody has checkpoints, and few enough for Python to read.
-MOST_DIGITS = 18
+MOST_DIGITS = 4000
 
 
 def places_back(name: str) -> int | None:
