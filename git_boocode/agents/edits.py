@@ -301,9 +301,7 @@ def _remove(path: str) -> None:
 
 def _unwritten(error: OSError) -> FatalError:
     told = from_os(error)
-    hints = ("look at the permissions of the file and of its directory",)
-    if told.code == "disk_full":
-        hints = told.hints
+    hints = told.hints or ("check the permissions of the file and of its directory",)
     return FatalError(f"{told.message}; nothing was changed", code=told.code, hints=hints)
 
 

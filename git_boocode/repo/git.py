@@ -7,10 +7,12 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from io import BufferedReader
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from git_boocode.repo.errors import MAKE_ROOM, FatalError
+
+if TYPE_CHECKING:
+    from io import BufferedReader
 
 # Our own work never fires a user's hooks (`post-index-change` and `reference-transaction` fire for
 # private indexes too), keeps no reflogs, recurses into nothing, and is on disk when we say so.
@@ -185,8 +187,7 @@ class Talk:
         Raises:
             GitError: there are fewer.
         """
-        answers = self._process.stdout
-        assert isinstance(answers, BufferedReader)
+        answers = cast("BufferedReader", self._process.stdout)
         parts: list[bytes] = []
         while count > 0:
             parts.append(answers.read1())
@@ -279,14 +280,14 @@ class Git:
     def _with_reason(self, stderr: bytes) -> bytes:
         """What git said; also that the disk is full, where git does not say so."""
         said = os.fsdecode(stderr)
-        if is_disk_full(said) or not any(phrase in said for phrase in _UNWRITTEN):
+        if not any(phrase in said for phrase in _UNWRITTEN) or _NO_ROOM[0] in said:
             return stderr
         # Only needed where git has failed; it takes longer to import than to use.
         import shutil
 
         places = (self.cwd, self.env.get("GIT_DIR", self.cwd))
         free = min(shutil.disk_usage(place).free for place in places)
-        if free >= _SCARCE:
+        if free >= _SCARCE and not is_disk_full(said):
             return stderr
         return stderr.rstrip() + b": " + _NO_ROOM[0].encode()
 
