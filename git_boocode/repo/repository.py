@@ -21,7 +21,7 @@ _QUESTIONS = (
 )
 
 _MAIN = "main"
-_WORKTREE_ID = "worktree-id"
+WORKTREE_ID = "worktree-id"
 _LONGEST_ID = 64
 
 
@@ -131,11 +131,11 @@ class Repository:
         state_dir = os.path.join(self.common_dir, "worktrees", name, "boocode")
         if not os.path.isdir(state_dir):
             return ""
-        return _worktree_id(state_dir) or self._linked_name(name)
+        return worktree_id(state_dir) or self._linked_name(name)
 
     def worktree_json(self) -> dict[str, str]:
         """This worktree, as metadata holds it; see `Metadata.worktree_key`."""
-        identifier = _worktree_id(self.state_dir)
+        identifier = worktree_id(self.state_dir)
         more = {"id": identifier} if identifier else {}
         return {"name": self.worktree_name, "path": self.worktree, **more}
 
@@ -159,8 +159,9 @@ class Repository:
 
     @property
     def index_path(self) -> str:
-        """The user's index of this worktree."""
-        return os.path.join(self.git_dir, "index")
+        """The user's index of this worktree; if it is a symlink, the file that git replaces."""
+        path = os.path.join(self.git_dir, "index")
+        return os.path.realpath(path) if os.path.islink(path) else path
 
     @property
     def worktree_name(self) -> str:
@@ -269,7 +270,7 @@ def make_state_dir(state_dir: str) -> None:
         return
     # It gets its name together with the id, so that it is never there without.
     making = f"{state_dir}.{os.urandom(8).hex()}"
-    path = os.path.join(making, _WORKTREE_ID)
+    path = os.path.join(making, WORKTREE_ID)
     try:
         os.mkdir(making)
     except OSError as error:
@@ -290,9 +291,10 @@ def make_state_dir(state_dir: str) -> None:
             raise
 
 
-def _worktree_id(state_dir: str) -> str:
+def worktree_id(state_dir: str) -> str:
+    """The id in the private directory of a linked worktree; empty if there is none."""
     try:
-        found = (read_private(os.path.join(state_dir, _WORKTREE_ID)) or b"").decode("ascii")
+        found = (read_private(os.path.join(state_dir, WORKTREE_ID)) or b"").decode("ascii")
     except (OSError, UnicodeDecodeError):
         return ""
     return found if found.isalnum() and len(found) <= _LONGEST_ID else ""

@@ -720,6 +720,26 @@ def test_the_index_is_locked_after_the_look(base: Repo) -> None:
     assert host.events == ["prepare", "rollback"]
 
 
+def test_an_index_that_is_a_symlink(base: Repo, tmp_path: Path) -> None:
+    index, real = base.top / ".git/index", tmp_path / "real.index"
+    shutil.move(index, real)
+    index.symlink_to(real)
+    base.write("a", "mess\n")
+    base.git("add", "a")
+    staged = base.git("ls-files", "-s")
+    lock = tmp_path / "real.index.lock"
+    lock.touch()
+    with pytest.raises(RefusedError) as caught:
+        back()
+    assert caught.value.code == "locked"
+    lock.unlink()
+    back()
+    assert base.git("ls-files", "-s") != staged
+    undone()
+    assert base.git("ls-files", "-s") == staged
+    assert index.readlink() == real
+
+
 def test_another_restore_is_at_work(base: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     base.write("a", "mess\n")
     monkeypatch.setattr(restore_module, "PATIENCE", 0.0)
