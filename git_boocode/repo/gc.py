@@ -7,7 +7,7 @@ already, which nothing named and which were therefore not written again.
 
 `kept_from_gc` checks all objects after the ref is written, and writes everything again if one is
 missing. To check only where it is needed, it detects whether git may have deleted anything:
-`git prune` removes a temporary file that we leave in the object directory, `git repack` changes
+`git prune` removes temporary files that we leave among the objects, `git repack` changes
 the directory of packs, and `git gc` holds `gc.pid` while it runs. A gc that is running when the ref
 is written gets time to end before the check.
 
@@ -79,20 +79,33 @@ class GcWatch:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._objects = objects_directory(repository)
-        # `git prune --expire=now` removes such a file, any other leaves it for two weeks.
-        self._witness = os.path.join(self._objects, f"tmp_boocode_{os.urandom(8).hex()}")
+        self._witnesses = self._new_witnesses()
         self._confirmed = False
+
+    def _new_witnesses(self) -> list[str]:
+        """Paths for temporary files that `git prune --expire=now` removes first and last.
+
+        Any other prune leaves them for two weeks.
+        """
+        name = f"tmp_obj_boocode_{os.urandom(8).hex()}"
+        fan_out = (os.path.join(self._objects, f"{number:02x}") for number in range(256))
+        first = next(filter(os.path.isdir, fan_out), None)
+        return [os.path.join(directory, name) for directory in (first, self._objects) if directory]
 
     def __enter__(self) -> GcWatch:  # noqa: PYI034 - typing.Self came with Python 3.11
         self._gc = _running_gc(self._repository)
         self._packs = _modified(os.path.join(self._objects, "pack"))
-        os.close(os.open(self._witness, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        for path in self._witnesses:
+            # Git may just have removed the directory, because it was empty.
+            with suppress(FileNotFoundError):
+                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         collected = isinstance(error, FatalError) and not self._confirmed and self._is_disturbed()
-        with suppress(OSError):
-            os.unlink(self._witness)
+        for path in self._witnesses:
+            with suppress(OSError):
+                os.unlink(path)
         if collected:
             raise CollectedError from error
 
@@ -116,7 +129,7 @@ class GcWatch:
     def _is_disturbed(self) -> bool:
         return (
             bool(self._gc or _running_gc(self._repository))
-            or not os.path.lexists(self._witness)
+            or not all(map(os.path.lexists, self._witnesses))
             or _modified(os.path.join(self._objects, "pack")) != self._packs
         )
 
