@@ -30,9 +30,15 @@ from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import ID_PART, OBJECT_ID
 from git_boocode.repo.index import Index, is_whole
-from git_boocode.repo.private import is_blocked, is_regular, read_private_json, remove
+from git_boocode.repo.private import (
+    is_blocked,
+    is_regular,
+    read_private_json,
+    remove,
+    write_private,
+)
 from git_boocode.repo.ref_locks import reftable_locks
-from git_boocode.repo.repository import Repository
+from git_boocode.repo.repository import WORKTREE_ID, Repository, worktree_id
 from git_boocode.repo.store import Ref, RefChange, Store
 
 _MOMENT = 10.0
@@ -99,6 +105,7 @@ def check_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     yield from _leftover_files(repository, fix=fix)
     yield from _stale_note(repository, fix=fix)
     yield from _unusable(repository, fix=fix)
+    yield from _damaged_id(repository, fix=fix)
     yield from _ref_locks(repository, fix=fix)
 
 
@@ -111,6 +118,7 @@ def check_checkpoints(repository: Repository, *, fix: bool) -> Iterator[Finding]
     """
     yield from _broken_refs(repository, fix=fix)
     catalog = Catalog(repository)
+    yield from _other_refs(repository, catalog.store, fix=fix)
     yield from _broken_checkpoints(repository, catalog, fix=fix)
     survey = retention.Survey(repository, catalog, catalog.store.refs(*retention.KINDS))
     yield from map(_halfway, filter(_is_halfway, survey.safety))
@@ -162,12 +170,14 @@ def remove_broken(store: Store, ref: Ref, finding: Finding) -> Finding:
     )
 
 
+_ALL = "refs/boocode/"
+_EDITS = "refs/boocode/edits/"
 _BROKEN = "warning: ignoring broken ref "
 
 
 def _broken_refs(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     """Refs whose file a crash left empty; git can neither read nor delete them."""
-    listed = repository.git.attempt("for-each-ref", "--format=", "refs/boocode/")
+    listed = repository.git.attempt("for-each-ref", "--format=", _ALL)
     for line in os.fsdecode(listed.stderr).split("\n"):
         if not line.startswith(_BROKEN):
             continue
@@ -181,6 +191,20 @@ def _broken_refs(repository: Repository, *, fix: bool) -> Iterator[Finding]:
         yield Finding(
             "unreadable_checkpoint", message, (path,), f"the ref '{name}' was removed", fixed=True
         )
+
+
+def _other_refs(repository: Repository, store: Store, *, fix: bool) -> Iterator[Finding]:
+    """Refs of another kind than this version writes that name no object."""
+    known = (*retention.KINDS, REMOTES, _EDITS)
+    for ref in store.refs(_ALL):
+        if (
+            ref.name.startswith(known)
+            or not repository.git.attempt("cat-file", "-e", ref.target).status
+        ):
+            continue
+        message = f"the ref '{ref.name}' names nothing; 'git gc' and 'git fsck' fail because of it"
+        finding = Finding("unreadable_checkpoint", message, (), f"{_FIX} removes it")
+        yield remove_broken(store, ref, finding) if fix else finding
 
 
 def _index_lock(repository: Repository, *, fix: bool) -> Iterator[Finding]:
@@ -341,6 +365,33 @@ def _unusable(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     for path in paths:
         remove(path)
     yield Finding("unusable_files", message, paths, "they were removed", fixed=True)
+
+
+def _damaged_id(repository: Repository, *, fix: bool) -> Iterator[Finding]:
+    path = os.path.join(repository.state_dir, WORKTREE_ID)
+    if not os.path.lexists(path) or worktree_id(repository.state_dir):
+        return
+    message = "the id of this worktree is damaged, so that its checkpoints are not found"
+    if not fix:
+        yield Finding("unusable_files", message, (path,), f"{_FIX} writes it anew")
+        return
+    remove(path)
+    known = _recorded_id(repository)
+    write_private(path, (known or os.urandom(16).hex()).encode("ascii"))
+    how = "it was taken from the newest checkpoint" if known else "a new one was made"
+    yield Finding("unusable_files", message, (path,), how, fixed=True)
+
+
+def _recorded_id(repository: Repository) -> str | None:
+    """The id of this worktree in its newest checkpoint."""
+    catalog = Catalog(repository)
+    for entry in catalog.entries(catalog.store.refs(*retention.KINDS)):
+        if isinstance(entry, Checkpoint):
+            worktree = entry.meta.table("worktree")
+            here = (repository.worktree_name, repository.worktree)
+            if (worktree.get("name"), worktree.get("path")) == here:
+                return entry.meta.part("worktree", "id")
+    return None
 
 
 def _unusable_in(state: str) -> Iterator[str]:

@@ -136,6 +136,19 @@ def test_a_ref_that_lacks_objects_is_removed(repo: Repo, below: str, what: str) 
     gone(repo, ref, kind)
 
 
+def test_a_ref_of_an_unknown_kind_that_names_nothing_is_removed(repo: Repo) -> None:
+    repo.commit(b="b\n")
+    repo.write("a", "a\n")
+    taken = take()
+    ref = f"refs/boocode/later/{taken.id}"
+    repo.git("update-ref", ref, taken.commit.id)
+    assert found() == []
+    repo.git("update-ref", "-d", taken.ref)
+    lose(repo, taken.commit.id)
+    assert not only().fixed
+    gone(repo, ref, "unreadable_checkpoint")
+
+
 def test_a_ref_whose_file_is_empty_is_removed(repo: Repo) -> None:
     repo.commit()
     taken = take()

@@ -110,3 +110,20 @@ def test_looking_leaves_nothing_behind(repo: Repo) -> None:
     linked = add(repo)
     assert log(linked) == []
     assert not Path(repo.top, ".git/worktrees/linked/boocode").exists()
+
+
+@pytest.mark.parametrize("damage", ["garbage", "empty", "directory"])
+def test_doctor_restores_a_damaged_id(linked: Repo, repo: Repo, damage: str) -> None:
+    there = log(linked)
+    path = repo.top / ".git/worktrees/linked/boocode/worktree-id"
+    path.unlink()
+    if damage == "directory":
+        path.mkdir()
+    else:
+        path.write_bytes(b"\0\xff garbage" if damage == "garbage" else b"")
+    [problem] = linked.boocode("doctor", "--json").json["findings"]
+    assert (problem["kind"], problem["paths"]) == ("unusable_files", [str(path)])
+    assert linked.boocode("doctor", "--fix").code == 0
+    assert log(linked) == there
+    assert linked.boocode("undo").code == 0
+    assert linked.boocode("doctor").out == "all is well\n"
