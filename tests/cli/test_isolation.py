@@ -50,6 +50,24 @@ def test_the_installed_command_is_isolated(
     assert len(repo.boocode("log", "--json").json["checkpoints"]) == 2
 
 
+@pytest.mark.parametrize("name", ["PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__"])
+def test_no_environment_of_the_worktree_is_used(repo: Repo, tmp_path: Path, name: str) -> None:
+    trace = tmp_path / "ran"
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    home = os.path.dirname(os.path.realpath(sys.executable))
+    repo.write("pyvenv.cfg", f"home = {home}\n")
+    code = f"open({str(trace)!r}, 'a').write(__name__)\n"
+    repo.write(f"lib/{version}/site-packages/sitecustomize.py", code)
+    for value in ("bin/python", str(repo.top / "bin/python")):
+        env = environment(name, value)
+        for arguments in (("checkpoint",), ("hook", "claude-code", "UserPromptSubmit")):
+            done = subprocess.run(
+                ["git", "boocode", *arguments], input=PAYLOAD, env=env, capture_output=True
+            )
+            assert done.returncode == 0, done
+    assert not trace.exists()
+
+
 def test_git_hooks_are_isolated(repo: Repo, ran: Path) -> None:
     assert repo.boocode("hooks", "install", "--git").code == 0
     env = environment("PYTHONPATH", ".")
