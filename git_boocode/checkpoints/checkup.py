@@ -20,6 +20,7 @@ from git_boocode.checkpoints.catalog import (
     Unusable,
     remote_of,
 )
+from git_boocode.checkpoints.kept import LARGEST as LARGEST_NOTE
 from git_boocode.checkpoints.kept import PREFIX as KEPT_INDEX
 from git_boocode.checkpoints.kept import stale_indexes
 from git_boocode.checkpoints.last_pruning import last_failure
@@ -31,6 +32,7 @@ from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import ID_PART, OBJECT_ID
 from git_boocode.repo.index import Index, is_whole
 from git_boocode.repo.private import (
+    LARGEST,
     is_blocked,
     is_regular,
     read_private_json,
@@ -52,6 +54,9 @@ _FILES = (
     *("turns.json", "tools.json", "kept-index.json", "callback-running"),
 )
 """The private files of all packages, but for the two notes, which have checks of their own."""
+_LARGEST = {"kept-index.json": LARGEST_NOTE}
+_LARGER = 64 << 20
+"""Bytes that a file below `hooks` may have; it holds what an agent's file held before."""
 
 
 class Finding(NamedTuple):
@@ -420,9 +425,13 @@ def _names(directory: str, beginning: str = "") -> list[str]:
 def _is_usable(path: str) -> bool:
     if not is_regular(path):
         return False
-    if not path.endswith(".json"):
+    directory, name = os.path.split(path)
+    if name.startswith(KEPT_INDEX):
         return True
-    return read_private_json(path, largest=None) is not None
+    largest = _LARGEST.get(name, LARGEST if os.path.basename(directory) == "boocode" else _LARGER)
+    if not name.endswith(".json"):
+        return os.path.getsize(path) <= largest
+    return read_private_json(path, largest=largest) is not None
 
 
 def _stale_note(repository: Repository, *, fix: bool) -> Iterator[Finding]:

@@ -28,7 +28,7 @@ from git_boocode.repo.scratch import fresh_path
 _NOTE = "kept-index.json"
 PREFIX = "kept-index-"
 _VERSION = 2
-_LARGEST = 256 << 20
+LARGEST = 256 << 20
 """Bytes; the note names each file that differs from the index or is left out of it."""
 # In seconds: what another process has put there and not yet noted is left alone for so long.
 _GRACE = 60.0
@@ -258,7 +258,7 @@ def _current(state_dir: str) -> str:
 
 def _note(state_dir: str) -> object:
     with suppress(OSError):
-        return read_private_json(os.path.join(state_dir, _NOTE), largest=_LARGEST)
+        return read_private_json(os.path.join(state_dir, _NOTE), largest=LARGEST)
     return None
 
 

@@ -149,6 +149,19 @@ def test_a_ref_of_an_unknown_kind_that_names_nothing_is_removed(repo: Repo) -> N
     gone(repo, ref, "unreadable_checkpoint")
 
 
+@pytest.mark.parametrize("name", ["tools.json", "hooks.log", "last-prune", "callback-running"])
+def test_a_huge_private_file_is_not_read(repo: Repo, name: str) -> None:
+    repo.commit()
+    take()
+    path = repo.top / ".git/boocode" / name
+    with open(path, "wb") as file:
+        file.truncate(1 << 40)
+    finding = only()
+    assert (finding.kind, finding.paths) == ("unusable_files", (str(path),))
+    assert only(fix=True).fixed
+    assert not path.exists()
+
+
 def test_a_ref_whose_file_is_empty_is_removed(repo: Repo) -> None:
     repo.commit()
     taken = take()
