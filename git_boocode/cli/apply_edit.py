@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +14,7 @@ import click
 from git_boocode.cli.framework import Command, json_option, stdin_bytes
 from git_boocode.cli.output import print_json, print_text
 from git_boocode.cli.progress import progress
-from git_boocode.repo.errors import UsageError
+from git_boocode.repo.errors import FatalError, UsageError
 
 if TYPE_CHECKING:
     from git_boocode.editing.inputs import Source
@@ -94,7 +95,8 @@ def apply_edit(
         with progress("applying edits"):
             answer = apply_edits(sources, place, options)
     except EditsRefusedError as error:
-        _keep_retry_context(retry_context, error.retry_context)
+        read = [os.path.join(place.top, failure.path) for failure in error.failures if failure.path]
+        _keep_retry_context(retry_context, error.retry_context, read)
         if as_json:
             raise
         refuse(error)
@@ -191,10 +193,11 @@ def _check_retry_context(name: str | None) -> None:
         )
 
 
-def _keep_retry_context(name: str | None, text: str) -> None:
+def _keep_retry_context(name: str | None, text: str, read: Sequence[str] = ()) -> None:
     """Write a retry context, or empty the file: one from an earlier call must not reach a model.
 
-    It holds text of files that may be private. Like them it is replaced, never written in place.
+    It may be read by nobody who may not read the files that it quotes. It is replaced, never
+    written in place.
     """
     if name is None:
         return
@@ -204,10 +207,23 @@ def _keep_retry_context(name: str | None, text: str) -> None:
     data = text.encode("utf-8", "backslashreplace")
     real = os.path.realpath(name)
     if os.path.exists(real) and not os.path.isfile(real):
-        with open(real, "wb") as stream:  # such as /dev/stderr
+        # Such as /dev/stderr. A FIFO that nobody reads would block for ever.
+        try:
+            descriptor = os.open(real, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise FatalError(
+                f"cannot write '{name}': {reason}",
+                code="io",
+                hints=("name a file, or a FIFO that another process reads",),
+            ) from error
+        os.set_blocking(descriptor, True)
+        with open(descriptor, "wb") as stream:
             stream.write(data)
         return
     mode = stat.S_IMODE(os.stat(real).st_mode) if os.path.exists(real) else 0o600
+    for path in filter(os.path.exists, read):
+        mode &= stat.S_IMODE(os.stat(path).st_mode) | 0o600
     staged = f"{real}.{os.urandom(6).hex()}.tmp"
     try:
         write_new(staged, data, real, mode_only(mode))
