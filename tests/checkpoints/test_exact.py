@@ -14,6 +14,8 @@ from tests.checkpoints.kit import Host, back, interrupted, redone, refs, sound, 
 from tests.checkpoints.test_properties import fresh_repo
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 CRLF, LF, MIXED, CR = b"a\r\nb\r\n", b"a\nb\n", b"a\r\nb\n", b"a\rb\r"
 
 

@@ -15,6 +15,8 @@ import pytest
 
 from tests.repo_kit import Repo, Result
 
+pytestmark = pytest.mark.slow
+
 COUNT = 15
 
 # Runs something once, before or after the first git command that has a certain word in it.

@@ -17,6 +17,8 @@ from tests.checkpoints.states import base
 from tests.checkpoints.test_capture import skipped, tree
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 
 def there_and_back(repo: Repo, *changed: str) -> None:
     """A checkpoint, a mess in some files, a restore and an undo leave nothing wrong."""

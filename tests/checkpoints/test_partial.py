@@ -24,6 +24,8 @@ from tests.checkpoints.test_capture import skipped, tree
 from tests.checkpoints.test_properties import DEED, PATH, clear, do
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 
 def scene(repo: Repo) -> None:
     """A checkpoint, and since then a change in every file."""

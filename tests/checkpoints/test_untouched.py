@@ -24,6 +24,8 @@ from tests.checkpoints.kit import back, refs, take
 from tests.checkpoints.states import STATES, base
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_TRUNC
 
 

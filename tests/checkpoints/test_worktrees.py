@@ -12,6 +12,8 @@ import pytest
 from tests.checkpoints.kit import refs
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def linked(repo: Repo) -> Repo:

@@ -13,6 +13,8 @@ import pytest
 from git_boocode.agents.shipped import shipped_hook
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 LAUNCHER = Path(shipped_hook("git-boocode"))
 MODULES = ("json", "re", "os", "sitecustomize", "usercustomize", "click", "pygit2", "rapidfuzz")
 PACKAGES = ("encodings", "git_boocode", "importlib")

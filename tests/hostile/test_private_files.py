@@ -7,6 +7,7 @@ documented exit code, and touch nothing that a link leads to; `doctor --fix` rep
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -168,34 +169,43 @@ def test_private_files_are_for_their_owner_alone(session: Repo) -> None:
     assert not {path for path in wide if not any(each in path for each in spoiled)}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_all_private_files_at_once(session: Repo, tmp_path: Path, kind: str) -> None:
+ALWAYS = (("checkpoint",), ("log", "--all"), ("hook", "claude-code", "UserPromptSubmit"))
+STEP = 3
+"""Each kind is tried with every third command, and each command with every third kind."""
+
+
+def some(number: int) -> list[tuple[str, ...]]:
+    """The commands that every kind is tried with, and those whose turn it is."""
+    return list(dict.fromkeys([*ALWAYS, *list(COMMANDS)[number % STEP :: STEP]]))
+
+
+@pytest.mark.parametrize("part", range(STEP))
+def test_all_private_files_at_once(session: Repo, tmp_path: Path, part: int) -> None:
     outside = tmp_path / "outside"
     paths = private_files(session)
-    for command, stdin in COMMANDS.items():
+    for number, kind in enumerate(list(KINDS)[part::STEP]):
+        for command in some(part + number):
+            for path in paths:
+                spoil(path, kind, outside)
+            session.write("a", "first line\nsecond line\n")
+            done = attempt(session, command, COMMANDS[command])
+            check(done, (kind, command))
+            if command[0] == "hook" or command in {("checkpoint",), ("log", "--all"), ("diff",)}:
+                assert done.returncode == 0, (kind, command, done)
         for path in paths:
             spoil(path, kind, outside)
-        session.write("a", "first line\nsecond line\n")
-        done = attempt(session, command, stdin)
-        check(done, command)
-        if command[0] == "hook" or command in {("checkpoint",), ("log", "--all"), ("diff",)}:
-            assert done.returncode == 0, (command, done)
-    assert outside.read_text() == OUTSIDE
-    for path in paths:
-        spoil(path, kind, outside)
-    check(attempt(session, ("doctor", "--fix"), ""), "doctor --fix")
-    assert outside.read_text() == OUTSIDE
-    after = attempt(session, ("doctor", "--json"), "")
-    findings = [each for each in json.loads(after.stdout)["findings"] if not each["past"]]
-    assert not findings
-    for path in private_files(session):
-        # A link with the name of a git hook is only for that hook.
-        assert path.name == "pre-commit" or (path.is_file() and not path.is_symlink()), path
-    for command, stdin in COMMANDS.items():
-        session.write("a", "first line\nsecond line\n")
-        # What was restored and edited before may be gone with its note; nothing else is.
-        codes = (0, 1) if command[0] in {"undo", "redo", "rewind", "doctor"} else (0,)
-        assert attempt(session, command, stdin).returncode in codes, command
+        check(attempt(session, ("doctor", "--fix"), ""), (kind, "doctor --fix"))
+        assert outside.read_text() == OUTSIDE
+        after = attempt(session, ("doctor", "--json"), "")
+        assert not [each for each in json.loads(after.stdout)["findings"] if not each["past"]], kind
+        for path in private_files(session):
+            # A link with the name of a git hook is only for that hook.
+            assert path.name == "pre-commit" or (path.is_file() and not path.is_symlink()), path
+        for command in some(part + number + 1):
+            session.write("a", "first line\nsecond line\n")
+            # What was restored and edited before may be gone with its note; nothing else is.
+            codes = (0, 1) if command[0] in {"undo", "redo", "rewind", "doctor"} else (0,)
+            assert attempt(session, command, COMMANDS[command]).returncode in codes, (kind, command)
 
 
 @pytest.mark.parametrize("kind", ["fifo", "directory"])
@@ -204,25 +214,25 @@ def test_one_private_file_at_a_time(session: Repo, tmp_path: Path, kind: str) ->
     state = session.top / ".git/boocode"
     whole = tmp_path / "whole"
     shutil.copytree(state, whole, symlinks=True)
-    for path in private_files(session):
-        for command in (("checkpoint",), ("restore", "@~1"), EDIT):
-            spoil(path, kind, outside)
-            session.write("a", "first line\nsecond line\n")
-            check(attempt(session, command, ""), (path, command))
-            shutil.rmtree(state)
-            shutil.copytree(whole, state, symlinks=True)
+    commands = itertools.cycle((("checkpoint",), ("restore", "@~1"), EDIT))
+    for path, command in zip(private_files(session), commands, strict=False):
+        spoil(path, kind, outside)
+        session.write("a", "first line\nsecond line\n")
+        check(attempt(session, command, ""), (path, command))
+        shutil.rmtree(state)
+        shutil.copytree(whole, state, symlinks=True)
     assert outside.read_text() == OUTSIDE
 
 
-@pytest.mark.parametrize("kind", ["fifo", "dangling link", "link to itself", "garbage"])
-def test_the_private_directory_itself(session: Repo, tmp_path: Path, kind: str) -> None:
-    for command, stdin in COMMANDS.items():
-        spoil(session.top / ".git/boocode", kind, tmp_path / "outside")
-        done = attempt(session, command, stdin)
-        check(done, command)
-        if command in {("log", "--all"), ("diff",), ("restore", "-n", "@")}:
-            assert done.returncode == 0, (command, done)
-    refused = attempt(session, ("checkpoint",), "")
-    assert "doctor --fix" in refused.stderr, refused
-    assert attempt(session, ("doctor", "--fix"), "").returncode in (0, 1)
-    assert attempt(session, ("checkpoint",), "").returncode == 0
+def test_the_private_directory_itself(session: Repo, tmp_path: Path) -> None:
+    for number, kind in enumerate(("fifo", "dangling link", "link to itself", "garbage")):
+        for command in some(number):
+            spoil(session.top / ".git/boocode", kind, tmp_path / "outside")
+            done = attempt(session, command, COMMANDS[command])
+            check(done, (kind, command))
+            if command in {("log", "--all"), ("diff",), ("restore", "-n", "@")}:
+                assert done.returncode == 0, (kind, command, done)
+        refused = attempt(session, ("checkpoint",), "")
+        assert "doctor --fix" in refused.stderr, refused
+        assert attempt(session, ("doctor", "--fix"), "").returncode in (0, 1)
+        assert attempt(session, ("checkpoint",), "").returncode == 0
