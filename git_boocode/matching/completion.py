@@ -24,7 +24,7 @@ _FEW = 2
 _CUT = 4
 """The evidence that a line which is cut must hold for the rest of it to be looked up."""
 _ANCHORS = 3
-"""So many lines are tried as the one to find a misspelt part by."""
+"""At most this number of lines is tried to find a misspelt part."""
 _SLIPS = 2
 """A part may be misspelt by so much, and the rest of its line must be longer."""
 

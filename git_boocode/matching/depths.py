@@ -54,7 +54,7 @@ class AsGiven:
 
 
 class Learnt:
-    """The indentations that the matched lines around a change tell.
+    """The indentations of the matched lines around a change.
 
     ``placed`` are the pairs of indentations of matched lines by the index of the old line.
     """

@@ -230,7 +230,7 @@ def _neighbours(text: Text, first: int, stop: int) -> Iterator[int]:
 def _in_order(found: Sequence[Sequence[tuple[int, ...]]]) -> list[list[tuple[int, ...]]]:
     """The places of each part below which the parts after it have places.
 
-    So every way to put the first parts in order can be finished, and none is tried in vain.
+    So every way to put the first parts in order can be finished, and no attempt is wasted.
     """
     kept: list[list[tuple[int, ...]]] = []
     for places in reversed(found):

@@ -256,7 +256,7 @@ def _occurrences(text: str, word: str) -> Iterator[int]:
 
 
 def _ends(text: str, at: int, word: str) -> Sequence[int]:
-    """Where a word that stands at an offset may end, blanks around a line feed being optional."""
+    """Where a word at an offset may end; whitespace around a line feed is optional."""
     if word != "\n":
         return [at + len(word)] if text.startswith(word, at) else []
     at = _past_blanks(text, at)

@@ -21,7 +21,7 @@ _BLOCK = 3
 _WORK = 2_000_000
 """So many lines of windows one rung compares; beyond, it finds nothing."""
 _COMPARED = 200_000
-"""So many lines between anchors are compared."""
+"""At most this number of lines between anchors is compared."""
 _BLOCKS = 1_000
 """So many blocks between anchors are looked at."""
 _ESCAPED = re.compile(r"\\([nrt'\"`\\\n$])")

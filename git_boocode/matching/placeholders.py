@@ -96,7 +96,7 @@ def _uncommented(body: str) -> str:
 
 
 def _without_dots(text: str) -> str:
-    """A text without blanks around it and dots at its end."""
+    """A text without surrounding whitespace and trailing dots."""
     bare = text.strip()
     dots = len(bare) - len(bare.rstrip("."))
     return bare[: -max(dots, 1)].rstrip() if dots >= _DOTS or bare.endswith("…") else bare

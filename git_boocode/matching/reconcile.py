@@ -216,7 +216,7 @@ class _Writer:
 
 
 def _blank_runs(lines: Sequence[str]) -> list[int]:
-    """For each line, if it is blank, how many blank lines stand there in a row."""
+    """For each blank line, the length of its run of blank lines; 0 for other lines."""
     runs: list[int] = []
     for blank, some in groupby(lines, lambda line: not line.strip()):
         height = len([*some])

@@ -44,7 +44,7 @@ PIVOTS = 3
 COMMON = 200
 """A line occurring oftener than this in a file tells nothing about a place."""
 LOOKUPS = 1_000_000
-"""So many places of words in the text are looked at, to tell whether it has them elsewhere."""
+"""At most this number of occurrences of words is checked for other places of them."""
 _SEARCHED = 10_000
 """Searching so many characters is as much work as looking at a place."""
 CLOSE = 0.8
@@ -250,7 +250,7 @@ def is_word(text: str, at: int, word: str) -> bool:
 
 
 def is_part(text: str, at: int, part: str) -> bool:
-    """Whether what stands at an offset, within a text, is a part of a name."""
+    """Whether the text at an offset is part of a name."""
     before, after = text[at - 1], text[at + len(part)]
     begins = not before.isalpha() or (before.islower() and part[0].isupper())
     ends = not after.isalpha() or (after.isupper() and part[-1].islower())

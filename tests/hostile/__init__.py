@@ -1,1 +1,1 @@
-"""Input that means harm: whatever it is, a command ends, and nothing of the user's is lost."""
+"""Hostile input: whatever it is, a command ends, and nothing of the user's is lost."""
