@@ -371,7 +371,10 @@ def test_a_scope_that_an_agent_does_not_have(repo: Repo) -> None:
     ],
 )
 def test_the_repository_of_somebody_else_is_named(repo: Repo, command: tuple[str, ...]) -> None:
-    done = repo.boocode(*command, env={"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"})
+    other = {"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}
+    if subprocess.run(["git", "status"], env={**os.environ, **other}).returncode == 0:
+        pytest.skip("this git does not look at owners, or not at this variable")
+    done = repo.boocode(*command, env=other)
     assert done.code == 128
     assert "dubious ownership" in done.out + done.err
     assert "safe.directory" in done.out + done.err
