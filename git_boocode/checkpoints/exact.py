@@ -27,14 +27,16 @@ from git_boocode.repo.repository import Repository
 
 _CHUNK = 1 << 20
 _NONE = "-"
+_SAME = "="
 
 
 class ExactFile(NamedTuple):
     """What git's form of one file loses.
 
     Attributes:
-        mode: the permission bits; None where git's are right.
-        blob: the id of a blob with the raw bytes; empty where git's are right.
+        mode: the permission bits; None if they are not known.
+        blob: the id of a blob with the raw bytes; `=` if these are what the tree holds, empty if
+            git knows how to write them, as with a filter driver.
     """
 
     mode: int | None = None
@@ -71,10 +73,27 @@ def read_exact(repository: Repository, meta: Metadata) -> dict[str, ExactFile]:
 def _decode(record: str) -> tuple[str, ExactFile]:
     fields, _, path = record.partition("\t")
     mode, blob = fields.split(" ")
-    if blob != _NONE and not OBJECT_ID.fullmatch(blob):
+    if blob not in (_NONE, _SAME) and not OBJECT_ID.fullmatch(blob):
         raise ValueError(blob)
     permissions = None if mode == _NONE else int(mode, 8) & 0o7777
     return path, ExactFile(permissions, "" if blob == _NONE else blob)
+
+
+def with_blobs(
+    files: Mapping[str, ExactFile], ids: Mapping[str, str], *, convert: bool
+) -> dict[str, ExactFile]:
+    """Records in which every blob has its id, and is named only where git may write other bytes.
+
+    Args:
+        files: the records by path.
+        ids: the blobs in the tree by path; records of other paths are left out.
+        convert: whether git may convert files.
+    """
+    return {
+        path: file._replace(blob=ids[path] if convert else "") if file.blob == _SAME else file
+        for path, file in files.items()
+        if path in ids
+    }
 
 
 class ExactRecorder:
@@ -93,8 +112,6 @@ class ExactRecorder:
         self._snapshot = snapshot
         self._target = target
         self._disk = Disk(repository.worktree)
-        self._umask = os.umask(0o077)
-        os.umask(self._umask)
 
     def lost(self, paths: Iterable[str]) -> list[Change]:
         """The files with other bytes or another mode than recorded, where git sees no change.
@@ -102,44 +119,48 @@ class ExactRecorder:
         Args:
             paths: where git sees none, among those of the target's records.
         """
-        differing = [
-            path
-            for path in paths
-            if (found := self._disk.status(path)) and self._differs(path, found)
-        ]
-        entries = self._snapshot.index.entries_of(differing) if differing else ()
+        found = {path: status for path in paths if (status := self._status(path))}
+        convert = may_convert(self._repository, found)
+        doubtful = [path for path in found if self._may_differ(path, found[path], convert=convert)]
+        entries = list(self._snapshot.index.entries_of(doubtful)) if doubtful else []
+        ids = {entry.path: entry.id for entry in entries}
+        files = with_blobs(self._target, ids, convert=convert)
+        top = self._repository.worktree
         return [
             Change(entry.path, "modify", entry.mode, entry.mode, entry.id, entry.id)
             for entry in entries
+            if _is_other(
+                self._repository, f"{top}/{entry.path}", found[entry.path], files[entry.path]
+            )
         ]
 
-    def _differs(self, path: str, found: os.stat_result) -> bool:
-        return stat.S_ISREG(found.st_mode) and _is_other(
-            self._repository, f"{self._repository.worktree}/{path}", found, self._target[path]
-        )
+    def _may_differ(self, path: str, found: os.stat_result, *, convert: bool) -> bool:
+        file = self._target[path]
+        if file.mode not in (None, stat.S_IMODE(found.st_mode)):
+            return True
+        return convert if file.blob == _SAME else bool(file.blob)
 
     def record(self, changes: Iterable[Change]) -> dict[str, ExactFile]:
         """Record the files that some changes replace or delete; raw bytes are stored as blobs."""
         old = {change.path: change for change in changes if _is_file(change.old_mode)}
         found = {path: status for path in old if (status := self._status(path))}
         converted = set(found) if may_convert(self._repository, found) else set()
-        converted |= {path for path in found if self._target.get(path, ExactFile()).blob}
+        converted |= {path for path in found if OBJECT_ID.fullmatch(self._blob_of_target(path))}
         blobs = self._blobs({path: old[path].old_id for path in found if path in converted})
-        files = {
-            path: ExactFile(self._mode(path, status), blobs.get(path, ""))
+        return {
+            path: ExactFile(
+                stat.S_IMODE(status.st_mode),
+                blobs.get(path, "") if path in converted else _SAME,
+            )
             for path, status in found.items()
         }
-        return {path: file for path, file in files.items() if file != ExactFile()}
+
+    def _blob_of_target(self, path: str) -> str:
+        return self._target.get(path, ExactFile()).blob
 
     def _status(self, path: str) -> os.stat_result | None:
         found = self._disk.status(path)
         return found if found is not None and stat.S_ISREG(found.st_mode) else None
-
-    def _mode(self, path: str, found: os.stat_result) -> int | None:
-        mode = stat.S_IMODE(found.st_mode)
-        usual = (0o777 if mode & stat.S_IXUSR else 0o666) & ~self._umask
-        changes = self._target.get(path, ExactFile()).mode is not None
-        return mode if mode != usual or changes else None
 
     def _blobs(self, known: Mapping[str, str]) -> dict[str, str]:
         """The blobs of raw bytes by path, for those that git may not write as they are.
@@ -175,6 +196,7 @@ class ExactRecorder:
 
 
 def after_restore(
+    repository: Repository,
     changes: Iterable[Change],
     before: Mapping[str, ExactFile],
     target: Mapping[str, ExactFile],
@@ -184,22 +206,33 @@ def after_restore(
     What replaces a file gets its permission bits, so that private files stay private.
 
     Args:
+        repository: the repository.
         changes: what a restore does.
         before: the records of what is there before.
         target: the records of the state that it goes to.
     """
-    files = {}
-    for change in changes:
-        if not _is_file(change.mode):
-            continue
-        file = target.get(change.path, ExactFile())
-        replaced = before.get(change.path, ExactFile()).mode
+    new = {change.path: change for change in changes if _is_file(change.mode)}
+    ids = {path: change.id for path, change in new.items()}
+    files = with_blobs(target, ids, convert=bool(target) and may_convert(repository, new))
+    for path in new.keys() & before.keys():
+        file, replaced = files.get(path, ExactFile()), before[path].mode
         if file.mode is None and replaced is not None:
-            executable = change.mode == "100755"
-            file = file._replace(mode=_mode_like(replaced, executable=executable))
-        if file != ExactFile():
-            files[change.path] = file
+            mode = _mode_like(replaced, executable=new[path].mode == "100755")
+            files[path] = file._replace(mode=mode)
     return files
+
+
+def before_restore(
+    changes: Iterable[Change], before: Mapping[str, ExactFile]
+) -> dict[str, ExactFile]:
+    """What some files become again if a restore is taken back.
+
+    Args:
+        changes: what the restore does.
+        before: the records of what is there before.
+    """
+    # The restore may have brought or removed rules by which git converts.
+    return with_blobs(before, {change.path: change.old_id for change in changes}, convert=True)
 
 
 def _is_file(mode: str) -> bool:

@@ -225,7 +225,7 @@ class _Writer:
             return {}
         from git_boocode.checkpoints.exact import encode
 
-        blobs = {file.blob for file in snapshot.exact.values() if file.blob}
+        blobs = {file.blob for file in snapshot.exact.values() if OBJECT_ID.fullmatch(file.blob)}
         commit = self._records(encode(snapshot.exact), blobs, "boocode exact files\n")
         return {"exact": {"commit": commit}}
 

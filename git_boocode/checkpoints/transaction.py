@@ -213,7 +213,8 @@ class Transaction:
         """Record what the tree loses of what goes; the plan, with what is to come instead."""
         recorder = ExactRecorder(self._repository, snapshot, self._exact)
         snapshot.exact = recorder.record(plan.changes)
-        return plan._replace(exact=after_restore(plan.changes, snapshot.exact, self._exact))
+        exact = after_restore(self._repository, plan.changes, snapshot.exact, self._exact)
+        return plan._replace(exact=exact)
 
     def _not_to_be_staged(self, plan: Plan) -> frozenset[str]:
         """The nested repositories below which nothing is to be staged.

@@ -5,11 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from shlex import quote
 
 from git_boocode.checkpoints.changes import Change, tree_changes
 from git_boocode.checkpoints.conversion import filtered
-from git_boocode.checkpoints.exact import write_exact
+from git_boocode.checkpoints.exact import (
+    ExactFile,
+    ExactRecorder,
+    before_restore,
+    write_exact,
+)
 from git_boocode.checkpoints.keeping import safety_checkpoint
 from git_boocode.checkpoints.metadata import Metadata
 from git_boocode.checkpoints.plan import Plan, in_the_way, plan_return
@@ -103,8 +109,12 @@ class Work:
         finally:
             if self._files_touched:
                 self._merge_back()
-                write_exact(self._repository, self._snapshot.index, self._snapshot.exact)
+                write_exact(self._repository, self._snapshot.index, self._exact_before)
                 self._files_touched = False
+
+    @cached_property
+    def _exact_before(self) -> dict[str, ExactFile]:
+        return before_restore(self._plan.changes, self._snapshot.exact)
 
     def _unstage(self, installed: Index) -> None:
         try:
@@ -166,6 +176,9 @@ class Work:
                 plan = plan_return(self._repository, halfway, self._plan)
             if plan.changes:
                 if self._is_news(halfway, plan):
+                    halfway.exact = ExactRecorder(self._repository, halfway, {}).record(
+                        plan.changes
+                    )
                     self._keep(halfway, watch)
                 Work(self._repository, halfway, plan, None).do(returning=True)
 

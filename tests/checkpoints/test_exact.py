@@ -107,6 +107,77 @@ def test_settings_that_change_before_the_undo(repo: Repo) -> None:
     assert repo.read("f") == CRLF
 
 
+def convert_from_now_on(repo: Repo, how: str) -> None:
+    """Let git write CRLF."""
+    if how == "autocrlf":
+        repo.git("config", "core.autocrlf", "true")
+    else:
+        repo.write(how, "* text eol=crlf\n")
+
+
+@pytest.mark.parametrize("how", ["autocrlf", ".git/info/attributes", ".gitattributes"])
+def test_conversions_that_begin_before_the_undo(repo: Repo, how: str) -> None:
+    repo.commit(f="old\n")
+    first = take()
+    repo.write("f", LF)
+    repo.write("new", LF, 0o755)
+    before = exact(repo)
+    back(first.id)
+    convert_from_now_on(repo, how)
+    restored = exact(repo)
+    undone()
+    assert exact(repo) == before
+    redone()
+    assert exact(repo) == restored
+
+
+def test_the_same_text_with_other_line_endings_before_the_undo(repo: Repo) -> None:
+    repo.commit(f="old\n")
+    first = take()
+    repo.write("f", LF)
+    back(first.id)
+    convert_from_now_on(repo, "autocrlf")
+    (repo.top / "f").unlink()
+    repo.write("f", CRLF)
+    undone()
+    assert repo.read("f") == LF
+
+
+def test_a_file_that_the_restore_did_not_touch_keeps_its_mode(repo: Repo) -> None:
+    repo.write("key", "old\n", 0o600)
+    repo.commit(f="old\n")
+    first = take()
+    repo.write("f", "new\n")
+    back(first.id)
+    repo.write("key", "new\n")
+    undone()
+    assert exact(repo)["key"] == (0o600, b"old\n")
+
+
+@pytest.mark.parametrize("umasks", [(0o077, 0o022), (0o022, 0o077), (0o002, 0o022)])
+def test_modes_come_back_under_another_umask(repo: Repo, umasks: tuple[int, int]) -> None:
+    repo.commit(f="old\n")
+    first = take()
+    before_all = os.umask(umasks[0])
+    try:
+        for path in ("f", "key", "dir/tool"):
+            (repo.top / path).unlink(missing_ok=True)
+            (repo.top / path).parent.mkdir(exist_ok=True)
+            (repo.top / path).write_bytes(LF)
+        (repo.top / "dir/tool").chmod(0o777 & ~umasks[0])
+        before = exact(repo)
+        back(first.id)
+        restored = exact(repo)
+        os.umask(umasks[1])
+        undone()
+        assert exact(repo) == before
+        os.umask(umasks[0])
+        redone()
+        assert exact(repo) == restored
+    finally:
+        os.umask(before_all)
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o400, 0o640, 0o666, 0o700, 0o750, 0o777, 0o644])
 def test_modes_come_back(repo: Repo, mode: int) -> None:
     repo.commit(f="old\n")
