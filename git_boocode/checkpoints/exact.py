@@ -10,8 +10,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from git_boocode.checkpoints.changes import Change
@@ -24,6 +24,7 @@ from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import Index
 from git_boocode.repo.metadata import MetadataError
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.trees import GITLINK
 
 _CHUNK = 1 << 20
 _NONE = "-"
@@ -245,6 +246,57 @@ def _mode_like(replaced: int, *, executable: bool) -> int:
     if replaced & stat.S_IXUSR:
         return replaced & 0o777
     return replaced & 0o777 | stat.S_IXUSR | (replaced & 0o044) >> 2
+
+
+@contextmanager
+def writing_privately(
+    top: str, modes: Mapping[str, str], files: Mapping[str, ExactFile]
+) -> Iterator[list[str]]:
+    """Let git write no file that others can read before `write_exact` gives it its mode.
+
+    What git makes besides gets its usual mode at the end; the files of that are in the list then.
+
+    Args:
+        top: the top of the worktree.
+        modes: git's modes of what it writes, by path.
+        files: the records by path.
+    """
+    umask = os.umask(0o077)
+    os.umask(umask)
+    usual = {
+        path: (0o777 if mode == "100755" else 0o666) & ~umask
+        for path, mode in modes.items()
+        if _is_file(mode)
+    }
+    exact = {path: file.mode for path, file in files.items() if file.mode is not None}
+    if not any(mode & ~exact.get(path, mode) for path, mode in usual.items()):
+        yield []
+        return
+    disk = Disk(top)
+    # Git makes a directory for a submodule, too.
+    inside = (f"{path}/" if mode == GITLINK else path for path, mode in modes.items())
+    directories = {parent for path in inside for parent in _parents(path)}
+    wider = {path: 0o777 & ~umask for path in directories if not disk.is_directory(path)}
+    wider |= {path: mode for path, mode in usual.items() if path not in exact}
+    widened: list[str] = []
+    os.umask(0o077)
+    try:
+        yield widened
+    finally:
+        os.umask(umask)
+    disk = Disk(top)
+    for path, mode in wider.items():
+        found = disk.status(path)
+        if found is None or stat.S_ISLNK(found.st_mode) or found.st_mode & 0o077:
+            continue
+        os.chmod(f"{top}/{path}", stat.S_IMODE(found.st_mode) | mode)
+        if path in usual:
+            widened.append(path)
+
+
+def _parents(path: str) -> Iterator[str]:
+    while path := os.path.dirname(path):
+        yield path
 
 
 def write_exact(repository: Repository, index: Index, files: Mapping[str, ExactFile]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
 from shlex import quote
 
@@ -15,6 +15,7 @@ from git_boocode.checkpoints.exact import (
     ExactRecorder,
     before_restore,
     write_exact,
+    writing_privately,
 )
 from git_boocode.checkpoints.keeping import safety_checkpoint
 from git_boocode.checkpoints.metadata import Metadata
@@ -79,8 +80,7 @@ class Work:
                 refuse_if_locked(self._repository.index_path)
                 self._refuse_what_came()
             self._files_touched = True
-            self._merge_forward()
-            self._write_exact()
+            self._write_exact(self._merge_forward())
         if self._staging is not None:
             index = self._snapshot.index
             made = build_index(self._staging, index)
@@ -116,6 +116,10 @@ class Work:
     def _exact_before(self) -> dict[str, ExactFile]:
         return before_restore(self._plan.changes, self._snapshot.exact)
 
+    def _writing_back(self) -> AbstractContextManager[list[str]]:
+        modes = {change.path: change.old_mode for change in self._plan.changes}
+        return writing_privately(self._repository.worktree, modes, self._exact_before)
+
     def _unstage(self, installed: Index) -> None:
         try:
             self._install_original(installed.dump())
@@ -126,16 +130,20 @@ class Work:
             kept_from_gc(self._repository, self._keep_now)
             self._install_original(None)
 
-    def _merge_forward(self) -> None:
+    def _merge_forward(self) -> list[str]:
+        """Let git write the files; those that have been changed since."""
         try:
-            self._merge(self._plan.before, self._plan.target)
+            modes = {change.path: change.mode for change in self._plan.changes}
+            with writing_privately(self._repository.worktree, modes, self._plan.exact) as widened:
+                self._merge(self._plan.before, self._plan.target)
         except ChangedMeanwhileError:
             self._files_touched = False
             raise
+        return widened
 
-    def _write_exact(self) -> None:
+    def _write_exact(self, changed: list[str]) -> None:
         index = self._snapshot.index
-        if written := write_exact(self._repository, index, self._plan.exact):
+        if written := changed + write_exact(self._repository, index, self._plan.exact):
             # A size of which git knows only what it wrote itself would count as a change.
             index.doubt(written)
             index.refresh(written)
@@ -153,7 +161,8 @@ class Work:
         done = self._snapshot.index.write_tree() == self._plan.target
         if done and not self._came_back():
             try:
-                self._merge(self._plan.target, self._plan.before)
+                with self._writing_back():
+                    self._merge(self._plan.target, self._plan.before)
             except ChangedMeanwhileError:
                 self._merge_back_from_here()
         else:
@@ -180,6 +189,8 @@ class Work:
                         plan.changes
                     )
                     self._keep(halfway, watch)
+                paths = self._exact_before.keys() & {change.path for change in plan.changes}
+                plan = plan._replace(exact={path: self._exact_before[path] for path in paths})
                 Work(self._repository, halfway, plan, None).do(returning=True)
 
     def _came_back(self) -> list[str]:
@@ -219,7 +230,8 @@ class Work:
         old = [change.path for change in self._plan.changes if change.action != "create"]
         assert self._before is not None
         command = ("checkout-index", "-f", "-z", "--stdin")
-        done = self._before.git.keeping_locks().attempt(*command, stdin=nul_lines(old))
+        with self._writing_back():
+            done = self._before.git.keeping_locks().attempt(*command, stdin=nul_lines(old))
         if done.status:
             raise _merge_error(os.fsdecode(done.stderr).strip())
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -211,6 +213,54 @@ def test_what_replaces_a_private_file_is_private(
     assert exact(repo)["f"] == (becomes, b"old\n")
     undone()
     assert exact(repo)["f"] == (was, b"new\n")
+
+
+def watch_the_key(repo: Repo) -> Path:
+    """Let git note the mode of `key` when it writes `last`, and hence after it wrote `key`."""
+    log = repo.top / ".git/modes"
+    look = f"stat -c %a key >>'{log}' 2>/dev/null; cat"
+    repo.git("config", "filter.look.smudge", look)
+    repo.write(".git/info/attributes", "last filter=look\n")
+    return log
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640])
+@pytest.mark.parametrize("how", ["undo", "rollback", "rollback over a file"])
+def test_a_private_file_is_private_while_it_comes_back(repo: Repo, mode: int, how: str) -> None:
+    first = take()
+    for path in ("dir/deep/f", "last"):
+        repo.write(path, "open\n")
+    repo.write("key", "secret\n", mode)
+    before = exact(repo)
+    log = watch_the_key(repo)
+    if how == "undo":
+        back(first.id)
+        log.write_text("")
+        undone()
+    else:
+        spoil = "echo mine >dir; " if how == "rollback over a file" else ""
+        with pytest.raises(FatalError):
+            back(first.id, callback=Host(repo, trim=f"{spoil}exit 1").path)
+    assert set(log.read_text().split()) == {"600"}
+    assert exact(repo) == before
+    assert stat.S_IMODE((repo.top / "dir/deep").stat().st_mode) == 0o755
+
+
+def test_other_files_and_directories_are_not_private(repo: Repo) -> None:
+    repo.write("key", "old\n", 0o600)
+    repo.write("dir/deep/f", "open\n")
+    repo.write("dir/tool", "open\n", 0o755)
+    repo.commit()
+    first = take()
+    repo.write("key", "new\n", 0o600)
+    shutil.rmtree(repo.top / "dir")
+    index = (repo.top / ".git/index").stat().st_mode
+    back(first.id)
+    modes = {path: mode for path, (mode, _) in exact(repo).items()}
+    assert modes == {"key": 0o600, "dir/deep/f": 0o644, "dir/tool": 0o755}
+    for path in ("dir", "dir/deep"):
+        assert stat.S_IMODE((repo.top / path).stat().st_mode) == 0o755
+    assert (repo.top / ".git/index").stat().st_mode == index
 
 
 def test_no_hard_link_of_the_file_is_written_or_changed(repo: Repo) -> None:
