@@ -12,14 +12,14 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from git_boocode.checkpoints.changes import Change
 from git_boocode.checkpoints.conversion import filtered, may_convert
 from git_boocode.checkpoints.disk import Disk
 from git_boocode.checkpoints.metadata import Metadata
 from git_boocode.checkpoints.snapshot import Snapshot
-from git_boocode.repo.git import Git, nul_lines, nul_records
+from git_boocode.repo.git import GitError, Talk, nul_lines, nul_records
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import Index
 from git_boocode.repo.metadata import MetadataError
@@ -29,6 +29,8 @@ from git_boocode.repo.trees import GITLINK
 _CHUNK = 1 << 20
 _NONE = "-"
 _SAME = "="
+# Git holds smaller blobs in memory.
+_STREAM = "core.bigFileThreshold=16m"
 
 
 class ExactFile(NamedTuple):
@@ -175,10 +177,16 @@ class ExactRecorder:
         other = [path for path in raw if raw[path] != known[path]]
         for path in self._written_alike(other, raw):
             del raw[path]
-        store = self._snapshot.quarantine.store
-        for path in filter(raw.get, other):
-            raw[path] = store(b"blob", _content(f"{top}/{path}")).decode("ascii")
-        return raw
+        return raw | self._store([path for path in other if path in raw])
+
+    def _store(self, paths: list[str]) -> dict[str, str]:
+        """Store the raw bytes of files; the blobs by path."""
+        if not paths:
+            return {}
+        command = ("hash-object", "-w", "--no-filters", "--stdin-paths")
+        names = b"".join(_quoted(f"{self._repository.worktree}/{path}") for path in paths)
+        git = self._snapshot.quarantine.git.bind_setting(_STREAM)
+        return dict(zip(paths, git.line(*command, stdin=names).split("\n"), strict=True))
 
     def _written_alike(self, paths: list[str], raw: Mapping[str, str]) -> list[str]:
         """The paths with a filter driver that gives back the very bytes, such as LFS."""
@@ -317,16 +325,20 @@ def write_exact(repository: Repository, index: Index, files: Mapping[str, ExactF
         GitError: a blob is missing.
     """
     disk = Disk(repository.worktree)
-    written = []
+    others = {}
     for path, file in files.items():
-        full = f"{repository.worktree}/{path}"
         found = disk.status(path)
         if found is None or not stat.S_ISREG(found.st_mode):
             continue
-        if _is_other(repository, full, found, file):
-            _write(index.git, full, found, file, f"{index.path}.exact")
-            written.append(path)
-    return written
+        if _is_other(repository, f"{repository.worktree}/{path}", found, file):
+            others[path] = found
+    if others:
+        git = index.git.bind_setting(_STREAM)
+        with git.talk("cat-file", "--batch") as blobs:
+            for path, found in others.items():
+                full = f"{repository.worktree}/{path}"
+                _write(blobs, full, found, files[path], f"{index.path}.exact")
+    return list(others)
 
 
 def _is_other(repository: Repository, full: str, found: os.stat_result, file: ExactFile) -> bool:
@@ -335,24 +347,35 @@ def _is_other(repository: Repository, full: str, found: os.stat_result, file: Ex
     return bool(file.blob) and _raw_id(full, repository.object_format) not in (None, file.blob)
 
 
-def _write(git: Git, full: str, found: os.stat_result, file: ExactFile, scratch: str) -> None:
+def _write(blobs: Talk, full: str, found: os.stat_result, file: ExactFile, scratch: str) -> None:
     mode = stat.S_IMODE(found.st_mode) if file.mode is None else file.mode
     if not file.blob and found.st_nlink == 1:
         os.chmod(full, mode)
         return
-    content = git.run("cat-file", "blob", file.blob) if file.blob else _content(full)
     try:
-        _replace(full, mode, content, found, scratch)
+        _replace(blobs, full, mode, found, file.blob, scratch)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
         # The git directory lies on another file system.
-        _replace(full, mode, content, found, f"{full}.{os.urandom(6).hex()}")
+        _replace(blobs, full, mode, found, file.blob, f"{full}.{os.urandom(6).hex()}")
 
 
-def _replace(full: str, mode: int, content: bytes, found: os.stat_result, making: str) -> None:
+def _replace(
+    blobs: Talk, full: str, mode: int, found: os.stat_result, blob: str, making: str
+) -> None:
+    """Put a file with the bytes of a blob, or the same bytes, in the place of another one."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
-        _make(making, content, found)
+        with open(os.open(making, flags, 0o600), "wb") as file:
+            if blob:
+                _write_blob(blobs, blob, file)
+            else:
+                _copy(full, file)
+            if os.fstat(file.fileno()).st_gid != found.st_gid:
+                # A directory may hand down its group to the files that git makes in it.
+                with suppress(PermissionError):
+                    os.fchown(file.fileno(), -1, found.st_gid)
         os.chmod(making, mode)
         os.replace(making, full)
     finally:
@@ -360,19 +383,29 @@ def _replace(full: str, mode: int, content: bytes, found: os.stat_result, making
             os.unlink(making)
 
 
-def _make(path: str, content: bytes, like: os.stat_result) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    with open(os.open(path, flags, 0o600), "wb") as file:
-        file.write(content)
-        if os.fstat(file.fileno()).st_gid != like.st_gid:
-            # A directory may hand down its group to the files that git makes in it.
-            with suppress(PermissionError):
-                os.fchown(file.fileno(), -1, like.st_gid)
+def _write_blob(blobs: Talk, blob: str, to: IO[bytes]) -> None:
+    blobs.give(b"%s\n" % blob.encode("ascii"))
+    header = blobs.line().split(b" ")
+    if header[1:2] != [b"blob"]:
+        raise GitError(("cat-file",), 128, f"fatal: blob {blob} is missing")
+    size = int(header[2])
+    while size:
+        chunk = blobs.take(min(size, _CHUNK))
+        to.write(chunk)
+        size -= len(chunk)
+    blobs.take(1)
 
 
-def _content(path: str) -> bytes:
+def _copy(path: str, to: IO[bytes]) -> None:
     with open(path, "rb") as file:
-        return file.read()
+        while chunk := file.read(_CHUNK):
+            to.write(chunk)
+
+
+def _quoted(path: str) -> bytes:
+    """A line that git reads as a path, whatever bytes are in it."""
+    name = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return b'"%s"\n' % os.fsencode(name)
 
 
 def _raw_id(path: str, object_format: str) -> str | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -347,7 +349,9 @@ def test_the_bytes_survive_a_collection_of_garbage(repo: Repo) -> None:
     assert repo.read("f") == CRLF
 
 
-@pytest.mark.parametrize("name", ["new\nline", '"quoted"', "\udcff", "tab\there", " x "])
+@pytest.mark.parametrize(
+    "name", ["new\nline", "back\\slash\r", '"quoted"', "\udcff", "tab\there", " x "]
+)
 def test_odd_names(repo: Repo, name: str) -> None:
     repo.git("config", "core.autocrlf", "input")
     repo.commit(f="old\n")
@@ -357,6 +361,40 @@ def test_odd_names(repo: Repo, name: str) -> None:
     back(first.id)
     undone()
     assert exact(repo) == before
+
+
+ALL_TO_ITS_END = """
+import os, stat
+from pathlib import Path
+from tests.checkpoints.kit import back, undone
+safety = back("label:first").undo
+undone()
+os.link("f", ".git/other")
+os.chmod("f", 0o600)
+back(safety)
+assert stat.S_IMODE(os.stat("f").st_mode) == 0o644
+status = Path("/proc/self/status").read_text()
+print(status.partition("VmHWM:")[2].split()[0])
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells of memory")
+@pytest.mark.parametrize("autocrlf", ["input", "false"])
+def test_large_files_are_not_held_in_memory(repo: Repo, autocrlf: str) -> None:
+    repo.git("config", "core.autocrlf", autocrlf)
+    repo.git("config", "boocode.maxFileSize", "1g")
+    take(label="first")
+    content = CRLF * 10_000_000
+    repo.write("f", content)
+    top = Path(__file__).parents[2]
+    ran = subprocess.run(
+        [sys.executable, "-c", ALL_TO_ITS_END],
+        env={**os.environ, "PYTHONPATH": str(top)},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    assert repo.read("f") == content
+    assert int(ran.stdout) * 1024 < len(content)
 
 
 CONTENT = st.lists(
