@@ -8,7 +8,7 @@ says so, although the file has not changed.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from zlib import crc32
 
 from git_boocode.repo.config import Config
@@ -17,7 +17,9 @@ from git_boocode.repo.index import Index
 from git_boocode.repo.repository import Repository
 
 ATTRIBUTES = ".gitattributes"
-_SECTIONS = ("core", "filter")
+_SECTIONS = ("core", "filter", "attr")
+# Names a tree to read attributes from, as the setting `attr.tree` does.
+_SOURCE = "GIT_ATTR_SOURCE"
 # What `check-attr` answers for a file without a filter driver.
 _NO_DRIVER = ("unspecified", "unset", "set")
 
@@ -31,7 +33,8 @@ def conversion_rules(repository: Repository, attributes: Iterable[str]) -> str:
     """
     config = repository.config
     files = [*_outside_attributes(repository), *attributes]
-    rules = repr([config.section(name) for name in _SECTIONS]).encode("utf-8", "surrogateescape")
+    settings = [config.section(name) for name in _SECTIONS]
+    rules = os.fsencode(repr([*settings, repository.git.env.get(_SOURCE)]))
     return f"{crc32(rules):x}-{fingerprint_of_files(repository.worktree, files)}"
 
 
@@ -44,6 +47,8 @@ def may_convert(repository: Repository, paths: Iterable[str]) -> bool:
     """
     autocrlf = repository.config.setting("core.autocrlf")
     if autocrlf is not None and (autocrlf.value is None or autocrlf.value.lower() != "false"):
+        return True
+    if repository.config.setting("attr.tree") or repository.git.env.get(_SOURCE):
         return True
     directories = {""}
     for path in paths:
@@ -58,9 +63,19 @@ def _outside_attributes(repository: Repository) -> tuple[str, ...]:
     """The files of attributes outside the worktree; a relative path counts from its top."""
     return (
         users_file(repository.config, "core.attributesFile", "attributes"),
-        "/etc/gitattributes",
+        *_system_attributes(),
         os.path.join(repository.common_dir, "info/attributes"),
     )
+
+
+def _system_attributes() -> Iterator[str]:
+    """The files that git may read for the whole system, which depend on where it is installed."""
+    yield "/etc/gitattributes"
+    programs = (os.path.join(directory, "git") for directory in os.get_exec_path())
+    program = next((path for path in programs if os.access(path, os.X_OK)), None)
+    if program is not None:
+        for path in {program, os.path.realpath(program)}:
+            yield os.path.join(os.path.dirname(os.path.dirname(path)), "etc/gitattributes")
 
 
 def filtered(index: Index, paths: Iterable[str], *options: str) -> list[str]:

@@ -13,7 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from git_boocode.checkpoints.conversion import may_convert
 from git_boocode.repo.errors import FatalError
+from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import Host, back, interrupted, redone, refs, sound, take, undone
 from tests.checkpoints.test_properties import fresh_repo
 from tests.repo_kit import Repo
@@ -133,6 +135,24 @@ def test_conversions_that_begin_before_the_undo(repo: Repo, how: str) -> None:
     assert exact(repo) == before
     redone()
     assert exact(repo) == restored
+
+
+@pytest.mark.parametrize("where", ["prefix", "attr.tree", "GIT_ATTR_SOURCE"])
+def test_attributes_that_only_some_gits_read(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    assert not may_convert(Repository.discover(), ["f"])
+    if where == "prefix":
+        prefix = repo.top / ".git/prefix"
+        repo.write(".git/prefix/etc/gitattributes", "* text\n")
+        (prefix / "bin").mkdir()
+        (prefix / "bin/git").symlink_to(shutil.which("git") or "")
+        monkeypatch.setenv("PATH", f"{prefix}/bin", prepend=os.pathsep)
+    elif where == "attr.tree":
+        repo.git("config", where, "HEAD")
+    else:
+        monkeypatch.setenv(where, "HEAD")
+    assert may_convert(Repository.discover(), ["f"])
 
 
 def test_the_same_text_with_other_line_endings_before_the_undo(repo: Repo) -> None:
