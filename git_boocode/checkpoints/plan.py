@@ -11,10 +11,11 @@ from git_boocode.checkpoints.changes import Change, tree_changes
 from git_boocode.checkpoints.choice import Choice
 from git_boocode.checkpoints.disk import Disk, is_recorded
 from git_boocode.checkpoints.exact import ExactFile
+from git_boocode.checkpoints.ignore_rules import ignored_by, unchanged
 from git_boocode.checkpoints.recorder import Skipped
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging
-from git_boocode.repo.git import Git, GitError, nul_lines, nul_records
+from git_boocode.repo.git import Git, nul_records
 from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.trees import GITLINK, SYMLINK
@@ -51,7 +52,7 @@ def plan_restore(
     snapshot: Snapshot,
     tree: str,
     untouchable: frozenset[str],
-    ours: frozenset[str] = frozenset(),
+    ours: Mapping[str, Change] = MappingProxyType({}),
     choice: Choice | None = None,
     staging: Staging | None = None,
     force: Collection[str] = (),
@@ -66,7 +67,8 @@ def plan_restore(
         snapshot: what is in the worktree now; it may grow.
         tree: the tree of the files that shall be on disk.
         untouchable: paths that one side could not capture.
-        ours: paths that an earlier restore wrote; to be deleted though ignored.
+        ours: what an earlier restore wrote, by path; to be deleted though ignored, unless it was
+            changed since.
         choice: the only paths to touch; None for all.
         staging: what was staged at the checkpoint; no rule ignores what was tracked.
         force: what to do nevertheless: `ignored`, or nothing.
@@ -75,17 +77,18 @@ def plan_restore(
     differing = tree_changes(git, snapshot.disk_tree, tree)
     wanted, hindered = choice.split(differing) if choice else (differing, [])
     rules_change = any(os.path.basename(change.path) == ".gitignore" for change in differing)
-    doomed = [change.path for change in wanted if change.action == "delete"]
+    doomed = [c.path for c in wanted if c.action == "delete" and not _is_as_written(c, ours)]
     if doomed and not rules_change:
         since = _tracked_since(git, snapshot, staging)
         doomed = [path for path in doomed if path in since]
-    ignored = _ignored_by(repository, snapshot, tree, doomed) - ours
+    ignored = ignored_by(repository, tree, doomed, os.path.dirname(snapshot.index.path))
     if ignored and staging is not None:
         ignored -= _tracked(repository, staging)
     nested = _nested_in_the_way(repository.worktree, snapshot, wanted)
     nested |= _inside_what_would_be_nested(repository, wanted, staging)
     kept = dict(_keep(wanted, untouchable, ignored, nested))
     kept |= dict.fromkeys((change.path for change in hindered), "in the way is what was not named")
+    kept |= _left_out(snapshot, wanted, choice)
     kept |= _unknown(snapshot, tree, kept, choice)
     blocked = {} if IGNORED in force else _blocked(repository, snapshot, wanted, kept)
     kept |= {path: f"ignored file '{blocker}' is in the way" for path, blocker in blocked.items()}
@@ -113,17 +116,18 @@ def plan_restore(
 
 
 def take_in_hidden(
-    repository: Repository, snapshot: Snapshot, tree: str, ours: frozenset[str]
+    repository: Repository, snapshot: Snapshot, tree: str, ours: Mapping[str, Change]
 ) -> None:
     """Take in what an earlier restore wrote, and what is ignored by now.
 
-    The rules that ignore it need not be among what is restored, and it has to go all the same.
+    The rules that ignore it need not be among what is restored, and it has to go anyway. A file
+    with other bytes than we wrote is the user's own.
 
     Args:
         repository: the repository.
         snapshot: what is in the worktree now; it may grow.
         tree: the tree of the files that shall be on disk.
-        ours: the paths that the earlier restore wrote.
+        ours: what the earlier restore wrote, by path.
     """
     disk = Disk(repository.worktree)
     there = [path for path in ours if (found := disk.status(path)) and is_recorded(found)]
@@ -142,7 +146,9 @@ def take_in_hidden(
     recorded = {entry.path for entry in snapshot.index.entries_of(hidden)}
     if recorded.issuperset(hidden):
         return
-    snapshot.force_add((path for path in hidden if path not in recorded), repository.worktree)
+    mine = unchanged(repository, ours, (path for path in hidden if path not in recorded))
+    if mine:
+        snapshot.force_add(sorted(mine), repository.worktree)
 
 
 def _inside_repository(disk: Disk, path: str) -> bool:
@@ -201,6 +207,21 @@ def _keep(
             yield change.path, f"'{nested[change.path]}' is a nested repository"
 
 
+def _is_as_written(change: Change, ours: Mapping[str, Change]) -> bool:
+    """Whether what a change deletes is what an earlier restore wrote there."""
+    written = ours.get(change.path)
+    same_kind = written and (written.mode == SYMLINK) == (change.old_mode == SYMLINK)
+    return bool(same_kind and written and written.id == change.old_id)
+
+
+def _left_out(snapshot: Snapshot, wanted: list[Change], choice: Choice | None) -> dict[str, str]:
+    """The files that the snapshot leaves out because the target's rules ignore them."""
+    changing = {change.path for change in wanted}
+    paths = (path for path in snapshot.left_out if path not in changing)
+    chosen = paths if choice is None else (path for path in paths if path in choice.paths)
+    return dict.fromkeys(chosen, "ignored in the checkpoint")
+
+
 def _unknown(
     snapshot: Snapshot, tree: str, kept: Mapping[str, str], choice: Choice | None
 ) -> dict[str, str]:
@@ -233,32 +254,6 @@ def _keep_what_blocks(
 
 def _covers(path: str, other: str) -> bool:
     return other == path or other.startswith(f"{path}/") or path.startswith(f"{other}/")
-
-
-def _ignored_by(
-    repository: Repository, snapshot: Snapshot, tree: str, doomed: list[str]
-) -> frozenset[str]:
-    """The files to be deleted that the checkpoint's own rules ignore.
-
-    They were there all along, and only became visible because a `.gitignore` changed or because
-    they were added by force.
-    """
-    if not doomed:
-        return frozenset()
-    scratch = f"{snapshot.index.path}.rules"
-    os.mkdir(scratch)
-    rules = Index(repository.git, f"{snapshot.index.path}.rules-index")
-    rules.read_tree(tree)
-    listing = rules.git.run("ls-files", "-z", "--", ":(glob)**/.gitignore")
-    command = ("checkout-index", "-f", "-z", "--stdin", f"--prefix={scratch}/")
-    rules.git.run(*command, stdin=listing)
-    git = rules.git.bind(cwd=scratch, GIT_WORK_TREE=scratch)
-    question = ("check-ignore", "--no-index", "-z", "--stdin")
-    done = git.attempt(*question, stdin=nul_lines(doomed))
-    # 1 means that none is ignored.
-    if done.status not in (0, 1):
-        raise GitError(question, done.status, os.fsdecode(done.stderr))
-    return frozenset(nul_records(done.stdout))
 
 
 def _tracked_since(git: Git, snapshot: Snapshot, staging: Staging | None) -> set[str]:
@@ -406,25 +401,14 @@ def _blocked(
         leaving = {change.path.casefold() for change in wanted if change.action != "create"}
         recorded |= {path for path in every if path.casefold() in leaving}
     hidden = {path for path in every - recorded if is_recorded(os.lstat(os.path.join(top, path)))}
+    to_write = {change.path: change for change in blockers}
+    as_recorded = unchanged(repository, to_write, hidden)
     return {
         change.path: path
         for change, paths in blockers.items()
         for path in sorted(hidden.intersection(paths), reverse=True)
-        if path != change.path or not _is_written_already(repository, change)
+        if path != change.path or path not in as_recorded
     }
-
-
-def _is_written_already(repository: Repository, change: Change) -> bool:
-    """Whether git takes what is at a path for what a change would write there."""
-    full = os.path.join(repository.worktree, change.path)
-    if os.path.islink(full) != (change.mode == SYMLINK):
-        return False
-    if change.mode == SYMLINK:
-        content = os.fsencode(os.readlink(full))
-        done = repository.git.attempt("hash-object", "--stdin", stdin=content)
-    else:
-        done = repository.git.attempt("hash-object", "--", change.path)
-    return os.fsdecode(done.stdout).strip() == change.id
 
 
 def _blockers(top: str, path: str, known: dict[str, str | None]) -> Iterator[str]:

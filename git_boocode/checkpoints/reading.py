@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from itertools import islice
@@ -41,29 +41,36 @@ _FEW_CORES = 2
 # For fewer files in a directory, on average, to list takes about as long as to compare.
 _FILES_EACH = 25
 
+LeaveOut = Callable[[list[str]], Collection[str]]
 
-def take_snapshot(repository: Repository, scratch: str) -> Snapshot:
+
+def take_snapshot(
+    repository: Repository, scratch: str, leave_out: LeaveOut | None = None
+) -> Snapshot:
     """Read the worktree and the staging area; objects are written, refs are not.
 
     Args:
         repository: whose worktree to read.
         scratch: a directory for private files, which must outlive the snapshot.
+        leave_out: picks the untracked files that are not even to be read.
 
     Raises:
         FatalError: the worktree could not be read as a whole.
     """
-    with reading(repository, scratch) as under_way:
+    with reading(repository, scratch, leave_out) as under_way:
         snapshot = under_way.finish()
     snapshot.publish(repository.git)
     return snapshot
 
 
 @contextmanager
-def reading(repository: Repository, scratch: str) -> Iterator[Reading]:
+def reading(
+    repository: Repository, scratch: str, leave_out: LeaveOut | None = None
+) -> Iterator[Reading]:
     """Start to read a worktree, and go on while git walks it; see `take_snapshot`."""
     quarantine = Quarantine(repository, scratch)
     users = UsersIndex(repository, scratch, quarantine.git)
-    first = _Pass(repository, quarantine, users, load_kept(repository, scratch))
+    first = _Pass(repository, quarantine, users, load_kept(repository, scratch), leave_out)
     under_way = Reading(first)
     try:
         under_way.begin()
@@ -128,6 +135,7 @@ class _Pass:
         quarantine: Quarantine,
         users: UsersIndex,
         kept: Kept | None,
+        leave_out: LeaveOut | None,
     ) -> None:
         self._repository = repository
         self._quarantine = quarantine
@@ -144,6 +152,8 @@ class _Pass:
         self._index = self._layered or base
         self._recorder = Recorder(self._index, disk)
         self._skipped: list[Skipped] = []
+        self._leave_out = leave_out
+        self._left_out: Collection[str] = ()
         self._threads = True
         self._known: Running | None = None
         self._listing: Running | None = None
@@ -153,7 +163,7 @@ class _Pass:
 
     def anew(self) -> _Pass:
         """The same, from the beginning."""
-        return _Pass(self._repository, self._quarantine, self._users, None)
+        return _Pass(self._repository, self._quarantine, self._users, None, self._leave_out)
 
     def begin(self) -> None:
         if self.kept is None:
@@ -270,7 +280,9 @@ class _Pass:
             *(self._quarantine, self._head, self._index, original, self._staging, skipped),
             tree=tree,
         )
-        if self._staging is not None:
+        snapshot.left_out = self._left_out
+        # What was left out is not hidden from the next capture.
+        if self._staging is not None and not self._left_out:
             snapshot.kept = self._to_keep(self._staging, extra, come, left, specials)
         return snapshot
 
@@ -325,7 +337,10 @@ class _Pass:
         paths = [*nul_records(done.stdout), *self._differing_in_case()]
         wanted, skipped = sort_out(self._repository.worktree, paths, self._limit)
         self._skipped += skipped
-        return wanted
+        if self._leave_out is None or not wanted:
+            return wanted
+        self._left_out = frozenset(self._leave_out(wanted))
+        return [path for path in wanted if path not in self._left_out]
 
     def _differing_in_case(self) -> list[str]:
         """Files that git takes for tracked ones of another case, which are not on disk, however."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -33,10 +33,12 @@ class Snapshot:
         tree: the tree to keep: what is on disk, and what a sparse checkout leaves out.
         skipped: what could not be captured.
         kept: what to leave to the next capture, once a checkpoint holds this; None for nothing.
+        left_out: the user's ignored files that were not recorded, though they are visible now.
         exact: the bytes and modes to record beside the tree, by path.
     """
 
     kept: Kept | None = None
+    left_out: Collection[str] = ()
     exact: Mapping[str, ExactFile] = MappingProxyType({})
 
     def __init__(

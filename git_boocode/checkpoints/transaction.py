@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ from git_boocode.checkpoints.course import Course, Scope, Told, checkpoint_at
 from git_boocode.checkpoints.events import event, interrupted_event
 from git_boocode.checkpoints.exact import ExactFile, ExactRecorder, after_restore, read_exact
 from git_boocode.checkpoints.history import REDO, RESTORE, UNDO
+from git_boocode.checkpoints.ignore_rules import StateRules
 from git_boocode.checkpoints.keeping import kept_staging, safety_checkpoint
 from git_boocode.checkpoints.outcome import Manner, Outcome
 from git_boocode.checkpoints.pathspecs import Pathspecs
@@ -99,7 +100,9 @@ class Transaction:
         repository = self._repository
         self._callback = self._find_callback()
         with scratch_directory(repository.state_dir, looking=self._manner.dry_run) as scratch:
-            snapshot = take_snapshot(repository, scratch)
+            snapshot = take_snapshot(
+                repository, scratch, lambda paths: self._user_files(paths, scratch)
+            )
             move = self._plan_move(snapshot)
             plan, staging = self._plan(snapshot)
             refuse_to_replace_directory(repository, plan)
@@ -118,6 +121,30 @@ class Transaction:
             with ended_by_signals(), keeping_directory(repository, plan):
                 done = self._carry_out(snapshot, plan, staging, move)
                 return outcome._replace(**done)
+
+    def _user_files(self, untracked: list[str], scratch: str) -> set[str]:
+        """The untracked files that are ignored in the state from before an operation.
+
+        They are visible because it took the rules away, and the user does not want them recorded.
+        """
+        found: set[str] = set()
+        for state in self._states_before():
+            written = _written_by(self._repository, state, self._course.scope)
+            rules = StateRules(self._repository, state.tree, written)
+            try:
+                found |= rules.user_files(untracked, scratch)
+            except GitError as error:
+                if error.code == "disk_full":
+                    raise
+                raise _missing_objects(state, error) from error
+        return found
+
+    def _states_before(self) -> Iterator[Checkpoint]:
+        """The states to which an operation is undone or redone, or over which another is done."""
+        if self._course.kind != RESTORE or self._target.ref.startswith(SAFETY):
+            yield self._target
+        if self._course.kind == RESTORE and (over := self._interrupted()) is not None:
+            yield over
 
     def _preview(self, plan: Plan, outcome: Outcome) -> Outcome:
         # In a partial clone the contents need not be here; what would be done is known.
@@ -511,8 +538,8 @@ def _missing_objects(target: Checkpoint, error: GitError) -> FatalError:
     )
 
 
-def _written_by(repository: Repository, safety: Checkpoint, scope: Scope) -> frozenset[str]:
-    """The paths that an operation wrote here.
+def _written_by(repository: Repository, safety: Checkpoint, scope: Scope) -> dict[str, Change]:
+    """What an operation wrote here, by path.
 
     A safety checkpoint holds what stood in the way of its operation, except for ignored files that
     kept their place; so what else it lacks was not there.
@@ -525,15 +552,15 @@ def _written_by(repository: Repository, safety: Checkpoint, scope: Scope) -> fro
     """
     target = safety.meta.part("restore", "target_commit")
     if not safety.ref.startswith(SAFETY) or not _is_of(repository, safety):
-        return frozenset()
+        return {}
     done = Told(safety).scope
     if not done.files or (done.paths and (done.paths, done.prefix) != (scope.paths, scope.prefix)):
-        return frozenset()
+        return {}
     if target is None or not OBJECT_ID.fullmatch(target):
-        return frozenset()
+        return {}
     written = _written(repository.git, safety.tree, target)
     blocked = Told(safety).blocked
-    return frozenset(path for path in written if not _lies_in(path, blocked))
+    return {c.path: c for c in written if not _lies_in(c.path, blocked)}
 
 
 def _is_of(repository: Repository, checkpoint: Checkpoint) -> bool:
@@ -546,13 +573,13 @@ def _lies_in(path: str, places: frozenset[str]) -> bool:
     return bool(path)
 
 
-def _written(git: Git, tree: str, commit: str) -> list[str]:
+def _written(git: Git, tree: str, commit: str) -> list[Change]:
     try:
         changes = tree_changes(git, tree, f"{commit}^{{tree}}")
     except GitError:
         # It has been dropped since.
         return []
-    return [change.path for change in changes if change.action != "delete"]
+    return [change for change in changes if change.action != "delete"]
 
 
 def _check_callback_stays(repository: Repository, callback: Callback, plan: Plan) -> None:

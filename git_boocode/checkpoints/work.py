@@ -17,6 +17,7 @@ from git_boocode.checkpoints.exact import (
     write_exact,
     writing_privately,
 )
+from git_boocode.checkpoints.ignore_rules import StateRules
 from git_boocode.checkpoints.keeping import safety_checkpoint
 from git_boocode.checkpoints.metadata import Metadata
 from git_boocode.checkpoints.plan import Plan, in_the_way, plan_return
@@ -178,7 +179,7 @@ class Work:
 
     def _go_back_from_here(self, watch: GcWatch) -> None:
         with scratch_directory(self._repository.state_dir) as scratch:
-            halfway = take_snapshot(self._repository, scratch)
+            halfway = self._look(scratch)
             plan = plan_return(self._repository, halfway, self._plan)
             if came := self._came_back():
                 halfway.force_add(came, self._repository.worktree)
@@ -216,7 +217,15 @@ class Work:
 
     def _keep_now(self, watch: GcWatch) -> None:
         with scratch_directory(self._repository.state_dir) as scratch:
-            self._keep(take_snapshot(self._repository, scratch), watch)
+            self._keep(self._look(scratch), watch)
+
+    def _look(self, scratch: str) -> Snapshot:
+        """What is there now, but for the files that the state before ignores."""
+        written = {c.path: c for c in self._plan.changes if c.action != "delete"}
+        rules = StateRules(self._repository, self._plan.before, written)
+        return take_snapshot(
+            self._repository, scratch, lambda paths: rules.user_files(paths, scratch)
+        )
 
     def _keep(self, halfway: Snapshot, watch: GcWatch) -> None:
         kept = safety_checkpoint(self._repository, halfway, Metadata({}), {"halfway": True})

@@ -102,7 +102,7 @@ class Quarantine:
         Returns:
             Its id.
         """
-        content = b"%s %d\0%s" % (kind, len(body), body)
+        content = _object(kind, body)
         hashed = _hash(self._object_format, content)
         if hashed not in self._stored:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -231,6 +231,21 @@ class Quarantine:
 def _write(descriptor: int, content: bytes) -> None:
     with open(descriptor, "wb") as file:
         file.write(zlib.compress(content, _COMPRESSION))
+
+
+def object_id(object_format: str, kind: bytes, body: bytes) -> str:
+    """The id of an object, which is not stored.
+
+    Args:
+        object_format: `sha1` or `sha256`.
+        kind: which kind of object.
+        body: what it holds.
+    """
+    return _hash(object_format, _object(kind, body))
+
+
+def _object(kind: bytes, body: bytes) -> bytes:
+    return b"%s %d\0%s" % (kind, len(body), body)
 
 
 def _hash(object_format: str, content: bytes) -> str:

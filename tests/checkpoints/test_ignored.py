@@ -1,0 +1,179 @@
+"""No operation deletes an ignored file of the user, or puts it into the object store."""
+
+from __future__ import annotations
+
+import pytest
+
+from git_boocode.repo.errors import FatalError
+from tests.checkpoints.kit import Host, back, interrupted, redone, sound, take, undone
+from tests.repo_kit import Repo
+
+SECRET = "TOPSECRET\n"
+
+
+@pytest.fixture
+def ignoring(repo: Repo) -> Repo:
+    """A checkpoint A without rules, and now rules that ignore a secret."""
+    repo.write("a", "a\n")
+    take(label="A")
+    repo.write(".gitignore", ".env\nnode_modules/\n")
+    repo.write(".env", SECRET)
+    repo.write("node_modules/deep/key", SECRET)
+    return repo
+
+
+def private(repo: Repo, *paths: str) -> None:
+    """The files hold the secret still, and no object does."""
+    for path in paths or (".env", "node_modules/deep/key"):
+        assert repo.read(path) == SECRET.encode()
+    assert SECRET.strip() not in repo.git("cat-file", "--batch-all-objects", "--batch")
+    sound(repo)
+
+
+def test_undo_and_redo_leave_out_what_the_earlier_rules_ignore(ignoring: Repo) -> None:
+    back("label:A")
+    assert not (ignoring.top / ".gitignore").exists()
+    outcome = undone()
+    assert (".env", "ignored in the checkpoint") in [tuple(kept) for kept in outcome.kept]
+    assert ignoring.read(".gitignore") == b".env\nnode_modules/\n"
+    private(ignoring)
+    redone()
+    undone()
+    private(ignoring)
+
+
+def test_a_dry_run_of_an_undo_leaves_out_ignored_files(ignoring: Repo) -> None:
+    back("label:A")
+    undone(dry_run=True)
+    private(ignoring)
+
+
+def test_an_undo_of_some_paths_leaves_out_ignored_files(ignoring: Repo) -> None:
+    back("label:A", paths=(".gitignore",))
+    undone()
+    private(ignoring)
+
+
+def test_an_undo_leaves_out_ignored_files_although_the_last_checkpoint_was_kept(
+    ignoring: Repo,
+) -> None:
+    take()
+    back("label:A")
+    undone()
+    take()
+    private(ignoring)
+
+
+def test_an_undo_leaves_out_what_a_deleted_rule_ignored(ignoring: Repo) -> None:
+    ignoring.write("sub/.gitignore", "key\n")
+    ignoring.write("sub/key", SECRET)
+    ignoring.write("a", "changed\n")
+    back("label:A", paths=("a",))
+    (ignoring.top / "sub/.gitignore").unlink()
+    undone()
+    private(ignoring, "sub/key")
+
+
+def test_an_undo_of_a_restore_with_head_leaves_out_ignored_files(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    take(label="A")
+    repo.commit(**{".gitignore": "node_modules/\n"})
+    repo.write("node_modules/deep/key", SECRET)
+    back("label:A", head=True)
+    undone()
+    private(repo, "node_modules/deep/key")
+
+
+def test_a_restore_to_a_safety_checkpoint_leaves_out_ignored_files(ignoring: Repo) -> None:
+    before = back("label:A").undo
+    assert before is not None
+    back(before)
+    private(ignoring)
+
+
+@pytest.mark.parametrize("how", ["undo", "restore"])
+def test_an_interrupted_restore_exposes_no_ignored_files(
+    ignoring: Repo, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    interrupted(monkeypatch, lambda: back("label:A"))
+    assert not (ignoring.top / ".gitignore").exists()
+    undone() if how == "undo" else back("label:A")
+    private(ignoring)
+
+
+@pytest.mark.parametrize("act", ["echo mess > b", "echo mess > mess; git add mess"])
+def test_a_rollback_records_no_ignored_files(ignoring: Repo, act: str) -> None:
+    ignoring.write("b", "b\n")
+    ignoring.git("add", "b")
+    host = Host(ignoring, trim=f"{act}; exit 3")
+    with pytest.raises(FatalError):
+        back("label:A", callback=host.path)
+    assert ignoring.read("b") == b"b\n"
+    private(ignoring)
+
+
+def test_what_the_state_before_recorded_comes_back_although_its_rules_ignore_it(
+    repo: Repo,
+) -> None:
+    repo.write("a", "a\n")
+    take(label="A")
+    repo.write(".gitignore", ".env\n")
+    repo.write(".env", "tracked\n")
+    repo.git("add", "-f", ".env", ".gitignore")
+    back("label:A")
+    assert not (repo.top / ".env").exists()
+    repo.write(".env", "another\n")
+    undone()
+    assert repo.read(".env") == b"tracked\n"
+    redone()
+    assert repo.read(".env") == b"another\n"
+
+
+# Where an operation has written.
+
+
+def hide(repo: Repo, rule: str) -> None:
+    repo.write(".git/info/exclude", f"{rule}\n")
+
+
+def test_an_undo_leaves_a_file_alone_that_was_rewritten_and_is_ignored(repo: Repo) -> None:
+    repo.write("conf", "public\n")
+    take(label="A")
+    (repo.top / "conf").unlink()
+    hide(repo, "conf")
+    back("label:A")
+    assert repo.read("conf") == b"public\n"
+    repo.write("conf", SECRET)
+    undone()
+    private(repo, "conf")
+
+
+def test_an_undo_takes_back_several_hidden_files_but_the_rewritten(repo: Repo) -> None:
+    names = ["one", "two", 'quo"ted', "new\nline", "link"]
+    for name in names[:-1]:
+        repo.write(f"conf/{name}", f"{name}\n")
+    (repo.top / "conf/link").symlink_to("one")
+    take(label="A")
+    for name in names:
+        (repo.top / "conf" / name).unlink()
+    hide(repo, "conf/")
+    back("label:A")
+    repo.write("conf/two", SECRET)
+    undone()
+    assert [path.name for path in (repo.top / "conf").iterdir()] == ["two"]
+    private(repo, "conf/two")
+
+
+def test_a_redo_leaves_a_file_alone_that_was_rewritten_and_is_ignored(repo: Repo) -> None:
+    repo.write("d", "file\n")
+    take(label="A")
+    (repo.top / "d").unlink()
+    repo.write(".gitignore", ".env\n")
+    repo.write("d/.env", "recorded\n")
+    take()
+    back("label:A", force=frozenset({"ignored"}))
+    undone()
+    assert repo.read("d/.env") == b"recorded\n"
+    repo.write("d/.env", SECRET)
+    redone()
+    private(repo, "d/.env")
