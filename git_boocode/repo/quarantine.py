@@ -19,7 +19,7 @@ from functools import cached_property
 from git_boocode.repo.durable import sync_directory, sync_file
 from git_boocode.repo.git import Git
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import elsewhere, may_write
+from git_boocode.repo.scratch import scratch_directory
 
 _THREADS = 8
 _ATTEMPTS = 5
@@ -34,15 +34,12 @@ _FAN_OUT = re.compile("[0-9a-f]{2}")
 
 @contextmanager
 def new_objects_aside(repository: Repository) -> Iterator[None]:
-    """Let new objects go to a directory of their own, where the repository's cannot be written.
+    """Let new objects go to a directory of their own, which is removed afterwards.
 
-    So what only looks can make trees there. They are gone afterwards.
+    So a command that only looks leaves none in the repository, whatever files it reads.
     """
     objects = objects_directory(repository)
-    if may_write(objects):
-        yield
-        return
-    with elsewhere() as aside:
+    with scratch_directory(repository.state_dir, looking=True) as aside:
         others = repository.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
         places = [_quoted(os.path.abspath(objects)), *([others] if others else [])]
         with repository.bound(

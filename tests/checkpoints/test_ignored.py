@@ -129,6 +129,22 @@ def test_what_the_state_before_recorded_comes_back_although_its_rules_ignore_it(
     assert repo.read(".env") == b"another\n"
 
 
+def test_a_dry_run_stores_nothing_although_it_is_to_replace_ignored_files(repo: Repo) -> None:
+    repo.write("new", "new\n")
+    take(label="A")
+    (repo.top / "new").unlink()
+    repo.write(".gitignore", "key\n")
+    repo.write("new/key", SECRET)
+    repo.write("visible", "visible\n")
+    objects = repo.git("cat-file", "--batch-all-objects", "--batch-check")
+    outcome = back("label:A", dry_run=True, force=frozenset({"ignored"}))
+    assert {change.path for change in outcome.changes} >= {"new", "new/key"}
+    assert repo.git("cat-file", "--batch-all-objects", "--batch-check") == objects
+    assert repo.boocode("diff", "label:A").code == 0
+    assert repo.git("cat-file", "--batch-all-objects", "--batch-check") == objects
+    private(repo, "new/key")
+
+
 # Where an operation has written.
 
 
