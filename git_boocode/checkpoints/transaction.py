@@ -154,12 +154,14 @@ class Transaction:
         return outcome
 
     def _is_done(self, plan: Plan, staging: Staging | None, move: HeadMove | None) -> bool:
-        # An undo or a redo is noted even so: the next one goes on from there.
-        restoring = self._course.kind == RESTORE
+        # An undo or a redo is noted even if it changes nothing: the next one continues from there.
+        # Not if ignored files are in the way: then it can be repeated with force.
+        course = self._course
+        unnoted = course.kind == RESTORE or (bool(plan.blocked) and not course.mends)
         todo = plan.changes or staging is not None or move is not None
         returns = self._returns and self._archived_before()
         others = self._callback or self._has_files_to_put_back() or returns
-        return restoring and not (todo or others)
+        return unnoted and not (todo or others)
 
     def _find_callback(self) -> Callback | None:
         if not self._course.is_told:

@@ -84,7 +84,10 @@ def _ways_back(outcome: Outcome, callback: str | None) -> Iterator[str]:
 def _left_alone(repository: Repository, outcome: Outcome) -> Iterator[str]:
     """What is not as it was at the checkpoint, because a restore does not touch it."""
     if outcome.blocked:
-        command = f"git boocode restore {outcome.checkpoint.id} --force ignored"
+        # An undo or a redo that did something is not repeated, but its target can be restored.
+        repeatable = outcome.kind != "restore" and outcome.undo is None
+        again = outcome.kind if repeatable else f"restore {outcome.checkpoint.id}"
+        command = f"git boocode {again} --force ignored"
         yield f"'{command}' replaces ignored files and records them in the safety checkpoint"
     if outcome.head_differs:
         stays = "stays" if outcome.dry_run else "was left"

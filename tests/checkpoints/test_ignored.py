@@ -193,3 +193,24 @@ def test_a_redo_leaves_a_file_alone_that_was_rewritten_and_is_ignored(repo: Repo
     repo.write("d/.env", SECRET)
     redone()
     private(repo, "d/.env")
+
+
+@pytest.mark.parametrize("command", ["undo", "redo"])
+def test_what_ignored_files_block_entirely_can_be_repeated_with_force(
+    repo: Repo, command: str
+) -> None:
+    repo.write("d", "file\n")
+    take(label="A")
+    repo.write("d", "changed\n")
+    back("label:A")
+    if command == "redo":
+        undone()
+    (repo.top / "d").unlink()
+    hide(repo, "key")
+    repo.write("d/key", "own\n")
+    for options in ("-n",), ():
+        done = repo.boocode(command, *options)
+        assert (done.code, repo.read("d/key")) == (0, b"own\n")
+        assert f"'git boocode {command} --force ignored' replaces ignored files" in done.err
+    assert repo.boocode(command, "--force", "ignored").code == 0
+    assert repo.read("d") == (b"changed\n" if command == "undo" else b"file\n")
