@@ -30,14 +30,16 @@ class StateRules(NamedTuple):
         repository: the repository.
         tree: the tree of that state.
         written: what we have written since, by path.
+        target: the tree to return to, if that is another one.
     """
 
     repository: Repository
     tree: str
     written: Mapping[str, Change]
+    target: str = ""
 
     def user_files(self, untracked: Iterable[str], scratch: str) -> frozenset[str]:
-        """The untracked files that the rules ignore, and that neither the state nor we put there.
+        """The untracked files that the rules ignore, and that neither the target nor we put there.
 
         Args:
             untracked: files that the current rules do not ignore.
@@ -52,7 +54,9 @@ class StateRules(NamedTuple):
         ignored = ignored_by(self.repository, self.tree, paths, scratch)
         if not ignored:
             return ignored
-        listing = self.repository.git.run("ls-tree", "-r", "-z", "--name-only", self.tree)
+        listing = self.repository.git.run(
+            "ls-tree", "-r", "-z", "--name-only", self.target or self.tree
+        )
         ignored = ignored.difference(nul_records(listing))
         return ignored - unchanged(self.repository, self.written, ignored)
 

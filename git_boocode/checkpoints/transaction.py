@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -123,12 +123,16 @@ class Transaction:
                 return outcome._replace(**done)
 
     def _user_files(self, untracked: list[str], scratch: str) -> set[str]:
-        """The untracked files that are ignored in the state from before an operation.
+        """The untracked files that the rules from before or after an operation ignore.
 
-        They are visible because it took the rules away, and the user does not want them recorded.
+        They are visible only because the rules were replaced; undo and redo leave them alone. The
+        same holds for a restore over an interrupted operation.
         """
         found: set[str] = set()
-        for state in self._states_before():
+        returns = self._course.kind != RESTORE or self._target.ref.startswith(SAFETY)
+        states = [self._target] if returns else []
+        over = self._interrupted() if self._course.kind == RESTORE else None
+        for state in (*states, *([over] if over else [])):
             written = _written_by(self._repository, state, self._course.scope)
             rules = StateRules(self._repository, state.tree, written)
             try:
@@ -137,14 +141,13 @@ class Transaction:
                 if error.code == "disk_full":
                     raise
                 raise _missing_objects(state, error) from error
+            if went_to := _went_to(self._repository, state):
+                # By its rules, files were left out of this state.
+                rules = StateRules(self._repository, went_to, written, state.tree)
+                # It may have been dropped since.
+                with suppress(GitError):
+                    found |= rules.user_files(untracked, scratch)
         return found
-
-    def _states_before(self) -> Iterator[Checkpoint]:
-        """The states to which an operation is undone or redone, or over which another is done."""
-        if self._course.kind != RESTORE or self._target.ref.startswith(SAFETY):
-            yield self._target
-        if self._course.kind == RESTORE and (over := self._interrupted()) is not None:
-            yield over
 
     def _preview(self, plan: Plan, outcome: Outcome) -> Outcome:
         # In a partial clone the contents need not be here; what would be done is known.
@@ -552,17 +555,23 @@ def _written_by(repository: Repository, safety: Checkpoint, scope: Scope) -> dic
         scope: how far one goes back to it; of the paths of an operation on some of them, nothing is
             known beyond these.
     """
-    target = safety.meta.part("restore", "target_commit")
-    if not safety.ref.startswith(SAFETY) or not _is_of(repository, safety):
+    target = _went_to(repository, safety)
+    if target is None:
         return {}
     done = Told(safety).scope
     if not done.files or (done.paths and (done.paths, done.prefix) != (scope.paths, scope.prefix)):
         return {}
-    if target is None or not OBJECT_ID.fullmatch(target):
-        return {}
     written = _written(repository.git, safety.tree, target)
     blocked = Told(safety).blocked
     return {c.path: c for c in written if not _lies_in(c.path, blocked)}
+
+
+def _went_to(repository: Repository, safety: Checkpoint) -> str | None:
+    """The commit to which an operation went; None for any other checkpoint than its own."""
+    target = safety.meta.part("restore", "target_commit")
+    if not safety.ref.startswith(SAFETY) or not _is_of(repository, safety):
+        return None
+    return target if target is not None and OBJECT_ID.fullmatch(target) else None
 
 
 def _is_of(repository: Repository, checkpoint: Checkpoint) -> bool:

@@ -91,6 +91,25 @@ def test_a_restore_to_a_safety_checkpoint_leaves_out_ignored_files(ignoring: Rep
     private(ignoring)
 
 
+def test_what_an_undo_left_out_stays_although_its_rules_are_gone(ignoring: Repo) -> None:
+    back("label:A")
+    undone()
+    (ignoring.top / ".gitignore").unlink()
+    redone()
+    private(ignoring)
+
+
+def test_what_became_ignored_by_a_restore_stays_although_its_rules_are_gone(repo: Repo) -> None:
+    repo.write(".gitignore", ".env\n")
+    take(label="A")
+    (repo.top / ".gitignore").unlink()
+    back("label:A")
+    repo.write(".env", SECRET)
+    (repo.top / ".gitignore").unlink()
+    undone()
+    private(repo, ".env")
+
+
 @pytest.mark.parametrize("how", ["undo", "restore"])
 def test_an_interrupted_restore_exposes_no_ignored_files(
     ignoring: Repo, monkeypatch: pytest.MonkeyPatch, how: str
