@@ -12,9 +12,7 @@ from git_boocode.repo.git import Git, nul_records
 _TRUE = frozenset(("true", "yes", "on", "1"))
 _FALSE = frozenset(("false", "no", "off", "0", ""))
 # Python 3.11 and newer convert no more than 4,300 digits.
-_INTEGER = re.compile(
-    r"\s*([+-]?)(0x[0-9a-f]{1,99}|[0-9]{1,99})([kmg]?)", re.ASCII | re.IGNORECASE
-)
+_INTEGER = re.compile(r"\s*([+-]?)(0x[0-9a-f]{1,99}|[0-9]{1,99})([kmg]?)", re.ASCII | re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 # "30d", and what git's own settings are written like: "2.weeks.ago", "90 days".
 _AGE = re.compile(r"([0-9]{1,9})[. ]*([a-z]+)([. ]+ago)?", re.ASCII)
