@@ -35,6 +35,11 @@ def patch(*hunks: str) -> str:
     return "--- a/f\n+++ b/f\n" + "".join(f"@@ -1 +1 @@\n{hunk}" for hunk in hunks)
 
 
+def sections(hunk: str, *names: str) -> str:
+    heads = "".join(f"@@ {name}\n" for name in names)
+    return f"*** Begin Patch\n*** Update File: f\n{heads}{hunk}*** End Patch\n"
+
+
 def block(old: str, new: str) -> str:
     return f"f.py\n<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n"
 
@@ -117,6 +122,27 @@ CASES: dict[str, tuple[str, ...]] = {
     "hunks": ("edits", patch(*[" same\n-same\n+other\n"] * 4_000), lines("same")),
     "hunks that drifted": ("edits", patch(*[" some\n-name_of_it\n+other\n"] * 500), lines("same")),
     "a hunk of equal lines": ("edits", patch(" same\n" * 9_000 + "-x\n+y\n"), lines("same")),
+    "sections that many lines name": ("edits", sections("-aa\n+b\n", *["aa"] * 4), "aa\n" * 50_000),
+    "sections that lie in each other": (
+        "edits",
+        sections("-old\n+new\n", *["aa"] * 4),
+        "".join(f"{' ' * depth}aa\n" for depth in range(3_000)) + "  old\n" * 50_000,
+    ),
+    "sections that never end": (
+        "edits",
+        sections("-x(1)\n+b\n", "x"),
+        lines("x(%)") + "x(1)\n",
+    ),
+    "sections of many hunks": (
+        "edits",
+        sections("".join(f"@@ {'a' * (1 + n % 39)}\n b\n-old\n+new\n" for n in range(2_000))),
+        lines("a" * 40 + "%", "b", "old"),
+    ),
+    "hunks between sections": (
+        "edits",
+        sections("@@ aa\n-bb\n+b\n" * 4_000),
+        "bb\n" * 9_000 + lines("aa", "  x"),
+    ),
     "headers": ("edits", "--- a/f\n+++ b/f\n" * 50_000),
     "blanks in a header": (
         "edits",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 
 from git_boocode.editing.hunks.model import Spot
 from git_boocode.editing.hunks.rows import Rows
@@ -175,14 +174,19 @@ class Choice:
 
     def _sole(self, index: int, low: int, high: int) -> int | None:
         """The one of some places that lies in the sections of a hunk, if it is but one."""
-        inside = list(islice(self._in_section(index, self.places[index][low:high]), 2))
-        return inside[0] if len(inside) == 1 else None
-
-    def _in_section(self, index: int, rows: list[int]) -> Iterator[int]:
-        hunk = self.board.tasks[index].hunk
-        if not hunk.sections:
-            return
-        blocks = self.board.rows.inside(hunk.sections)
-        for row in rows:
-            if any(first <= row < stop for first, stop in blocks):
-                yield row
+        sections, places = self.board.tasks[index].hunk.sections, self.places[index]
+        if not sections:
+            return None
+        rows = self.board.rows
+        blocks = rows.inside(sections)
+        sole: int | None = None
+        at = max(0, bisect_right(blocks, (places[low], len(rows))) - 1)
+        while at < len(blocks) and blocks[at][0] <= places[high - 1]:
+            rows.spend(1)
+            first = bisect_left(places, blocks[at][0], low, high)
+            count = bisect_left(places, blocks[at][1], first, high) - first
+            if count > 1 or (count and sole is not None):
+                return None
+            sole = places[first] if count else sole
+            at += 1
+        return sole
