@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.edits import How, Landing, MissError, Outcome
+from git_boocode.editing.snapshot import MAX_BYTES
 from git_boocode.editing.textfile import RAW, Text, line_count, split_lines, uniform_crlf
 from git_boocode.editing.words import lines_of
 
@@ -152,6 +153,7 @@ def _searched(wanted: Replace, text: Text, how: How, hint: int | None) -> Replac
         how.verbatim or text.is_raw,
         start_line=hint,
         expected=wanted.expected,
+        most=MAX_BYTES,
     )
 
 

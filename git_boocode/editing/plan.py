@@ -14,7 +14,7 @@ from git_boocode.editing.edits import Edit, Failure, How, Landing, MissError, Ou
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.lines import LineMap
 from git_boocode.editing.place import Place, Target, both_listed, missing_file
-from git_boocode.editing.snapshot import Snapshot, read_snapshot
+from git_boocode.editing.snapshot import MAX_BYTES, Snapshot, read_snapshot
 from git_boocode.editing.textfile import Text, changed_lines, decode
 
 _UNDECODED = re.compile("[\udc80-\udcff]")
@@ -252,7 +252,7 @@ class _Planner:
     def _apply(self, file: PlannedFile, edit: Edit) -> None:
         outcome = edit.action.apply(file.text, self.how._replace(moved=file.lines.current))
         if outcome.text is not None:
-            _check_encodes(outcome.text)
+            _check_bytes(outcome.text)
             # What a rewind brings back was there before, whatever it is.
             if edit.format != REWIND:
                 _check_foreign(file.text, outcome.text)
@@ -401,13 +401,19 @@ def _check_mixed(file: PlannedFile, edit: Edit) -> None:
     )
 
 
-def _check_encodes(text: Text) -> None:
+def _check_bytes(text: Text) -> None:
+    """Refuse a text that no file of its encoding can hold, or that nobody could edit again."""
     try:
-        text.encode()
+        size = len(text.encode())
     except UnicodeEncodeError as error:
         character = ord(error.object[error.start])
         message = f"the new text holds U+{character:04X}, which a file in {text.codec} cannot hold"
         raise MissError("invalid_input", message) from None
+    if size > MAX_BYTES:
+        raise MissError(
+            "invalid_input",
+            f"the file would grow to {size} bytes, more than the {MAX_BYTES} that can be edited",
+        )
 
 
 def _check_foreign(old: Text | None, new: Text) -> None:

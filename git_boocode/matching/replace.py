@@ -24,6 +24,8 @@ _DOTS_OR_WORDS = re.compile(
 """What a new text without placeholders mostly lacks: a quick look before the close one."""
 _TELLING = 8
 """So much evidence a new text must hold for it to mean something that the file has it."""
+MAX_PLACES = 100_000
+"""An old text that stands in more places is refused: each place costs memory and time."""
 _LISTED = 5
 """So many line numbers are named in a message."""
 
@@ -39,6 +41,7 @@ def replace_text(
     start_line: int | None = None,
     expected: int | None = None,
     whole_lines: bool = False,
+    most: int | None = None,
 ) -> Replacement:
     """Replace ``old`` by ``new`` in ``content``.
 
@@ -51,16 +54,20 @@ def replace_text(
     all of them are replaced when it is more than one. ``start_line`` (1-based) is a hint that only
     decides between places that are equally good. With ``whole_lines`` the old text stands for whole
     lines: no place counts, on any rung, that begins or ends within a line, and a line that lost its
-    indentation is refitted instead of being pasted into the file's.
+    indentation is refitted instead of being pasted into the file's. ``most`` is the number of
+    characters that the new content may have; None sets no bound.
 
     Raises MatchError, code ``not_found``, ``ambiguous`` (also for another number of places than
-    expected) or ``invalid_input`` (an empty ``old``, nothing to change, ``expected`` below 1), and
-    ValueError for an unknown profile.
+    expected) or ``invalid_input`` (an empty ``old``, nothing to change, ``expected`` below 1, a
+    content above ``most``, more than ``MAX_PLACES`` places), and ValueError for an unknown profile.
     """
     ladder = profile_named(profile)
     _check_input(old, new, expected)
     query = Query(content, old, new, whole_lines=whole_lines)
+    everywhere = replace_all or expected is not None
+    _check_growth(query, most if everywhere else None)
     answer = climb(query, ladder, start_line)
+    _check_count(len(answer.found.places))
     if answer.rung is None:
         raise _not_found(to_match(answer), _already_there(query))
     if not (ladder.placeholders or verbatim):
@@ -68,7 +75,7 @@ def replace_text(
     chosen = _chosen(answer, replace_all, expected)
     match = found_match(answer, chosen[0])
     places = [answer.found.places[index] for index in chosen]
-    return _Pen(answer, new, verbatim).replacement(places, match)
+    return _Pen(answer, new, verbatim, most).replacement(places, match)
 
 
 def _check_input(old: str, new: str, expected: int | None) -> None:
@@ -78,6 +85,33 @@ def _check_input(old: str, new: str, expected: int | None) -> None:
         raise MatchError("invalid_input", "old and new text are the same, nothing to change")
     if expected is not None and expected < 1:
         raise MatchError("invalid_input", f"cannot expect {expected} replacements")
+
+
+def _check_growth(query: Query, most: int | None) -> None:
+    """Refuse what stands as it is in too many places, before they are listed."""
+    if query.whole_lines:
+        return
+    count = query.text.lf.count(query.needle.lf)
+    _check_count(count)
+    if most is not None and query.new is not None:
+        grown = count * (len(query.new.lf) - len(query.needle.lf))
+        _check_size(len(query.text.lf) + grown, most)
+
+
+def _check_count(count: int) -> None:
+    if count > MAX_PLACES:
+        raise MatchError(
+            "invalid_input",
+            f"old text stands in more than {MAX_PLACES} places, the most that one edit may have",
+        )
+
+
+def _check_size(size: int, most: int) -> None:
+    if size > most:
+        raise MatchError(
+            "invalid_input",
+            f"the file would grow to more than {most} characters, the most that it may have",
+        )
 
 
 def _check_placeholders(answer: Answer) -> None:
@@ -191,8 +225,9 @@ class _Edit(NamedTuple):
 class _Pen:
     """Writes one new text into places that were all found by one rung."""
 
-    def __init__(self, answer: Answer, new: str, verbatim: bool) -> None:
+    def __init__(self, answer: Answer, new: str, verbatim: bool, most: int | None) -> None:
         self.answer = answer
+        self.most = most
         self.text, self.old = answer.query.text, answer.query.needle
         # What is pasted is pasted as given; what is carried over is read as the old text was.
         self.new = Text(new) if verbatim or answer.query.new is None else answer.query.new
@@ -205,7 +240,7 @@ class _Pen:
     def replacement(self, places: Sequence[Place], match: Match) -> Replacement:
         """The content with every place replaced."""
         rows = [span.start_line - 1 for span in self.text.spans(place[:2] for place in places)]
-        edits = [self._edit(place, row) for place, row in zip(places, rows, strict=True)]
+        edits = self._edits(places, rows)
         spans = self.text.spans((edit.start, edit.end) for edit in edits)
         if match.span != spans[0]:
             start, end = self.text.ends(spans[0])
@@ -221,6 +256,17 @@ class _Pen:
         from git_boocode.matching.refit import notes
 
         return (*self.answer.notes, *notes(self.done))
+
+    def _edits(self, places: Sequence[Place], rows: Sequence[int]) -> list[_Edit]:
+        edits, size = [], len(self.text.raw)
+        for place, row in zip(places, rows, strict=True):
+            edit = self._edit(place, row)
+            edits.append(edit)
+            size += len(edit.text) - (edit.end - edit.start)
+            if self.most is not None:
+                # What is still to come may shrink the file again, by no more than it holds.
+                _check_size(size - (len(self.text.raw) - edit.end), self.most)
+        return edits
 
     def _edit(self, place: Place, row: int) -> _Edit:
         if place.lines is not None and not self.verbatim:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from git_boocode.editing import plan as plan_module
 from git_boocode.editing import snapshot as snapshot_module
 from git_boocode.editing.actions import Replace
 from git_boocode.editing.edits import How, Outcome
@@ -376,6 +377,17 @@ def test_huge_files_are_refused(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> 
     repo.write("a", "x" * 11)
     monkeypatch.setattr(snapshot_module, "MAX_BYTES", 10)
     assert "11 bytes" in refused(replace("a", "x", "y")).message
+
+
+def test_files_do_not_become_huge(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.write("a", "x" * 90_000)
+    found = refused(replace("a", "x", "y" * 2_000, replace_all=True))
+    assert found.failures[0].code == "invalid_input"
+    assert "more than 104857600 characters" in found.message
+    monkeypatch.setattr(plan_module, "MAX_BYTES", 10)
+    for edit in (replace("a", "x" * 90_000, "y" * 11), {"path": "b", "content": "y" * 11}):
+        assert "grow to 11 bytes" in refused(edit).message
+    assert repo.read("a") == b"x" * 90_000
 
 
 def test_an_unreadable_file_is_fatal(repo: Repo) -> None:

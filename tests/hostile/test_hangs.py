@@ -44,6 +44,11 @@ def block(old: str, new: str) -> str:
     return f"f.py\n<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n"
 
 
+def growing(old: str, new: str, count: int) -> str:
+    edit = {"old_string": old, "new_string": new, "replace_all": True}
+    return json.dumps({"path": "f", "edits": [edit] * count})
+
+
 PARTS = "".join(f"part_{number}_of_it()\n" for number in range(12))
 ELIDED = "".join(f"part_{number}_of_it()\n...\n" for number in range(12)) + "the_last_one()\n"
 INDENTED = "".join(f"{' ' * (number % 1500)}value_{number}\n" for number in range(3_000))
@@ -138,11 +143,6 @@ CASES: dict[str, tuple[str, ...]] = {
         sections("".join(f"@@ {'a' * (1 + n % 39)}\n b\n-old\n+new\n" for n in range(2_000))),
         lines("a" * 40 + "%", "b", "old"),
     ),
-    "hunks between sections": (
-        "edits",
-        sections("@@ aa\n-bb\n+b\n" * 4_000),
-        "bb\n" * 9_000 + lines("aa", "  x"),
-    ),
     "headers": ("edits", "--- a/f\n+++ b/f\n" * 50_000),
     "blanks in a header": (
         "edits",
@@ -159,6 +159,9 @@ CASES: dict[str, tuple[str, ...]] = {
             }
         ),
     ),
+    "edits that double the file": ("call", growing("t", "tt", 40)),
+    "edits that multiply the file": ("call", growing("t", "t" * 900, 5)),
+    "edits that multiply lines": ("call", growing("text  \n", "text\n" * 400, 3)),
     "regions": (
         "edits",
         json.dumps(
