@@ -16,6 +16,10 @@ from git_boocode.repo.repository import Repository
 
 LOCK_PATIENCE = 10.0
 """Seconds to wait for another command that writes to the same worktree."""
+PATH_BYTES = 4_095
+"""No path is longer: PATH_MAX of Linux, which counts a NUL at the end; others allow less."""
+NAME_BYTES = 255
+"""No part of a path is longer: NAME_MAX."""
 _SHOWN = 3
 
 
@@ -79,7 +83,7 @@ class Place:
         Raises:
             MissError: it is no path, or it leads out (`outside_worktree`, `invalid_input`).
         """
-        _check_encoding(path)
+        _check_path(path)
         if self.from_here:
             return self._resolve(self._from_prefix(path))
         return self._from_top_or_prefix(path)
@@ -94,7 +98,7 @@ class Place:
         Raises:
             MissError: it is no path, or it leads out (`outside_worktree`, `invalid_input`).
         """
-        _check_encoding(to)
+        _check_path(to)
         below = self._existing_below(path)
         if self.from_here or (below is not None and below == self.target(path)):
             return self._resolve(self._from_prefix(to))
@@ -266,13 +270,26 @@ def _nearest(path: str, others: list[str], cutoff: float) -> list[str]:
     return [other for other, _, _ in found]
 
 
-def _check_encoding(path: str) -> None:
+def _check_path(path: str) -> None:
+    """Refuse what no system takes for a path, before each of its parts is looked at."""
     try:
-        os.fsencode(path)
+        data = os.fsencode(path)
     except UnicodeEncodeError:
         raise MissError(
             "invalid_input", "the path holds characters that no file name can have"
         ) from None
+    if len(data) > PATH_BYTES:
+        raise MissError(
+            "invalid_input",
+            f"the path has {len(data)} bytes, more than the {PATH_BYTES} that a path can have",
+        )
+    longest = max(map(len, data.split(b"/")))
+    if longest > NAME_BYTES:
+        raise MissError(
+            "invalid_input",
+            f"a part of the path has {longest} bytes, more than the {NAME_BYTES} that a file name "
+            "can have",
+        )
 
 
 def _here() -> str:

@@ -361,8 +361,11 @@ class _Planner:
             for file in self.files
             if file.before is None and file.text is not None
         }
-        for file in created.values():
-            above = next((path for path in _parents(file.target.real) if path in created), None)
+        lengths = sorted({len(path) for path in created}, reverse=True)
+        for real, file in created.items():
+            # Paths may have thousands of parts: only what can be among the others is looked up.
+            parents = (real[:at] for at in lengths if real[at : at + 1] == os.sep)
+            above = next((path for path in parents if path in created), None)
             if above is not None and (file.edits or file.landings):
                 edit = file.edits[0] if file.edits else file.landings[-1][0]
                 message = f"'{created[above].target.path}' is made a file by the same call"
@@ -464,11 +467,3 @@ def _strings(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _strings(inner)
-
-
-def _parents(path: str) -> Sequence[str]:
-    found = []
-    while os.path.dirname(path) != path:
-        path = os.path.dirname(path)
-        found.append(path)
-    return found

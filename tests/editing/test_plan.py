@@ -379,6 +379,22 @@ def test_huge_files_are_refused(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> 
     assert "11 bytes" in refused(replace("a", "x", "y")).message
 
 
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("d/" * 2_047 + "ff", "the path has 4096 bytes, more than the 4095"),
+        (f"d/{'é' * 128}/f", "a part of the path has 256 bytes, more than the 255"),
+    ],
+)
+def test_paths_that_no_system_takes_are_refused(repo: Repo, path: str, message: str) -> None:
+    repo.write("a", "x\n")
+    rename = f"diff --git a/a b/{path}\nrename from a\nrename to {path}\n".encode()
+    for edits in ({"path": path, "content": "x\n"}, rename):
+        failure = refused(edits).failures[0]
+        assert failure.code == "invalid_input"
+        assert failure.message.startswith(message)
+
+
 def test_files_do_not_become_huge(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     repo.write("a", "x" * 90_000)
     found = refused(replace("a", "x", "y" * 2_000, replace_all=True))

@@ -162,6 +162,10 @@ CASES: dict[str, tuple[str, ...]] = {
     "edits that double the file": ("call", growing("t", "tt", 40)),
     "edits that multiply the file": ("call", growing("t", "t" * 900, 5)),
     "edits that multiply lines": ("call", growing("text  \n", "text\n" * 400, 3)),
+    "paths of too many parts": (
+        "call",
+        json.dumps([{"path": f"d{n}/" + "e/" * 4_000 + "f", "content": "x"} for n in range(300)]),
+    ),
     "regions": (
         "edits",
         json.dumps(
