@@ -6,7 +6,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from git_boocode.editing.textfile import split_lines
+from git_boocode.editing.textfile import line_count, split_lines
+from git_boocode.matching.common import common_prefix
 
 SMALL = 40_000
 """Up to so many pairs of lines are compared one by one; larger gaps need unique lines in common."""
@@ -140,15 +141,17 @@ class LineMap:
 
     def follow(self, old: str, new: str) -> None:
         """Take in that a text was edited from old to new."""
-        before, after = split_lines(old), split_lines(new)
-        origin = self._origin or list(range(1, len(before) + 1))
-        now: list[int] = []
-        position = 0
-        for area in [*changed_ranges(before, after), Range(len(before), len(before), 0, 0)]:
-            now += origin[position : area.start]
-            now += _origins(origin[area.start : area.end], area, now)
-            position = area.end
-        self._origin = now
+        start, end, new_end = _changed_part(old, new)
+        before, after = split_lines(old[start:end]), split_lines(new[start:new_end])
+        origin = self._origin or list(range(1, line_count(old) + 1))
+        first = position = old.count("\n", 0, start)
+        now = origin[:first]
+        for area in changed_ranges(before, after):
+            row = first + area.start
+            now += origin[position:row]
+            position = first + area.end
+            now += _origins(origin[row:position], area, now)
+        self._origin = now + origin[position:]
 
     def original(self, line: int) -> int:
         """The original number of a line; of one that was added, that of a neighbour."""
@@ -166,6 +169,18 @@ class LineMap:
             return self.original(end) + 1, self.original(end)
         first, last = self.original(start), self.original(end)
         return first, max(first, last)
+
+
+def _changed_part(old: str, new: str) -> tuple[int, int, int]:
+    """Where the lines that differ begin in both texts, and where they end in the old and the new.
+
+    A few equal lines may be among them; comparing texts is much faster than splitting them.
+    """
+    start = old.rfind("\n", 0, common_prefix(old, new)) + 1
+    below = common_prefix(old[start:][::-1], new[start:][::-1])
+    line_end = old.find("\n", len(old) - below)
+    left = len(old) - line_end - 1 if line_end >= 0 else 0
+    return start, len(old) - left, len(new) - left
 
 
 def occurrences(lines: Sequence[str], wanted: Sequence[str]) -> Iterator[int]:
