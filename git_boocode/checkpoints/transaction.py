@@ -392,7 +392,8 @@ class Transaction:
         return course.target.id if course.kind == RESTORE and course.event == UNDO else course.of
 
     def _roll_back(self, steps: _Steps, error: BaseException) -> None:
-        reason = error.message if isinstance(error, BoocodeError) else type(error).__name__
+        known = from_os(error) if isinstance(error, OSError) else error
+        reason = known.message if isinstance(known, BoocodeError) else type(error).__name__
         failures: list[str] = []
         try:
             for what, take_back in (
@@ -403,7 +404,7 @@ class Transaction:
                 _try(what, take_back, failures)
             if failures:
                 safe = f"the state before is safe: git boocode restore {steps.safety.id}"
-                why = error.hints if isinstance(error, FatalError) else ()
+                why = known.hints if isinstance(known, FatalError) else ()
                 raise FatalError(
                     "\nand ".join((reason, *failures)), code="rollback", hints=(*why, safe)
                 ) from error

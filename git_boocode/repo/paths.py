@@ -85,8 +85,12 @@ def _below(top: str, path: str) -> str:
 
 
 def _check_symlinks(top: str, parts: list[str], path: str) -> None:
-    for count in range(1, len(parts) + 1):
-        step = os.path.join(top, *parts[:count])
+    step = top
+    for count, part in enumerate(parts, start=1):
+        step = os.path.join(step, part)
+        if not os.path.lexists(step):
+            # Nothing is below what is missing.
+            return
         if not os.path.islink(step):
             continue
         real = os.path.relpath(os.path.realpath(step), os.path.realpath(top))
