@@ -58,6 +58,7 @@ sys.exit()
 """
 
 FORCED = frozenset({"ignored"})
+_SLACK = 4
 
 
 def scene(repo: Repo) -> tuple[Seen, Seen]:
@@ -114,14 +115,17 @@ def at_every_step(repo: Repo, what: str, check: Callable[[Repo], None], *, every
     (trial,) = copies(repo, 1)
     status, printed = child(trial, what, 0)
     assert status == 0
-    steps = range(1, int(printed) + 2, every)
+    count = int(printed)
+    steps = range(1, count + 2, every)
     assert len(steps) * every > 15
 
     def once(step: int) -> Repo:
         top = repo.top.parent / f"{repo.top.name}-step-{step}"
         subprocess.run(["cp", "-a", repo.top, top], check=True)
         place = Repo(top)
-        assert child(place, what, step)[0] == -9, step
+        status = child(place, what, step)[0]
+        # A copy may take a few steps less: which files git compares again depends on the clock.
+        assert status == -9 or (status == 0 and step > count - _SLACK), step
         return place
 
     with ThreadPoolExecutor(2) as pool:
