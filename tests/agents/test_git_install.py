@@ -31,6 +31,8 @@ from tests.agents.hooks_kit import (
 )
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 # It says something, reads all that it is given, and fails.
 _FAKE = """#!/bin/sh
 printf 'ours %s|%s\\n' "$*" "$(cat)" >> "$HOOK_LOG"

@@ -16,6 +16,8 @@ from tests.agents.kit import what as what_went_wrong
 from tests.checkpoints.kit import refs, sound
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 AGENTS = pytest.mark.parametrize("agent", all_agents(), ids=lambda agent: agent.name)
 SESSIONS = {"opencode": "ses_1", "cline": "1780300799999"}
 TURNS = {"codex": "turn-7", "cursor": "gen-3", "windsurf": "exec-5", "opencode": "msg_1"}

@@ -28,6 +28,8 @@ from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 SCOPED = [(agent, scope) for agent in all_agents() for scope in agent.config.places]
 IDS = [f"{agent.name}-{scope}" for agent, scope in SCOPED]
 

@@ -18,6 +18,8 @@ from tests.checkpoints.kit import refs, sound
 from tests.forked import run_forked
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 ANSWER = b'{"cancel":false}\n'
 PROGRAM = "from git_boocode.__main__ import program; program()"
 

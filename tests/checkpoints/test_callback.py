@@ -18,6 +18,8 @@ from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import Host, back, refs, seen, sound, take, undone
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def mess(repo: Repo) -> Repo:

@@ -13,6 +13,8 @@ from git_boocode.repo.store import Ref
 from tests.checkpoints.kit import back, take
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 
 def find(name: str) -> str:
     """The id of the checkpoint that a name means."""

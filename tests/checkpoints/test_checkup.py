@@ -23,6 +23,8 @@ from tests.checkpoints.test_retention import forged, forged_text
 from tests.repo.test_connectivity import lose
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 
 def found(*, fix: bool = False) -> list[Finding]:
     """What is amiss."""

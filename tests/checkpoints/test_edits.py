@@ -18,6 +18,8 @@ from tests.checkpoints.kit import Host, Seen, back, interrupted, redone, refs, s
 from tests.checkpoints.kit import take as take_checkpoint
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 LONG = "one\n\N{LEFT DOUBLE QUOTATION MARK}two\N{RIGHT DOUBLE QUOTATION MARK}\nthree\n"
 SHORT = "one\n"
 

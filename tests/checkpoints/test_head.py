@@ -12,6 +12,8 @@ from git_boocode.repo.errors import BoocodeError, RefusedError
 from tests.checkpoints.kit import Host, back, interrupted, redone, refs, seen, sound, take, undone
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def ahead(repo: Repo) -> tuple[Repo, str, str, str]:

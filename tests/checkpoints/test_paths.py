@@ -8,6 +8,8 @@ from git_boocode.repo.errors import RefusedError
 from tests.checkpoints.kit import Host, back, interrupted, redone, refs, seen, sound, take, undone
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def messy(repo: Repo) -> Repo:

@@ -35,6 +35,8 @@ from tests.checkpoints.kit import (
 )
 from tests.repo_kit import Repo, mounted
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def base(repo: Repo) -> Repo:

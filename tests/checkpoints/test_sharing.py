@@ -30,6 +30,8 @@ from git_boocode.repo.store import PlumbingStore, RefChange
 from tests.checkpoints.kit import back, take
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 NOBODY = "12" * 20
 
 REPOSITORY = "other_repository"

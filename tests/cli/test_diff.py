@@ -8,6 +8,8 @@ from git_boocode.checkpoints.catalog import Checkpoint
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def two(repo: Repo) -> list[Checkpoint]:

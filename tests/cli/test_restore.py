@@ -8,6 +8,8 @@ from git_boocode.checkpoints.catalog import Checkpoint
 from tests.checkpoints.kit import Host, seen, take
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 KEYS = {
     "ok": bool, "checkpoint_id": str, "commit": str, "undo": str, "worktree_reset": bool,
     "index_reset": bool, "head_moved": bool, "dry_run": bool, "head_differs": bool,
