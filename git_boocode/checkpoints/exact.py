@@ -19,7 +19,7 @@ from git_boocode.checkpoints.conversion import filtered, may_convert
 from git_boocode.checkpoints.disk import Disk
 from git_boocode.checkpoints.metadata import Metadata
 from git_boocode.checkpoints.snapshot import Snapshot
-from git_boocode.repo.git import GitError, Talk, nul_lines, nul_records
+from git_boocode.repo.git import GitError, Talk, nul_lines, nul_records, quoted_lines
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import Index
 from git_boocode.repo.metadata import MetadataError
@@ -184,7 +184,7 @@ class ExactRecorder:
         if not paths:
             return {}
         command = ("hash-object", "-w", "--no-filters", "--stdin-paths")
-        names = b"".join(_quoted(f"{self._repository.worktree}/{path}") for path in paths)
+        names = quoted_lines(f"{self._repository.worktree}/{path}" for path in paths)
         git = self._snapshot.quarantine.git.bind_setting(_STREAM)
         return dict(zip(paths, git.line(*command, stdin=names).split("\n"), strict=True))
 
@@ -400,12 +400,6 @@ def _copy(path: str, to: IO[bytes]) -> None:
     with open(path, "rb") as file:
         while chunk := file.read(_CHUNK):
             to.write(chunk)
-
-
-def _quoted(path: str) -> bytes:
-    """A line that git reads as a path, whatever bytes are in it."""
-    name = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return b'"%s"\n' % os.fsencode(name)
 
 
 def _raw_id(path: str, object_format: str) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from git_boocode.checkpoints.changes import Change
-from git_boocode.repo.git import Git, GitError, nul_lines, nul_records
+from git_boocode.repo.git import Git, GitError, nul_lines, nul_records, quoted_lines
 from git_boocode.repo.index import Index
 from git_boocode.repo.quarantine import object_id
 from git_boocode.repo.repository import Repository
@@ -142,17 +142,8 @@ def unchanged(
 def _hashed(git: Git, paths: list[str]) -> Iterator[tuple[str, str]]:
     """The ids that git would give to files; those that it cannot read are left out."""
     while paths:
-        lines = b"".join(_quoted(path) + b"\n" for path in paths)
-        done = git.attempt("hash-object", "--stdin-paths", stdin=lines)
+        done = git.attempt("hash-object", "--stdin-paths", stdin=quoted_lines(paths))
         ids = os.fsdecode(done.stdout).split()
         yield from zip(paths, ids, strict=False)
         # It stops at the first file that it cannot read.
         paths = paths[len(ids) + 1 :]
-
-
-def _quoted(path: str) -> bytes:
-    """A path as git reads it on a line of its own."""
-    if not path.startswith('"') and "\n" not in path:
-        return os.fsencode(path)
-    escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return os.fsencode(f'"{escaped}"')

@@ -389,6 +389,12 @@ def nul_records(output: bytes) -> list[str]:
     return os.fsdecode(output).split("\0")[:-1] if output else []
 
 
+def quoted_lines(paths: Iterable[str]) -> bytes:
+    """A line for each path, as commands with `--stdin-paths` read it, whatever bytes are in it."""
+    escapes = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
+    return b"".join(b'"%s"\n' % os.fsencode(path.translate(escapes)) for path in paths)
+
+
 def nul_lines(paths: Iterable[str]) -> bytes:
     """Join paths as git's `-z --stdin` options read them."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
