@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from git_boocode.editing.durable import write_new
 from git_boocode.editing.snapshot import Snapshot
-from git_boocode.editing.write import remove_directories, signals_wait
+from git_boocode.editing.write import remove_directories, signals_wait, write_new
 from git_boocode.repo.durable import sync_directory
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
 

@@ -179,22 +179,27 @@ def _hooks(repository: Repository) -> Iterator[Finding]:
 
 def _interrupted_edit(repository: Repository, *, fix: bool) -> Finding | None:
     from git_boocode.cli.interruption import remedy
-    from git_boocode.editing.journal import forget_note, is_damaged
-    from git_boocode.editing.recovery import describe, interrupted_edit, mend
+    from git_boocode.editing.recovery import (
+        describe,
+        forget_note,
+        interrupted_edit,
+        is_damaged,
+        repair,
+    )
 
     if is_damaged(repository):
-        message = "the note of an interrupted edit is damaged"
+        message = "the journal of an interrupted edit is damaged"
         if fix:
             forget_note(repository)
-            done = "the note was removed; check the files of the worktree"
+            done = "the journal was removed; check the files of the worktree"
             return Finding("stale_note", message, (), done, fixed=True)
-        return Finding("stale_note", message, (), "'git boocode doctor --fix' removes the note")
+        return Finding("stale_note", message, (), "'git boocode doctor --fix' removes the journal")
     found = interrupted_edit(repository)
     if found is None:
         return None
     paths = tuple(file.path for file in found.note.files)
     if fix:
-        done = mend(repository, found)
+        done = repair(repository, found)
         return Finding("interrupted_edit", describe(found), paths, done, fixed=True)
     return Finding("interrupted_edit", describe(found), paths, remedy(found))
 

@@ -93,7 +93,7 @@ def prune_now_and_then(repository: Repository, identifier: str) -> None:
 
 def needed_records(repository: Repository) -> Iterator[str]:
     """The records of edits that were interrupted, in whichever worktree."""
-    from git_boocode.editing.journal import noted_record
+    from git_boocode.editing.recovery import noted_record
 
     for state_dir in repository.state_dirs():
         record = noted_record(state_dir)

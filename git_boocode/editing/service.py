@@ -9,19 +9,24 @@ from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.editing.durable import with_executable
 from git_boocode.editing.edits import Edit, Failure, How, Landing
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.place import Place, Target
 from git_boocode.editing.plan import Plan, PlannedFile, make_plan
 from git_boocode.editing.result import Answer, EditsRefusedError, landing_json
 from git_boocode.editing.snapshot import mode_only
-from git_boocode.editing.write import Change, ChangedMeanwhileError, Journal, write_files
+from git_boocode.editing.write import (
+    Change,
+    ChangedMeanwhileError,
+    Journal,
+    with_executable,
+    write_files,
+)
 from git_boocode.repo.errors import RefusedError
 
 if TYPE_CHECKING:
-    from git_boocode.editing.journal import EditJournal
     from git_boocode.editing.record import Record, RecordedFile
+    from git_boocode.editing.recovery import EditJournal
 
 _PLANS = 5
 """So many plans are made of one call while other programs change its files."""
@@ -154,7 +159,7 @@ def _record(files: Sequence[PlannedFile], place: Place, options: Options) -> Rec
 def _journal(place: Place, record: Record | None) -> EditJournal | None:
     if place.repository is None:
         return None
-    from git_boocode.editing.journal import EditJournal
+    from git_boocode.editing.recovery import EditJournal
 
     return EditJournal(place.repository, record)
 

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from git_boocode.editing.journal import fingerprint
+from git_boocode.editing.recovery import fingerprint
 from git_boocode.repo.ids import ID
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import worktree_lock
@@ -235,4 +235,4 @@ def test_a_note_of_an_edit_that_cannot_be_read_is_told(repo: Repo) -> None:
     repo.write(EDIT_NOTE, "no note")
     done = repo.boocode("checkpoint", "--json")
     assert (done.code, done.json["ok"]) == (0, True)
-    assert done.err.startswith("warning: the note of an interrupted edit is damaged")
+    assert done.err.startswith("warning: the journal of an interrupted edit is damaged")

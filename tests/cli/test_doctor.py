@@ -71,7 +71,7 @@ def test_damaged_notes_are_removed(repo: Repo) -> None:
     for options, code in (([], 1), (["--fix"], 0)):
         done = repo.boocode("doctor", *options)
         assert done.code == code
-        assert "the note of an interrupted edit is damaged" in done.out
+        assert "the journal of an interrupted edit is damaged" in done.out
         assert "the note of a restore that was interrupted cannot be read" in done.out
     assert not (repo.top / ".git/boocode/edit-in-progress").exists()
     assert repo.boocode("doctor").code == 0

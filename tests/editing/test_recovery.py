@@ -195,7 +195,7 @@ def test_doctor_alone_changes_nothing(repo: Repo) -> None:
 
 
 def test_a_failing_repair_can_be_repeated(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    from git_boocode.editing.recovery import interrupted_edit, mend
+    from git_boocode.editing.recovery import interrupted_edit, repair
     from git_boocode.repo.repository import Repository
 
     interrupt(repo)
@@ -204,8 +204,8 @@ def test_a_failing_repair_can_be_repeated(repo: Repo, monkeypatch: pytest.Monkey
     assert found is not None
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", _broken)
-        with pytest.raises(FatalError, match="cannot put 'a' back: input/output error"):
-            mend(repository, found)
+        with pytest.raises(FatalError, match="cannot restore 'a': input/output error"):
+            repair(repository, found)
     assert repo.boocode("doctor", "--fix").code == 0
     assert repo.read("a") == b"old\n"
 
@@ -221,7 +221,7 @@ def test_a_note_that_cannot_be_read_is_said(repo: Repo, note: str) -> None:
     edit = json.dumps(replace("a", "old", "new"))
     done = repo.boocode("apply-edit", stdin=edit)
     assert done.code == 128
-    assert "note of an interrupted edit is damaged" in done.err
+    assert "journal of an interrupted edit is damaged" in done.err
     assert EDIT_NOTE in done.err
     assert repo.read("a") == b"old\n"
     assert repo.boocode("doctor").code == 1

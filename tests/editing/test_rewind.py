@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from git_boocode.editing.durable import write_new
 from git_boocode.editing.edits import How, MissError
 from git_boocode.editing.lines import changed_ranges
 from git_boocode.editing.records import Records
@@ -17,6 +16,7 @@ from git_boocode.editing.refind import ALREADY, Refinder
 from git_boocode.editing.rewind import RewindRefusedError, Rewound, rewind
 from git_boocode.editing.takeback import TakeBack
 from git_boocode.editing.textfile import decode, split_lines
+from git_boocode.editing.write import write_new
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.repository import Repository
 from tests.editing.kit import apply, leftovers, records, replace, snapshot

@@ -25,8 +25,7 @@ from git_boocode.agents.tool_files import named_files, pathspecs
 from git_boocode.checkpoints import journal, kept, transcripts
 from git_boocode.checkpoints.metadata import Metadata
 from git_boocode.editing import records as edit_records
-from git_boocode.editing.journal import noted_record
-from git_boocode.editing.recovery import interrupted_edit
+from git_boocode.editing.recovery import interrupted_edit, noted_record
 from git_boocode.repo.config import Config, Setting
 from git_boocode.repo.errors import BoocodeError, FatalError
 from git_boocode.repo.scratch import EDIT_NOTE
