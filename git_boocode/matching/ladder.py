@@ -134,17 +134,29 @@ def _spans(text: Text, places: Sequence[Place]) -> tuple[Span, ...]:
 
 
 def _ambiguous(answer: Answer) -> Match:
+    from git_boocode.matching.suggestions import descriptions, unique_text
+
     text, places = answer.query.text, answer.found.places
     spans = _spans(text, places)
     equal = answer.found.equal
+    rows = [(span.start_line - 1, span.end_line) for span in spans[:SHOWN]]
     return Match(
         "ambiguous",
         answer.rung,
         places[0].similarity,
         len(places),
         candidates=tuple(
-            Candidate(span.start_line, span.end_line, place.similarity, _shown(text, span))
-            for span, place in zip(spans[:SHOWN], places[:SHOWN], strict=True)
+            Candidate(
+                span.start_line,
+                span.end_line,
+                place.similarity,
+                _shown(text, span),
+                unique_text(text, one),
+                where,
+            )
+            for span, place, one, where in zip(
+                spans, places, rows, descriptions(text, rows), strict=False
+            )
         ),
         spans=spans,
         reason="several places are equally good" if equal else "no place is clearly the best",
@@ -175,9 +187,19 @@ def _nearest(query: Query) -> tuple[Candidate, ...]:
             taken.append(window)
         if len(taken) == NEAREST:
             break
-    return tuple(_candidate(query.text, window) for window in taken)
+    return tuple(_candidate(query, window) for window in taken)
 
 
-def _candidate(text: Text, window: Window) -> Candidate:
-    shown = text.rows_text(window.first, window.stop)[:SHOWN_TEXT]
-    return Candidate(window.first + 1, window.stop, window.similarity, shown)
+def _candidate(query: Query, window: Window) -> Candidate:
+    from git_boocode.matching.suggestions import descriptions, differing_lines, unique_text
+
+    text, rows = query.text, (window.first, window.stop)
+    return Candidate(
+        window.first + 1,
+        window.stop,
+        window.similarity,
+        text.rows_text(*rows)[:SHOWN_TEXT],
+        unique_text(text, rows),
+        descriptions(text, [rows])[0],
+        tuple(differing_lines(text, rows, query.needle)),
+    )

@@ -1,0 +1,158 @@
+"""What a refusal can offer: text that occurs once, what sets a place apart, and words that differ.
+
+Rows are 0-based line indexes, ends exclusive, as in `Text`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from git_boocode.matching.align import align_lines, script
+from git_boocode.matching.text import Text, split_ends
+
+Rows = tuple[int, int]
+
+_REACH = 60
+"""Lines above and below a place that may be added until its text occurs once."""
+_TWINS = 2_000
+"""Other places of the same lines that are compared."""
+_CLIMB = 5_000
+"""Lines above a place in which the blocks around it are looked for."""
+_SHOWN = 60
+"""Characters of a line that a description quotes."""
+_TOKENS = re.compile(r"\w+|\s+|[^\w\s]")
+_NO_OPENER = re.compile(
+    r"(?:[)\]}>]|else\b|elif\b|except\b|finally\b|catch\b|case\b|default\b|end\b|then\b|do\b"
+    r"|#|//|/\*|\*|<!--|--\s)"
+)
+
+
+def unique_text(text: Text, rows: Rows) -> str | None:
+    """The shortest run of whole lines around some rows that occurs once in the text, LF-ended.
+
+    None if none does within a bounded distance.
+    """
+    filled = [row for row in range(*rows) if text.stripped[row]]
+    first, stop = (filled[0], filled[-1] + 1) if filled else rows
+    reach = _twins(text, first, stop)
+    for size in range(_REACH + 1):
+        for above in range(size + 1):
+            below = size - above
+            start, end = first - above, stop + below
+            inside = start >= 0 and end <= len(text.lines)
+            if inside and all(above > up or below > down for up, down in reach):
+                found = "\n".join(text.lines[start:end])
+                # A longer line may end as the first line does, or begin as the last one; and a
+                # carriage return of a line's own would be read as part of its ending.
+                once = text.lf.find(found) == text.lf.rfind(found)
+                if once and "\r" not in found:
+                    return found
+    return None
+
+
+def _twins(text: Text, first: int, stop: int) -> list[tuple[int, int]]:
+    """For each other place of the same lines, how many lines above and below are equal, too."""
+    lines = text.lines
+    wanted, height = lines[first:stop], stop - first
+    reach, at = [], -1
+    for _ in range(min(lines.count(wanted[0]) if wanted else 0, _TWINS)):
+        at = lines.index(wanted[0], at + 1)
+        if at == first or lines[at : at + height] != wanted:
+            continue
+        up = down = 0
+        while up <= _REACH and min(first, at) > up and lines[first - up - 1] == lines[at - up - 1]:
+            up += 1
+        most = len(lines) - max(stop, at + height)
+        while down <= _REACH and down < most and lines[stop + down] == lines[at + height + down]:
+            down += 1
+        reach.append((up, down))
+    return reach
+
+
+def descriptions(text: Text, places: Sequence[Rows]) -> list[str]:
+    """Where each of some places is, by what sets it apart from the others.
+
+    ``in `def save(self)` of `class A`, line 88`` names the blocks around it, as many as are needed;
+    where these are equal, ``below `count = 0`, line 88`` names the nearest line that occurs once.
+    """
+    blocks = [tuple(_quoted(text, row) for row in _openers(text, first)) for first, _ in places]
+    found = []
+    for index, (first, _) in enumerate(places):
+        others = blocks[:index] + blocks[index + 1 :]
+        sizes = range(1, len(blocks[index]) + 1)
+        own = (blocks[index][:size] for size in sizes)
+        path = next((path for path in own if all(o[: len(path)] != path for o in others)), None)
+        if path is not None:
+            found.append(f"in {' of '.join(path)}, line {first + 1}")
+        elif (row := _landmark(text, first)) is not None:
+            found.append(f"below {_quoted(text, row)}, line {first + 1}")
+        else:
+            found.append(f"line {first + 1}")
+    return found
+
+
+def _openers(text: Text, row: int) -> Iterator[int]:
+    """The rows that open the blocks around a row, innermost first."""
+    width = _width(text.lines[row])
+    for above in range(row - 1, max(-1, row - _CLIMB), -1):
+        line = text.stripped[above]
+        if not width:
+            return
+        if line and not _NO_OPENER.match(line) and _width(text.lines[above]) < width:
+            width = _width(text.lines[above])
+            yield above
+
+
+def _landmark(text: Text, row: int) -> int | None:
+    """The nearest row above with a line that occurs once."""
+    rows = range(row - 1, max(-1, row - 1 - _REACH), -1)
+    wanted = (above for above in rows if re.search(r"\w{3}", text.lines[above]))
+    return next((above for above in wanted if text.lines.count(text.lines[above]) == 1), None)
+
+
+def _width(line: str) -> int:
+    return len(split_ends(line)[0].expandtabs(8))
+
+
+def _quoted(text: Text, row: int) -> str:
+    line = text.stripped[row].rstrip(" {:")
+    return f"`{line if len(line) <= _SHOWN else line[: _SHOWN - 1] + '…'}`"
+
+
+def differing_lines(text: Text, rows: Rows, old: Text) -> list[str]:
+    """The lines of a place that differ from the old text's, words marked as `git diff` does.
+
+    ``12: return [-totl-]{+total+}`` is line 12 of the text, where the old text has `totl`. A line
+    that only one side has is marked as a whole.
+    """
+    first, stop = rows
+    core = old.core
+    mine = [line.strip() for line in old.lines[core.start : core.stop]]
+    there = text.stripped[first:stop]
+    found, at = [], 0
+    for line, (start, end) in zip(mine, align_lines(mine, there), strict=True):
+        found += [
+            f"{first + row + 1}: {{+{there[row]}+}}" for row in range(at, start) if there[row]
+        ]
+        if start == end and line:
+            found.append(f"{first + start + 1}: [-{line}-]")
+        elif start < end and there[start] != line:
+            found.append(f"{first + start + 1}: {_marked(line, there[start])}")
+        at = max(at, end)
+    found += [
+        f"{first + row + 1}: {{+{there[row]}+}}" for row in range(at, len(there)) if there[row]
+    ]
+    return found
+
+
+def _marked(old: str, new: str) -> str:
+    mine, other = _TOKENS.findall(old), _TOKENS.findall(new)
+    pieces = []
+    for hunk in script(mine, other):
+        gone, came = "".join(mine[hunk.i1 : hunk.i2]), "".join(other[hunk.j1 : hunk.j2])
+        if hunk.same:
+            pieces.append(came)
+        else:
+            pieces.append((f"[-{gone}-]" if gone else "") + (f"{{+{came}+}}" if came else ""))
+    return "".join(pieces)

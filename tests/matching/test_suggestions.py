@@ -1,0 +1,111 @@
+"""What a refusal offers: text to send back that lands, and what sets the places apart."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from git_boocode.matching import Candidate, MatchError, replace_text
+
+CLASSES = """\
+class A:
+    def load(self):
+        x = 1
+        return x
+
+    def save(self):
+        x = 1
+        return x
+
+class B:
+    def save(self):
+        x = 1
+        return x
+"""
+
+
+def candidates(content: str, old: str) -> tuple[Candidate, ...]:
+    with pytest.raises(MatchError) as caught:
+        replace_text(content, old, "something else")
+    return caught.value.candidates
+
+
+def test_each_place_of_an_ambiguous_text_has_one_of_its_own_to_send_back() -> None:
+    found = candidates(CLASSES, "        x = 1\n        return x\n")
+    assert len(found) == 3
+    for candidate in found:
+        assert candidate.old_string is not None
+        done = replace_text(CLASSES, candidate.old_string, "new")
+        assert done.match.kind == "exact"
+        assert done.spans[0].start_line <= candidate.start_line
+        assert done.spans[0].end_line >= candidate.end_line
+
+
+def test_the_text_to_send_back_is_the_shortest() -> None:
+    first, second, third = candidates(CLASSES, "x = 1")
+    assert first.old_string == "    def load(self):\n        x = 1"
+    assert second.old_string == "        x = 1\n        return x\n\nclass B:"
+    assert third.old_string == "class B:\n    def save(self):\n        x = 1"
+
+
+def test_places_are_told_apart_by_the_blocks_around_them() -> None:
+    assert [found.where for found in candidates(CLASSES, "x = 1")] == [
+        "in `def load(self)`, line 3",
+        "in `def save(self)` of `class A`, line 7",
+        "in `def save(self)` of `class B`, line 12",
+    ]
+
+
+def test_places_of_one_block_are_told_apart_by_the_lines_above() -> None:
+    content = "first = 1\nrun(a)\n\nsecond = 2\nrun(a)\n"
+    found = candidates(content, "run(a)")
+    assert [one.where for one in found] == [
+        "below `first = 1`, line 2",
+        "below `second = 2`, line 5",
+    ]
+
+
+def test_a_text_that_occurs_in_a_longer_line_is_not_taken_for_unique() -> None:
+    content = "x = 1\ny = 2\nmax = 1\nx = 1\nz = 3\n"
+    for candidate in candidates(content, "x = 1"):
+        assert candidate.old_string is not None
+        assert content.count(candidate.old_string) == 1
+
+
+def test_no_text_is_offered_where_none_is_short() -> None:
+    found = candidates("same\n" * 500, "same")
+    assert found[5].old_string is None
+    assert found[0].old_string is None
+
+
+def test_a_miss_marks_the_words_that_differ() -> None:
+    content = "def total(rows):\n    count = 0\n    check(rows)\n    return sum(rows) + count\n"
+    old = "def total(rows):\n    count = 1\n    check(rows)\n    return max(rows) - count\n"
+    near = candidates(content, old)[0]
+    assert near.differs == (
+        "2: count = [-1-]{+0+}",
+        "4: return [-max-]{+sum+}(rows) [---]{+++} count",
+    )
+    assert near.old_string == content.removesuffix("\n")
+
+
+LINES = st.lists(st.sampled_from(["a", "b", "aa", "  a", "", "b a", "x\r"]), max_size=12)
+
+
+@given(LINES, LINES.filter(any), st.sampled_from(["\n", "\r\n"]))
+def test_whatever_is_offered_lands_where_it_was_offered(
+    lines: list[str], old: list[str], ending: str
+) -> None:
+    content = ending.join(lines)
+    try:
+        replace_text(content, "\n".join(old), "new text")
+    except MatchError as error:
+        for candidate in error.candidates:
+            if candidate.old_string:
+                done = replace_text(content, candidate.old_string, f"{candidate.old_string} z")
+                assert done.match.kind == "exact"
+                # Blank lines around a place are not needed to name it.
+                shown = range(done.spans[0].start_line, done.spans[0].end_line + 1)
+                for number in range(candidate.start_line, candidate.end_line + 1):
+                    assert number in shown or not lines[number - 1].strip()
