@@ -46,7 +46,13 @@ def candidate_lines(candidate: object, most: int) -> list[str]:
     assert isinstance(candidate, Candidate)
     where = lines_of(candidate.start_line, candidate.end_line)
     head = f"  {where} (similarity {candidate.similarity:.2f}):"
-    return [head, *(f"  {line.expandtabs(4)}" for line in numbered(candidate, most))]
+    return [
+        head,
+        *(
+            f"  {line.expandtabs(4)}"
+            for line in numbered(candidate.text, candidate.start_line, most)
+        ),
+    ]
 
 
 def lines_of(start: int, end: int) -> str:

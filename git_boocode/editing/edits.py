@@ -138,7 +138,7 @@ class Edit(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """Why one edit was refused. `number` and `path` are None where the input does not tell them."""
+    """Why one edit was refused. `number`, `path` and `format` are None where nobody knows them."""
 
     number: int | None
     path: str | None
@@ -148,6 +148,7 @@ class Failure(NamedTuple):
     candidates: tuple[Candidate, ...] = ()
     given: object = None
     hint: str | None = None
+    format: str | None = None
 
     @classmethod
     def of(cls, miss: MissError, number: int | None, path: str | None, given: object) -> Failure:

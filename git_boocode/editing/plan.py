@@ -372,7 +372,8 @@ class _Planner:
                 self._fail(edit, MissError("invalid_input", message), file.target.path)
 
     def _fail(self, edit: Edit, miss: MissError, path: str | None = None) -> None:
-        self.failures.append(Failure.of(miss, edit.number, path or edit.path, edit.given))
+        failure = Failure.of(miss, edit.number, path or edit.path, edit.given)
+        self.failures.append(failure._replace(format=edit.format))
 
 
 def _two_spellings(other: Target) -> MissError:

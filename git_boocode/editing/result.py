@@ -85,12 +85,7 @@ def _failure_json(failure: Failure) -> dict[str, object]:
         "message": failure.message,
         "lines": list(failure.lines),
         "candidates": [
-            {
-                "start_line": candidate.start_line,
-                "end_line": candidate.end_line,
-                "similarity": candidate.similarity,
-                "text": candidate.text,
-            }
+            {**candidate._asdict(), "differs": list(candidate.differs)}
             for candidate in failure.candidates
         ],
         "edit": failure.given,

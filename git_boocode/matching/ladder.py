@@ -151,7 +151,7 @@ def _ambiguous(answer: Answer) -> Match:
                 span.end_line,
                 place.similarity,
                 _shown(text, span),
-                unique_text(text, one),
+                *unique_text(text, one),
                 where,
             )
             for span, place, one, where in zip(
@@ -199,7 +199,7 @@ def _candidate(query: Query, window: Window) -> Candidate:
         window.stop,
         window.similarity,
         text.rows_text(*rows)[:SHOWN_TEXT],
-        unique_text(text, rows),
+        *unique_text(text, rows),
         descriptions(text, [rows])[0],
         tuple(differing_lines(text, rows, query.needle)),
     )

@@ -28,10 +28,10 @@ _NO_OPENER = re.compile(
 )
 
 
-def unique_text(text: Text, rows: Rows) -> str | None:
-    """The shortest run of whole lines around some rows that occurs once in the text, LF-ended.
+def unique_text(text: Text, rows: Rows) -> tuple[str | None, int | None]:
+    """The shortest run of whole lines around some rows that occurs once, and its first line.
 
-    None if none does within a bounded distance.
+    Its lines end in LF; the number counts from 1. None if there is none within a bounded distance.
     """
     filled = [row for row in range(*rows) if text.stripped[row]]
     first, stop = (filled[0], filled[-1] + 1) if filled else rows
@@ -47,8 +47,8 @@ def unique_text(text: Text, rows: Rows) -> str | None:
                 # carriage return of a line's own would be read as part of its ending.
                 once = text.lf.find(found) == text.lf.rfind(found)
                 if once and "\r" not in found:
-                    return found
-    return None
+                    return found, start + 1
+    return None, None
 
 
 def _twins(text: Text, first: int, stop: int) -> list[tuple[int, int]]:

@@ -33,9 +33,10 @@ class Candidate(NamedTuple):
     """A place worth showing: its lines (1-based, inclusive), similarity, and the file's real text.
 
     ``old_string`` is the shortest run of whole lines around it that occurs once in the content,
-    and so lands when it is sent back; None if no short run does. ``where`` says what sets the place
-    apart from the other candidates. ``differs`` holds the lines that differ from the old text, with
-    their numbers, words marked as in ``git diff --word-diff``: ``[-old-]{+file+}``.
+    and so lands when it is sent back; it begins at line ``old_start_line``. Both are None if no
+    short run does. ``where`` says what sets the place apart from the other candidates. ``differs``
+    holds the lines that differ from the old text, with their numbers, words marked as in ``git diff
+    --word-diff``: ``[-old-]{+file+}``.
     """
 
     start_line: int
@@ -43,6 +44,7 @@ class Candidate(NamedTuple):
     similarity: float
     text: str
     old_string: str | None = None
+    old_start_line: int | None = None
     where: str | None = None
     differs: tuple[str, ...] = ()
 

@@ -1,10 +1,12 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from git_boocode.editing.edits import Failure
 from git_boocode.editing.retry import BEGIN, END, retry_context
+from git_boocode.editing.service import Options
 from git_boocode.matching import Candidate
-from tests.editing.kit import refused, replace
+from tests.editing.kit import apply, refused, replace
 from tests.repo_kit import Repo
 
 
@@ -18,10 +20,15 @@ def test_the_block_holds_reason_nearest_lines_and_edit(repo: Repo) -> None:
         "1 of 2 edits could not be applied, so nothing was changed. "
         "Correct what is wrong and send all of them again.\n\n"
         f"edit 1 of a: ambiguous: {refused(edits).failures[0].message}\n"
-        "what to do: add lines above or below until the old text stands in one place only\n"
-        "one of the places, line 9 (similarity 1.00):\n"
+        "what to do: send more lines, so that the old text occurs once\n"
+        "one of the places, below `line 8`, line 9; send exactly these lines as old_string, "
+        "without the numbers:\n"
+        " 8| line 8\n"
         " 9| same = call()\n"
-        "one of the places, line 11 (similarity 1.00):\n"
+        "one of the places, below `line 8`, line 11; send exactly these lines as old_string, "
+        "without the numbers:\n"
+        " 9| same = call()\n"
+        "10| \n"
         "11| same = call()\n"
         "the edit as it was:\n"
         '{"path": "a", "old_string": "same = call()", "new_string": "other = call()"}\n'
@@ -29,15 +36,49 @@ def test_the_block_holds_reason_nearest_lines_and_edit(repo: Repo) -> None:
     )
 
 
+def test_a_miss_shows_the_words_that_differ(repo: Repo) -> None:
+    repo.write("a", "def total(rows):\n    count = 0\n    check(rows)\n    return sum(rows)\n")
+    old = "def total(rows):\n    count = 1\n    check(rows)\n    return max(rows)\n"
+    context = refused([replace("a", old, "pass\n")]).retry_context
+    assert "what differs, [-yours-]{+the file's+}:\n2: count = [-1-]{+0+}\n" in context
+
+
+BLOCK = "File: a\n<<<<<<< SEARCH\nsame = call()\n=======\nother = call()\n>>>>>>> REPLACE\n"
+DIFF = "--- a/a\n+++ b/a\n@@ @@\n-same = call()\n+other = call()\n"
+PATCH = "*** Begin Patch\n*** Update File: a\n-same = call()\n+other = call()\n*** End Patch\n"
+WORDS = {
+    "string": (replace("a", "same = call()", "other = call()"), "as old_string"),
+    "search-replace": (BLOCK, "between '<<<<<<< SEARCH' and '======='"),
+    "unified": (DIFF, "as the hunk's ' ' and '-' lines"),
+    "apply-patch": (PATCH, "as the hunk's ' ' and '-' lines"),
+    "region": ({"path": "a", "start": ["same = call()"], "content": ["x"]}, "as 'start'"),
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_the_block_speaks_the_words_of_the_format(repo: Repo, name: str) -> None:
+    repo.write("a", "first = 1\nsame = call()\n\nsecond = 2\nsame = call()\n")
+    edit, words = WORDS[name]
+    error = refused(edit.encode() if isinstance(edit, str) else edit)
+    assert words in error.retry_context
+    for candidate in error.failures[0].candidates:
+        assert candidate.old_string is not None
+        answer = apply(replace("a", candidate.old_string, "new\n"), options=Options(dry_run=True))
+        assert answer.files[0].landings[0][1].kind == "exact"
+
+
 def test_the_block_is_bounded() -> None:
-    candidate = Candidate(1, 5_000, 0.5, f"{'x' * 500}\n" * 5_000)
+    lines = f"{'x' * 500}\n" * 5_000
+    candidate = Candidate(1, 5_000, 0.5, lines, lines, 1, "w" * 900, ("d" * 900,) * 900)
     given_ = {"old": "y" * 100_000}
-    bad = Failure(0, "a", "not_found", "m" * 5_000, (), (candidate,) * 9, given_)
+    bad = Failure(0, "a" * 3_000, "not_found", "m" * 5_000, (), (candidate,) * 9, given_)
+    one = retry_context([bad], 1)
+    assert len(one) < 2_200
+    assert "more lines" in one
+    assert "characters left out" in one
     text = retry_context([bad._replace(number=number) for number in range(50)], 50)
-    assert len(text) < 250_000
+    assert len(text) < 10 * 2_000 + 300
     assert "and 40 more" in text
-    assert "4976 more lines" in text
-    assert "characters left out" in text
 
 
 @given(
