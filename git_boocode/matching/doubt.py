@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from git_boocode.matching.align import Hunk, Owned, pair_similar
-from git_boocode.matching.depths import Depths
-from git_boocode.matching.indent import indent_of, width_of
+from git_boocode.matching.indentation import LocalReindenter, indent_of, width_of
 from git_boocode.matching.text import Text
 
 Side = Literal["above", "below"]
@@ -66,7 +65,7 @@ class Doubt:
         text: Text,
         rows: tuple[int, int],
         owned: Sequence[Owned],
-        depths: Depths,
+        depths: LocalReindenter,
     ) -> Settled:
         """Decide, for ``rows`` (first, stop), on which side of lines that old lacks new ones go.
 
@@ -127,14 +126,16 @@ class Doubt:
         if seam <= top and _lacks_some(owned, head) and _blank(text, above - 1):
             yield above
 
-    def _side(self, text: Text, lacked: Sequence[int], seam: _Seam, depths: Depths) -> Side | None:
+    def _side(
+        self, text: Text, lacked: Sequence[int], seam: _Seam, depths: LocalReindenter
+    ) -> Side | None:
         fresh = [index for index in seam.fresh if self.new[index]]
         if len(lacked) != 1 or not fresh:
             return None
         words = [self.new[index] for index in fresh]
         around = (seam.at, seam.at)
         indents = [
-            depths.give(indent_of(self.lines[index]), around, leading=index == 0).indent
+            depths.give(indent_of(self.lines[index]), around, leading=index == 0).text
             for index in fresh
         ]
         widths = [width_of(indent, _TAB) for indent in indents]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from git_boocode.matching.align import script
 from git_boocode.matching.guards import evidence
-from git_boocode.matching.indent import indent_of, width_of
+from git_boocode.matching.indentation import indent_of, width_of
 from git_boocode.matching.placeholders import markers
 from git_boocode.matching.profiles import Step
 from git_boocode.matching.rungs import Found, Place, Query, occurrences

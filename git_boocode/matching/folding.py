@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from git_boocode.matching.align import script
-from git_boocode.matching.indent import indent_of
+from git_boocode.matching.indentation import indent_of
 from git_boocode.matching.rewrites import Reading
 from git_boocode.matching.text import Text
 

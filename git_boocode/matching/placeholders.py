@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from git_boocode.matching.align import script
-from git_boocode.matching.indent import indent_of
+from git_boocode.matching.indentation import indent_of
 from git_boocode.matching.text import Text
 
 _COMMENT = re.compile(r"\{\s*/\*+|/\*+|//+!?|<!--|#+|--|;+|%+|\*(?!/)")

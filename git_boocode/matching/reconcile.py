@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, Owned, pair_similar, script
-from git_boocode.matching.indent import indent_of
+from git_boocode.matching.indentation import indent_of
 from git_boocode.matching.placeholders import is_marker
 from git_boocode.matching.remarks import is_comment
 from git_boocode.matching.rungs import Place

@@ -14,9 +14,15 @@ from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, Owned, align_lines, pair_similar, script
 from git_boocode.matching.canonical import canonical_line, look_alikes, plain_in_file
-from git_boocode.matching.depths import AsGiven, Depths, Learnt
 from git_boocode.matching.doubt import Doubt
-from git_boocode.matching.indent import Pair, Style, indent_of, indents, reindented
+from git_boocode.matching.indentation import (
+    IndentStyle,
+    LocalReindenter,
+    Pair,
+    indent_of,
+    indents,
+    reindented,
+)
 from git_boocode.matching.merge import carry, merge_line
 from git_boocode.matching.parting import part
 from git_boocode.matching.text import Text, split_ends
@@ -156,9 +162,9 @@ class Refit:
         plain = self._plainly(segments, owned)
         if plain:
             return plain.segments(segments, first, ending)
-        return self._joined(_Walk(self, segments, first, owned, AsGiven()), ending)
+        return self._joined(_Walk(self, segments, first, owned, None), ending)
 
-    def _depths(self, rows: Sequence[str], first: int, owned: Sequence[Owned]) -> Learnt:
+    def _depths(self, rows: Sequence[str], first: int, owned: Sequence[Owned]) -> LocalReindenter:
         pairs: dict[int, Pair] = {
             index: (indent_of(line), indent_of(rows[own[0]]))
             for index, (line, own) in enumerate(zip(self.old, owned, strict=True))
@@ -166,7 +172,7 @@ class Refit:
             if index not in self.silent
         }
         near = self.text.lines[max(0, first - _NEAR) : first + len(rows) + _NEAR]
-        return Learnt(pairs, Style(indents([*self.old, *self.new]), indents(near)))
+        return LocalReindenter(pairs, IndentStyle(indents([*self.old, *self.new]), indents(near)))
 
     def _joined(self, walk: _Walk, last: str) -> Patch:
         lines = walk.run()
@@ -215,7 +221,7 @@ class _Walk:
         rows: Sequence[str],
         first: int,
         owned: Sequence[Owned],
-        depths: Depths,
+        depths: LocalReindenter | None,
     ) -> None:
         self.refit, self.rows, self.first, self.owned = refit, rows, first, owned
         self.depths = depths
@@ -291,10 +297,12 @@ class _Walk:
 
     def _indent(self, hunk: Hunk, index: int, given: str) -> str:
         """The file's indentation for that of a line of the new text."""
+        if self.depths is None:
+            return given
         depth = self.depths.give(given, (hunk.i1, hunk.i2), leading=index == 0)
         if depth.unclear and self.unclear is None and self.refit.new[index].strip():
             self.unclear = index
-        return depth.indent
+        return depth.text
 
     def _new_line(self, hunk: Hunk, index: int) -> str:
         line = self.refit.new[index].rstrip() if self.trims else self.refit.new[index]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from git_boocode.editing.depth import only_first_dropped
 from git_boocode.editing.edits import MissError
 from git_boocode.editing.indentation import carrier
 from git_boocode.matching.indent import Pair, Reindenter, Style, indent_of, indents, reindented
+from git_boocode.matching.indentation import only_first_dropped
 
 _WORD = re.compile(r"\w")
 

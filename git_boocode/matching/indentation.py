@@ -1,0 +1,490 @@
+"""The one place that knows about indentation: the file's indentation for a line of the model.
+
+Each line of the old text that was found in the file gives a ``Pair``: its indentation in the
+model's text and in the file. ``Reindenter`` fits one ``Scale`` to all pairs: the width of a tab on
+either side, the ratio of the indentation units, and how far the block was moved. Indentations that
+were seen map to what was seen; others follow the scale, in the file's tabs or spaces.
+``LocalReindenter`` asks only the pairs around a change where no single scale explains all of them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import islice, pairwise, product
+from typing import NamedTuple
+
+from git_boocode.matching.text import split_ends
+
+Pair = tuple[str, str]
+"""The indentation of an old line and of the file's line it stands for."""
+
+_TAB_WIDTHS = (4, 8, 2, 3)
+_FACTORS = tuple(map(Fraction, ("1", "2", "1/2", "4", "1/4", "8", "1/8", "3", "1/3")))
+_OBSERVED = 20
+"""At most this many further factors are taken from neighbouring indentations."""
+_REACH = 6
+"""Matched lines on either side of a change that are consulted."""
+_PROOF = 2
+"""Different indentations that must be moved alike to prove that others are."""
+_MOST = 3
+"""Different indentations that prove a scale although some lines do not follow it."""
+_SLIPS = 4
+"""At most one in this many lines may break a proven scale."""
+_WRITTEN = 200
+"""Different indentations of the model from which its unit is derived."""
+_OPENERS = (":", "{", "(", "[")
+
+
+def indent_of(line: str) -> str:
+    """The blanks a line starts with."""
+    return line[: len(line) - len(line.lstrip())]
+
+
+def width_of(indent: str, tab: int) -> int:
+    """The columns an indentation takes when tab stops are ``tab`` columns apart."""
+    if "\t" not in indent:
+        return len(indent)
+    if not indent.strip(" \t"):
+        return len(indent.expandtabs(tab))
+    width = 0
+    for char in indent:
+        width += tab - width % tab if char == "\t" else 1
+    return width
+
+
+def indents(lines: Iterable[str]) -> list[str]:
+    """The indentations of the lines that are not blank.
+
+    Those that go on with a block comment are left out: their one blank is no step.
+    """
+    return [indent_of(line) for line in lines if line.strip() and not _goes_on(line.lstrip())]
+
+
+def _goes_on(bare: str) -> bool:
+    return bare[0] == "*" and bare[1:2] in ("", " ", "/", "*", "\r")
+
+
+def reindented(line: str, indent: str) -> str:
+    """A line with another indentation."""
+    _, body, trail = split_ends(line)
+    return indent + body + trail
+
+
+def common_step(indents: Sequence[str], tab: int) -> int:
+    """The most common difference in columns between a line and the next; 0 if all are level."""
+    widths = [width_of(indent, tab) for indent in indents]
+    steps = Counter(abs(b - a) for a, b in pairwise(widths) if a != b)
+    if not steps:
+        return 0
+    most = max(steps.values())
+    return min(step for step, count in steps.items() if count == most)
+
+
+class Scale(NamedTuple):
+    """A linear map from the model's columns to the file's."""
+
+    old_tab: int
+    file_tab: int
+    factor: Fraction
+    shift: Fraction
+
+    def width(self, indent: str) -> int:
+        """The file's columns for an indentation of the model."""
+        return max(0, self._unbounded(indent))
+
+    def _unbounded(self, indent: str) -> int:
+        return round(width_of(indent, self.old_tab) * self.factor + self.shift)
+
+    def fits(self, pair: Pair) -> bool:
+        """Whether the map sends the model's indentation of a pair to the file's."""
+        return self._unbounded(pair[0]) == width_of(pair[1], self.file_tab)
+
+
+class IndentStyle(NamedTuple):
+    """What the model's text and the file look like as a whole.
+
+    ``old`` and ``near`` are the indentations of the model's lines (old and new) and of the file's
+    lines around the place, in order, blank lines left out.
+    """
+
+    old: Sequence[str]
+    near: Sequence[str]
+
+    @property
+    def file_has_tabs(self) -> bool:
+        """Whether the lines around the place mostly start with tabs, where they are indented."""
+        tabs = sum(indent.startswith("\t") for indent in self.near)
+        return tabs > sum(indent.startswith(" ") for indent in self.near)
+
+
+class Reindenter:
+    """Gives the file's indentation for the model's."""
+
+    def __init__(self, pairs: Sequence[Pair], style: IndentStyle) -> None:
+        self.first = pairs[0] if pairs else ("", "")
+        self.pairs, self.dropped_first = _without_dropped_first(pairs, style)
+        self.identity = _is_identity(self.pairs, style)
+        self.tabs = _file_uses_tabs(self.pairs, style)
+        self.units = _Units(style, self.tabs)
+        self.scale = fit(self.pairs, style, self.tabs)
+        self.seen = _most_common(self.pairs)
+        self.foreign = _Foreign.found(self.pairs, style) if self.identity else None
+
+    def __call__(self, indent: str, leading: bool) -> str:
+        """The file's indentation for ``indent``; ``leading`` for the very first line of new text.
+
+        The first line is special because models often drop the indentation of that one alone.
+        """
+        if leading and self.dropped_first and indent == self.first[0]:
+            return self.first[1]
+        if indent in self.seen:
+            return self.seen[indent]
+        if self.identity:
+            return self.foreign.render(indent) if self.foreign else indent
+        return self._render(self.scale.width(indent))
+
+    @property
+    def sure(self) -> bool:
+        """Whether one map explains every matched line, and is more than a guess."""
+        return all(map(self.fits, self.pairs)) and not _doubtful(self.pairs, self.scale, self.units)
+
+    def fits(self, pair: Pair) -> bool:
+        """Whether a pair is as it is mapped, and as the others with the same indentation are."""
+        return self.seen[pair[0]] == pair[1] and (self.identity or self.scale.fits(pair))
+
+    def _render(self, width: int) -> str:
+        tab = self.scale.file_tab
+        for known in self.seen.values():
+            if width_of(known, tab) == width:
+                return known
+        return "\t" * (width // tab) + " " * (width % tab) if self.tabs else " " * width
+
+
+class _Foreign(NamedTuple):
+    """Indentation of new lines that is none of the file's, where the matched lines do not show it.
+
+    They are indented here as they are there. A tab is ``unit`` columns of a file without tabs, or
+    ``unit`` blanks are a tab of a file without blanks.
+    """
+
+    unit: int
+    to_tabs: bool
+
+    @classmethod
+    def found(cls, pairs: Sequence[Pair], style: IndentStyle) -> _Foreign | None:
+        """How to write what is foreign; None if nothing is, or nobody knows."""
+        there = [*style.near, *(mine for _, mine in pairs)]
+        tabs = any("\t" in indent for indent in there)
+        blanks = any(indent.startswith("  ") for indent in there)
+        if tabs and not blanks:
+            unit = cls._blanks_per_tab(pairs, style)
+            return cls(unit, to_tabs=True) if unit else None
+        if tabs or not blanks or not any("\t" in indent for indent in style.old):
+            return None
+        return cls(common_step(["", *there], 8) or 4, to_tabs=False)
+
+    @staticmethod
+    def _blanks_per_tab(pairs: Sequence[Pair], style: IndentStyle) -> int:
+        """The blanks that new lines have where those beside them have a tab; 0 if that is unclear.
+
+        Behind a tab, blanks align.
+        """
+        known = {old for old, _ in pairs}
+        widths = {len(indent) for indent in style.old if indent.strip(" ") == "" != indent}
+        depths = {indent.count("\t") for indent in known}
+        if len(depths) != 1 or not widths or any(" " in indent for indent in known):
+            return 0
+        unit, rest = divmod(min(widths), max(1, *depths))
+        alike = not rest and all(width % unit == 0 for width in widths)
+        return unit if alike and unit in (2, 3, 4, *((8,) if len(widths) > 1 else ())) else 0
+
+    def render(self, indent: str) -> str:
+        """The file's form of an indentation, if it is a foreign one."""
+        if not self.to_tabs:
+            return " " * width_of(indent, self.unit) if "\t" in indent else indent
+        foreign = len(indent) >= self.unit and indent.strip(" ") == ""
+        if not foreign:
+            return indent
+        return "\t" * (len(indent) // self.unit) + indent[: len(indent) % self.unit]
+
+
+def _without_dropped_first(
+    pairs: Sequence[Pair], style: IndentStyle
+) -> tuple[Sequence[Pair], bool]:
+    """Leave out a first line whose indentation alone was dropped: it would mislead the scale."""
+    rest = pairs[1:]
+    if not rest or len(pairs[0][0]) >= len(pairs[0][1]):
+        return pairs, False
+    if all(old == mine for old, mine in rest):
+        # Lines at the margin do not show that others are as deep as in the file.
+        shown = not pairs[0][0] or any(old for old, _ in rest)
+        return (rest, True) if shown else (pairs, False)
+    tabs = _file_uses_tabs(pairs, style)
+    if all(map(fit(pairs, style, tabs).fits, pairs)):
+        return pairs, False
+    scale = fit(rest, style, tabs)
+    dropped = all(map(scale.fits, rest)) and not scale.fits(pairs[0])
+    dropped = dropped and not _doubtful(rest, scale, _Units(style, tabs))
+    return (rest, True) if dropped else (pairs, False)
+
+
+def _doubtful(pairs: Sequence[Pair], scale: Scale, units: _Units) -> bool:
+    """Whether nothing but two indentations speaks for a factor, and the units speak against it.
+
+    Through two points there is always a line.
+    """
+    if scale.factor == 1 or units.tabs or len(set(pairs)) != 2:
+        return False
+    here, there = units.here(scale.old_tab), units.there(scale.file_tab)
+    return bool(here and there) and not units.agree(scale)
+
+
+def _is_identity(pairs: Sequence[Pair], style: IndentStyle) -> bool:
+    if any(old != mine for old, mine in pairs):
+        return False
+    # Lines at the margin do not show how the file indents; without others its surroundings do.
+    shown = any(old for old, _ in pairs)
+    return shown or not style.file_has_tabs
+
+
+def _file_uses_tabs(pairs: Sequence[Pair], style: IndentStyle) -> bool:
+    indents = [mine for _, mine in pairs if mine]
+    if indents:
+        return any("\t" in mine for mine in indents)
+    return style.file_has_tabs
+
+
+def _most_common(pairs: Sequence[Pair]) -> dict[str, str]:
+    counts: dict[str, Counter[str]] = {}
+    for old, mine in pairs:
+        counts.setdefault(old, Counter())[mine] += 1
+    return {old: count.most_common(1)[0][0] for old, count in counts.items()}
+
+
+def fit(pairs: Sequence[Pair], style: IndentStyle, tabs: bool) -> Scale:
+    """The scale that explains most pairs; among equals the one under which the units agree.
+
+    With one pair, or all at one depth, every factor explains them, and the units decide: the most
+    common step between a line and the next, here and there.
+    """
+    weights = Counter(pairs)
+    best: tuple[tuple[int, bool, bool, bool], Scale] | None = None
+    units = _Units(style, tabs)
+    unit = 0 if tabs else units.there(8)
+    for old_tab, file_tab, factor in _scales(pairs, style, tabs):
+        scale = _shifted(weights, old_tab, file_tab, factor)
+        # Blocks are moved by whole units.
+        step = file_tab if tabs else unit
+        whole = not step or scale.shift % step == 0
+        if not tabs and factor != 1 and not whole:
+            continue
+        explained = sum(count for pair, count in weights.items() if scale.fits(pair))
+        rank = (explained, units.agree(scale), whole, factor == 1)
+        if best is None or rank > best[0]:
+            best = rank, scale
+    return best[1] if best else Scale(4, 4, Fraction(1), Fraction(0))
+
+
+def _scales(
+    pairs: Sequence[Pair], style: IndentStyle, tabs: bool
+) -> Iterable[tuple[int, int, Fraction]]:
+    old_tabs = any("\t" in indent for indent in style.old)
+    if tabs and old_tabs:
+        return [(tab, tab, factor) for tab, factor in product(_TAB_WIDTHS, _FACTORS)]
+    if tabs:
+        # The width of the file's tab is free, so a factor would say the same thing twice.
+        unit = common_step(style.old, 8)
+        widths = dict.fromkeys([unit, *_TAB_WIDTHS, 1] if unit else [*_TAB_WIDTHS, 1])
+        return [(8, width, Fraction(1)) for width in widths]
+    widths_old = _TAB_WIDTHS if old_tabs else (8,)
+    factors = dict.fromkeys([*_FACTORS, *islice(_observed_factors(pairs), _OBSERVED)])
+    return [(width, 8, factor) for width, factor in product(widths_old, factors)]
+
+
+def _observed_factors(pairs: Sequence[Pair]) -> Iterable[Fraction]:
+    points = sorted({(width_of(old, 8), width_of(mine, 8)) for old, mine in pairs})
+    for (old, mine), (old_next, mine_next) in pairwise(points):
+        if old_next > old and mine_next > mine:
+            yield Fraction(mine_next - mine, old_next - old)
+
+
+def _shifted(weights: Counter[Pair], old_tab: int, file_tab: int, factor: Fraction) -> Scale:
+    shifts: Counter[Fraction] = Counter()
+    for (old, mine), count in weights.items():
+        shifts[width_of(mine, file_tab) - width_of(old, old_tab) * factor] += count
+    shift = shifts.most_common(1)[0][0] if shifts else Fraction(0)
+    return Scale(old_tab, file_tab, factor, shift)
+
+
+class _Units:
+    """The steps of indentation here and there, by the width of a tab."""
+
+    def __init__(self, style: IndentStyle, tabs: bool) -> None:
+        self.style, self.tabs = style, tabs
+        self._here: dict[int, int] = {}
+        self._there: dict[int, int] = {}
+
+    def here(self, tab: int) -> int:
+        """The most common step of the model's lines."""
+        if tab not in self._here:
+            self._here[tab] = common_step(self.style.old, tab)
+        return self._here[tab]
+
+    def there(self, tab: int) -> int:
+        """The most common step of the file's lines around the place."""
+        if self.tabs:
+            return tab
+        if tab not in self._there:
+            self._there[tab] = common_step(self.style.near, tab)
+        return self._there[tab]
+
+    def agree(self, scale: Scale) -> bool:
+        """Whether a scale sends one unit to the other."""
+        here, there = self.here(scale.old_tab) * scale.factor, self.there(scale.file_tab)
+        # Lines that are not moved may skip a level.
+        steps = here % there == 0 if there and self.tabs and not scale.shift else here == there
+        return bool(here and there and steps)
+
+
+class Indent(NamedTuple):
+    """An indentation, and whether it is ``unclear``: a guess on which nobody should rely."""
+
+    text: str
+    unclear: bool = False
+
+
+class LocalReindenter:
+    """The indentations of the matched lines around a change.
+
+    ``placed`` are the pairs of indentations of matched lines by the index of the old line.
+    """
+
+    def __init__(self, placed: dict[int, Pair], style: IndentStyle) -> None:
+        # A few lines are asked many times: the surroundings of all of them would be too much.
+        self._written = [*dict.fromkeys(style.old)][:_WRITTEN]
+        self._failed = False
+        self.whole = Reindenter([*placed.values()], style)
+        rows = [*placed][1 if self.whole.dropped_first else 0 :]
+        self.placed = {row: placed[row] for row in rows}
+        self.rows = rows
+        self._sure = self.whole.sure
+        self._near: dict[tuple[int, int], list[Reindenter]] = {}
+        self._said: dict[str, set[str]] = defaultdict(set)
+        for old, mine in self.placed.values():
+            self._said[old].add(mine)
+
+    def give(self, indent: str, between: tuple[int, int], *, leading: bool) -> Indent:
+        """The file's indentation, from all lines if they agree, else from those around."""
+        guess = self.whole(indent, leading)
+        dropped = leading and self.whole.dropped_first and indent == self.whole.first[0]
+        if self._sure or dropped or indent.strip(" \t"):
+            return Indent(guess)
+        if self._failed:
+            return Indent(guess, unclear=True)
+        if between not in self._near:
+            self._near[between] = self._around(*between)
+        near = self._near[between]
+        if not near:
+            # All that speaks against the scale is far away, and little.
+            return Indent(guess)
+        known = {
+            one(indent, leading=False)
+            for one in near
+            if indent in one.seen or len(set(one.pairs)) >= _PROOF
+        }
+        known = known or self._said.get(indent, set()) or ({indent} if self._slipped else set())
+        self._failed = len(known) != 1
+        return Indent(guess, unclear=True) if self._failed else Indent(known.pop())
+
+    @cached_property
+    def _slipped(self) -> bool:
+        """Whether all lines but one are indented as in the file, and not all at the margin."""
+        other = sum(old != mine for old, mine in self.placed.values())
+        same = sum(old == mine != "" for old, mine in self.placed.values())
+        return other == 1 and same >= _PROOF
+
+    def _around(self, start: int, stop: int) -> list[Reindenter]:
+        """What the lines around old lines ``start`` to ``stop`` say, run by run.
+
+        Nothing if they follow the scale of all lines.
+        """
+        above, below = self._before(start), self._from(stop)
+        inside = self.rows[bisect_left(self.rows, start) : bisect_left(self.rows, stop)][:_REACH]
+        beside = [*above[-1:], *inside, *below[:1]]
+        if self._follow(beside):
+            return []
+        core = inside if inside and self._moved_alike(inside) else None
+        if core is None and not inside and self._moved_alike(beside):
+            core = beside
+            above, below = above[:-1], below[1:]
+        if core is not None:
+            return [self._run(core, above, below)]
+        parts = [rows for rows in (above[-1:], inside[:1], inside[-1:], below[:1]) if rows]
+        return [self._run(rows, self._before(rows[0]), self._from(rows[0] + 1)) for rows in parts]
+
+    def _before(self, row: int) -> list[int]:
+        at = bisect_left(self.rows, row)
+        return self.rows[max(0, at - _REACH) : at]
+
+    def _from(self, row: int) -> list[int]:
+        at = bisect_left(self.rows, row)
+        return self.rows[at : at + _REACH]
+
+    @cached_property
+    def _proven(self) -> bool:
+        """Whether the scale of all lines is well proven, though some do not follow it."""
+        pairs = [*self.placed.values()]
+        held = [pair for pair in pairs if self.whole.fits(pair)]
+        return len(set(held)) >= _MOST and len(pairs) - len(held) <= len(pairs) // _SLIPS
+
+    def _follow(self, rows: Sequence[int]) -> bool:
+        """Whether these lines, and most of all, follow a scale that is well proven."""
+        return self._proven and all(self.whole.fits(self.placed[row]) for row in rows)
+
+    def _run(self, core: Sequence[int], above: Sequence[int], below: Sequence[int]) -> Reindenter:
+        """What a run of lines around ``core`` says that were all moved alike."""
+        run = [*core]
+        for row in reversed(above):
+            if not self._moved_alike([row, *run]):
+                break
+            run.insert(0, row)
+        for row in below:
+            if not self._moved_alike([*run, row]):
+                break
+            run.append(row)
+        return self._reindenter(run)
+
+    def _moved_alike(self, rows: Sequence[int]) -> bool:
+        one = self._reindenter(rows)
+        return not one.dropped_first and one.scale.factor == 1 and all(map(one.fits, one.pairs))
+
+    def _reindenter(self, rows: Sequence[int]) -> Reindenter:
+        pairs = [self.placed[row] for row in rows]
+        return Reindenter(pairs, IndentStyle(self._written, [mine for _, mine in pairs]))
+
+
+def only_first_dropped(new: Sequence[str], real: str, near: Sequence[str]) -> bool | None:
+    """Whether the new lines stand as deep as in the file, but for the first one.
+
+    Args:
+        new: the new lines; the first one has no indentation.
+        real: the file's indentation of the line searched for, which had none.
+        near: lines of the file around the place.
+
+    Returns:
+        False if all new lines lack the file's indentation, None if nothing tells.
+    """
+    rest = indents(new[1:])
+    if not all(indent.startswith(real) for indent in rest) or not rest:
+        return False
+    depth = rest[0]
+    if not new[0].rstrip().endswith(_OPENERS):
+        return True if depth == real else None
+    step = common_step(indents(near), 8)
+    as_in_file = width_of(depth, 8) - width_of(real, 8) == step
+    all_dropped = width_of(depth, 8) == step
+    return as_in_file if as_in_file != all_dropped else None
