@@ -13,6 +13,7 @@ BENCHMARKS = {
     "sharing": "very many checkpoints on one remote: push, fetch, and git's own work beside them",
     "accuracy": "drifted edits: how many land byte for byte, kind by kind",
     "patches": "whole-file edits in every format and drift, beside git apply and GNU patch",
+    "rewind": "rewinds of edits whose files have changed since, beside git merge-file",
     "speed": "drifted edits in files of many sizes, against one pass of str.strip over the lines",
 }
 
