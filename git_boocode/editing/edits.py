@@ -116,10 +116,10 @@ class Action(Protocol):
 
 
 class Edit(NamedTuple):
-    """One edit of a call.
+    """One edit of a call, from its parser to the answer.
 
     Attributes:
-        number: its position in the whole call, from 0.
+        number: its position in the whole call, from 0; whoever reads the call sets it.
         path: the file as the input names it.
         action: what to do.
         base: the id of the blob that the model saw, in lower case, or None.

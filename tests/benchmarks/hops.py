@@ -53,7 +53,7 @@ class Walk:
         self.changes += module != self.last
         self.last = module
         self.modules.setdefault(module)
-        name = frame.f_code.co_qualname
+        name = getattr(frame.f_code, "co_qualname", frame.f_code.co_name)
         self.functions.setdefault(f"{module}:{name}")
         hop = (_caller(frame), module)
         if hop[0] not in ("", module) and hop not in self.hops and _carries(frame):

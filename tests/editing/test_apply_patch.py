@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from git_boocode.editing.actions import Create, Delete, Keep
 from git_boocode.editing.edits import Edit, How, MissError
-from git_boocode.editing.formats import Context, Draft, apply_patch
+from git_boocode.editing.formats import Context, apply_patch, shapes
 from git_boocode.editing.hunks import Patch
 from git_boocode.editing.textfile import Text
 from tests.editing.kit import edits_of, read
@@ -93,9 +93,9 @@ def test_every_way_in(value: object) -> None:
 )
 def test_the_words_of_a_command(command: object) -> None:
     item = {"command": command}
-    assert apply_patch.mismatch(item) is None
-    (draft,) = apply_patch.drafts(item, Context())
-    assert isinstance(draft, Draft)
+    assert shapes(item) == ["apply-patch"]
+    (draft,) = apply_patch.edits(item, Context())
+    assert isinstance(draft, Edit)
     assert draft.path == "f"
 
 

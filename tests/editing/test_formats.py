@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -7,8 +9,8 @@ from hypothesis import strategies as st
 from git_boocode.editing import inputs as inputs_module
 from git_boocode.editing.actions import Insert, Replace, Write
 from git_boocode.editing.edits import Action, How, MissError
+from git_boocode.editing.formats.fields import MAX_DEPTH
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
-from git_boocode.editing.jsonread import MAX_DEPTH
 from git_boocode.editing.textfile import Text
 from tests.repo_kit import LIMITED
 
@@ -92,11 +94,11 @@ def test_every_spelling_of_several_edits(key: str) -> None:
         ({"search": "x", "replace": "y", "ignore_case": "true"}, "'ignore_case' is set"),
         ({"edits": [{"oldText": "x", "newText": "y"}], "dryRun": True}, "'dryRun' is set"),
         # A part of a file must not be taken for the whole.
-        ({"line": 3, "content": "x"}, "speaks of a part"),
-        ({"content": "x", "start_line": 3, "end_line": 9}, "speaks of a part"),
-        ({"content": "x", "mode": "append"}, "speaks of a part"),
-        ({"content": "x", "append": True}, "speaks of a part"),
-        ({"start": 3, "end": 9, "content": "x"}, "speaks of a part"),
+        ({"line": 3, "content": "x"}, "is for a part of it"),
+        ({"content": "x", "start_line": 3, "end_line": 9}, "is for a part of it"),
+        ({"content": "x", "mode": "append"}, "is for a part of it"),
+        ({"content": "x", "append": True}, "is for a part of it"),
+        ({"start": 3, "end": 9, "content": "x"}, "is for a part of it"),
         ({"target_file": "a", "code_edit": "# ... existing code ...\nx"}, "may leave code out"),
         ({"code": "// ...existing code...", "explanation": "why"}, "may leave code out"),
         ({"changes": "# ... existing code ..."}, "'changes' is a string"),
@@ -153,6 +155,133 @@ def test_envelopes_are_unwrapped(wrap: object) -> None:
     assert callable(wrap)
     (edit,) = read(wrap({"path": "a", "old": "x", "new": "y"})).edits
     assert edit[:3] == (0, "a", Replace("x", "y"))
+
+
+EDIT = {"path": "a", "old": "x", "new": "y"}
+
+
+@pytest.mark.parametrize(
+    ("item", "action"),
+    [
+        ({"edit": {"old": "x", "new": "y"}}, Replace("x", "y")),
+        ({"edit": {"insert_line": 2, "insert_text": "x"}}, Insert(2, "x")),
+        ({"edit": {"command": "insert", "insert_line": 2, "new_text": "x"}}, Insert(2, "x")),
+        ({"edit": {"content": "x"}}, Write("x")),
+        # Cline's editor: before the line, counted from 1.
+        ({"insert_line": 1, "new_text": "x"}, Insert(0, "x")),
+        ({"insert_line": 4, "new_text": "x", "old_text": None}, Insert(3, "x")),
+        ({"insert_line": 4, "insert_text": "x"}, Insert(4, "x")),
+        # A new file; one that has content is refused when it is applied.
+        ({"new_text": "x"}, Replace("", "x")),
+        ({"newText": "x", "old_text": None, "insert_line": None}, Replace("", "x")),
+    ],
+)
+def test_shapes_of_other_tools(item: dict[str, object], action: object) -> None:
+    (edit,) = read({"path": "a", **item}).edits
+    assert (edit.path, edit.action) == ("a", action)
+
+
+def test_a_region_inside_an_edit_object() -> None:
+    (edit,) = read({"path": "a", "edit": {"start": ["x"], "content": ["y"]}}).edits
+    assert (edit.path, edit.format) == ("a", "region")
+
+
+@pytest.mark.parametrize("key", ["patchText", "patch_text", "patch", "input"])
+def test_every_spelling_of_a_patch(key: str) -> None:
+    (edit,) = read({key: "*** Begin Patch\n*** Delete File: a\n*** End Patch\n"}).edits
+    assert (edit.path, edit.format) == ("a", "apply-patch")
+
+
+def test_new_text_alone_replaces_no_content() -> None:
+    (edit,) = read({"path": "a", "new_text": "x\n"}).edits
+    assert edit.action.apply(None, How()).text == Text("x\n")
+    with pytest.raises(MissError) as caught:
+        edit.action.apply(Text("y\n"), How())
+    assert caught.value.code == "exists"
+    assert "{path, content}" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        ({"insert_line": 0, "new_text": "x"}, "'insert_line' is 0; expected a whole number from 1"),
+        ({"new_text": "x", "start_line": 3}, "'start_line' is for a part of it"),
+        ({"new_string": "x"}, "no 'old_string'"),
+        ({"edit": {"path": "b", "old": "x", "new": "y"}}, "are for 'a'"),
+    ],
+)
+def test_shapes_that_say_too_little_are_refused(item: dict[str, object], expected: str) -> None:
+    assert expected in message({"path": "a", **item})
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        {"tool_name": "Edit", "tool_input": {**EDIT, "replace_all": None}, "tool_response": None},
+        {"preToolUse": {"toolName": "editor", "parameters": EDIT}},
+        {"tool_call": {"id": "1", "name": "editor", "input": EDIT}},
+        {"tool_call": {"input": EDIT}, "preToolUse": {"parameters": dict(EDIT)}},
+        {"toolCall": {"arguments": json.dumps(EDIT)}},
+        {"tool_use": {"input": EDIT}},
+        {"event": "tool.execute.before", "tool": "edit", "args": EDIT, "directory": "/"},
+        {"role": "model", "parts": [{"text": "so"}, {"functionCall": {"name": "e", "args": EDIT}}]},
+        {"choices": [{"message": {"role": "assistant", "content": "so", "tool_calls": [
+            {"type": "function", "function": {"name": "edit", "arguments": json.dumps(EDIT)}}]}}]},
+        {"params": {"name": "e", "arguments": EDIT}, "result": {"path": "b", "content": "x"}},
+        {"tool_input": EDIT, "tool_response": {"filePath": "a", "oldString": "x", "newString": ""}},
+        {"tool_input": EDIT, "message": {"content": "x"}, "prompt": json.dumps(EDIT | {"new": 1})},
+        {"a": {"b": {"c": [{"d": {"e": EDIT}}]}}},
+    ],
+)  # fmt: skip
+def test_an_edit_is_found_in_whatever_it_is_sent_in(wrap: object) -> None:
+    (edit,) = read(wrap).edits
+    assert edit[:3] == (0, "a", Replace("x", "y"))
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        (
+            {"tool_call": {"input": EDIT}, "preToolUse": {"parameters": EDIT | {"new": "z"}}},
+            "'tool_call.input' and 'preToolUse.parameters' hold different edits",
+        ),
+        ({"one": EDIT, "two": {"path": "b", "content": "x"}}, "'one' and 'two' hold different"),
+        # The text of a file is never searched, nor is what a user or a tool said.
+        ({"path": "a", "new_string": json.dumps(EDIT)}, "no 'old_string'"),
+        ({"new_string": json.dumps(EDIT), "explanation": "x"}, "no 'old_string'"),
+        ({"path": "a", "new_string": EDIT}, "no 'old_string'"),
+        ({"prompt": json.dumps(EDIT)}, "fits no format"),
+        ({"role": "user", "content": "--- a/a\n+++ b/a\n@@ @@\n-x\n+y\n"}, "fits no format"),
+        ({"tool_name": "Read", "tool_response": EDIT}, "the tool 'Read' holds no edit"),
+        ({"tool_input": {"path": "a", "note": {"path": "b", "content": "x"}}}, "are for 'a'"),
+        ({"name": "edit", "arguments": '{"path": "a", "old'}, "invalid JSON"),
+        ({"name": "e", "schema": {"properties": {"path": {}, "edits": {}}}}, "'path' is an object"),
+    ],
+)
+def test_an_edit_is_not_taken_out_of_what_is_ambiguous(item: object, expected: str) -> None:
+    assert expected in message(item)
+
+
+def test_an_envelope_is_searched_within_bounds() -> None:
+    item: object = EDIT
+    for _ in range(30):
+        item = {"x": item}
+    assert "nested too deep" in message(item)
+    assert "more than 50000 values" in message({"x": [0] * 60_000, "y": EDIT})
+
+
+@pytest.mark.parametrize(
+    ("value", "nearest"),
+    [
+        ({"path": "a", "new_string": "x"}, "string"),
+        ({"path": "a", "end": ["x"], "start": ["x"]}, "region"),
+        ({"input": "x"}, "unified: no line like"),
+    ],
+)
+def test_the_format_that_comes_nearest_is_named_first(value: object, nearest: str) -> None:
+    (failure,) = read(value).failures
+    assert failure.message.startswith(f"it fits no format ({nearest}")
+    assert "{path, old_string, new_string}" in str(failure.hint)
 
 
 def test_text_in_a_message_is_read_as_text() -> None:
@@ -251,8 +380,8 @@ def test_several_inputs_are_numbered_through() -> None:
         (b" \n", "empty"),
         (b"\xff{}", "not UTF-8 (byte 0xff in line 1)"),
         (b'{"path":"a",\n "old" "x"}', "line 2, column 8"),
-        (b'{"path":NaN}', "'NaN' is no JSON"),
-        (b'{"path":"a","path":"b"}', "'path' stands twice"),
+        (b'{"path":NaN}', "'NaN' is not valid JSON"),
+        (b'{"path":"a","path":"b"}', "'path' occurs twice"),
         (b"[" * 100_000, "nested too deep"),
         (b'{"a":' * 100 + b"1" + b"}" * 100, "nested too deep"),
         (b"[" * MAX_DEPTH + b"]" * MAX_DEPTH, "empty"),
@@ -473,3 +602,22 @@ def test_a_short_edit_that_was_made_already_is_told_so(old: str, new: str) -> No
             action.apply(Text(text), How())
         assert caught.value.code == "not_found"
         assert "the new text is there already, at line 2" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("item", "loaded"),
+    [
+        ({"path": "a", "old": "x", "new": "y"}, {"fields", "objects"}),
+        ([{"path": "a", "content": "y"}], {"fields", "objects"}),
+        ({"path": "a", "start": ["x"], "content": ["y"]}, {"fields", "region"}),
+    ],
+)
+def test_only_the_parser_of_the_format_is_loaded(item: object, loaded: set[str]) -> None:
+    program = (
+        "import json, sys\nfrom git_boocode.editing.inputs import Source, read_inputs\n"
+        "assert read_inputs([Source('input', sys.argv[1].encode())]).edits\n"
+        "print(*(name for name in sys.modules if name.startswith('git_boocode.editing.formats.')))"
+    )
+    words = [sys.executable, "-c", program, json.dumps(item)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert {name.rsplit(".")[-1] for name in done.stdout.split()} == loaded

@@ -459,7 +459,7 @@ def test_all_wrong_changes_are_named() -> None:
 
 
 def test_content_between_line_numbers_is_not_the_whole_file() -> None:
-    assert "speaks of a part" in refusal({"path": "a", "start": 1, "end": 2, "content": "x"})
+    assert "is for a part of it" in refusal({"path": "a", "start": 1, "end": 2, "content": "x"})
 
 
 # Properties

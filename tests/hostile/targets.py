@@ -16,8 +16,8 @@ from pathlib import Path
 from git_boocode.editing.actions import Replace
 from git_boocode.editing.edits import How, MissError
 from git_boocode.editing.formats import FORMATS
+from git_boocode.editing.formats.fields import parse_json
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
-from git_boocode.editing.jsonread import parse_json
 from git_boocode.editing.retry import retry_context
 from git_boocode.editing.takeback import TakeBack
 from git_boocode.editing.textfile import decode

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
 
 from git_boocode.editing.actions import Create, Delete, Keep
-from git_boocode.editing.edits import Action, Failure, MissError
-from git_boocode.editing.formats import Context, Draft, fields
+from git_boocode.editing.edits import Action, Edit, Failure, MissError
+from git_boocode.editing.formats import Context, fields
 from git_boocode.editing.formats.diff_names import agree
 from git_boocode.editing.formats.hunk_lines import read_head
-from git_boocode.editing.formats.marks import text_format
 from git_boocode.editing.formats.patches import (
     check_hunks,
     flattened_notes,
@@ -39,16 +38,6 @@ _MARKERS = "'*** Add File: ', '*** Delete File: ', '*** Update File: ' or '*** E
 _SHOWN = 60
 
 
-def mismatch(item: object) -> str | None:
-    """See `formats.Format`."""
-    if not isinstance(item, (str, dict)):
-        return f"{fields.kind_of(item, top=True)} instead of text or an object"
-    if _operation(item) is not None:
-        return None
-    text = _text(item)
-    return None if text and text_format(text) == _NAME else "no line '*** Begin Patch'"
-
-
 def _operation(item: object) -> str | None:
     """The word for what an operation of OpenAI's `apply_patch_call` does; None if it is none."""
     if not isinstance(item, dict) or not fields.has(item, fields.PATH):
@@ -57,13 +46,13 @@ def _operation(item: object) -> str | None:
     return fields.OPERATIONS.get(kind) if isinstance(kind, str) else None
 
 
-def _operated(item: fields.Object, kind: str, context: Context) -> Iterator[Draft | Failure]:
+def _operated(item: fields.Object, kind: str, context: Context) -> Iterator[Edit | Failure]:
     """The one edit of an operation, whose `diff` holds the lines of a section of a patch."""
     path = fields.text(item, fields.PATH, context.path)
     text = fields.text(item, ("diff",), "" if kind == "Delete" else None)
     file = _Reader(text, kind, path).files[0]
     base = fields.base(item) or context.base
-    yield Draft(path, file.action, base, _NAME, item, file.to)
+    yield Edit(0, path, file.action, base, _NAME, item, file.to)
 
 
 def _text(item: object) -> str | None:
@@ -75,8 +64,8 @@ def _text(item: object) -> str | None:
     return text
 
 
-def drafts(item: object, context: Context) -> Iterator[Draft | Failure]:
-    """See `formats.Format`."""
+def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
+    """The edits of a text, or of an object with a patch: one for each file."""
     kind = _operation(item)
     if isinstance(item, dict) and kind and _BEGIN not in str(item.get("diff")):
         yield from _operated(item, kind, context)
@@ -96,7 +85,7 @@ def drafts(item: object, context: Context) -> Iterator[Draft | Failure]:
             action = file.action
             if notes and isinstance(action, Patch):
                 action = action._replace(notes=notes)
-            yield Draft(path or file.path, action, base, _NAME, given, file.to)
+            yield Edit(0, path or file.path, action, base, _NAME, given, file.to)
 
 
 class _File(NamedTuple):

@@ -1,68 +1,175 @@
-"""Take an edit out of what it was sent in: a hook payload, a tool call, a message with calls."""
+"""Find the edit inside what it was sent in: a hook payload, a tool call, a message with calls.
+
+An envelope is an object that is not an edit itself and holds exactly one, under any keys. Text of
+files and the results of tools are not searched.
+"""
 
 from __future__ import annotations
 
-from git_boocode.editing.formats.fields import ABSENT, PATH, Object, has
-from git_boocode.editing.jsonread import parse_json
+from collections.abc import Iterator
+from typing import NamedTuple
 
-# The key that holds the edit, and the keys of which one must stand beside it.
-_ENVELOPES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("tool_input", ()),
-    ("toolInput", ()),
-    ("tool_args", ()),
-    ("toolArgs", ()),
-    ("tool_calls", ()),
-    ("functionCall", ()),
-    ("function_call", ()),
-    ("function", ("type", "id")),
-    ("operation", ("type",)),
-    ("input", ("name", "type")),
-    ("arguments", ("name",)),
-    ("args", ("name", "tool")),
-    ("params", ("method",)),
+from git_boocode.editing.edits import MissError
+from git_boocode.editing.formats import NOTHING_TO_DO, Context, fields, mark_of, no_format, shapes
+
+_MAX_DEPTH = 12
+"""Objects, arrays and strings of JSON around an edit."""
+_MAX_VALUES = 50_000
+"""Values of one envelope that are looked at."""
+_ARGUMENTS = (
+    "arguments", "args", "input", "params", "parameters", "function",
+    "tool_input", "toolInput", "tool_args", "toolArgs",
+)  # fmt: skip
+"""The keys whose strings may be JSON, or a patch."""
+_NEVER = (
+    *(*fields.OLD, *fields.NEW, *fields.CONTENT, *fields.LAZY, *fields.INSERT_TEXT),
+    *("response", "result", "results", "output"),
+    *("tool_response", "toolResponse", "tool_result", "toolResult", "tool_output", "toolOutput"),
 )
-_NO_EDITS = ("text", "thinking", "redacted_thinking", "reasoning")
+"""The keys of a file's text, and of what a tool answered."""
+_NAMELESS = (*fields.OLD, *fields.INSERT_LINE, *fields.EDITS, *fields.PATCH_LINES, "changes")
+"""The keys that make an object an edit although its path is missing."""
+_NEAR = (*fields.NEW, *fields.CONTENT, *fields.PATCH, "start")
+_NO_CALLS = ("text", "thinking", "redacted_thinking", "reasoning")
+_TOOL = ("tool_name", "toolName", "tool")
+_MODEL = ("assistant", "model")
 
 
-def unwrapped(item: object) -> object:
-    """The edit inside its envelopes; what is in none is given back as it is.
+class Wrapped(NamedTuple):
+    """An edit, an array of them or a text; the keys that lead to it, and what encloses it."""
+
+    value: object
+    keys: str
+    context: Context
+
+
+def opened(item: fields.Object, context: Context) -> Wrapped | None:
+    """What an object wraps; None if it wraps no edit and is no call of a tool either.
 
     Raises:
-        MissError: a string that should hold JSON does not (`invalid_input`).
+        MissError: it wraps several edits that differ, or is a call that holds none.
     """
-    while isinstance(item, dict):
-        inner = _inside(item)
-        if inner is ABSENT:
-            break
-        item = inner
-    return item
+    search = _Search()
+    found: list[Wrapped] = []
+    for wrapped in search.inside(item, "", context, 0):
+        if all(wrapped.value != other.value for other in found):
+            found.append(wrapped)
+    if len(found) > 1:
+        raise MissError(
+            "invalid_input",
+            f"'{found[0].keys}' and '{found[1].keys}' hold different edits",
+            hint="send only the one that is meant",
+        )
+    if found:
+        return found[0]
+    search.explain(item)
+    return None
 
 
-def _inside(item: Object) -> object:
-    if not isinstance(item.get("tool_input"), dict) and has(item, PATH):
-        # What names its file is an edit, whatever else it has.
-        return ABSENT
-    if "role" in item and isinstance(item.get("content"), list) and not item.get("tool_calls"):
-        return _of_message(item["content"])
-    for key, beside in _ENVELOPES:
-        value = item.get(key)
-        if isinstance(value, (dict, list, str)) and (not beside or any(map(item.get, beside))):
-            return _opened(value)
-    return ABSENT
+class _Search:
+    """Looks through an envelope for edits, and notes what explains that there is none."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.is_cut = False
+        self.error: MissError | None = None
+        self.near: fields.Object | None = None
+
+    def explain(self, item: fields.Object) -> None:
+        """Raise the reason why nothing was found, if it is another one than that of the object."""
+        if self.error is not None:
+            raise self.error
+        if self.is_cut:
+            fields.too_deep()
+        miss = None if self.near is None else no_format(self.near)
+        tool = next((item[key] for key in _TOOL if item.get(key)), None)
+        if isinstance(tool, str):
+            message = f"the call of the tool '{tool[:40]}' holds no edit"
+            message += f": {miss.message}" if miss else ""
+            raise MissError("invalid_input", message, hint=miss.hint if miss else NOTHING_TO_DO)
+        if miss:
+            raise miss
+
+    def inside(
+        self, item: fields.Object, keys: str, context: Context, depth: int
+    ) -> Iterator[Wrapped]:
+        """The edits in an object that is none itself."""
+        if fields.has(item, fields.PATH):
+            path = fields.text(item, fields.PATH)
+            context = context._replace(path=path, base=fields.base(item) or context.base)
+        found = False
+        is_message = isinstance(item.get("role"), str)
+        for key, value in item.items():
+            if key not in _NEVER or (is_message and key == "content"):
+                wrapped = Wrapped(value, f"{keys}.{key}" if keys else key, context)
+                for one in self._look(wrapped, key, depth + 1):
+                    found = True
+                    yield one
+        if not found and item.get("role") in _MODEL:
+            text = _prose(item.get("content"))
+            if shapes(text):
+                yield Wrapped(text, keys, context)
+
+    def _look(self, wrapped: Wrapped, key: str, depth: int) -> Iterator[Wrapped]:
+        self._count()
+        value = wrapped.value
+        if isinstance(value, str) and key in _ARGUMENTS:
+            value = self._parsed(value)
+        if isinstance(value, str):
+            if key in _ARGUMENTS and shapes(value):
+                yield wrapped
+        elif depth > _MAX_DEPTH:
+            self.is_cut = self.is_cut or isinstance(value, (dict, list))
+        elif isinstance(value, dict):
+            yield from self._object(wrapped._replace(value=value), value, depth)
+        elif isinstance(value, list):
+            calls = [entry for entry in value if not _is_prose(entry)]
+            entries = (wrapped._replace(value=entry) for entry in calls)
+            if any(True for entry in entries for _ in self._look(entry, "", depth + 1)):
+                yield wrapped._replace(value=calls)
+
+    def _count(self) -> None:
+        self.count += 1
+        if self.count > _MAX_VALUES:
+            raise MissError(
+                "invalid_input",
+                f"the object holds more than {_MAX_VALUES} values around its edit",
+                hint="send only what edits a file",
+            )
+
+    def _object(self, wrapped: Wrapped, item: fields.Object, depth: int) -> Iterator[Wrapped]:
+        if _is_edit(item, wrapped.context):
+            yield wrapped
+            return
+        if self.near is None and fields.has(item, _NEAR):
+            self.near = item
+        yield from self.inside(item, wrapped.keys, wrapped.context, depth)
+
+    def _parsed(self, text: str) -> object:
+        if text.lstrip()[:1] not in ("{", "["):
+            return text
+        try:
+            return fields.parse_json(text)
+        except MissError as miss:
+            self.error = self.error or miss
+            return text
 
 
-def _of_message(blocks: object) -> object:
-    """The calls of a message; of one without calls, its text."""
-    assert isinstance(blocks, list)
-    types = [block.get("type") if isinstance(block, dict) else None for block in blocks]
-    calls = [block for block, kind in zip(blocks, types, strict=True) if kind not in _NO_EDITS]
-    if calls:
-        return calls
-    texts = [block.get("text") for block in blocks]
+def _is_edit(item: fields.Object, context: Context) -> bool:
+    """Whether an object is an edit; by few keys only where its file is named."""
+    names = shapes(item)
+    if not names or context.path is not None or fields.has(item, (*fields.PATH, *_NAMELESS)):
+        return bool(names)
+    return mark_of(item) is not None
+
+
+def _is_prose(entry: object) -> bool:
+    return isinstance(entry, dict) and (entry.get("type") in _NO_CALLS or [*entry] == ["text"])
+
+
+def _prose(content: object) -> str:
+    """The text of a message without calls."""
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else ""
+    texts = [entry.get("text") for entry in content if isinstance(entry, dict)]
     return "\n".join(text for text in texts if isinstance(text, str))
-
-
-def _opened(value: object) -> object:
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        return parse_json(value)
-    return value

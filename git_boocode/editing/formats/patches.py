@@ -8,7 +8,7 @@ from typing import NamedTuple
 from git_boocode.editing.edits import MissError
 from git_boocode.editing.formats import fields
 
-LINES = ("patch_lines", "patchLines")
+LINES = fields.PATCH_LINES
 MAX_HUNKS = 10_000
 """So many hunks may a patch of one file have."""
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})(.*)", re.DOTALL)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from git_boocode.editing.edits import Failure, MissError
-from git_boocode.editing.formats import Context, Draft, fields
+from git_boocode.editing.edits import Edit, Failure, MissError
+from git_boocode.editing.formats import Context, fields
 
 if TYPE_CHECKING:
     from git_boocode.editing.regions import Change
@@ -19,21 +19,8 @@ MAX_LINES = 4
 """Lines of an anchor: more of them only bring more that can be wrong."""
 
 
-def mismatch(item: object) -> str | None:
-    """See `formats.Format`."""
-    if not isinstance(item, dict):
-        return f"{fields.kind_of(item, top=True)} instead of an object"
-    if item.get("changes") is not None or _is_change(item):
-        return None
-    return "no 'changes' and no 'start'"
-
-
-def _is_change(item: fields.Object) -> bool:
-    return isinstance(item.get("start"), (list, str)) and item.get("content") is not None
-
-
-def drafts(item: object, context: Context) -> Iterator[Draft | Failure]:
-    """See `formats.Format`."""
+def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
+    """The edit of an object with `changes`, or with `start` and `content`."""
     assert isinstance(item, dict)
     from git_boocode.editing.regions import Regions
 
@@ -41,7 +28,7 @@ def drafts(item: object, context: Context) -> Iterator[Draft | Failure]:
     changes = _changes(item)
     path = fields.text(item, fields.PATH, context.path)
     base = fields.base(item) or context.base
-    yield Draft(path, Regions(changes), base, "region", item)
+    yield Edit(0, path, Regions(changes), base, "region", item)
 
 
 def _changes(item: fields.Object) -> tuple[Change, ...]:

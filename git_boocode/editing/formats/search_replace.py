@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.editing.edits import Failure, MissError
-from git_boocode.editing.formats import Context, Draft, fields
+from git_boocode.editing.edits import Edit, Failure, MissError
+from git_boocode.editing.formats import Context, fields
 from git_boocode.editing.formats.marks import text_format
 
 if TYPE_CHECKING:
@@ -36,22 +36,9 @@ _MAX_DIVIDERS = 16
 """More lines like the divider in one block are not tried one by one."""
 
 
-def mismatch(item: object) -> str | None:
-    """See `formats.Format`."""
-    if isinstance(item, str):
-        return _why_not(item)
-    if not isinstance(item, dict):
-        return f"{fields.kind_of(item)} instead of text or an object"
-    if _text_of(item) is not None:
-        return None
-    return f"no 'diff' with a '{OPENING}' line"
-
-
-def _why_not(text: str) -> str | None:
+def near_miss(text: str) -> str:
     """Why a text is not of this format; for a near miss, the line that comes near."""
     first = text_format(text)
-    if first == "search-replace":
-        return None
     for number, line in enumerate(text.split("\n"), 1):
         bare = line.rstrip("\r")
         if _OPEN.fullmatch(bare):
@@ -71,8 +58,8 @@ def _text_of(item: fields.Object) -> str | None:
     )
 
 
-def drafts(item: object, context: Context) -> Iterator[Draft | Failure]:
-    """See `formats.Format`."""
+def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
+    """The edits of a text, or of an object with a text: one for each block."""
     if isinstance(item, dict):
         fields.check_switches(item)
         path = fields.text(item, fields.PATH, context.path or "")
@@ -80,7 +67,7 @@ def drafts(item: object, context: Context) -> Iterator[Draft | Failure]:
         text = _text_of(item) or ""
     else:
         text = str(item)
-    yield from _Reader(text, context).drafts()
+    yield from _Reader(text, context).edits()
 
 
 class _Block(NamedTuple):
@@ -98,7 +85,7 @@ class _Reader:
         self.context = context
         self.path = context.path
 
-    def drafts(self) -> Iterator[Draft | Failure]:
+    def edits(self) -> Iterator[Edit | Failure]:
         """The blocks in order; one that is wrong comes out as a failure."""
         row = above = bad = 0
         while row < len(self.lines):
@@ -185,7 +172,7 @@ class _Reader:
             )
         return below
 
-    def _draft(self, block: _Block, opening: re.Match[str], above: int) -> Draft | Failure:
+    def _draft(self, block: _Block, opening: re.Match[str], above: int) -> Edit | Failure:
         given: object = "\n".join(self.lines[block.row : block.end + 1])
         try:
             self._check_divided(block, opening, above)
@@ -194,7 +181,7 @@ class _Reader:
             action = self._action(block, opening)
         except MissError as miss:
             return Failure.of(miss, None, self.path, given)
-        return Draft(path, action, self.context.base, "search-replace", given)
+        return Edit(0, path, action, self.context.base, "search-replace", given)
 
     def _action(self, block: _Block, opening: re.Match[str]) -> Block:
         from git_boocode.editing.blocks import Block, Reading

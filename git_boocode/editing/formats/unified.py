@@ -10,17 +10,14 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 from git_boocode.editing.actions import Create, Delete, Keep
-from git_boocode.editing.edits import Action, Failure, MissError
-from git_boocode.editing.formats import Context, Draft, fields
+from git_boocode.editing.edits import Action, Edit, Failure, MissError
+from git_boocode.editing.formats import Context, fields
 from git_boocode.editing.formats.diff_names import NOWHERE, agree, read_name, without_prefixes
 from git_boocode.editing.formats.diffs import Diffs, FileDiff, read_headless
-from git_boocode.editing.formats.marks import text_format
 from git_boocode.editing.formats.patches import (
-    LINES,
     check_hunks,
     flattened_notes,
     patch_text,
-    peeked,
 )
 from git_boocode.editing.hunks import Hunk, Patch
 from git_boocode.editing.words import short
@@ -33,27 +30,8 @@ _MODES = {"100644": False, "100664": False, "100755": True, "100775": True}
 _SPECIAL = {"120000": "a symbolic link", "160000": "a submodule"}
 
 
-def mismatch(item: object) -> str | None:
-    """See `formats.Format`."""
-    if not isinstance(item, (str, dict)):
-        return f"{fields.kind_of(item, top=True)} instead of text or an object"
-    if isinstance(item, dict) and not fields.has(item, (*fields.PATCH, *LINES)):
-        return "no 'patch', 'diff' or 'patch_lines'"
-    if isinstance(item, dict) and item.get("type") in fields.OPERATIONS:
-        return "an operation of apply_patch"
-    text = peeked(item)
-    found = None if text is None else text_format(text)
-    if found == _NAME or (found is None and not isinstance(item, str) and _is_ours(item)):
-        return None
-    return "no line like '@@ -1,2 +1,3 @@', 'diff --git' or '--- a/name'"
-
-
-def _is_ours(item: object) -> bool:
-    return isinstance(item, dict) and fields.has(item, (*_KEYS, *LINES))
-
-
-def drafts(item: object, context: Context) -> Iterator[Draft | Failure]:
-    """See `formats.Format`."""
+def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
+    """The edits of a text, or of an object with a diff: one for each file."""
     text = patch_text(item) or ""
     base = context.base
     path = context.path
@@ -69,7 +47,7 @@ def drafts(item: object, context: Context) -> Iterator[Draft | Failure]:
         )
     for file in files:
         given = item if len(files) == 1 else _portion(diffs, file)
-        yield _draft(file, path, Draft(path or "", Keep(), base, _NAME, given), notes)
+        yield _draft(file, path, Edit(0, path or "", Keep(), base, _NAME, given), notes)
 
 
 def _joined(files: list[FileDiff]) -> list[FileDiff]:
@@ -96,9 +74,7 @@ def _portion(diffs: Diffs, file: FileDiff) -> str:
     return "".join(f"{line}\n" for line in diffs.lines[file.first : file.stop])
 
 
-def _draft(
-    file: FileDiff, path: str | None, blank: Draft, notes: tuple[str, ...]
-) -> Draft | Failure:
+def _draft(file: FileDiff, path: str | None, blank: Edit, notes: tuple[str, ...]) -> Edit | Failure:
     shown = path
     try:
         old, new = _names(file, path)
