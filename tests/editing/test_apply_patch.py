@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from git_boocode.editing.actions import Create, Delete, Keep
 from git_boocode.editing.edits import Edit, How, MissError
-from git_boocode.editing.formats import Context, apply_patch, shapes
+from git_boocode.editing.formats import Context, apply_patch
 from git_boocode.editing.hunks import Patch
+from git_boocode.editing.inputs import shapes
 from git_boocode.editing.textfile import Text
 from tests.editing.kit import edits_of, read
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from git_boocode.editing import formats
 from git_boocode.editing import inputs as inputs_module
 from git_boocode.editing.actions import Insert, Replace, Write
 from git_boocode.editing.edits import Action, How, MissError
@@ -567,7 +568,7 @@ def test_no_more_bytes_or_edits_than_are_stated(monkeypatch: pytest.MonkeyPatch)
 def test_a_text_is_refused_for_its_length_before_it_is_searched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(inputs_module, "MAX_TEXT", 10)
+    monkeypatch.setattr(formats, "MAX_TEXT", 10)
     assert "the text has 30 characters" in message(b"<<<<<<< SEARCH\n" * 2)
 
 

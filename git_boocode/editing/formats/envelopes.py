@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from git_boocode.editing.edits import MissError
-from git_boocode.editing.formats import NOTHING_TO_DO, Context, fields, mark_of, no_format, shapes
+from git_boocode.editing.formats import Context, fields
+from git_boocode.editing.inputs import NOTHING_TO_DO, mark_of, no_format, shapes
 
 _MAX_DEPTH = 12
 """Objects, arrays and strings of JSON around an edit."""

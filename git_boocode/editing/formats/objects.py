@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from git_boocode.editing.actions import Insert, Replace, Write
 from git_boocode.editing.edits import Action, Edit, Failure, MissError
-from git_boocode.editing.formats import Context, fields, inner_edits
+from git_boocode.editing.formats import Context, fields
+from git_boocode.editing.inputs import inner_edits
 
 _COMMANDS = ("str_replace", "insert", "create")
 _COMMAND_HINTS = {
