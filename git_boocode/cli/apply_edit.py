@@ -5,33 +5,38 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from git_boocode.cli.framework import Command, json_option, stdin_bytes
-from git_boocode.cli.output import print_json, print_text
+from git_boocode.cli.output import (
+    Style,
+    colour_wanted,
+    print_json,
+    print_text,
+    printable,
+    quote_path,
+)
 from git_boocode.cli.progress import progress
-from git_boocode.repo.errors import FatalError, UsageError
+from git_boocode.repo.errors import FatalError, RefusedError, UsageError
 
 if TYPE_CHECKING:
+    from git_boocode.editing.edits import Landing
     from git_boocode.editing.inputs import Source
     from git_boocode.editing.place import Place
-    from git_boocode.editing.result import Answer
+    from git_boocode.editing.plan import PlannedFile
+    from git_boocode.editing.result import Answer, EditsRefusedError
+    from git_boocode.matching import Candidate
+    from git_boocode.repo.config import Config
 
+LETTERS = {"modify": "M", "create": "A", "delete": "D", "rename": "R"}
+_CANDIDATE_LINES = 8
+_CANDIDATES = 3
 _DONE = {"write": "rewritten", "delete": "deleted", "rename": "renamed"}
 _MADE = dict.fromkeys(("write", "create", "exact"), "new file")
-
-
-class OneLiner(NamedTuple):
-    """The edit that `--path`, `--old` and `--new` describe."""
-
-    path: str | None
-    old: str | None
-    new: str | None
-    replace_all: bool
 
 
 @click.command("apply-edit", cls=Command)
@@ -78,15 +83,18 @@ def apply_edit(
     Edits are read from each <file>, or from standard input. Paths in them count from the top of the
     worktree, a --path from the current directory.
     """
-    from git_boocode.cli.edited import refuse
     from git_boocode.editing.edits import How
     from git_boocode.editing.place import Place
     from git_boocode.editing.result import EditsRefusedError
     from git_boocode.editing.service import Options, apply_edits
 
     _check_names(profile, format_)
-    one_liner = OneLiner(path, old, new, replace_all)
-    sources = _sources(files, one_liner)
+    if replace_all or (path, old, new) != (None, None, None):
+        if files:
+            raise click.UsageError("--path, --old and --new cannot be combined with <file>")
+        sources = [_from_options(path, old, new, replace_all=replace_all)]
+    else:
+        sources = [_from_file(name) for name in files or ("-",)]
     place = Place.find(index=not no_index, from_here=path is not None)
     options = Options(How(profile, verbatim), format_, dry_run, not no_record)
     _check_retry_context(retry_context)
@@ -108,11 +116,7 @@ def apply_edit(
 
 
 def check_profile(profile: str) -> None:
-    """Refuse the name of a profile that does not exist.
-
-    Raises:
-        UsageError: it does not exist.
-    """
+    """Refuse the name of a profile that does not exist (UsageError)."""
     from git_boocode.matching import PROFILES
 
     if profile not in PROFILES:
@@ -129,26 +133,16 @@ def _check_names(profile: str, format_: str | None) -> None:
         raise UsageError(f"unknown format '{format_}'", hints=(f"the formats are: {known}",))
 
 
-def _sources(files: tuple[str, ...], one_liner: OneLiner) -> list[Source]:
-    if any(value is not None for value in one_liner[:3]) or one_liner.replace_all:
-        return [_from_options(files, one_liner)]
-    return [_from_file(name) for name in files or ("-",)]
-
-
-def _from_options(files: tuple[str, ...], one_liner: OneLiner) -> Source:
+def _from_options(
+    path: str | None, old: str | None, new: str | None, *, replace_all: bool
+) -> Source:
     from git_boocode.cli.output import encode_json
     from git_boocode.editing.inputs import Source
 
-    if files:
-        raise click.UsageError("--path, --old and --new cannot be combined with <file>")
-    if one_liner.path is None or one_liner.old is None or one_liner.new is None:
+    if path is None or old is None or new is None:
         raise click.UsageError("--path, --old and --new belong together")
-    edit: dict[str, object] = {
-        "path": one_liner.path,
-        "old_string": one_liner.old,
-        "new_string": one_liner.new,
-    }
-    if one_liner.replace_all:
+    edit: dict[str, object] = {"path": path, "old_string": old, "new_string": new}
+    if replace_all:
         edit["replace_all"] = True
     return Source("the command line", encode_json(edit))
 
@@ -164,15 +158,7 @@ def _from_file(name: str) -> Source:
 
 
 def require_input(what: str, example: str) -> None:
-    """Refuse to wait for someone to type on a terminal.
-
-    Args:
-        what: what is read from standard input.
-        example: a command line that gives it.
-
-    Raises:
-        UsageError: standard input is a terminal.
-    """
+    """Refuse a terminal as standard input (UsageError), with a command line that gives `what`."""
     if sys.stdin.isatty():
         hint = f"pipe it in, or name a file, as in: {example}"
         raise UsageError(f"{what} must come on standard input, which is a terminal", hints=(hint,))
@@ -234,7 +220,6 @@ def _keep_retry_context(name: str | None, text: str, read: Sequence[str] = ()) -
 
 
 def _print_answer(answer: Answer, place: Place, *, show_diff: bool) -> None:
-    from git_boocode.cli.edited import print_diffs, summary
     from git_boocode.repo.config import Config
 
     for file in answer.files:
@@ -246,3 +231,64 @@ def _print_answer(answer: Answer, place: Place, *, show_diff: bool) -> None:
         print_text("dry run: nothing was written")
     if answer.id:
         print_text(f"recorded as {answer.id}")
+
+
+def refuse(error: EditsRefusedError) -> NoReturn:
+    """Raise a refusal again with every failure spelt out for people."""
+    from git_boocode.editing.result import describe
+
+    blocks = []
+    for failure in error.failures:
+        lines = [describe(failure, many=error.edits > 1)]
+        for candidate in failure.candidates[:_CANDIDATES]:
+            lines += candidate_lines(candidate, _CANDIDATE_LINES)
+        blocks.append("\n".join(lines))
+    raise RefusedError("\nerror: ".join(blocks), code=error.code, hints=error.hints) from None
+
+
+def candidate_lines(candidate: Candidate, most: int) -> list[str]:
+    """A candidate as people read it: where it is, and its numbered lines."""
+    from git_boocode.editing.retry import numbered
+
+    where = lines_of(candidate.start_line, candidate.end_line)
+    head = f"  {where} (similarity {candidate.similarity:.2f}):"
+    lines = numbered(candidate.text, candidate.start_line, most)
+    return [head, *(f"  {line.expandtabs(4)}" for line in lines)]
+
+
+def lines_of(start: int, end: int) -> str:
+    """A range of lines in words, empty ones included."""
+    from git_boocode.editing import words
+
+    if end < start:
+        return f"after line {end}" if end else "at the top"
+    return words.lines_of(start, end)
+
+
+def print_diffs(answer: Answer, config: Config) -> None:
+    """Print the diff of each file, without the indentation that all its lines share."""
+    from git_boocode.editing.diff import without_common_indentation
+    from git_boocode.editing.result import diff_of
+
+    style = Style(enabled=colour_wanted(config))
+    colours = {"+": "green", "-": "red", "@": "cyan"}
+    for file in answer.files:
+        for line in without_common_indentation(diff_of(file)).split("\n")[:-1]:
+            is_name = line.startswith(("--- ", "+++ "))
+            colour = "bold" if is_name else colours.get(line[:1])
+            print_text(style(line, colour) if colour else line)
+
+
+def summary(file: PlannedFile, landing: Landing, done: Mapping[str, str]) -> str:
+    """What one edit did to a file, in one line; `done` replaces the lines, by the rung."""
+    letter = LETTERS[file.action] if file.changes else "="
+    where = lines_of(landing.start_line, landing.end_line)
+    if landing.places > 1:
+        where = f"{landing.places} places, first {where}"
+    parts = [done.get(landing.rung) or where]
+    if landing.kind == "fuzzy":
+        parts.append(f"fuzzy ({landing.rung} {landing.similarity:.2f})")
+    path = quote_path(file.path)
+    if file.moved_from is not None:
+        path = f"{quote_path(file.moved_from)} -> {path}"
+    return f" {letter} {path}: {printable(', '.join((*parts, *landing.notes)))}"

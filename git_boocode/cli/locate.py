@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from git_boocode.cli.apply_edit import check_profile, require_input
-from git_boocode.cli.edited import candidate_lines, lines_of
+from git_boocode.cli.apply_edit import candidate_lines, check_profile, lines_of, require_input
 from git_boocode.cli.framework import AtLeast, Command, json_option, stdin_bytes
 from git_boocode.cli.output import print_json, print_text, quote_path
 from git_boocode.repo.errors import RefusedError

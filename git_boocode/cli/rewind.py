@@ -40,7 +40,7 @@ def rewind(
     rewinding it brings the edit back. Nothing is changed if a place is not certain, or holds
     something else by now.
     """
-    from git_boocode.cli.edited import refuse
+    from git_boocode.cli.apply_edit import refuse
     from git_boocode.cli.output import print_json, print_text
     from git_boocode.cli.progress import progress
     from git_boocode.editing import rewind as service
@@ -120,7 +120,7 @@ def _is_path(repository: Repository, records: Records, name: str) -> bool:
 
 
 def _print(done: Rewound, repository: Repository, *, show_diff: bool) -> None:
-    from git_boocode.cli.edited import print_diffs, summary
+    from git_boocode.cli.apply_edit import print_diffs, summary
     from git_boocode.cli.output import print_hints, print_text, quote_path
 
     for file in done.answer.files:
