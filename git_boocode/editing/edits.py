@@ -1,4 +1,4 @@
-"""What an input asks for: edits, the actions that they carry, and how an action can fail."""
+"""Edits, the actions that they carry, where they land, and how they fail."""
 
 from __future__ import annotations
 
@@ -14,12 +14,9 @@ DEFAULT_PROFILE = "default"
 
 
 class How(NamedTuple):
-    """How edits are matched.
+    """How edits are matched: the matcher's profile, and whether new text is pasted as given.
 
-    Attributes:
-        profile: the name of the matcher's ladder.
-        verbatim: paste new text as given, without refitting it to the file.
-        moved: where a line of the file as it was before the call stands now; both numbers from 1.
+    `moved` maps a line of the file as it was before the call to the line where it is now, from 1.
     """
 
     profile: str = DEFAULT_PROFILE
@@ -28,16 +25,10 @@ class How(NamedTuple):
 
 
 class Landing(NamedTuple):
-    """Where one edit landed.
+    """Where one edit landed; lines are 1-based, inclusive, of the file before the call.
 
-    Attributes:
-        kind: `exact` or `fuzzy`.
-        rung: the comparison that found the place, or what was done instead of searching.
-        similarity: 0.0 to 1.0.
-        places: how many places were changed.
-        start_line: the first line touched, 1-based, in the file as it was before the call.
-        end_line: the last one, inclusive; one less than `start_line` where no line was replaced.
-        notes: what was done beyond replacing the text.
+    `kind` is `exact` or `fuzzy`, `rung` the comparison that found the place, or what was done
+    instead of searching; `end_line` is one less than `start_line` where no line was replaced.
     """
 
     kind: str
@@ -48,14 +39,24 @@ class Landing(NamedTuple):
     end_line: int
     notes: tuple[str, ...] = ()
 
+    def as_json(self, number: int) -> dict[str, object]:
+        """The entry of the JSON answer for the edit of that number."""
+        return {
+            "index": number,
+            "kind": self.kind,
+            "rung": self.rung,
+            "similarity": self.similarity,
+            "count": self.places,
+            "start_line": self.start_line,
+            "end_line": self.end_line,
+            "notes": list(self.notes),
+        }
+
 
 class Outcome(NamedTuple):
-    """What an action made of a file, None if there is none any more, and where.
+    """What an action made of a file: its text, None if it is gone, and where the action landed.
 
-    Attributes:
-        text: the new text.
-        landing: where the action landed.
-        executable: whether the file shall be executable; None if it keeps its mode, or is new.
+    `executable` is None if the file keeps its mode, or is new.
     """
 
     text: Text | None
@@ -64,23 +65,16 @@ class Outcome(NamedTuple):
 
 
 def edit_name(number: int) -> str:
-    """What people and models call an edit; they count from 1, the JSON keys from 0.
-
-    Args:
-        number: its position in the call, from 0.
-    """
+    """What people and models call an edit: they count from 1, the JSON keys from 0."""
     return f"edit {number + 1}"
 
 
 class MissError(Exception):
     """An edit that cannot be applied.
 
-    Args:
-        code: one of the stable words of `failures[].code`.
-        message: what is wrong and where; lowercase, no full stop, without the file's path.
-        lines: the 1-based lines of the file that the message speaks of.
-        candidates: the nearest text of the file, or the places that cannot be told apart.
-        hint: what to do next, unless the code says enough.
+    `code` is one of the stable words of `failures[].code`, `lines` the 1-based lines of the file
+    that the message names, `candidates` the nearest text of the file, or the places that fit
+    equally. The message does not repeat the file's path.
     """
 
     def __init__(
@@ -118,14 +112,9 @@ class Action(Protocol):
 class Edit(NamedTuple):
     """One edit of a call, from its parser to the answer.
 
-    Attributes:
-        number: its position in the whole call, from 0; whoever reads the call sets it.
-        path: the file as the input names it.
-        action: what to do.
-        base: the id of the blob that the model saw, in lower case, or None.
-        format: the name of the format that it came in.
-        given: the edit as it was given, as JSON.
-        to: the path that the file gets after the action, or None.
+    `number` is its position in the whole call, from 0, set by the reader of the call. `base` is
+    the id of the blob that the model saw, in lower case, `given` the edit as JSON, as it came, and
+    `to` the path that the file gets after the action.
     """
 
     number: int

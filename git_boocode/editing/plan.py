@@ -23,37 +23,18 @@ _BEYOND_ASCII = re.compile("[^\x00-\x7f\udc80-\udcff]")
 REWIND = "rewind"
 """The format of the edits that undo recorded ones."""
 
-_WEIGHED = 100
-"""So many failures are asked whether a later one follows from them."""
+_MAX_CAUSES = 100
+"""Failures that are looked at as the cause of a later one."""
 _FOLLOWS = ("not_found", "ambiguous", "missing_file", "binary")
-"""What an edit can be refused as only because an earlier edit of the file was refused."""
-
-
-class Gone(NamedTuple):
-    """Why a file is not where it was any more.
-
-    Attributes:
-        number: the edit that took it away.
-        to: the path that it has now, None if it was deleted.
-    """
-
-    number: int
-    to: str | None
+"""The codes with which an edit may be refused because an earlier edit of the file was."""
 
 
 class PlannedFile:
-    """One file of a plan.
+    """One file of a plan: what it was before the call, and what the edits so far make of it.
 
-    Attributes:
-        target: where it is.
-        before: what it was, None if there was no file.
-        old: its text before the call.
-        text: its text after the edits so far, None while there is no file.
-        landings: the edits that were applied, and where.
-        origin: the file whose content was moved here, or None.
-        executable: whether it shall be executable, None if that stays as it is.
-        spelling: the same file by the name that it gets, where the file system takes the two names
-            for one; else None.
+    `text` is None while there is no file, `origin` the file whose content was moved here,
+    `executable` None if the mode stays. `spelling` is the name that it gets where the file system
+    takes both names for one, and `gone` the edit that moved it away or deleted it.
     """
 
     def __init__(self, target: Target, before: Snapshot | None) -> None:
@@ -67,11 +48,11 @@ class PlannedFile:
         self.origin: PlannedFile | None = None
         self.spelling: Target | None = None
         self.executable: bool | None = None
-        self.gone: Gone | None = None
+        self.gone: Edit | None = None
 
     @property
     def after(self) -> bytes | None:
-        """The bytes that it shall have, None if there shall be no file."""
+        """Its bytes after the call, None if there is no file any more."""
         return None if self.text is None else self.text.encode()
 
     @property
@@ -134,28 +115,18 @@ class PlannedFile:
         self.gone = None
 
 
-class Plan:
-    """What a call would do.
+class Plan(NamedTuple):
+    """What a call would do: its files and failures, in the order in which the input names them."""
 
-    Attributes:
-        files: the files, in the order in which the input names them first.
-        failures: every edit that cannot be applied, in the order of the input.
-    """
-
-    def __init__(self, files: list[PlannedFile], failures: list[Failure]) -> None:
-        self.files = files
-        self.failures = failures
+    files: list[PlannedFile]
+    failures: list[Failure]
 
     def changed_file(self) -> PlannedFile | None:
-        """A file that is no longer what the plan was made for; None if there is none.
-
-        Raises:
-            FatalError: a file cannot be read.
-        """
+        """A file that is no longer what the plan was made for."""
         return next((file for file in self.files if not file.is_as_read()), None)
 
     @property
-    def told(self) -> list[PlannedFile]:
+    def listed(self) -> list[PlannedFile]:
         """The files that an answer lists; a renamed one is listed once, by its new path."""
         moved = {file.source for file in self.files if file.moved_from is not None}
         there = [file for file in self.files if file.before is not None or file.text is not None]
@@ -165,13 +136,8 @@ class Plan:
 def make_plan(inputs: Inputs, place: Place, how: How) -> Plan:
     """Apply all edits in memory.
 
-    An edit sees the file as the edits before it left it. Where one is refused, the ones after it
-    are tried all the same; they are reported only if they are wrong whatever had become of it.
-
-    Args:
-        inputs: the edits, and what could not be read.
-        place: where the paths lead.
-        how: how to match.
+    An edit sees the file as the edits before it left it. If one is refused, the ones after it are
+    tried anyway, and reported only if they cannot be applied whatever becomes of the first.
 
     Raises:
         FatalError: a file cannot be read.
@@ -262,16 +228,15 @@ class _Planner:
         destination = None if edit.to is None else self._destination(file, edit, edit.to)
         self._land(file, edit, outcome)
         if destination is not None:
-            file.gone = Gone(edit.number, destination.target.path)
             destination.take(file)
-        elif outcome.text is None:
-            file.gone = Gone(edit.number, None)
+        if destination is not None or outcome.text is None:
+            file.gone = edit
 
     def _check_placeholders(self, old: Text | None, new: Text) -> None:
-        """Refuse a new line that stands for text left out, such as `# ... rest of code`.
+        """Refuse a new line that is a placeholder, such as `# ... rest of code`.
 
-        The matcher does so where it compares an old text with a new one; here it is for whole
-        files, regions and hunks. A line of dots alone can be code.
+        The matcher compares an old text with its new one; this is for whole files, regions and
+        hunks. A line of dots alone can be code.
         """
         if old is None or self.how.verbatim:
             return
@@ -315,22 +280,20 @@ class _Planner:
         landing = outcome.landing
         start, end = file.lines.original_range(landing.start_line, landing.end_line)
         notes = (*landing.notes, *_notes(file, edit, outcome))
-        if file.text is not None and outcome.text is not None and self._goes_on(file, edit):
+        is_last = edit.to is None and file.origin is None and edit is file.edits[-1]
+        if file.text is not None and outcome.text is not None and not is_last:
             file.lines.follow(file.text.text, outcome.text.text)
         file.landings.append((edit, landing._replace(start_line=start, end_line=end, notes=notes)))
         file.text = outcome.text
         if outcome.executable is not None:
             file.executable = outcome.executable
 
-    def _goes_on(self, file: PlannedFile, edit: Edit) -> bool:
-        return edit.to is not None or file.origin is not None or edit is not file.edits[-1]
-
     def _is_consequence(self, file: PlannedFile, edit: Edit, miss: MissError) -> bool:
         if miss.code not in _FOLLOWS:
             return False
         return any(
             _could_matter(failure, edit, miss)
-            for failure in self.failures[:_WEIGHED]
+            for failure in self.failures[:_MAX_CAUSES]
             if failure.number is not None
             and failure.number < edit.number
             and self._concerns(failure, file)
@@ -352,7 +315,10 @@ class _Planner:
             return miss
         if file.gone is None:
             return missing_file(self.place, edit.path)
-        done = f"moves it to '{file.gone.to}'" if file.gone.to else "deletes it"
+        done = "deletes it"
+        if file.gone.to is not None:
+            to = self.place.destination(file.gone.path, file.gone.to)
+            done = f"moves it to '{to.path}'"
         return MissError("missing_file", f"{edit_name(file.gone.number)} of the same call {done}")
 
     def _check_nesting(self) -> None:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from git_boocode.editing.edits import Edit, Failure, Landing, edit_name
+from git_boocode.editing.edits import Failure, edit_name
 from git_boocode.editing.plan import PlannedFile
 from git_boocode.editing.retry import advice, retry_context
 from git_boocode.repo.errors import RefusedError
 
 
 class EditsRefusedError(RefusedError):
-    """One or more edits cannot be applied; nothing was changed.
+    """One or more edits of a call cannot be applied, for the reasons given; nothing was changed.
 
-    Args:
-        failures: why, at least one.
-        edits: how many edits the call had.
+    `edits` is the number of edits of the call.
     """
 
     def __init__(self, failures: Sequence[Failure], edits: int) -> None:
@@ -27,7 +25,7 @@ class EditsRefusedError(RefusedError):
         super().__init__(
             describe(first, many=edits > 1) + (f" (and {more} more)" if more else ""),
             code=first.code,
-            hints=_hints(failures),
+            hints=tuple(dict.fromkeys(filter(None, map(advice, failures)))),
             details={
                 "applied": False,
                 "failures": [_failure_json(failure) for failure in failures],
@@ -37,13 +35,7 @@ class EditsRefusedError(RefusedError):
 
 
 class Answer(NamedTuple):
-    """What a call did, or on a dry run would do.
-
-    Attributes:
-        applied: whether the files were written.
-        id: the id of the record, None if there is none.
-        files: the files.
-    """
+    """What a call did, or on a dry run would do; `id` names its record, if there is one."""
 
     applied: bool
     id: str | None
@@ -60,21 +52,12 @@ class Answer(NamedTuple):
 
 
 def describe(failure: Failure, *, many: bool) -> str:
-    """A failure in one sentence, with the file that it is about.
-
-    Args:
-        failure: the failure.
-        many: whether the call had several edits, so that the sentence must say which one.
-    """
+    """A failure in one sentence, with its file, and its number if the call had many edits."""
     from git_boocode.editing.diff import quoted
 
     where = [edit_name(failure.number)] if many and failure.number is not None else []
     where += [quoted(failure.path)] if failure.path else []
     return ": ".join((", ".join(where), failure.message)) if where else failure.message
-
-
-def _hints(failures: Sequence[Failure]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(hint for failure in failures if (hint := advice(failure))))
 
 
 def _failure_json(failure: Failure) -> dict[str, object]:
@@ -97,7 +80,7 @@ def _file_json(file: PlannedFile) -> dict[str, object]:
         "path": file.path,
         "action": file.action,
         **({"from": file.moved_from} if file.moved_from else {}),
-        "edits": [landing_json(edit, landing) for edit, landing in file.landings],
+        "edits": [landing.as_json(edit.number) for edit, landing in file.landings],
         "diff": diff_of(file),
     }
 
@@ -108,17 +91,3 @@ def diff_of(file: PlannedFile) -> str:
 
     old = file.source.old if file.source else None
     return unified_diff(file.path, old, file.text, file.moved_from)
-
-
-def landing_json(edit: Edit, landing: Landing) -> dict[str, object]:
-    """Where an edit landed, as JSON."""
-    return {
-        "index": edit.number,
-        "kind": landing.kind,
-        "rung": landing.rung,
-        "similarity": landing.similarity,
-        "count": landing.places,
-        "start_line": landing.start_line,
-        "end_line": landing.end_line,
-        "notes": list(landing.notes),
-    }

@@ -9,11 +9,11 @@ from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.editing.edits import Edit, Failure, How, Landing
+from git_boocode.editing.edits import Failure, How
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.place import Place, Target
 from git_boocode.editing.plan import Plan, PlannedFile, make_plan
-from git_boocode.editing.result import Answer, EditsRefusedError, landing_json
+from git_boocode.editing.result import Answer, EditsRefusedError
 from git_boocode.editing.snapshot import mode_only
 from git_boocode.editing.write import (
     Change,
@@ -26,25 +26,19 @@ from git_boocode.repo.errors import RefusedError
 
 if TYPE_CHECKING:
     from git_boocode.editing.record import Record, RecordedFile
-    from git_boocode.editing.recovery import EditJournal
 
 _PLANS = 5
-"""So many plans are made of one call while other programs change its files."""
+"""Plans of one call, made anew while other programs change its files."""
 MAX_RECORDED = 65_536
-"""An edit whose JSON is longer is not repeated in the record, which holds the files anyhow."""
+"""Characters of an edit's JSON; a longer one is not repeated in the record, which has the files."""
 
 
 class Options(NamedTuple):
     """How a call is carried out.
 
-    Attributes:
-        how: how edits are matched.
-        format: the one input format to accept, None to detect it.
-        dry_run: write nothing.
-        record: keep the old contents in git.
-        more: what else the record says, as JSON.
-        modes: the permission bits of files that come back, by their absolute path.
-        journal: what remembers what is going on where there is no repository; None for nothing.
+    `format` is the one input format to accept, `more` what else the record says, as JSON, `modes`
+    the permission bits of files that come back, by their absolute path, and `journal` what
+    remembers the writing where there is no repository.
     """
 
     how: How = How()
@@ -59,14 +53,9 @@ class Options(NamedTuple):
 def apply_edits(sources: Sequence[Source], place: Place, options: Options) -> Answer:
     """Apply the edits of one call, all or none.
 
-    Args:
-        sources: the inputs.
-        place: where their paths lead.
-        options: how to do it.
-
     Raises:
-        EditsRefusedError: an edit cannot be applied, or a file changed meanwhile.
-        RefusedError: another command is at work here (`locked`).
+        EditsRefusedError: an edit cannot be applied, a file changed meanwhile, or another command
+            is at work here (`locked`).
         FatalError: something cannot be read, kept or written.
     """
     return apply_inputs(read_inputs(sources, options.format), place, options)
@@ -74,18 +63,17 @@ def apply_edits(sources: Sequence[Source], place: Place, options: Options) -> An
 
 def apply_inputs(inputs: Inputs, place: Place, options: Options) -> Answer:
     """Apply edits that have been read already; see `apply_edits`."""
-    count = len(inputs.edits) + len(inputs.failures)
     plan = make_plan(inputs, place, options.how)
     identifier = None
     if not options.dry_run:
         plan, identifier = _carry_out(plan, inputs, place, options)
     elif plan.failures:
-        raise EditsRefusedError(plan.failures, count)
+        raise EditsRefusedError(plan.failures, inputs.total)
     if identifier is not None and place.repository is not None:
         from git_boocode.editing.retention import prune_now_and_then
 
         prune_now_and_then(place.repository, identifier)
-    return Answer(not options.dry_run, identifier, tuple(plan.told))
+    return Answer(not options.dry_run, identifier, tuple(plan.listed))
 
 
 def _carry_out(
@@ -95,23 +83,23 @@ def _carry_out(
 
     Matching may take its time, and holds no other command off.
     """
-    count = len(inputs.edits) + len(inputs.failures)
-    made = 1
+    attempts = 1
     while True:
-        with _held(place, count):
+        with _held(place, inputs.total):
             changed = plan.changed_file()
             if changed is None:
                 if plan.failures:
-                    raise EditsRefusedError(plan.failures, count)
+                    raise EditsRefusedError(plan.failures, inputs.total)
                 return plan, _write(plan, inputs, place, options)
-        if made == _PLANS:
+        if attempts == _PLANS:
             raise _changed_meanwhile(changed.target, plan.files, inputs)
-        made += 1
+        attempts += 1
         plan = make_plan(inputs, place, options.how)
 
 
 @contextmanager
 def _held(place: Place, count: int) -> Iterator[None]:
+    """Lock the worktree, and repair what an interrupted command left in it."""
     with ExitStack() as stack:
         try:
             stack.enter_context(place.locked())
@@ -127,13 +115,17 @@ def _held(place: Place, count: int) -> Iterator[None]:
 
 
 def _write(plan: Plan, inputs: Inputs, place: Place, options: Options) -> str | None:
+    """Record and write the files; the id of the record."""
     files = [file for file in plan.files if file.changes]
     if not files:
         return None
-    told = [file for file in plan.told if file.changes]
-    record = _record(told, place, options) if options.record else None
+    record = _record(plan, place, options) if options.record else None
+    journal = options.journal
+    if journal is None and place.repository is not None:
+        from git_boocode.editing.recovery import EditJournal
+
+        journal = EditJournal(place.repository, record)
     try:
-        journal = options.journal or _journal(place, record)
         write_files([_change(file, options) for file in files], journal)
     except ChangedMeanwhileError as error:
         raise _changed_meanwhile(error.target, files, inputs) from None
@@ -147,23 +139,6 @@ def _change(file: PlannedFile, options: Options) -> Change:
     return Change(file.target, file.before, file.after, like, file.spelling, file.executable)
 
 
-def _record(files: Sequence[PlannedFile], place: Place, options: Options) -> Record | None:
-    if place.repository is None:
-        return None
-    from git_boocode.editing.record import Record
-
-    recorded = [_recorded(file, place, options) for file in files]
-    return Record(place.repository, recorded, _recorded_edits(files), options.more)
-
-
-def _journal(place: Place, record: Record | None) -> EditJournal | None:
-    if place.repository is None:
-        return None
-    from git_boocode.editing.recovery import EditJournal
-
-    return EditJournal(place.repository, record)
-
-
 def _changed_meanwhile(
     target: Target, files: Sequence[PlannedFile], inputs: Inputs
 ) -> EditsRefusedError:
@@ -175,26 +150,27 @@ def _changed_meanwhile(
         if file.target == target
         for edit in (file.edits or [edit for edit, _ in file.landings])[:1]
     ]
-    return EditsRefusedError(failures, len(inputs.edits))
+    return EditsRefusedError(failures, inputs.total)
 
 
-def _recorded_edits(files: Sequence[PlannedFile]) -> list[dict[str, object]]:
+def _record(plan: Plan, place: Place, options: Options) -> Record | None:
+    if place.repository is None:
+        return None
+    from git_boocode.editing.record import Record
+
+    files = [file for file in plan.listed if file.changes]
     landings = [landing for file in files for landing in file.landings]
-    return [_edit_json(edit, landing) for edit, landing in sorted(landings, key=_number)]
-
-
-def _number(landing: tuple[Edit, Landing]) -> int:
-    return landing[0].number
-
-
-def _edit_json(edit: Edit, landing: Landing) -> dict[str, object]:
-    given = edit.given if len(json.dumps(edit.given)) <= MAX_RECORDED else None
-    return {
-        "path": edit.path,
-        "format": edit.format,
-        **landing_json(edit, landing),
-        "edit": given,
-    }
+    edits = [
+        {
+            "path": edit.path,
+            "format": edit.format,
+            **landing.as_json(edit.number),
+            "edit": edit.given if len(json.dumps(edit.given)) <= MAX_RECORDED else None,
+        }
+        for edit, landing in sorted(landings, key=lambda landing: landing[0].number)
+    ]
+    recorded = [_recorded(file, place, options) for file in files]
+    return Record(place.repository, recorded, edits, options.more)
 
 
 def _recorded(file: PlannedFile, place: Place, options: Options) -> RecordedFile:
