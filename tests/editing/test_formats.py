@@ -168,6 +168,11 @@ EDIT = {"path": "a", "old": "x", "new": "y"}
         ({"edit": {"insert_line": 2, "insert_text": "x"}}, Insert(2, "x")),
         ({"edit": {"command": "insert", "insert_line": 2, "new_text": "x"}}, Insert(2, "x")),
         ({"edit": {"content": "x"}}, Write("x")),
+        (
+            {"edit": {"old": "x", "new": "y"}, "replace_all": True, "start_line": 3},
+            Replace("x", "y", replace_all=True, start_line=3),
+        ),
+        ({"edit": [{"old": "x", "new": "y"}]}, Replace("x", "y")),
         # Cline's editor: before the line, counted from 1.
         ({"insert_line": 1, "new_text": "x"}, Insert(0, "x")),
         ({"insert_line": 4, "new_text": "x", "old_text": None}, Insert(3, "x")),
@@ -222,6 +227,7 @@ def test_shapes_that_say_too_little_are_refused(item: dict[str, object], expecte
         {"preToolUse": {"toolName": "editor", "parameters": EDIT}},
         {"tool_call": {"id": "1", "name": "editor", "input": EDIT}},
         {"tool_call": {"input": EDIT}, "preToolUse": {"parameters": dict(EDIT)}},
+        {"one": EDIT, "two": {"file_path": "a", "old_string": "x", "new_string": "y"}},
         {"toolCall": {"arguments": json.dumps(EDIT)}},
         {"tool_use": {"input": EDIT}},
         {"event": "tool.execute.before", "tool": "edit", "args": EDIT, "directory": "/"},
@@ -232,6 +238,8 @@ def test_shapes_that_say_too_little_are_refused(item: dict[str, object], expecte
         {"tool_input": EDIT, "tool_response": {"filePath": "a", "oldString": "x", "newString": ""}},
         {"tool_input": EDIT, "message": {"content": "x"}, "prompt": json.dumps(EDIT | {"new": 1})},
         {"a": {"b": {"c": [{"d": {"e": EDIT}}]}}},
+        {"file": {"path": "a", "edits": [{"old": "x", "new": "y"}]}},
+        {"args": EDIT, "metadata": {"diff": "--- a/a\n+++ b/a\n@@ @@\n-x\n+z\n"}},
     ],
 )  # fmt: skip
 def test_an_edit_is_found_in_whatever_it_is_sent_in(wrap: object) -> None:
@@ -257,6 +265,8 @@ def test_an_edit_is_found_in_whatever_it_is_sent_in(wrap: object) -> None:
         ({"tool_input": {"path": "a", "note": {"path": "b", "content": "x"}}}, "are for 'a'"),
         ({"name": "edit", "arguments": '{"path": "a", "old'}, "invalid JSON"),
         ({"name": "e", "schema": {"properties": {"path": {}, "edits": {}}}}, "'path' is an object"),
+        ({"path": "a", "regex": True, "edit": {"old": "x", "new": "y"}}, "'regex' is set"),
+        ({"dry_run": True, "arguments": EDIT}, "'dry_run' is set"),
     ],
 )
 def test_an_edit_is_not_taken_out_of_what_is_ambiguous(item: object, expected: str) -> None:

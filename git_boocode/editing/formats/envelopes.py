@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from git_boocode.editing.edits import MissError
+from git_boocode.editing.edits import Failure, MissError
 from git_boocode.editing.formats import Context, fields
-from git_boocode.editing.inputs import NOTHING_TO_DO, mark_of, no_format, shapes
+from git_boocode.editing.inputs import NOTHING_TO_DO, mark_of, no_format, read_item, shapes
 
 _MAX_DEPTH = 12
 """Objects, arrays and strings of JSON around an edit."""
@@ -24,12 +24,14 @@ _ARGUMENTS = (
 """The keys whose strings may be JSON, or a patch."""
 _NEVER = (
     *(*fields.OLD, *fields.NEW, *fields.CONTENT, *fields.LAZY, *fields.INSERT_TEXT),
-    *("response", "result", "results", "output"),
+    *("response", "result", "results", "output", "metadata"),
     *("tool_response", "toolResponse", "tool_result", "toolResult", "tool_output", "toolOutput"),
 )
 """The keys of a file's text, and of what a tool answered."""
 _NAMELESS = (*fields.OLD, *fields.INSERT_LINE, *fields.EDITS, *fields.PATCH_LINES, "changes")
 """The keys that make an object an edit although its path is missing."""
+_OPTIONS = (*fields.REPLACE_ALL, *fields.EXPECTED, *fields.START_LINE)
+"""The keys that count for the edit inside where they are beside its path."""
 _NEAR = (*fields.NEW, *fields.CONTENT, *fields.PATCH, "start")
 _NO_CALLS = ("text", "thinking", "redacted_thinking", "reasoning")
 _TOOL = ("tool_name", "toolName", "tool")
@@ -51,20 +53,25 @@ def opened(item: fields.Object, context: Context) -> Wrapped | None:
         MissError: it wraps several edits that differ, or is a call that holds none.
     """
     search = _Search()
-    found: list[Wrapped] = []
-    for wrapped in search.inside(item, "", context, 0):
-        if all(wrapped.value != other.value for other in found):
-            found.append(wrapped)
-    if len(found) > 1:
-        raise MissError(
-            "invalid_input",
-            f"'{found[0].keys}' and '{found[1].keys}' hold different edits",
-            hint="send only the one that is meant",
-        )
-    if found:
-        return found[0]
-    search.explain(item)
-    return None
+    found: Wrapped | None = None
+    for one in search.inside(item, "", context, 0):
+        if found is None:
+            found = one
+        elif one.value != found.value and _meaning(one) != _meaning(found):
+            raise MissError(
+                "invalid_input",
+                f"'{found.keys}' and '{one.keys}' hold different edits",
+                hint="send only the one that is meant",
+            )
+    if found is None:
+        search.explain(item)
+    return found
+
+
+def _meaning(wrapped: Wrapped) -> list[object]:
+    """What edits do, however they are spelled; what cannot be read equals only itself."""
+    edits = read_item(wrapped.value, wrapped.context)
+    return [edit if isinstance(edit, Failure) else (edit[1:4], edit.to) for edit in edits]
 
 
 class _Search:
@@ -95,9 +102,12 @@ class _Search:
         self, item: fields.Object, keys: str, context: Context, depth: int
     ) -> Iterator[Wrapped]:
         """The edits in an object that is none itself."""
-        if fields.has(item, fields.PATH):
-            path = fields.text(item, fields.PATH)
+        paths = {key: item[key] for key in fields.PATH if isinstance(item.get(key), str)}
+        options = {}
+        if paths:
+            path = fields.text(paths, fields.PATH)
             context = context._replace(path=path, base=fields.base(item) or context.base)
+            options = {key: item[key] for key in _OPTIONS if item.get(key) is not None}
         found = False
         is_message = isinstance(item.get("role"), str)
         for key, value in item.items():
@@ -105,7 +115,9 @@ class _Search:
                 wrapped = Wrapped(value, f"{keys}.{key}" if keys else key, context)
                 for one in self._look(wrapped, key, depth + 1):
                     found = True
-                    yield one
+                    fields.check_switches(item)
+                    edit = one.value
+                    yield one._replace(value=options | edit if isinstance(edit, dict) else edit)
         if not found and item.get("role") in _MODEL:
             text = _prose(item.get("content"))
             if shapes(text):
