@@ -192,8 +192,8 @@ def shapes(item: object) -> list[str]:
 
 def _shapes(item: fields.Object) -> Iterator[str]:
     has_path = fields.has(item, fields.PATH)
-    if isinstance(item.get("role"), str) and not has_path:
-        # A message: its content holds the calls.
+    is_message = isinstance(item.get("role"), str) or item.get("tool_calls") is not None
+    if (is_message and not has_path) or isinstance(item.get("tool_input"), dict):
         return
     mark = mark_of(item)
     command = None if mark == "apply-patch" else item.get("command")

@@ -237,6 +237,8 @@ def test_shapes_that_say_too_little_are_refused(item: dict[str, object], expecte
         {"params": {"name": "e", "arguments": EDIT}, "result": {"path": "b", "content": "x"}},
         {"tool_input": EDIT, "tool_response": {"filePath": "a", "oldString": "x", "newString": ""}},
         {"tool_input": EDIT, "message": {"content": "x"}, "prompt": json.dumps(EDIT | {"new": 1})},
+        {"content": "so", "tool_calls": [{"function": {"arguments": json.dumps(EDIT)}}]},
+        {"tool_input": EDIT, "content": "x"},
         {"a": {"b": {"c": [{"d": {"e": EDIT}}]}}},
         {"file": {"path": "a", "edits": [{"old": "x", "new": "y"}]}},
         {"args": EDIT, "metadata": {"diff": "--- a/a\n+++ b/a\n@@ @@\n-x\n+z\n"}},
