@@ -201,7 +201,7 @@ def _shapes(item: fields.Object) -> Iterator[str]:
     inserts = fields.has(item, fields.INSERT_LINE) and fields.has(item, fields.INSERTED)
     has_start = isinstance(item.get("start"), (list, str))
     is_operation = item.get("type") in tuple(fields.OPERATIONS)
-    is_diff = mark is None and fields.has(item, ("patch", "diff", *fields.PATCH_LINES))
+    is_diff = mark is None and fields.has(item, ("patch", "patchText", "diff", *fields.PATCH_LINES))
     fits = {
         "string": is_command or inserts or fields.has(item, fields.OLD),
         "multi": fields.has(item, fields.EDITS),

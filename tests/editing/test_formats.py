@@ -198,6 +198,12 @@ def test_every_spelling_of_a_patch(key: str) -> None:
     assert (edit.path, edit.format) == ("a", "apply-patch")
 
 
+@pytest.mark.parametrize("key", ["patchText", "patch", "diff"])
+def test_bare_lines_of_a_hunk_are_a_diff_of_the_path_beside_them(key: str) -> None:
+    (edit,) = read({"path": "a", key: "-x\n+y\n"}).edits
+    assert (edit.path, edit.format) == ("a", "unified")
+
+
 def test_new_text_alone_replaces_no_content() -> None:
     (edit,) = read({"path": "a", "new_text": "x\n"}).edits
     assert edit.action.apply(None, How()).text == Text("x\n")
