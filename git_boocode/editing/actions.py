@@ -197,10 +197,13 @@ class Insert(NamedTuple):
     Attributes:
         line: the line to insert after, 0 for the top of the file.
         text: the lines; a missing final newline is added.
+        top: the number that the input has for the top of the file: 0, or 1 if it names the line
+            to insert before.
     """
 
     line: int
     text: str
+    top: int = 0
 
     @property
     def anchors(self) -> str:
@@ -218,8 +221,9 @@ class Insert(NamedTuple):
         if self.line > len(lines):
             raise MissError(
                 "invalid_input",
-                f"'insert_line' is {self.line}, but the file has {len(lines)} lines",
-                hint=f"insert_line goes from 0 (the top) to {len(lines)} (the end)",
+                f"'insert_line' is {self.line + self.top}, but the file has {len(lines)} lines",
+                hint=f"insert_line goes from {self.top} (the top) to {len(lines) + self.top} "
+                "(the end)",
             )
         landing = Landing("exact", "line", 1.0, 1, self.line + 1, self.line)
         return Outcome(text._replace(text=self._between(lines)), landing)

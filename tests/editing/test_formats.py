@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from git_boocode.editing import formats
 from git_boocode.editing import inputs as inputs_module
-from git_boocode.editing.actions import Insert, Replace, Write
+from git_boocode.editing.actions import Create, Insert, Replace, Write
 from git_boocode.editing.edits import Action, How, MissError
 from git_boocode.editing.formats.fields import MAX_DEPTH
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
@@ -174,12 +174,12 @@ EDIT = {"path": "a", "old": "x", "new": "y"}
         ),
         ({"edit": [{"old": "x", "new": "y"}]}, Replace("x", "y")),
         # Cline's editor: before the line, counted from 1.
-        ({"insert_line": 1, "new_text": "x"}, Insert(0, "x")),
-        ({"insert_line": 4, "new_text": "x", "old_text": None}, Insert(3, "x")),
+        ({"insert_line": 1, "new_text": "x"}, Insert(0, "x", top=1)),
+        ({"insert_line": 4, "new_text": "x", "old_text": None}, Insert(3, "x", top=1)),
         ({"insert_line": 4, "insert_text": "x"}, Insert(4, "x")),
         # A new file; one that has content is refused when it is applied.
-        ({"new_text": "x"}, Replace("", "x")),
-        ({"newText": "x", "old_text": None, "insert_line": None}, Replace("", "x")),
+        ({"new_text": "x"}, Create("x")),
+        ({"newText": "x", "old_text": None, "insert_line": None}, Create("x")),
     ],
 )
 def test_shapes_of_other_tools(item: dict[str, object], action: object) -> None:
@@ -196,6 +196,15 @@ def test_a_region_inside_an_edit_object() -> None:
 def test_every_spelling_of_a_patch(key: str) -> None:
     (edit,) = read({key: "*** Begin Patch\n*** Delete File: a\n*** End Patch\n"}).edits
     assert (edit.path, edit.format) == ("a", "apply-patch")
+
+
+def test_a_line_behind_the_end_is_named_as_the_input_counts() -> None:
+    (edit,) = read({"path": "a", "insert_line": 3, "new_text": "x"}).edits
+    assert edit.action.apply(Text("a\nb\n"), How()).text == Text("a\nb\nx\n")
+    with pytest.raises(MissError) as caught:
+        edit.action.apply(Text("a\n"), How())
+    assert caught.value.message == "'insert_line' is 3, but the file has 1 lines"
+    assert caught.value.hint == "insert_line goes from 1 (the top) to 2 (the end)"
 
 
 @pytest.mark.parametrize("key", ["patchText", "patch", "diff"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from git_boocode.editing.actions import Insert, Replace, Write
+from git_boocode.editing.actions import Create, Insert, Replace, Write
 from git_boocode.editing.edits import Action, Edit, Failure, MissError
 from git_boocode.editing.formats import Context, fields
 from git_boocode.editing.inputs import inner_edits
@@ -51,12 +51,11 @@ def _without_command(item: fields.Object) -> Action:
     if fields.has(item, fields.OLD):
         return _replace(item, None)
     if not fields.has(item, fields.INSERT_LINE):
-        # Makes a new file; one that has content is refused.
         _check_whole(item, "new_text")
-        return Replace("", fields.text(item, fields.NEW_TEXT))
+        return Create(fields.text(item, fields.NEW_TEXT))
     if fields.has(item, fields.NEW_TEXT) and not fields.has(item, fields.INSERT_TEXT):
         # Cline's editor counts from 1 and inserts before the line, the text-editor tool after it.
-        return Insert(_insert_line(item, 1) - 1, fields.text(item, fields.NEW))
+        return Insert(_insert_line(item, 1) - 1, fields.text(item, fields.NEW), top=1)
     return Insert(_insert_line(item, 0), fields.text(item, fields.INSERTED))
 
 
