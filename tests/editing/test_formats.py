@@ -213,6 +213,14 @@ def test_bare_lines_of_a_hunk_are_a_diff_of_the_path_beside_them(key: str) -> No
     assert (edit.path, edit.format) == ("a", "unified")
 
 
+def test_a_patch_in_the_arguments_of_a_call() -> None:
+    text = "*** Begin Patch\n*** Delete File: a\n*** End Patch\n"
+    for item in ({"name": "apply_patch", "arguments": text}, {"tool_input": text}):
+        (edit,) = read(item).edits
+        assert (edit.path, edit.format) == ("a", "apply-patch")
+    assert "fits no format" in message({"name": "apply_patch", "description": text})
+
+
 def test_new_text_alone_replaces_no_content() -> None:
     (edit,) = read({"path": "a", "new_text": "x\n"}).edits
     assert edit.action.apply(None, How()).text == Text("x\n")
@@ -448,6 +456,7 @@ def test_line_breaks_and_tabs_in_strings_are_taken_as_they_are() -> None:
         ({"path": "a", "old": ["x"], "new": "y"}, "'old' is an array"),
         ({"path": "a", "old": "x", "new": "y", "replace_all": "true"}, "expected true or false"),
         ({"path": "a", "old": "x", "new": "y", "start_line": 0}, "a whole number from 1"),
+        ({"path": "a", "old": "x", "new": "y", "expectedReplacements": 0}, "number from 1"),
         ({"path": "a", "old": "x", "new": "y", "start_line": True}, "a whole number from 1"),
         ({"path": "a", "old": "x", "new": "y", "start_line": 1.5}, "'start_line' is 1.5"),
         ({"path": "a", "old": "x", "new": "y", "base": "xyz"}, "no blob id"),
