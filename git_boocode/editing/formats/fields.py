@@ -286,13 +286,13 @@ def _constant(name: str) -> NoReturn:
 def _check_depth(value: object) -> None:
     level = [value]
     for _ in range(MAX_DEPTH):
-        level = [inner for outer in level for inner in inside(outer)]
+        level = [inner for outer in level for inner in _inside(outer)]
         if not level:
             return
     too_deep()
 
 
-def inside(value: object) -> list[object]:
+def _inside(value: object) -> list[object]:
     """The values that an object or an array holds."""
     if isinstance(value, dict):
         return list(value.values())
