@@ -248,21 +248,13 @@ def refuse(error: EditsRefusedError) -> NoReturn:
 
 def candidate_lines(candidate: Candidate, most: int) -> list[str]:
     """A candidate as people read it: where it is, and its numbered lines."""
+    from git_boocode.editing.edits import lines_of
     from git_boocode.editing.retry import numbered
 
     where = lines_of(candidate.start_line, candidate.end_line)
     head = f"  {where} (similarity {candidate.similarity:.2f}):"
     lines = numbered(candidate.text, candidate.start_line, most)
     return [head, *(f"  {line.expandtabs(4)}" for line in lines)]
-
-
-def lines_of(start: int, end: int) -> str:
-    """A range of lines in words, empty ones included."""
-    from git_boocode.editing import words
-
-    if end < start:
-        return f"after line {end}" if end else "at the top"
-    return words.lines_of(start, end)
 
 
 def print_diffs(answer: Answer, config: Config) -> None:
@@ -281,6 +273,8 @@ def print_diffs(answer: Answer, config: Config) -> None:
 
 def summary(file: PlannedFile, landing: Landing, done: Mapping[str, str]) -> str:
     """What one edit did to a file, in one line; `done` replaces the lines, by the rung."""
+    from git_boocode.editing.edits import lines_of
+
     letter = LETTERS[file.action] if file.changes else "="
     where = lines_of(landing.start_line, landing.end_line)
     if landing.places > 1:

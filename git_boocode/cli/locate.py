@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from git_boocode.cli.apply_edit import candidate_lines, check_profile, lines_of, require_input
+from git_boocode.cli.apply_edit import candidate_lines, check_profile, require_input
 from git_boocode.cli.framework import AtLeast, Command, json_option, stdin_bytes
 from git_boocode.cli.output import print_json, print_text, quote_path
 from git_boocode.repo.errors import RefusedError
@@ -48,6 +48,8 @@ def locate(path: str, profile: str, start_line: int | None, no_index: bool, as_j
 
 
 def _summary(found: Located) -> str:
+    from git_boocode.editing.edits import lines_of
+
     match = found.match
     where = lines_of(match.start_line or 1, match.end_line or 0)
     how = f"fuzzy ({match.rung} {match.similarity:.2f})" if match.kind == "fuzzy" else "exact"

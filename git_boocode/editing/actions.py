@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.editing.edits import How, Landing, MissError, Outcome
+from git_boocode.editing.edits import How, Landing, MissError, Outcome, lines_of
 from git_boocode.editing.snapshot import MAX_BYTES
 from git_boocode.editing.textfile import RAW, Text, line_count, split_lines, uniform_crlf
-from git_boocode.editing.words import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

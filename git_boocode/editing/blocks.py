@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.actions import Replace, applied_already, check_text, done_already
-from git_boocode.editing.edits import How, Landing, MissError, Outcome
+from git_boocode.editing.edits import How, Landing, MissError, Outcome, listed
 from git_boocode.editing.rows import NEAR, View
 from git_boocode.editing.textfile import Text
-from git_boocode.editing.words import listed
 from git_boocode.matching.indentation import only_first_dropped
 
 if TYPE_CHECKING:

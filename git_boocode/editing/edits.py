@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from git_boocode.editing.textfile import Text
@@ -67,6 +67,24 @@ class Outcome(NamedTuple):
 def edit_name(number: int) -> str:
     """What people and models call an edit: they count from 1, the JSON keys from 0."""
     return f"edit {number + 1}"
+
+
+def lines_of(first: int, last: int) -> str:
+    """A range of lines in words, both ends inclusive; it is empty if it ends before it begins."""
+    if last < first:
+        return f"after line {last}" if last else "at the top"
+    return f"line {first}" if first == last else f"lines {first}-{last}"
+
+
+def short(text: str, most: int) -> str:
+    """A text, cut to a number of characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def listed(names: Sequence[object], most: int) -> str:
+    """The first few of some names, and how many more there are."""
+    shown = ", ".join(map(str, names[:most]))
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 class MissError(Exception):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from git_boocode.editing.edits import Failure, edit_name
-from git_boocode.editing.words import lines_of
+from git_boocode.editing.edits import Failure, edit_name, lines_of
 from git_boocode.matching import Candidate
 
 BEGIN = "@retry_context"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
 
 from git_boocode.editing.actions import Create, Delete, Keep
-from git_boocode.editing.edits import Action, Edit, Failure, MissError
+from git_boocode.editing.edits import Action, Edit, Failure, MissError, short
 from git_boocode.editing.formats import Context, fields
 from git_boocode.editing.formats.diff_names import agree
 from git_boocode.editing.formats.hunk_lines import read_head
@@ -23,7 +23,6 @@ from git_boocode.editing.formats.patches import (
     peeked,
 )
 from git_boocode.editing.hunks import Hunk, Line, Patch
-from git_boocode.editing.words import short
 
 _NAME = "apply-patch"
 _COMMAND = ("command", "cmd")

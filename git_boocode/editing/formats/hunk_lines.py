@@ -6,10 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple, NoReturn
 
-from git_boocode.editing.edits import MissError
+from git_boocode.editing.edits import MissError, short
 from git_boocode.editing.formats.diff_names import NOWHERE, read_name, without_prefixes
 from git_boocode.editing.hunks import Hunk, Line
-from git_boocode.editing.words import short
 
 _HEADER = re.compile(r"@@ *-(\d{1,9})(?:,(\d{1,9}))? +\+(\d{1,9})(?:,(\d{1,9}))? *@@ ?(.*)")
 _NUMBERS = re.compile(r"[-+\d,.…? ]*")

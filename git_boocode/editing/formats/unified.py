@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 from git_boocode.editing.actions import Create, Delete, Keep
-from git_boocode.editing.edits import Action, Edit, Failure, MissError
+from git_boocode.editing.edits import Action, Edit, Failure, MissError, short
 from git_boocode.editing.formats import Context, fields
 from git_boocode.editing.formats.diff_names import NOWHERE, agree, read_name, without_prefixes
 from git_boocode.editing.formats.diffs import Diffs, FileDiff, read_headless
@@ -20,7 +20,6 @@ from git_boocode.editing.formats.patches import (
     patch_text,
 )
 from git_boocode.editing.hunks import Hunk, Patch
-from git_boocode.editing.words import short
 
 _NAME = "unified"
 _KEYS = ("patch", "diff")

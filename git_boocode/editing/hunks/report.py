@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from git_boocode.editing.edits import Landing, MissError
+from git_boocode.editing.edits import Landing, MissError, listed, short
 from git_boocode.editing.hunks.model import Near, Refusal, Spot
 from git_boocode.editing.hunks.rows import Rows
 from git_boocode.editing.hunks.task import Task
-from git_boocode.editing.words import listed, short
 from git_boocode.matching.types import Candidate
 
 MAX_LISTED = 5

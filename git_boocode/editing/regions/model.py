@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from git_boocode.editing.words import lines_of
+from git_boocode.editing.edits import lines_of
 
 
 class Change(NamedTuple):

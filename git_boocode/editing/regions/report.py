@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
 
-from git_boocode.editing.edits import Landing, MissError
+from git_boocode.editing.edits import Landing, MissError, listed
 from git_boocode.editing.regions.model import Region
 from git_boocode.editing.regions.search import RUNGS
-from git_boocode.editing.words import listed
 
 MAX_TOLD = 10
 """So many of the changes that are wrong does a message tell of."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from git_boocode.editing.edits import How, MissError
+from git_boocode.editing.edits import How, MissError, lines_of, listed
 from git_boocode.editing.regions.model import Change, Found, Region
 from git_boocode.editing.rows import Rows
 from git_boocode.editing.textfile import Text
-from git_boocode.editing.words import lines_of, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
