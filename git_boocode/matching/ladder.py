@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,20 +12,29 @@ from git_boocode.matching.text import Text
 from git_boocode.matching.types import Candidate, Match, Span
 
 if TYPE_CHECKING:
+    from git_boocode.matching.readings import Variant
     from git_boocode.matching.windows import Window
 
+REWRITTEN = "rewritten"
+"""The rung of a text that is found exactly once it has been read back."""
 SHOWN = 10
-"""At most so many places of an ambiguous needle become candidates."""
+"""At most this many places of an ambiguous needle become candidates."""
 NEAREST = 3
-"""At most so many windows are shown for a needle that was not found."""
+"""At most this many windows are shown for a needle that was not found."""
 SHOWN_TEXT = 4_000
 """Characters of a candidate's text."""
+_PROOF = Step("exact", evidence=8)
+"""What a variant must hold to prove a place on part of a line."""
+_PROOF_OF_LINES = Step("exact", evidence=2)
+"""What it must hold to prove whole lines, as on the rung ``whitespace``."""
+_NUMBERED = re.compile(r"[ \t]*(?:L(?:ine )?)?\d")
+"""How a text begins that may have line numbers: a quick look before the close one."""
 
 
 class Answer(NamedTuple):
     """What the ladder found. ``chosen`` is an index of ``found.places``, None if there is not one.
 
-    ``rung`` is None when no rung answered. ``query`` holds the reading of the model's texts that
+    ``rung`` is None when no rung answered. ``query`` holds the variant of the model's texts that
     was found, ``notes`` what was done to get it.
     """
 
@@ -43,7 +53,7 @@ def locate_match(
     start_line: int | None = None,
     whole_lines: bool = False,
 ) -> Match:
-    """Say where ``needle`` stands in ``content``.
+    """Locate ``needle`` in ``content``.
 
     ``profile`` names the ladder to climb. ``start_line`` (1-based) is a hint, which only decides
     between places that are equally good otherwise. With ``whole_lines`` the needle stands for whole
@@ -55,17 +65,125 @@ def locate_match(
 
 
 def climb(given: Query, profile: Profile, start_line: int | None = None) -> Answer:
-    """Try the rungs of ``profile`` in order, with other readings of the texts where it has them."""
+    """Try the rungs of ``profile`` in order, with variants of the texts where it has them."""
     answer = ascend(given, profile.steps[: profile.strict] or profile.steps, start_line)
-    if answer.rung is not None or not profile.strict:
+    if not profile.strict:
         return answer
-    from git_boocode.matching.ascent import climb_on
+    if answer.rung is None:
+        return _climb_on(answer, profile, start_line)
+    if answer.chosen is None or given.new is None:
+        return answer
+    if answer.rung != "exact" and "\n+" in f"\n{given.new.lf}":
+        return _without_marks(answer, profile.steps[: profile.strict], start_line)
+    return _without_strays(answer, given.new) if _NUMBERED.match(given.new.lf) else answer
 
-    return climb_on(answer, profile, start_line)
+
+def _without_marks(answer: Answer, steps: Sequence[Step], start_line: int | None) -> Answer:
+    """The answer for texts without the marks of a diff, of which old has none but spaces."""
+    from git_boocode.matching.readings import Variant, marks
+
+    given = answer.query
+    own = Variant(given.needle.lf, given.new.lf if given.new else "")
+    for variant in marks(own, given.text):
+        better = ascend(given.reread(variant.old, variant.new), steps, start_line)
+        if better.chosen is not None:
+            return _noted(better, variant)
+    return answer
+
+
+def _without_strays(answer: Answer, new: Text) -> Answer:
+    """The answer for new text without line numbers that the old text does not have."""
+    from git_boocode.matching.readings import strays
+
+    query = answer.query
+    first_line = found_match(answer, answer.chosen or 0).start_line
+    stripped = strays(query.needle.lf, new.lf, first_line or 0)
+    if stripped is None:
+        return answer
+    notes = (*answer.notes, "line numbers stripped")
+    return answer._replace(query=query.reread(query.needle.lf, stripped), notes=notes)
+
+
+def _climb_on(missed: Answer, profile: Profile, start_line: int | None) -> Answer:
+    """The answer for variants of the texts, and of the looser steps.
+
+    ``missed`` is what the text as given got from the strict steps. Variants climb these first: a
+    loose rung would find a text in spite of its escapes, and carry them into the file with the new
+    lines. For the same reason only the variant that the file speaks for climbs the loose ones.
+    """
+    from git_boocode.matching.readings import Variant, likeliest, variants
+
+    given = missed.query
+    strict, loose = profile.steps[: profile.strict], profile.steps[profile.strict :]
+    own = Variant(given.needle.lf, given.new.lf if given.new else "")
+    known = [own]
+    for variant in variants(own.old, own.new, given.text, profile.variants):
+        known.append(variant)
+        answer = _climb_strictly(given.reread(variant.old, variant.new), strict, start_line)
+        if answer.rung is not None:
+            return _noted(answer, variant)
+    answers = []
+    for variant in likeliest(given.text, known) if len(known) > 1 else known:
+        query = given if variant is own else given.reread(variant.old, variant.new)
+        answer = _noted(ascend(query, loose, start_line), variant)
+        answers.append(_without_strange_escapes(answer, own.old))
+    found = [answer for answer in answers if answer.rung is not None]
+    if found:
+        return max(found, key=lambda answer: answer.found.places[0].similarity)
+    reason = missed.found.reason or answers[-1].found.reason
+    return answers[-1]._replace(found=Found(reason=reason))
+
+
+def _climb_strictly(query: Query, steps: Sequence[Step], start_line: int | None) -> Answer:
+    answer = ascend(query, steps, start_line)
+    if answer.rung == "exact" and not _proves(answer):
+        # The text as given would have been exact; a variant must prove its place.
+        answer = ascend(query, [step for step in steps if step.rung != "exact"], start_line)
+    return answer._replace(rung=REWRITTEN) if answer.rung == "exact" else answer
+
+
+def _proves(answer: Answer) -> bool:
+    from git_boocode.matching.guards import too_bare
+
+    text, needle = answer.query.text, answer.query.needle
+    whole = all(text.is_whole(place.start, place.end) for place in answer.found.places)
+    return not too_bare(needle, _PROOF_OF_LINES if whole else _PROOF)
+
+
+def _noted(answer: Answer, variant: Variant) -> Answer:
+    """The answer with the variant's notes and, between equal places, the line it claims."""
+    answer = answer._replace(notes=variant.notes)
+    if answer.chosen is not None or not answer.found.equal or variant.first_line is None:
+        return answer
+    starts = [span.start_line for span in _spans(answer.query.text, answer.found.places)]
+    claimed = [index for index, line in enumerate(starts) if line == variant.first_line]
+    return answer._replace(chosen=claimed[0]) if len(claimed) == 1 else answer
+
+
+def _without_strange_escapes(answer: Answer, given: str) -> Answer:
+    """The answer, unless the file says otherwise about escape sequences.
+
+    The place must hold those of the old text, or new text would bring more of them into the file;
+    and none that were taken back in the old text as it was ``given``.
+    """
+    from git_boocode.matching.readings import sequences_in
+
+    mine = sequences_in(answer.query.needle.lf)
+    taken = sequences_in(given) - mine
+    if answer.rung is None or not (mine or taken):
+        return answer
+    raw = answer.query.text.raw
+    there = sequences_in("\n".join(raw[place.start : place.end] for place in answer.found.places))
+    if mine - there or taken & (there - mine):
+        return answer._replace(rung=None, found=Found(reason=_STRANGE), chosen=None)
+    return answer
+
+
+_STRANGE = "it has escape sequences that the file does not have there"
 
 
 def ascend(query: Query, steps: Sequence[Step], start_line: int | None) -> Answer:
-    """Try some rungs in order with one reading of the texts."""
+    """Try some rungs in order with one variant of the texts."""
     reason = None
     for step in steps:
         found = RUNGS[step.rung](query, step)

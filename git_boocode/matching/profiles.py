@@ -36,10 +36,10 @@ guard asks what could make the place found *another* place than the one the mode
     count, too. 0.5 means three quarters of
     what tells A from B must be A's. Where the needle is wrong just where A and B differ, no place
     gets there and the edit is refused, however similar both are.
-``rewrites``
-    A text that was read back (numbers, escapes, entities, a fence) proves no less than one that was
-    not, but a part of a line does: exact there needs the 8 characters of a similar place. Looser
-    rungs see one reading only, the one most of whose lines the file has.
+``variants``
+    A text that was read back (a fence, numbers, escapes, entities, diff marks) proves no less than
+    one that was not, except on part of a line: exact there needs the 8 characters of a similar
+    place. Looser rungs see one variant only, the one most of whose lines the file has.
 ``layout`` 2, ``part`` 8, ``comments`` 8, ``elided`` 8
     Evidence. Other spacing leaves every word to compare, as whitespace does. Where a part of a line
     is enough, or comments do not count, or lines are left out, less of the file is compared. Of a
@@ -101,15 +101,15 @@ class Step(NamedTuple):
 class Profile(NamedTuple):
     """A named ladder, from strict to loose.
 
-    ``rewrites`` are keys of ``rewrites.READERS``: other readings of the model's text, which climb
-    the first ``strict`` steps after the text as given has failed on them; the steps above are
-    climbed by the likeliest reading. ``placeholders`` is whether new text may hold placeholder
+    ``variants`` are keys of ``readings.READERS``: variants of the model's text, which climb the
+    first ``strict`` steps after the text as given has failed on them; the likeliest one climbs the
+    steps above. ``placeholders`` is whether new text may hold placeholder
     lines (``rest of code``) that old text and file lack.
     """
 
     name: str
     steps: tuple[Step, ...]
-    rewrites: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
     strict: int = 0
     placeholders: bool = True
 
@@ -164,18 +164,7 @@ _ALL = (
             _SIMILAR,
             _SIMILAR._replace(rung="gapped", forgotten=1),
         ),
-        rewrites=(
-            "fences",
-            "quoted",
-            "numbers",
-            "quotes",
-            "escapes",
-            "entities",
-            "mixed",
-            "marked",
-            "folded",
-            "completed",
-        ),
+        variants=("fences", "numbers", "escapes", "entities", "marks"),
         strict=6,
         placeholders=False,
     ),

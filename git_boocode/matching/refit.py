@@ -71,8 +71,8 @@ def notes(done: Counter[str]) -> tuple[str, ...]:
     ``kept N elided lines`` – lines of the file for which old and new have a line like ``...``
 
     Before them stands, in this order, what was taken back in old and new text alike before they
-    were matched (see ``rewrites``): ``code fence stripped``, ``quote prefix stripped``,
-    ``line numbers stripped``, ``unescaped``, ``entities decoded``, ``diff marks stripped``.
+    were matched (see ``readings``): ``code fence stripped``, ``line numbers stripped``,
+    ``unescaped``, ``entities decoded``, ``diff marks stripped``.
     """
     found = ["reindented"] if done["reindented"] else []
     for key, verb, what in _COUNTED:

@@ -241,6 +241,32 @@ for _style in ("{:>6}\t", "{} | ", "{}→"):
     RECOVER[f"line numbers like {_style.format(12)!r}"] = _numbered(_style)
 
 
+@_recover("line numbers and a typo")
+def _numbers_and_typo(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _then(hunk, rng, _typo_context, _numbered("{:>6}\t"))
+
+
+@_recover("line numbers in new alone")
+def _numbered_new(hunk: Hunk, rng: random.Random) -> Case | None:
+    case = _numbered("{:>6}\t")(hunk, rng)
+    return case._replace(old=hunk.old) if case and _context(hunk) else None
+
+
+@_recover("in a code fence")
+def _fenced(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _of_model(hunk, lambda text: f"```\n{text}```\n")
+
+
+@_recover("marks of a diff in front")
+def _marked(hunk: Hunk, rng: random.Random) -> Case | None:
+    kept_old, kept_new = (set(kept) for kept in zip(*_context(hunk), strict=True))
+    old, new = (
+        "".join((" " if at in kept else mark) + line for at, line in enumerate(lines_of(text)))
+        for text, kept, mark in ((hunk.old, kept_old, "-"), (hunk.new, kept_new, "+"))
+    )
+    return Case(hunk.before, old, new, hunk.after)
+
+
 @_recover("CRLF file")
 def _crlf(hunk: Hunk, rng: random.Random) -> Case | None:
     before, after = (text.replace("\n", "\r\n") for text in (hunk.before, hunk.after))

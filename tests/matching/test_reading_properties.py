@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from git_boocode.matching import PROFILES, MatchError, Replacement, locate_match, replace_text
 from git_boocode.matching.profiles import PROFILES as LADDERS
-from git_boocode.matching.rewrites import readings
+from git_boocode.matching.readings import variants
 from git_boocode.matching.text import Text
 
 PIECES = [
@@ -87,8 +87,8 @@ SIGNS = ("\\", "&", "`", "~", ">", *"0123456789")
 def test_without_a_signature_nothing_is_read_back(content: str, old: str, new: str) -> None:
     for sign in SIGNS:
         old = old.replace(sign, "")
-    names = LADDERS["default"].rewrites
-    assert not list(readings(old, new, Text(content), names))
+    names = LADDERS["default"].variants
+    assert not list(variants(old, new, Text(content), names))
 
 
 @given(TEXTS, TEXTS, TEXTS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -45,10 +45,6 @@ def fenced(text: str) -> str:
     return f"```python\n{text}```\n"
 
 
-def block_quoted(text: str) -> str:
-    return "".join(f"> {line}\n".replace("> \n", ">\n") for line in text.split("\n")[:-1])
-
-
 DRIFTS: dict[str, tuple[Callable[[str], str], tuple[str, ...]]] = {
     "cat -n": (numbered("{:>6}\t"), ("line numbers stripped",)),
     "bar and space": (numbered("{} | "), ("line numbers stripped",)),
@@ -63,7 +59,6 @@ DRIFTS: dict[str, tuple[Callable[[str], str], tuple[str, ...]]] = {
     "JSON": (as_json, ("unescaped",)),
     "entities": (html.escape, ("entities decoded",)),
     "fence": (fenced, ("code fence stripped",)),
-    "quote prefix": (block_quoted, ("quote prefix stripped",)),
     "fence and numbers": (
         lambda text: fenced(numbered("{:>6}\t")(text)),
         ("code fence stripped", "line numbers stripped"),
@@ -169,10 +164,101 @@ def test_numbers_of_the_new_text_need_not_be_right(new: str) -> None:
     assert done.content == "foo(item)\nnew(item)\nbar(item)\n"
 
 
+CONTENT = "import os\n\ndef run(item):\n    first(item)\n    second(item)\n\n    third(item)\n"
+BLOCK = CONTENT[CONTENT.index("    first") :]
+GROWN = BLOCK.replace("    second", "    added(item)\n    second")
+STYLES = ("{:>6}\t", "{}: ", "{} | ", "{}\u2192", "{:>3}\u2502", "L{}: ")
+RENUMBERED = {
+    "continuing": (4, 5, 6, 7, 8),
+    "restarting": (1, 2, 3, 4, 5),
+    "repeating one": (4, 5, 5, 6, 7),
+    "on old lines only": (4, None, 5, 6, 7),
+    "on the first line only": (4, None, None, None, None),
+    "on the added line only": (None, 5, None, None, None),
+    "on no line": (None, None, None, None, None),
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("given", RENUMBERED.values(), ids=RENUMBERED)
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_new_text_may_be_numbered_otherwise(
+    style: str, given: Sequence[int | None], end: str
+) -> None:
+    # A file whose last line has no newline, and a text copied from one.
+    content = CONTENT.removesuffix("\n") + end
+    lines = GROWN.split("\n")[:-1]
+    new = "\n".join(
+        line if number is None else style.format(number) + line
+        for number, line in zip(given, lines, strict=True)
+    )
+    old = numbered(style)(BLOCK).removesuffix("\n") + end
+    done = replace_text(content, old, new + end)
+    assert done.content == content.replace("    second", "    added(item)\n    second")
+
+
+def test_the_first_line_may_be_copied_from_behind_its_number() -> None:
+    old = BLOCK.split("\n")[0].lstrip() + "\n" + numbered("{:>6}\t", 5)(BLOCK.split("\n", 1)[1])
+    done = replace_text(CONTENT, old, old.replace("second", "other"))
+    assert done.content == CONTENT.replace("second", "other")
+
+
+def test_a_line_may_be_missing_among_numbered_ones() -> None:
+    old = "4| foo(item)\n5| bar(item)\n7| last(item)\n"
+    done = replace_text(
+        "foo(item)\nbar(item)\nmore(item)\nlast(item)\n", old, old.replace("foo", "new")
+    )
+    assert done.content == "new(item)\nbar(item)\nmore(item)\nlast(item)\n"
+
+
+def test_numbers_that_only_new_has_are_stripped_where_they_are_right() -> None:
+    for style in STYLES:
+        done = replace_text(CONTENT, BLOCK, numbered(style)(GROWN))
+        assert done.content == CONTENT.replace(BLOCK, GROWN)
+        assert done.notes == ("line numbers stripped",)
+
+
+STRAYS = {
+    "other numbers": (CONTENT, BLOCK, numbered("{}: ", 1)(GROWN)),
+    "nothing else changes": (CONTENT, BLOCK, numbered("{}: ")(BLOCK)),
+    "no line of old": (CONTENT, BLOCK, "4: one(item)\n5: two(item)\n"),
+    "the file has numbers": ("1\tfoo\n2\tbar\n", "2\tbar\n", "2\tbar\n3\tbaz\n"),
+    "a key": ("ports:\n1: a\n", "1: a\n", "1: a\n2: b\n"),
+}
+
+
+@pytest.mark.parametrize(("content", "old", "new"), STRAYS.values(), ids=STRAYS)
+def test_numbers_that_may_be_meant_are_pasted(content: str, old: str, new: str) -> None:
+    done = replace_text(content, old, new)
+    assert (done.content, done.notes) == (content.replace(old, new), ())
+
+
+PORTS = "services = {\n    1: 'a',\n    2: 'b',\n}\n"
+
+
+def test_numbers_of_the_content_stay_where_new_has_no_column() -> None:
+    new = PORTS.replace("}", "    3: 'c',\n}")
+    done = replace_text("import os\n" + PORTS, numbered("{}: ", 2)(PORTS), new)
+    assert done.content == "import os\n" + new
+
+
+FALLING = {
+    "a key among numbered lines": "7: table = {\n    1: 'a',\n8: }\n",
+    "a key among bare lines": "table = {\n    1: 'a',\n}\n",
+}
+
+
+@pytest.mark.parametrize("new", FALLING.values(), ids=FALLING)
+def test_a_number_that_may_be_content_is_refused(new: str) -> None:
+    with pytest.raises(MatchError):
+        replace_text("x = 1\ntable = {\n}\n", "7: table = {\n8: }\n", new)
+
+
 NOT_NUMBERED = {
     "falling": "2| foo(item)\n1| bar(item)\n",
     "equal": "2| foo(item)\n2| bar(item)\n",
     "only one of three": "1| foo(item)\nbar(item)\nbaz(item)\n",
+    "only the second of two": "foo(item)\n2| bar(item)\n",
     "two styles": "1| foo(item)\n2→bar(item)\n",
     "jumping about": "1| foo(item)\n200| bar(item)\n",
 }
@@ -190,25 +276,7 @@ def test_blank_lines_may_lack_their_number() -> None:
         assert done.content == content.replace("bar", "new")
 
 
-MIXED = {
-    "a quote that is escaped there too": (
-        'say("a \\"b\\" c")\nrun("x", "y")\n',
-        'say("a \\"b\\" c")\nrun(\\"x\\", \\"y\\")\n',
-        'say("a \\"b\\" c")\nrun(\\"x\\", \\"z\\")\n',
-        'say("a \\"b\\" c")\nrun("x", "z")\n',
-    ),
-    "an entity that is one there too": (
-        'if (a < b)\n    s.replace("&amp;", "and");\n',
-        'if (a &lt; b)\n    s.replace("&amp;", "and");\n',
-        'if (a &lt; c)\n    s.replace("&amp;", "and");\n',
-        'if (a < c)\n    s.replace("&amp;", "and");\n',
-    ),
-    "line feeds, and a literal one": (
-        'print("first\\n")\nprint(second)\n',
-        'print("first\\n")\\nprint(second)\\n',
-        'print("first\\n")\\nprint(third)\\n',
-        'print("first\\n")\nprint(third)\n',
-    ),
+ESCAPED = {
     "one line of two": (
         '    say("hello", name)\n    run("x")\n',
         '    say("hello", name)\n    run(\\"x\\")\n',
@@ -230,14 +298,32 @@ MIXED = {
 }
 
 
-@pytest.mark.parametrize(("content", "old", "new", "after"), MIXED.values(), ids=MIXED)
-def test_the_file_says_which_sequences_are_meant(
-    content: str, old: str, new: str, after: str
-) -> None:
+@pytest.mark.parametrize(("content", "old", "new", "after"), ESCAPED.values(), ids=ESCAPED)
+def test_sequences_are_what_they_stand_for(content: str, old: str, new: str, after: str) -> None:
     assert replace_text(content, old, new).content == after
 
 
 UNDECIDABLE = {
+    "an escaped quote that is one in the file too": (
+        'say("a \\"b\\" c")\nrun("x", "y")\n',
+        'say("a \\"b\\" c")\nrun(\\"x\\", \\"y\\")\n',
+        'say("a \\"b\\" c")\nrun(\\"x\\", \\"z\\")\n',
+    ),
+    "an entity that is one in the file too": (
+        'if (a < b)\n    s.replace("&amp;", "and");\n',
+        'if (a &lt; b)\n    s.replace("&amp;", "and");\n',
+        'if (a &lt; c)\n    s.replace("&amp;", "and");\n',
+    ),
+    "escaped line feeds, and a literal one": (
+        'print("first\\n")\nprint(second)\n',
+        'print("first\\n")\\nprint(second)\\n',
+        'print("first\\n")\\nprint(third)\\n',
+    ),
+    "a tab inside a line beside escaped indentation": (
+        "def run():\n\tfoo(item)\n\tbar(item)\n",
+        "def run():\n\\tfoo(item)\n\\tbar(item)\n",
+        "def run():\n\\tfoo(item)\n\\tbar('a\\tb')\n",
+    ),
     "a literal line feed, or a real one": (
         'say("hi", name)\n',
         'say(\\"hi\\", name)\n',
@@ -320,6 +406,21 @@ def test_diff_marks_are_stripped() -> None:
         "(self)\n      w", "(self, 2)\n      more(self)\n      w"
     )
     assert "diff marks stripped" in done.notes
+
+
+def test_an_added_line_marked_beside_context_loses_its_mark() -> None:
+    old = "   def one(self):\n       check(self)\n       wait()\n"
+    new = old.replace("       wait", "+      more(self)\n       wait")
+    content = "  def one(self):\n      check(self)\n      wait()\n"
+    done = replace_text(content, old, new)
+    assert done.content == content.replace("      wait", "      more(self)\n      wait")
+    assert "diff marks stripped" in done.notes
+
+
+def test_a_plus_in_an_exact_edit_is_pasted() -> None:
+    content = " total = one\n   + two\n"
+    done = replace_text(content, "   + two\n", "   + two\n+ three\n")
+    assert done.content == content + "+ three\n"
 
 
 def test_items_of_a_list_have_no_diff_marks() -> None:
