@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from git_boocode.editing.lines import Range, changed_ranges
 from git_boocode.editing.textfile import Text, split_lines
-from git_boocode.matching.common import common_prefix
+from git_boocode.matching.text import common_prefix
 
 CONTEXT = 3
 _QUOTED = re.compile(rb'[\x00-\x1f"\\\x7f-\xff]')

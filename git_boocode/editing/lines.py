@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from git_boocode.editing.textfile import line_count, split_lines
-from git_boocode.matching.common import common_prefix
+from git_boocode.matching.text import common_prefix
 
 SMALL = 40_000
 """Up to so many pairs of lines are compared one by one; larger gaps need unique lines in common."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from git_boocode.editing.record import EDITS
-from git_boocode.matching.common import common_prefix
+from git_boocode.matching.text import common_prefix
 from git_boocode.repo.blobs import read_blobs
 from git_boocode.repo.errors import RefusedError, shortened
 from git_boocode.repo.git import GitError, nul_records

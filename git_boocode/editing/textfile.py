@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from git_boocode.matching.common import common_prefix
+from git_boocode.matching.text import common_prefix
 
 RAW = "raw"
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import starmap, zip_longest
 
 from git_boocode.matching.align import Owned, align_lines, script
+from git_boocode.matching.comments import may_comment
 from git_boocode.matching.profiles import Step
-from git_boocode.matching.remarks import may_remark
 from git_boocode.matching.similarity import cost, distance, similarity, similarity_by_line, slips
 from git_boocode.matching.text import Text
 from git_boocode.matching.windows import Surveyor, Window, trimmed
@@ -130,9 +130,9 @@ def _rephrased(surveyor: Surveyor, pair: tuple[str, str]) -> bool:
     A comment that the file has as it is stands for no other one.
     """
     left, right = pair
-    if left == right or not (may_remark(left) and may_remark(right)):
+    if left == right or not (may_comment(left) and may_comment(right)):
         return False
-    return surveyor.remarks.reworded(left, right) and not surveyor.has_line(left)
+    return surveyor.comments.reworded(left, right) and not surveyor.has_line(left)
 
 
 def _other_words(

@@ -19,10 +19,9 @@ from functools import cached_property
 from itertools import accumulate, compress
 from typing import NamedTuple
 
-from git_boocode.matching.common import common_prefix
-from git_boocode.matching.remarks import Remarks
+from git_boocode.matching.comments import Comments
 from git_boocode.matching.similarity import cost, distance, most_similar, similarity_by_line
-from git_boocode.matching.text import Text
+from git_boocode.matching.text import Text, common_prefix
 
 FLOOR = 0.5
 """Windows less similar than this have nothing to do with the needle and are never shown."""
@@ -87,9 +86,9 @@ class Surveyor:
         self.refused = 0
 
     @cached_property
-    def remarks(self) -> Remarks:
+    def comments(self) -> Comments:
         """What of the text is comments."""
-        return Remarks(self.text)
+        return Comments(self.text)
 
     def has_line(self, line: str) -> bool:
         """Whether the text has this line, in canonical form, anywhere."""

@@ -16,7 +16,7 @@ from git_boocode.editing.textfile import (
     line_count,
     split_lines,
 )
-from git_boocode.matching.common import common_prefix
+from git_boocode.matching.text import common_prefix
 
 
 @pytest.mark.parametrize(

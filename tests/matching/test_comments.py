@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from git_boocode.matching import MatchError, locate_match, replace_text
-from git_boocode.matching.remarks import Remarks
+from git_boocode.matching.comments import Comments
 from git_boocode.matching.text import Text
 
 BLOCK = "# Python {} only\nfrom http.server import CGIHTTPRequestHandler\nstart_serving()\n"
@@ -54,13 +54,13 @@ def test_a_division_is_no_comment() -> None:
 def test_headings_are_no_comments() -> None:
     page = "# Title\n\nSome text.\n\n## Usage\n\nMore text.\n"
     code = "x = 1\n## a section\n# about x\n# and more\ny = 2\n"
-    assert not Remarks(Text(page)).is_comment("# Title")
-    assert Remarks(Text(code)).is_comment("# about x")
+    assert not Comments(Text(page)).is_comment("# Title")
+    assert Comments(Text(code)).is_comment("# about x")
 
 
 def test_a_star_is_an_item_unless_a_block_comment_begins_a_line() -> None:
-    assert not Remarks(Text("Fetch refs/* only.\n\n* one\n")).is_comment("* one")
-    assert Remarks(Text("/* all\n * one\n */\n")).is_comment("* one")
+    assert not Comments(Text("Fetch refs/* only.\n\n* one\n")).is_comment("* one")
+    assert Comments(Text("/* all\n * one\n */\n")).is_comment("* one")
 
 
 def test_a_slip_in_a_comment_that_is_changed_is_not_carried_over() -> None:
