@@ -26,39 +26,11 @@ _DOTS = 3
 _LONGEST = 120
 """Longer lines (characters) are no placeholders."""
 
-_CODE = "code|file|function|method|class|implementation|logic|body|module|component|script"
-_THING = (
-    f"{_CODE}|functions|methods|classes|block|contents?|section|program|document|lines?|loop|tests?"
-    "|imports?|definitions?|declarations?|fields|cases|handlers|statements?"
-)
-_OLDER = "existing|previous|original|remaining|unchanged|current"
-_STATE = (
-    "is|are|was|stays?|remains?|goes|continues?|left|kept|omitted|elided|unchanged|the|same|as"
-    "|before|above|below|here|intact|unmodified|untouched|for|brevity|not|shown|like|previously"
-)
-_PHRASE = re.compile(
-    r"(?:(?:the|your|all|keep|leave|and|with|insert) )*"
-    rf"(?:(?P<rest>(?:rest|remainder) of(?: (?:the|this|your|my|its))?(?: (?:{_OLDER}))?"
-    rf"(?: \w+)? (?:{_CODE}))"
-    rf"|(?:{_OLDER})(?: \w+)? (?:(?P<older>{_CODE})|{_THING})"
-    r"|(?:code|lines|everything|all)(?: else)?)"
-    rf"(?P<state>(?: (?:{_STATE}))*)"
-)
-_UNCHANGED = re.compile(
-    r"\b(?:unchanged|omitted|elided|same|intact|unmodified|untouched|brevity)\b"
-)
-_ALONE = re.compile(
-    r"unchanged|(?:omitted|elided)(?: for brevity)?|snip(?:ped)?|truncated|as before"
-    r"|same as (?:before|above|(?:the )?original)|remains? (?:unchanged|the same)"
-    r"|no changes?(?: (?:needed|here))*"
-)
-
 _FILLING = """
-    a all and another any as change changes class classes component config content continue
-    continues cases current definitions fields file for from function functions goes handlers here
-    implementation imports in is it items its keep kept left logic method methods middle module
-    needed no not of out part properties props setup shown some stay stays stuff test tests than
-    that the these this to up with your
+    a all and another any are block change changes classes component config content contents
+    continue continues cases definitions fields for from functions goes handlers here imports in is
+    it items its keep kept left methods middle needed no not of out part properties props setup
+    shown some stay stuff test tests than that the these this to up with your
 """
 _LEAVING_OUT = """
     above additional before below brevity code elided else etc existing intact lines more omitted
@@ -66,7 +38,17 @@ _LEAVING_OUT = """
     truncated unchanged unmodified
 """
 _TELLING = frozenset(_LEAVING_OUT.split())
-_WORDS = _TELLING.union(_FILLING.split())
+_CODE = frozenset(
+    ("code", "file", "function", "method", "class", "implementation", "logic", "body", "module")
+)
+_OLDER = frozenset(
+    ("existing", "previous", "original", "remaining", "current", "rest", "remainder")
+)
+_UNCHANGED = frozenset(
+    ("unchanged", "omitted", "elided", "intact", "unmodified", "untouched", "brevity", "truncated")
+)
+_SAME = frozenset(("as", "stays", "remains"))
+_WORDS = _TELLING | _CODE | _OLDER | _UNCHANGED | _SAME | frozenset(_FILLING.split())
 
 
 def is_marker(line: str) -> bool:
@@ -107,19 +89,23 @@ def _plain_dots(bare: str, body: str) -> bool:
     return bare != body or body.strip(".…") == ""
 
 
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_NOISE.sub(" ", text).lower().split())
+
+
 def _few_words(body: str) -> bool:
-    words = _NOISE.sub(" ", body).lower().split()
-    return bool(_TELLING.intersection(words)) and _WORDS.issuperset(words)
+    """Whether a text beside dots says nothing but that something is left out."""
+    words = _words(body)
+    return bool(words & _TELLING) and words <= _WORDS
 
 
 def _says_so(body: str) -> bool:
-    text = " ".join(_NOISE.sub(" ", body).lower().split())
-    if _ALONE.fullmatch(text):
-        return True
-    phrase = _PHRASE.fullmatch(text)
-    return bool(
-        phrase and (phrase["rest"] or phrase["older"] or _UNCHANGED.search(phrase["state"]))
-    )
+    """Whether a comment without dots says that code stays as it is."""
+    words = _words(body)
+    code = bool(words & _CODE and words & _OLDER)
+    no_changes = "no" in words and not words.isdisjoint(("change", "changes"))
+    same = "same" in words and bool(words & _SAME)
+    return words <= _WORDS and (code or same or no_changes or bool(words & _UNCHANGED))
 
 
 def markers(lines: Sequence[str]) -> list[int]:

@@ -1,75 +1,41 @@
 """Profiles: which rungs are tried, in which order, with which numbers. Data, not code.
 
-Why the numbers of ``default`` are what they are. A wrong edit is worse than a refused one, so each
-guard asks what could make the place found *another* place than the one the model meant.
+The numbers of ``default`` are guards: a wrong edit is worse than a refused one, so each asks what
+could make the place found *another* place than the one the model meant.
 
-``evidence``
-    Characters in distinct words of the needle that are not keywords. Whitespace and look-alike
-    rungs compare whole lines for equality, so 2 is enough there: it lets ``if a:`` + ``b`` through
-    and stops ``}``, ``return``, ``else:``, ``return None``, ``return 0``, which occur once by luck.
-    A similar place proves less: 8 characters, the length of two ordinary identifiers.
+``evidence`` 2 or 8
+    Characters in distinct words of the needle that are not keywords. Rungs that compare whole lines
+    for equality need 2: ``if a:`` passes; ``}``, ``return`` and ``else:``, which occur once by
+    luck, do not. Where less of the file is compared (part of a line, comments, elided lines,
+    similar lines) 8, the length of two ordinary identifiers.
 ``threshold`` 0.85
-    Over the whole window. Two typos in a line of 30 characters leave 0.93; a paraphrased comment in
-    a block of five lines leaves about 0.9. Unrelated code of one language lies below 0.5, a
-    sibling block (same shape, other names) mostly at 0.6–0.85.
-``line_floor`` 0.6
-    Every line of the needle must resemble its line in the file. A line with a typo or two stays
-    above 0.8; two unrelated lines of code rarely exceed 0.5.
-``middle_floor`` 0.8
-    The lines between first and last, taken together: signatures and closing lines repeat all over a
-    file, so they must not lift the average of a middle which is other code. Comments are left out.
+    Similarity of the whole window. A sibling block (same shape, other names) has mostly 0.6–0.85.
+``line_floor`` 0.6, ``middle_floor`` 0.8
+    Similarity of each line, and of the lines between the first and the last taken together:
+    signatures and closing lines repeat all over a file. Comments are left out of the middle.
 ``agree`` 0.5
-    In a needle of four lines and more at least half of the lines must be equal once canonical.
-    Drift touches a few lines; where most differ a little it is the sibling of the block meant.
+    Share of equal lines in a needle of four lines and more: drift touches a few lines.
 ``typo`` 2
     Slips by which a word may be misspelt (a letter wrong, missing, too many, or swapped with the
-    next); one more and it is another word, so another call, field or value. 2 leaves room for two
-    typos in one name. It is what tells a typo from the sibling of a deleted block, at any
-    similarity; so are a different number, and a word, or part of a name, which the file uses
-    elsewhere, however close; another beginning or ending of two letters (`encoder`, `decoder`) or
-    of a short part (`get_it`, `set_it`); and the same wrong letter in more than one place. Comment
-    lines are not held to it, nor a comment behind code that is equal.
+    next); one more and it is another word. So is, at any similarity, another number, a word or part
+    of a name that the file uses elsewhere, and the same wrong letter in more than one place.
 ``margin`` 0.5
-    Share of the difference *between two places* which must speak for the winner. If d is the
-    distance between places A and B, a text that is exactly A is d nearer to A than to B; one that
-    took the distinguishing characters half from each is equally near. Places below the threshold
-    count, too. 0.5 means three quarters of
-    what tells A from B must be A's. Where the needle is wrong just where A and B differ, no place
-    gets there and the edit is refused, however similar both are.
-``variants``
-    A text that was read back (a fence, numbers, escapes, entities, diff marks) proves no less than
-    one that was not, except on part of a line: exact there needs the 8 characters of a similar
-    place. Looser rungs see one variant only, the one most of whose lines the file has.
-``layout`` 2, ``part`` 8, ``comments`` 8, ``elided`` 8
-    Evidence. Other spacing leaves every word to compare, as whitespace does. Where a part of a line
-    is enough, or comments do not count, or lines are left out, less of the file is compared. Of a
-    comment the numbers count, and one that the file has elsewhere is not taken for another. Where
-    all lines are comments, those that are equal must hold three times the evidence.
+    Share of the difference *between two places* that must favour the winner, places below the
+    threshold included: a text that took the distinguishing characters half from each is equally
+    near to both, and refused however similar it is.
 ``forgotten`` 1 (rung ``gapped``)
-    Lines of the file that the needle may lack, between two lines that are equal in both, in a
-    needle of at least three lines with text, or of two that stand in the file once each and hold 8
-    characters of evidence each and 24 together. Where new lines come in beside such a line, and its
-    depth and theirs do not tell on which side, the edit is refused (see ``doubt``).
+    Lines of the file that the needle may lack, between two lines that are equal in both.
+``variants``
+    A text that was read back (a fence, numbers, escapes, entities, diff marks) needs 8 characters
+    of evidence on part of a line even where it is exact. Looser rungs see one variant only, the one
+    most of whose lines the file has.
 
-What the other profiles accept that ``default`` does not
---------------------------------------------------------
-``exact``
-    Nothing.
-``region``
-    Lines equal but for blanks at their ends however bare (``}``, ``return``).
-``boocode``
-    Bare lines; any window 0.66 similar, whichever its words, if no other is as similar: a sibling
-    of the block meant, other numbers, a middle that is other code.
-``opencode-3``
-    Bare lines; any text, of any height, between a line like the first and the nearest line like the
-    last, if there is one such block; of several the one with the most alike middle, from 0.3.
-``opencode-9``
-    What ``opencode-3`` does; part of a line with other blanks in it; lines wrapped otherwise, as
-    long as there are as many; escapes read on either side, without asking the file; text in which
-    half of the lines between first and last are other code.
-
-In every profile more than one place on a rung is ambiguous, with one exception, which the
-description itself makes: of several blocks between anchors the most alike one is taken.
+The other profiles accept more: ``region`` bare lines (``}``) with whitespace at their ends;
+``boocode`` any window 0.66 similar, whichever its words, if no other is as similar; ``opencode-3``
+any text between a line like the first and the nearest line like the last, if there is one such
+block, of several the one with the most alike middle; ``opencode-9`` also other whitespace on part
+of a line, lines wrapped otherwise, escapes read without asking the file, and blocks half of whose
+middle lines are other code.
 """
 
 from __future__ import annotations
