@@ -1,29 +1,29 @@
-"""The rungs of other tools' ladders, as their descriptions have them.
+"""The rungs of other tools' ladders, as those tools describe them.
 
-Each accepts what it is described to accept, and with one exception more than one place is
-ambiguous, although some of the tools would go on to a looser rung or take the first.
+More than one place is ambiguous, except in ``block_anchor``, although some of the tools would go on
+to a looser rung or take the first.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from itertools import islice
 
 from git_boocode.matching.profiles import Step
-from git_boocode.matching.rungs import Found, Place, Query, occurrences
+from git_boocode.matching.rungs import Found, Place, Query, found_in, occurrences
 from git_boocode.matching.similarity import cost, similarity
 from git_boocode.matching.text import Condensed, framed
 from git_boocode.matching.windows import VERIFY_WORK
 
 _BLOCK = 3
-"""So many lines a block needs for its first and last to be anchors."""
+"""Lines that a block must have for its first and last one to be anchors."""
 _WORK = 2_000_000
-"""So many lines of windows one rung compares; beyond, it finds nothing."""
+"""At most this many lines of windows are compared; beyond that a rung finds nothing."""
 _COMPARED = 200_000
-"""At most this number of lines between anchors is compared."""
+"""The same for lines between anchors, which are compared by their letters."""
 _BLOCKS = 1_000
-"""So many blocks between anchors are looked at."""
+"""At most this many blocks between anchors are compared."""
 _ESCAPED = re.compile(r"\\([nrt'\"`\\\n$])")
 _BLANKS = re.compile(r"\s+")
 _MEANING = {"n": "\n", "r": "\r", "t": "\t"}
@@ -58,14 +58,6 @@ def _rows(query: Query, first: int, stop: int, score: float = 1.0) -> Place:
     return Place(text.start_of(first), end, score, (first, stop))
 
 
-class _Block(NamedTuple):
-    """Rows ``first`` to ``stop`` (exclusive) between two anchors, and the likeness inside."""
-
-    first: int
-    stop: int
-    score: float
-
-
 def _blocks(query: Query) -> Iterator[tuple[int, int]]:
     """Rows between a line like the needle's first and the next but one or later like its last."""
     lines, needle = query.text.stripped, query.needle.stripped
@@ -82,25 +74,23 @@ def block_anchor(query: Query, step: Step) -> Found:
     """Blocks whose first and last line are the needle's, whatever is in between.
 
     A single candidate needs no likeness at all. Of several the one with the most alike middle is
-    taken – the exception to the rule that several are ambiguous – if it reaches the step's
-    threshold; two that are equally alike are ambiguous.
+    taken if it reaches the step's threshold; two that are equally alike are ambiguous.
     """
     if len(query.needle.lines) < _BLOCK:
         return Found()
-    rows = [rows for rows, _ in zip(_blocks(query), range(_BLOCKS + 1), strict=False)]
-    middle = sum(min(stop - first, len(query.needle.lines)) for first, stop in rows)
-    if middle > _COMPARED or _middle_cost(query, rows) > VERIFY_WORK:
+    blocks = [*islice(_blocks(query), _BLOCKS + 1)]
+    middles = [_middle(query, *block) for block in blocks]
+    unlike = [pair for middle in middles for pair in middle if pair[0] != pair[1]]
+    work = sum(cost(len(left), len(right)) for left, right in unlike)
+    if sum(map(len, middles)) > _COMPARED or work > VERIFY_WORK:
         return Found(reason="the text is too large to compare")
-    if len(rows) == 1:
-        return Found((_rows(query, *rows[0], _middle_likeness(query, *rows[0])),))
-    if not rows or len(rows) > _BLOCKS:
+    if not blocks or len(blocks) > _BLOCKS:
         return Found()
-    blocks = [_Block(*pair, _middle_likeness(query, *pair)) for pair in rows]
-    most = max(block.score for block in blocks)
-    best = [block for block in blocks if block.score == most]
-    if most < step.threshold:
+    scores = [_likeness(middle) for middle in middles]
+    if len(blocks) > 1 and max(scores) < step.threshold:
         return Found(reason="several blocks have its first and last line, and none is alike")
-    return Found(tuple(_rows(query, *block) for block in best))
+    best = [block for block, score in zip(blocks, scores, strict=True) if score == max(scores)]
+    return Found(tuple(_rows(query, *block, max(scores)) for block in best))
 
 
 def _middle(query: Query, first: int, stop: int) -> list[tuple[str, str]]:
@@ -109,14 +99,8 @@ def _middle(query: Query, first: int, stop: int) -> list[tuple[str, str]]:
     return list(zip(here, there, strict=False))
 
 
-def _middle_cost(query: Query, rows: Sequence[tuple[int, int]]) -> int:
-    pairs = (pair for block in rows for pair in _middle(query, *block))
-    return sum(cost(len(left), len(right)) for left, right in pairs if left != right)
-
-
-def _middle_likeness(query: Query, first: int, stop: int) -> float:
-    """The mean likeness of the lines between the anchors, line by line."""
-    pairs = _middle(query, first, stop)
+def _likeness(pairs: Sequence[tuple[str, str]]) -> float:
+    """The mean similarity of pairs of lines."""
     likeness = sum(similarity(left, right) for left, right in pairs if left or right)
     return likeness / len(pairs) if pairs else 1.0
 
@@ -129,18 +113,13 @@ def context_aware(query: Query, step: Step) -> Found:
     needle = query.needle.stripped
     if len(needle) < _BLOCK:
         return Found()
-    places = [
-        _rows(query, first, stop)
-        for first, stop in _blocks(query)
-        if stop - first == len(needle)
-        and _equal_share(needle[1:-1], query.text.stripped[first + 1 : stop - 1]) >= step.threshold
-    ]
+    places = []
+    for first, stop in _blocks(query):
+        pairs = [pair for pair in _middle(query, first, stop) if any(pair)]
+        equal = sum(left == right for left, right in pairs)
+        if stop - first == len(needle) and equal >= step.threshold * len(pairs):
+            places.append(_rows(query, first, stop))
     return Found(tuple(places))
-
-
-def _equal_share(here: Sequence[str], there: Sequence[str]) -> float:
-    pairs = [pair for pair in zip(here, there, strict=True) if any(pair)]
-    return sum(left == right for left, right in pairs) / len(pairs) if pairs else 1.0
 
 
 def whitespace_normalized(query: Query, _step: Step) -> Found:
@@ -160,21 +139,17 @@ def whitespace_normalized(query: Query, _step: Step) -> Found:
     places: list[Place] = []
     for row, line in enumerate(normal):
         if wanted in line:
-            places += _spots(query, row, wanted)
+            if line == wanted:
+                places.append(_rows(query, row, row + 1))
+                continue
+            start = query.text.start_of(row)
+            spots = Condensed(query.text.lines[row], _BLANKS, lambda *_: True).places(wanted)
+            places += [Place(start + first, start + end) for first, end in spots]
     return Found(tuple(places))
 
 
 def _normal(text: str) -> str:
     return " ".join(text.split())
-
-
-def _spots(query: Query, row: int, wanted: str) -> Iterator[Place]:
-    line, start = query.text.lines[row], query.text.start_of(row)
-    if _normal(line) == wanted:
-        yield _rows(query, row, row + 1)
-        return
-    for first, end in Condensed(line, _BLANKS, lambda *_: True).places(wanted):
-        yield Place(start + first, start + end)
 
 
 def indentation_flexible(query: Query, _step: Step) -> Found:
@@ -203,12 +178,9 @@ def escape_normalized(query: Query, _step: Step) -> Found:
     wanted = _unescaped(query.needle.lf)
     if not wanted:
         return Found()
-    text = query.text
-    ends = [(at, at + len(wanted)) for at in occurrences(text.lf, wanted)]
-    if ends:
-        return Found(tuple(Place(text.to_raw(at), text.to_raw(end)) for at, end in ends))
-    if "\\" not in text.lf:
-        return Found()
+    text, found = query.text, found_in(query, query.text.lf, wanted)
+    if found.places or "\\" not in text.lf:
+        return found
     lines = wanted.removesuffix("\n").split("\n")
     same = "\n".join(lines)
     return _windows(
@@ -228,16 +200,7 @@ def trimmed_boundary(query: Query, _step: Step) -> Found:
     wanted = query.needle.lf.strip()
     if not wanted or wanted == query.needle.lf:
         return Found()
-    text = query.text
-    ends = [(at, at + len(wanted)) for at in occurrences(text.lf, wanted)]
-    return Found(tuple(Place(text.to_raw(at), text.to_raw(end)) for at, end in ends))
-
-
-def multi_occurrence(query: Query, step: Step) -> Found:
-    """Every occurrence of the needle as it is, for replacing all of them."""
-    from git_boocode.matching.rungs import exact
-
-    return exact(query, step)
+    return found_in(query, query.text.lf, wanted)
 
 
 def _windows(

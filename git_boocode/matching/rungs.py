@@ -129,7 +129,7 @@ def exact(query: Query, _step: Step) -> Found:
     """The needle as it is; only line endings do not count."""
     if query.whole_lines:
         return _found_as_lines(query)
-    return _found_in(query, query.text.lf, query.needle.lf)
+    return found_in(query, query.text.lf, query.needle.lf)
 
 
 def whitespace(query: Query, step: Step) -> Found:
@@ -149,7 +149,7 @@ def unicode(query: Query, step: Step) -> Found:
     if refusal := _refusal(query, step):
         return refusal
     if not query.whole_lines:
-        part = _found_in(query, query.text.lf_alike, query.needle.lf_alike)
+        part = found_in(query, query.text.lf_alike, query.needle.lf_alike)
         if part.places:
             return part
     core = query.needle.core
@@ -216,7 +216,8 @@ def occurrences(text: str, needle: str, shared: int = 0) -> list[int]:
     return found
 
 
-def _found_in(query: Query, text: str, needle: str) -> Found:
+def found_in(query: Query, text: str, needle: str) -> Found:
+    """The places of a needle in a view of the text whose offsets are those of ``Text.lf``."""
     if not needle:
         return Found()
     raw = query.text.to_raw
@@ -308,5 +309,5 @@ RUNGS: dict[str, Callable[[Query, Step], Found]] = {
     "escape_normalized": _from("opencode", "escape_normalized"),
     "trimmed_boundary": _from("opencode", "trimmed_boundary"),
     "context_aware": _from("opencode", "context_aware"),
-    "multi_occurrence": _from("opencode", "multi_occurrence"),
+    "multi_occurrence": exact,
 }
