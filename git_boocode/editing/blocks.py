@@ -235,7 +235,7 @@ class _Search:
         return ([real + old[0]], [real + new[0], *new[1:]]) if dropped else (old, new)
 
     def _check_placeholders(self) -> None:
-        from git_boocode.matching.placeholders import unmatched_placeholder
+        from git_boocode.matching.elision import unmatched_placeholder
 
         index = unmatched_placeholder(self.mine, self.old, self.new)
         if index is not None:

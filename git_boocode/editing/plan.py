@@ -241,7 +241,7 @@ class _Planner:
         if old is None or self.how.verbatim:
             return
         from git_boocode.matching import PROFILES
-        from git_boocode.matching.placeholders import is_marker
+        from git_boocode.matching.elision import is_marker
 
         if PROFILES[self.how.profile].placeholders:
             return

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, Owned, pair_similar, script
 from git_boocode.matching.comments import is_comment
+from git_boocode.matching.elision import is_marker
 from git_boocode.matching.indentation import indent_of
-from git_boocode.matching.placeholders import is_marker
 from git_boocode.matching.rungs import Place
 from git_boocode.matching.similarity import similarity
 from git_boocode.matching.text import Text, split_ends

@@ -118,7 +118,7 @@ def _check_placeholders(answer: Answer) -> None:
     query = answer.query
     if query.new is None or not _DOTS_OR_WORDS.search(query.new.lf):
         return
-    from git_boocode.matching.placeholders import unmatched_placeholder
+    from git_boocode.matching.elision import unmatched_placeholder
 
     index = unmatched_placeholder(query.text, query.needle, query.new)
     if index is not None:
