@@ -122,7 +122,6 @@ _ALL = (
             Step("exact"),
             Step("whitespace", evidence=2),
             Step("unicode", evidence=2),
-            Step("spaced", evidence=8),
             Step("layout", evidence=2),
             Step("part", evidence=8),
             Step("comments", evidence=8),
@@ -131,7 +130,7 @@ _ALL = (
             _SIMILAR._replace(rung="gapped", forgotten=1),
         ),
         variants=("fences", "numbers", "escapes", "entities", "marks"),
-        strict=6,
+        strict=5,
         placeholders=False,
     ),
 )

@@ -158,23 +158,6 @@ def unicode(query: Query, step: Step) -> Found:
     )
 
 
-def spaced(query: Query, step: Step) -> Found:
-    """Whole lines that are equal once blank lines, there or here, do not count."""
-    if refusal := _refusal(query, step):
-        return refusal
-    wanted = query.needle.filled
-    if len(wanted) == 1 or query.absent(query.needle.canonical):
-        return Found()
-    rows = query.text.filled
-    places, index, seen = [], 0, 0
-    text, needle = query.text.framed_filled, query.needle.framed_filled
-    for at in occurrences(text, needle, shared=1):
-        index += text.count("\n", seen, at)
-        seen = at
-        places.append(query.spread(rows[index : index + len(wanted)]))
-    return Found(tuple(places))
-
-
 def similarity(query: Query, step: Step) -> Found:
     """Windows of the needle's line count that are similar enough; the best one wins."""
     return _found_windows(query, step, 0)
@@ -294,7 +277,6 @@ RUNGS: dict[str, Callable[[Query, Step], Found]] = {
     "exact": exact,
     "whitespace": whitespace,
     "unicode": unicode,
-    "spaced": spaced,
     "similarity": similarity,
     "gapped": gapped,
     "layout": _from("layout", "layout"),

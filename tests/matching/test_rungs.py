@@ -25,8 +25,8 @@ RUNGS = [
     ("whitespace", "\ufeffimport things\nimport more\n", " import things\nimport more\n"),
     ("unicode", "  cafe\u0301 = open\n", "caf\u00e9 = open\n"),
     ("unicode", "  zero\u200bwidth = 1\n", "zerowidth = 1\n"),
-    ("spaced", BLOCK, BLOCK.replace("\n    return", "\n\n\n  return")),
-    ("spaced", BLOCK.replace("\n    return", "\n\n\n    return"), BLOCK),
+    ("layout", BLOCK, BLOCK.replace("\n    return", "\n\n\n  return")),
+    ("layout", BLOCK.replace("\n    return", "\n\n\n    return"), BLOCK),
     ("similarity", BLOCK, BLOCK.replace("amount = sum", "amonut = sum")),
     ("gapped", BLOCK, "def total(items):\n  return amount\n  print(done)\n"),
 ]
