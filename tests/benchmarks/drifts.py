@@ -429,7 +429,8 @@ def _other_middle(hunk: Hunk, rng: random.Random) -> Case | None:
         return None
     middle = [re.sub(r"\w+", lambda word: word[0][::-1] + "x", line) for line in lines[1:-1]]
     content = hunk.before.replace(hunk.old, "".join([lines[0], *middle, lines[-1]]), 1)
-    return Case(content, hunk.old, hunk.new, None)
+    # Lines without words stay as they are.
+    return Case(content, hunk.old, hunk.new, None) if re.search(r"\w", "".join(middle)) else None
 
 
 @_refuse("deleted since")

@@ -171,6 +171,20 @@ def test_a_closing_line_is_found_by_its_indentation() -> None:
     assert (done.match.start_line, done.match.end_line) == (1, 6)
 
 
+def test_what_is_elided_stays_inside_the_block_above_it() -> None:
+    file = "if first(item):\n    one(item)\n    two(item)\nif second(item):\n    two(item)\n"
+    old = "if first(item):\n...\n    two(item)\n"
+    done = replace_text(file, old, old.replace("two", "new"))
+    assert done.content == file.replace("two", "new", 1)
+
+
+def test_a_deeper_part_is_found_deeper() -> None:
+    file = "start(item)\nouter(item)\n    inner(item)\ninner(item)\n"
+    old = "start(item)\nouter(item)\n...\n    inner(item)\n"
+    done = replace_text(file, old, old.replace("inner", "other"))
+    assert done.content == file.replace("inner", "other", 1)
+
+
 REFUSED = {
     "the end stands in two places": (
         "start(item)\nfirst(item)\nfinish(item)\nother(item)\nfinish(item)\n",

@@ -261,12 +261,13 @@ NOT_NUMBERED = {
     "only the second of two": "foo(item)\n2| bar(item)\n",
     "two styles": "1| foo(item)\n2→bar(item)\n",
     "jumping about": "1| foo(item)\n200| bar(item)\n",
+    "mostly jumping": "1| foo(item)\n2| bar(item)\n200| baz(item)\n300| last(item)\n",
 }
 
 
 @pytest.mark.parametrize("old", NOT_NUMBERED.values(), ids=NOT_NUMBERED)
 def test_other_numbers_are_no_line_numbers(old: str) -> None:
-    assert locate_match("foo(item)\nbar(item)\nbaz(item)\n", old).kind == "not_found"
+    assert locate_match("foo(item)\nbar(item)\nbaz(item)\nlast(item)\n", old).kind == "not_found"
 
 
 def test_blank_lines_may_lack_their_number() -> None:
@@ -370,6 +371,13 @@ def test_a_tolerant_rung_does_not_bring_escapes_in() -> None:
     old = "the_value = compute_everthing(first_argument, \\'x\\', second_argument)\n"
     done = replace_text(content, old, old.replace("second_argument", "\\'y\\'"))
     assert done.content == content.replace("second_argument", "'y'")
+
+
+def test_escapes_of_escapes_go_with_a_typo() -> None:
+    content = 'say("a \\"b\\" c", first_name)\nrun_everything(second)\n'
+    old = content.replace("everything", "everythng")
+    done = replace_text(content, as_json(old), as_json(old.replace("second", "third")))
+    assert done.content == content.replace("second", "third")
 
 
 def test_verbatim_pastes_as_given() -> None:
