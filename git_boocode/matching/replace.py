@@ -54,8 +54,9 @@ def replace_text(
     all of them are replaced when it is more than one. ``start_line`` (1-based) is a hint that only
     decides between places that are equally good. With ``whole_lines`` the old text stands for whole
     lines: no place counts, on any rung, that begins or ends within a line, and a line that lost its
-    indentation is refitted instead of being pasted into the file's. ``most`` is the number of
-    characters that the new content may have; None sets no bound.
+    indentation is refitted instead of being pasted into the file's. A final newline that the file
+    lacks and ``old`` has stays missing. ``most`` is the number of characters that the new content
+    may have; None sets no bound.
 
     Raises MatchError, code ``not_found``, ``ambiguous`` (also for another number of places than
     expected) or ``invalid_input`` (an empty ``old``, nothing to change, ``expected`` below 1, a
@@ -272,7 +273,11 @@ class _Pen:
         if place.lines is not None and not self.verbatim:
             return self._fitted(place)
         if place.rows is None or place.partial:
-            return _Edit(place.start, place.end, self._in_part(place, row))
+            pasted = self._in_part(place, row)
+            ends_open = self.old.closed and self.text.raw[place.end - 1] != "\n"
+            if ends_open and self.answer.query.whole_lines:
+                pasted = pasted.removesuffix("\n").removesuffix("\r")
+            return _Edit(place.start, place.end, pasted)
         return self._in_rows(place, *place.rows)
 
     def _fitted(self, place: Place) -> _Edit:

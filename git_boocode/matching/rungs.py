@@ -215,9 +215,11 @@ def _found_as_lines(query: Query) -> Found:
     view = "\n" + text.lf[skipped:] + "\n"
     wanted = f"\n{needle}" if query.needle.closed else f"\n{needle}\n"
     starts = [skipped + at for at in occurrences(view, wanted, shared=1)] if needle else []
-    # Nothing ends a last line that is not ended.
-    ends = [(at, at + len(needle)) for at in starts if at + len(needle) <= len(text.lf)]
-    return Found(tuple(Place(text.to_raw(start), text.to_raw(end)) for start, end in ends))
+    # The needle's final line feed may be missing at the end of the file, if a line is there.
+    most = len(text.lf) + (bool(text.lines) and not text.closed)
+    ends = [(at, at + len(needle)) for at in starts if at + len(needle) <= most]
+    raw, size = text.to_raw, len(text.lf)
+    return Found(tuple(Place(raw(start), raw(min(end, size))) for start, end in ends))
 
 
 def _found_lines(query: Query, text: str, lines: list[str]) -> Found:

@@ -36,12 +36,13 @@ FOUND = {
         "exact",
     ),
     "a last line without an ending": (
-        "one\ntwo_lines",
-        "two_lines\n",
-        "2\n",
-        "one\n2",
-        "whitespace",
+        "one_two\none\r\ntwo",
+        "two\n",
+        "2\n3\n",
+        "one_two\none\r\n2\n3",
+        "exact",
     ),
+    "a last line without an ending that goes": ("one\r\n}", "}\n", "", "one\r\n", "exact"),
     "behind a byte order mark": ("\ufeffone\ntwo\n", "one\n", "1\n", "\ufeff1\ntwo\n", "exact"),
     "with the byte order mark": (
         "\ufeffone\ntwo\n",
@@ -114,3 +115,8 @@ def test_every_place_must_be_of_whole_lines() -> None:
     assert done.content == "go\nrun(it) + 1\ngo\n"
     with pytest.raises(MatchError, match="2 places"):
         replace_text(content, "run(it)\n", "go\n", whole_lines=True)
+
+
+@pytest.mark.parametrize(("content", "old"), [("one\n", "one\n\n"), ("one", "\n"), ("", "\n")])
+def test_there_is_no_blank_line_at_the_end_of_a_file(content: str, old: str) -> None:
+    assert locate_match(content, old, "exact", whole_lines=True).kind == "not_found"
