@@ -31,6 +31,7 @@ class Replace(NamedTuple):
         replace_all: change every place instead of refusing when there are several.
         expected: the number of places there must be, or None.
         start_line: where the model believes it to be, 1-based, or None.
+        whole_lines: the old text stands for whole lines, never for a part of one.
     """
 
     old: str
@@ -38,6 +39,7 @@ class Replace(NamedTuple):
     replace_all: bool = False
     expected: int | None = None
     start_line: int | None = None
+    whole_lines: bool = False
 
     @property
     def anchors(self) -> str:
@@ -152,6 +154,7 @@ def _searched(wanted: Replace, text: Text, how: How, hint: int | None) -> Replac
         how.verbatim or text.is_raw,
         start_line=hint,
         expected=wanted.expected,
+        whole_lines=wanted.whole_lines,
         most=MAX_BYTES,
     )
 
@@ -172,10 +175,29 @@ def _miss(error: MatchError, text: Text, wanted: Replace) -> MissError:
     there = error.code == "not_found" and _done(wanted, error, text)
     if there:
         return applied_already(there)
+    if error.code == "not_found" and (line := _part_of_line(wanted, text.text)):
+        return MissError(
+            error.code,
+            f"old text not found as whole lines: it is only part of line {line}",
+            lines=(line,),
+            candidates=error.candidates,
+            hint="search for whole lines, copied from the file",
+        )
     # Whoever names a number knows that there may be several places.
     miscounted = error.code == "ambiguous" and wanted.expected is not None
     hint = "count the places again, or send an edit for each of them" if miscounted else None
     return MissError(error.code, error.message, lines=lines, candidates=error.candidates, hint=hint)
+
+
+def _part_of_line(wanted: Replace, text: str) -> int | None:
+    """The line on which text that stands for whole lines begins or ends within a line."""
+    body = wanted.old.strip()
+    at = text.find(body) if wanted.whole_lines else -1
+    if at < 0:
+        return None
+    before, after = text[text.rfind("\n", 0, at) + 1 : at], text[at + len(body) :]
+    beside = (before + after.partition("\n")[0]).strip()
+    return text.count("\n", 0, at) + 1 if beside else None
 
 
 def applied_already(there: Candidate) -> MissError:

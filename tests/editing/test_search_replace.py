@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from git_boocode.editing.actions import Replace
 from git_boocode.editing.blocks import Block
 from git_boocode.editing.edits import Edit, How, MissError, Outcome
 from git_boocode.editing.formats.filenames import is_path, name_in_info, name_in_line
@@ -164,7 +165,7 @@ def test_a_block_that_may_be_read_in_two_ways_is_refused() -> None:
     # Both `Title` and `Title` with its underline are there.
     error = miss("Title\n=======\n", block("Title\n=======\n", "New\n"))
     assert error.code == "ambiguous"
-    assert "does not tell which of them divides it" in error.message
+    assert "more than one of them can be the divider" in error.message
     # The longer text is there with drift only, the shorter as it is.
     file = "Heading\n=======\nsome old text\n"
     assert miss(file, block("Heading\n=======\nsome  old  text\n", "x\n")).code == "ambiguous"
@@ -189,7 +190,7 @@ def test_the_search_stands_for_whole_lines() -> None:
     assert applied("x = 10\nx = 1", block("x = 1\n", "x = 2\n")) == "x = 10\nx = 2"
     error = miss("total = compute_max\n", block("compute_max\n", "z\n"))
     assert (error.code, error.lines) == ("not_found", (1,))
-    assert "in part of it only" in error.message
+    assert "it is only part of line 1" in error.message
 
 
 def test_lines_of_another_indentation_take_theirs_along() -> None:
@@ -400,7 +401,7 @@ def test_any_text_is_read_or_refused(pieces: list[str], ending: str, in_json: bo
     assert inputs.edits or inputs.failures
     assert {failure.code for failure in inputs.failures} <= {"invalid_input"}
     for edit in inputs.edits:
-        if not isinstance(edit.action, Block):
+        if not isinstance(edit.action, Block | Replace):
             continue
         for file in (None, "", "x\n  x\nx", "\n"):
             with suppress(MissError):

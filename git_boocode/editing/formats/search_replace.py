@@ -17,7 +17,7 @@ from git_boocode.editing.formats import Context, fields
 from git_boocode.editing.formats.marks import text_format
 
 if TYPE_CHECKING:
-    from git_boocode.editing.blocks import Block
+    from git_boocode.editing.edits import Action
 
 MAX_BAD = 20
 """After so many malformed blocks a text is not read on."""
@@ -183,21 +183,27 @@ class _Reader:
             return Failure.of(miss, None, self.path, given)
         return Edit(0, path, action, self.context.base, "search-replace", given)
 
-    def _action(self, block: _Block, opening: re.Match[str]) -> Block:
-        from git_boocode.editing.blocks import Block, Reading
+    def _action(self, block: _Block, opening: re.Match[str]) -> Action:
+        from git_boocode.editing.actions import Replace
 
         body = _without_margin(self.lines[block.row + 1 : block.end], opening[1])
         lines, start_line, escaped = _header(body)
-        readings = [
-            Reading(
-                _joined(lines[:row], escaped=escaped), _joined(lines[row + 1 :], escaped=escaped)
+        splits = [
+            Replace(
+                _joined(lines[:row], escaped=escaped) if any(map(str.strip, lines[:row])) else "",
+                _joined(lines[row + 1 :], escaped=escaped),
+                start_line=start_line,
+                whole_lines=True,
             )
             for row in self._dividers(block, lines)
         ]
-        readings = [Reading("" if not old.strip() else old, new) for old, new in readings]
-        if len(readings) == 1 and readings[0] == ("", ""):
+        if len(splits) > 1:
+            from git_boocode.editing.blocks import Block
+
+            return Block(tuple(splits))
+        if not (splits[0].old or splits[0].new):
             raise MissError("invalid_input", f"the block at line {block.row + 1} is empty")
-        return Block(tuple(readings), start_line)
+        return splits[0]
 
     def _check_divided(self, block: _Block, opening: re.Match[str], above: int) -> None:
         if not any(_DIVIDER.fullmatch(line) for line in self.lines[block.row + 1 : block.end]):
