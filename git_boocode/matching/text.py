@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 
@@ -257,3 +257,15 @@ def common_prefix(one: str, other: str) -> int:
         else:
             most = middle - 1
     return same
+
+
+def rows_of(
+    wanted: Iterable[tuple[str, ...]], lines: Sequence[str]
+) -> dict[tuple[str, ...], list[int]]:
+    """The rows, ascending, at which each of some runs of lines begins, in one pass per height."""
+    found: dict[tuple[str, ...], list[int]] = {run: [] for run in wanted}
+    for height in {len(run) for run in found}:
+        for row, run in enumerate(zip(*(lines[at:] for at in range(height)), strict=False)):
+            if run in found:
+                found[run].append(row)
+    return found

@@ -182,7 +182,7 @@ def test_an_end_that_is_not_unique_below_the_start() -> None:
 
 def test_an_end_above_the_start_is_not_found() -> None:
     error = miss("b\nx\na\ny\n", change(["a"], [], ["b"]))
-    assert error.message == "end anchor not found below line 3; it stands above that, at line 1"
+    assert error.message == "end anchor not found below line 3; it occurs above that, at line 1"
     # It does not share lines with the start either.
     assert miss("a\nb\nc\n", change(["a", "b"], [], ["b", "c"])).code == "not_found"
 
@@ -341,7 +341,7 @@ def test_content_of_an_unknown_depth_is_refused(
 ) -> None:
     error = miss(FILE, change(anchors[0], content, anchors[1]))
     assert error.code == "ambiguous"
-    assert "nothing tells how deep" in error.message
+    assert "the indentation of the content is unclear" in error.message
 
 
 TWINS = """\
@@ -521,7 +521,7 @@ def test_a_refusal_of_many_changes_stays_short() -> None:
     with pytest.raises(MissError) as caught:
         outcome(text, *overlapping)
     assert len(caught.value.message) < 2_000
-    assert caught.value.message.endswith("; and 589 more that are wrong")
+    assert caught.value.message.endswith("; and 589 more problems")
     assert len(caught.value.lines) == 100
     with pytest.raises(MissError) as caught:
         outcome(text, *(change([f"m{n}"], []) for n in range(600)))

@@ -176,6 +176,23 @@ CASES: dict[str, tuple[str, ...]] = {
         ),
         lines("same"),
     ),
+    "regions with anchors of few lines": (
+        "edits",
+        json.dumps(
+            {
+                "path": "f",
+                "changes": [
+                    {
+                        "start": [f"line_{n // 12**at % 12}" for at in range(4)],
+                        "end": ["line_0"],
+                        "content": ["x"],
+                    }
+                    for n in range(10_000)
+                ],
+            }
+        ),
+        "".join(f"line_{n * n // 7 % 12}\n" for n in range(100_000)),
+    ),
     "a rewind among equal lines": (
         "rewind",
         lines("same"),
