@@ -84,10 +84,26 @@ def paths(text: str) -> list[str]:
         "  <<<<<<< SEARCH\nx\n=======\ny\n  >>>>>>> REPLACE\n",
         "<<<<<<< SEARCH\nx\n=======\ny\n>>>>>> REPLACE\n",
         "```\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE```\n",
+        f"{'<' * 8} SEARCH\nx\n{'=' * 8}\ny\n{'>' * 8} REPLACE\n",
+        f"{'<' * 12} SEARCH\nx\n{'=' * 12}\ny\n{'>' * 12} REPLACE\n",
+        f"{'<' * 20} SEARCH\r\nx\r\n{'=' * 20}\r\ny\r\n{'>' * 20} REPLACE\r\n",
+        f"  {'<' * 12} SEARCH\n  x\n  {'=' * 12}\n  y\n  {'>' * 12} REPLACE\n",
+        f"```python\n{'<' * 12} SEARCH\nx\n{'=' * 12}\ny\n{'>' * 12} REPLACE\n```\n",
+        f"{'-' * 12} SEARCH\nx\n{'=' * 12}\ny\n{'+' * 12} REPLACE\n",
+        f"{'<' * 12} SEARCH\nx\n=======\ny\n{'>' * 12} REPLACE\n",
+        f"<<<<<<< SEARCH\nx\n{'=' * 12}\ny\n>>>>>>> REPLACE\n",
+        f"{'<' * 12} SEARCH\nx\n{'=' * 9}\ny\n>>>>>>> REPLACE\n",
+        f"{'<' * 12} SEARCH\n:start_line:2\n{'-' * 12}\nx\n{'=' * 12}\ny\n{'>' * 12} REPLACE\n",
     ],
 )
 def test_markers(text: str) -> None:
     assert applied("a\nx\nb\n", text) == "a\ny\nb\n"
+
+
+def test_the_end_of_a_block_with_long_markers_must_be_certain() -> None:
+    inner = f"{'<' * 12} SEARCH\nx\n{'=' * 12}\ny\n>>>>>>> REPLACE\n"
+    text = f"{inner}{'>' * 12} REPLACE\n"
+    assert "the block at line 2 may end at line 6 or at line 7" in refusal(f"a.py\n{text}")
 
 
 @pytest.mark.parametrize("header", [":start_line:4\n-------\n", ":start_line: 4\n:end_line:4\n"])
@@ -155,6 +171,25 @@ def test_a_divider_in_the_code_is_told_from_the_blocks() -> None:
     assert applied("Old\n=======\n", block("Old\n", "New\n=======\nText\n")) == (
         "New\n=======\nText\n=======\n"
     )
+
+
+@pytest.mark.parametrize("size", [5, 9, 12, 40])
+def test_an_underline_of_another_length_is_not_the_divider(size: int) -> None:
+    old, line = f"Title\n{'=' * size}\n", "=" * size
+    new = f"New title\n{line}\n\nText\n{line}\n"
+    assert applied(f"{old}x\n", block(old, new)) == f"{new}x\n"
+    # It is not even when the title is there and the text below it is not.
+    error = miss(f"{old}x\n", block(f"{old}\nsome other text\n", "y\n"))
+    assert error.code == "not_found"
+    # Nor do many long ones count.
+    if size > 9:
+        assert applied(f"{old}x\n", block(old, new * 20)) == f"{new * 20}x\n"
+
+
+def test_the_divider_may_be_of_another_length_than_the_markers() -> None:
+    old = "Head_of\n=======\n\ntext\n"
+    text = f"<<<<<<< SEARCH\n{old}=====\n{old}more\n>>>>>>> REPLACE\n"
+    assert applied(f"{old}x\n", text) == f"{old}more\nx\n"
 
 
 def test_a_divider_that_is_indented_otherwise_is_code() -> None:

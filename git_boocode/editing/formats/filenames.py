@@ -129,7 +129,7 @@ def names_in_prose(lines: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(name for line in lines for name in _names(line)))
 
 
-def path_with_blanks(lines: Sequence[str]) -> str | None:
+def path_with_spaces(lines: Sequence[str]) -> str | None:
     """The whole of the last line, if that could be a path of a few words and is no sentence."""
     line = next((line.strip() for line in reversed(lines) if line.strip()), "")
     words = line.split()

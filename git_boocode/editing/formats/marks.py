@@ -1,4 +1,4 @@
-"""Tell the formats that are text apart, by the line that opens each."""
+"""Detect the format of a text by its first opening line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MARKS = {
         re.M,
     ),
     "search-replace": re.compile(
-        r"^[ \t]*(?:<{5,9} ?(?:SEARCH|ORIGINAL)\b|-{5,9} ?SEARCH>?[ \t\r]*$)", re.M
+        r"^[ \t]*(?:<{5,} ?(?:SEARCH|ORIGINAL)\b|-{5,} ?SEARCH>?[ \t\r]*$)", re.M
     ),
     "unified": re.compile(
         r"^[ \t]*(?:diff --(?:git|cc|combined) |--- [^\n]*\n[ \t]*\+\+\+ |@@+ |@@\r?$"

@@ -1,8 +1,8 @@
 """`search-replace`: blocks in prose, with the lines to search for and those to put there.
 
 The marker lines are `<<<<<<< SEARCH`, `=======` and `>>>>>>> REPLACE`, or `------- SEARCH` and
-`+++++++ REPLACE`, of five to nine characters. A block's file stands above it, or in the line of
-its first marker; a block without one is for the file of the block before.
+`+++++++ REPLACE`, of five characters or more. The file is named above a block, or in the line of
+its first marker; a block without a name is for the file of the block before.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.edits import Edit, Failure, MissError
@@ -20,20 +21,23 @@ if TYPE_CHECKING:
     from git_boocode.editing.edits import Action
 
 MAX_BAD = 20
-"""After so many malformed blocks a text is not read on."""
+"""Malformed blocks after which reading stops."""
 OPENING = "<<<<<<< SEARCH"
 CLOSING = ">>>>>>> REPLACE"
 
-_OPEN = re.compile(r"([ \t]*)(?:(<{5,9}) ?(?:SEARCH|ORIGINAL)\b(.*)|(-{5,9}) ?SEARCH(>?)[ \t]*)")
-_CLOSE = re.compile(r"[ \t]*(>{5,9}|\+{5,9}) ?(?:REPLACE|UPDATED)>?[ \t`]*")
-_DIVIDER = re.compile(r"([ \t]*)={5,9}[ \t]*")
+_OPEN = re.compile(r"([ \t]*)(?:(<{5,}) ?(?:SEARCH|ORIGINAL)\b(.*)|(-{5,}) ?SEARCH(>?)[ \t]*)")
+_CLOSE = re.compile(r"[ \t]*(>{5,}|\+{5,}) ?(?:REPLACE|UPDATED)>?[ \t`]*")
+_DIVIDER = re.compile(r"([ \t]*)(={5,})[ \t]*")
 _NEAR_MISS = re.compile(r"[ \t]*[<-]{2,} ?(?:SEARCH|ORIGINAL)\b.*", re.IGNORECASE)
 _HINT = re.compile(r":(start_line|end_line):[ \t]*(?:(\d{1,9})[ \t]*)?")
-_RULE = re.compile(r"[ \t]*-{5,9}[ \t]*")
+_RULE = re.compile(r"[ \t]*-{5,}[ \t]*")
 _ESCAPED = re.compile(r"^([ \t]*)\\(?=[<>=+-]{5}|:(?:start|end)_line:)", re.M)
 _FENCE = re.compile(r"[ \t]*(?:[>*+-][ \t]+)?(?:`{3,}|~{3,})(.*)", re.DOTALL)
+_NAME_IT = f"put the path of the file alone on the line above '{OPENING}'"
 _MAX_DIVIDERS = 16
-"""More lines like the divider in one block are not tried one by one."""
+"""Lines of a block that are tried as its divider."""
+_USUAL = 9
+"""A longer line of equals signs is an underline, unless the markers are as long."""
 
 
 def near_miss(text: str) -> str:
@@ -71,10 +75,21 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
 
 
 class _Block(NamedTuple):
-    """A block as it stands in the input; rows from 0, `end` that of the closing line."""
+    """A block: the row of its first marker, from 0, and the first row of the text above it."""
 
     row: int
-    end: int
+    opening: re.Match[str]
+    above: int
+
+    @property
+    def size(self) -> int:
+        """The length of its first marker."""
+        return len(self.opening[2] or self.opening[4])
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return f"the block at line {self.row + 1}"
 
 
 class _Reader:
@@ -88,180 +103,112 @@ class _Reader:
     def edits(self) -> Iterator[Edit | Failure]:
         """The blocks in order; one that is wrong comes out as a failure."""
         row = above = bad = 0
-        while row < len(self.lines):
-            opening = _OPEN.fullmatch(self.lines[row])
-            if opening is None:
-                if _CLOSE.fullmatch(self.lines[row]):
-                    yield self._stray(row)
+        while row < len(self.lines) and bad < MAX_BAD:
+            if opening := _OPEN.fullmatch(self.lines[row]):
+                yield from self._other_format(above, row)
+                block = _Block(row, opening, above)
+                try:
+                    row = self._closing(block)
+                except MissError as miss:
+                    self._keep_name(block)
+                    yield Failure.of(miss, None, self.path, self.lines[row])
                     bad += 1
-                row += 1
-                if bad >= MAX_BAD:
-                    yield self._given_up(row)
-                    return
-                continue
-            yield from self._other_format(above, row)
-            try:
-                block = _Block(row, self._closing(row, opening))
-            except MissError as miss:
-                self._note_name(_Block(row, row), opening, above)
-                yield Failure.of(miss, None, self.path, self.lines[row])
-                row += 1
+                else:
+                    yield self._draft(block, row)
+                above = row + 1
+            elif _CLOSE.fullmatch(self.lines[row]):
+                message = f"line {row + 1} is '{CLOSING}', but no block begins above it"
+                yield Failure(None, self.path, "invalid_input", message, given=self.lines[row])
                 bad += 1
-                if bad >= MAX_BAD:
-                    yield self._given_up(row)
-                    return
-            else:
-                yield self._draft(block, opening, above)
-                row = block.end + 1
-            above = row
-        yield from self._other_format(above, len(self.lines))
+            row += 1
+        if bad < MAX_BAD:
+            yield from self._other_format(above, len(self.lines))
+        else:
+            message = f"too many malformed blocks: reading stopped at line {row}"
+            yield Failure(None, self.path, "invalid_input", message)
 
-    def _note_name(self, block: _Block, opening: re.Match[str], above: int) -> None:
+    def _keep_name(self, block: _Block) -> None:
         """Keep the file that a broken block names, for it and for those after it."""
-        try:
-            self.path = self._path(block, opening, above)
-        except MissError:
-            return
-
-    def _given_up(self, row: int) -> Failure:
-        message = f"so many blocks are malformed that reading stopped at line {row}"
-        return Failure(None, self.path, "invalid_input", message)
-
-    def _stray(self, row: int) -> Failure:
-        message = f"line {row + 1} is '{CLOSING}', but no block begins above it"
-        return Failure(None, self.path, "invalid_input", message, given=self.lines[row])
+        with suppress(MissError):
+            self.path = self._path(block)
 
     def _other_format(self, first: int, stop: int) -> Iterator[Failure]:
-        """What would be passed over in silence: an edit of another format between the blocks."""
+        """An edit of another format between the blocks, which would be ignored silently."""
         other = text_format("\n".join(self.lines[first:stop]))
         if other is not None:
-            message = f"between lines {first + 1} and {stop} stands an edit of the format {other}"
+            message = f"between lines {first + 1} and {stop} there is an edit of the format {other}"
             hint = "send edits of different formats as separate inputs, or in one JSON array"
             yield Failure(None, self.path, "invalid_input", message, hint=hint)
 
-    def _closing(self, row: int, opening: re.Match[str]) -> int:
+    def _closing(self, block: _Block) -> int:
         """The row at which a block closes: by a marker of its own length, if there is one.
 
         A block that is code of another one has markers of another length.
         """
-        size = len(opening[2] or opening[4])
         other = depth = 0
-        for below in range(row + 1, len(self.lines)):
-            line = self.lines[below]
-            if inner := _OPEN.fullmatch(line):
-                if len(inner[2] or inner[4]) == size:
+        for below in range(block.row + 1, len(self.lines)):
+            if inner := _OPEN.fullmatch(self.lines[below]):
+                if len(inner[2] or inner[4]) == block.size:
                     break
                 depth += 1
-            elif closing := _CLOSE.fullmatch(line):
-                if len(closing[1]) == size:
-                    return self._settled(row, below, other)
+            elif closing := _CLOSE.fullmatch(self.lines[below]):
+                if len(closing[1]) == block.size and other:
+                    raise _invalid(
+                        f"{block.name} may end at line {other + 1} or at line {below + 1}",
+                        "write the markers of one block with the same number of characters",
+                    )
+                if len(closing[1]) == block.size:
+                    return below
                 other = other or (0 if depth else below)
                 depth = max(0, depth - 1)
         if other:
             return other
-        raise MissError(
-            "invalid_input", f"the block at line {row + 1} has no '{CLOSING}' line of its own"
-        )
+        raise _invalid(f"{block.name} has no '{CLOSING}' line of its own")
 
-    def _settled(self, row: int, below: int, other: int) -> int:
-        if other:
-            raise MissError(
-                "invalid_input",
-                f"the block at line {row + 1} may end at line {other + 1} or at line {below + 1}",
-                hint="write the markers of one block with the same number of characters",
-            )
-        return below
-
-    def _draft(self, block: _Block, opening: re.Match[str], above: int) -> Edit | Failure:
-        given: object = "\n".join(self.lines[block.row : block.end + 1])
+    def _draft(self, block: _Block, end: int) -> Edit | Failure:
+        given: object = "\n".join(self.lines[block.row : end + 1])
+        body = self.lines[block.row + 1 : end]
         try:
-            self._check_divided(block, opening, above)
-            path = self.path = self._path(block, opening, above)
+            if not any(map(_DIVIDER.fullmatch, body)):
+                self._keep_name(block)
+                raise _invalid(
+                    f"{block.name} has no '=======' line between '{OPENING}' and '{CLOSING}'",
+                    f"write the lines to find below '{OPENING}', then a line '=======', then the "
+                    "lines that replace them",
+                )
+            path = self.path = self._path(block)
             given = {"path": path, "diff": given}
-            action = self._action(block, opening)
+            action = _action(block, body)
         except MissError as miss:
             return Failure.of(miss, None, self.path, given)
         return Edit(0, path, action, self.context.base, "search-replace", given)
 
-    def _action(self, block: _Block, opening: re.Match[str]) -> Action:
-        from git_boocode.editing.actions import Replace
-
-        body = _without_margin(self.lines[block.row + 1 : block.end], opening[1])
-        lines, start_line, escaped = _header(body)
-        splits = [
-            Replace(
-                _joined(lines[:row], escaped=escaped) if any(map(str.strip, lines[:row])) else "",
-                _joined(lines[row + 1 :], escaped=escaped),
-                start_line=start_line,
-                whole_lines=True,
-            )
-            for row in self._dividers(block, lines)
-        ]
-        if len(splits) > 1:
-            from git_boocode.editing.blocks import Block
-
-            return Block(tuple(splits))
-        if not (splits[0].old or splits[0].new):
-            raise MissError("invalid_input", f"the block at line {block.row + 1} is empty")
-        return splits[0]
-
-    def _check_divided(self, block: _Block, opening: re.Match[str], above: int) -> None:
-        if not any(_DIVIDER.fullmatch(line) for line in self.lines[block.row + 1 : block.end]):
-            self._note_name(block, opening, above)
-            raise MissError(
-                "invalid_input",
-                f"the block at line {block.row + 1} has no '=======' line between "
-                f"'{OPENING}' and '{CLOSING}'",
-                hint=f"write the lines to find below '{OPENING}', then a line '=======', then the "
-                "lines to put there",
-            )
-
-    def _dividers(self, block: _Block, body: Sequence[str]) -> list[int]:
-        found = [
-            (row, match[1]) for row, line in enumerate(body) if (match := _DIVIDER.fullmatch(line))
-        ]
-        rows = [row for row, margin in found if not margin] or [row for row, _ in found]
-        if len(rows) > _MAX_DIVIDERS:
-            raise MissError(
-                "invalid_input",
-                f"the block at line {block.row + 1} has {len(rows)} lines like '======='",
-                hint="send the edit as old_string and new_string",
-            )
-        return rows
-
-    def _path(self, block: _Block, opening: re.Match[str], above: int) -> str:
-        named = self._named(block, opening, above)
+    def _path(self, block: _Block) -> str:
+        named = self._named(block)
         if self.context.path is not None:
             if named is not None and _elsewhere(named, self.context.path):
-                raise MissError(
-                    "invalid_input",
-                    f"the block at line {block.row + 1} is for '{named}', but 'path' is "
-                    f"'{self.context.path}'",
+                raise _invalid(
+                    f"{block.name} is for '{named}', but 'path' is '{self.context.path}'"
                 )
             return self.context.path
-        path = named or self._spoken_of(block, above) or self.path
+        path = named or self._spoken_of(block) or self.path
         if path is None:
-            raise MissError(
-                "invalid_input",
-                f"the block at line {block.row + 1} names no file",
-                hint=f"put the path of the file alone on the line above '{OPENING}'",
-            )
+            raise _invalid(f"{block.name} names no file", _NAME_IT)
         return path
 
-    def _named(self, block: _Block, opening: re.Match[str], above: int) -> str | None:
+    def _named(self, block: _Block) -> str | None:
         """The file that the opening line, the fence or the line above names."""
         from git_boocode.editing.formats.filenames import name_in_info, name_in_line
 
-        beside = (opening[3] or "").strip().removeprefix(">").strip()
+        beside = (block.opening[3] or "").strip().removeprefix(">").strip()
         if beside:
             name = name_in_line(beside)
             if name is None:
-                message = (
-                    f"line {block.row + 1} has more than '{OPENING}', and that is no file name"
+                raise _invalid(
+                    f"line {block.row + 1} has more than '{OPENING}', which is not a file name"
                 )
-                raise MissError("invalid_input", message)
             return name
-        for line in reversed(self.lines[above : block.row]):
+        for line in reversed(self.lines[block.above : block.row]):
             fence = _FENCE.fullmatch(line)
             if fence and (name := name_in_info(fence[1])):
                 return name
@@ -269,25 +216,67 @@ class _Reader:
                 return name_in_line(line)
         return None
 
-    def _spoken_of(self, block: _Block, above: int) -> str | None:
-        """The one file of which the prose above a block speaks."""
-        from git_boocode.editing.formats.filenames import names_in_prose, path_with_blanks
+    def _spoken_of(self, block: _Block) -> str | None:
+        """The only file that the prose above a block mentions."""
+        from git_boocode.editing.formats.filenames import names_in_prose, path_with_spaces
 
-        prose = [line for line in self.lines[above : block.row] if not _FENCE.fullmatch(line)]
+        above = self.lines[block.above : block.row]
+        prose = [line for line in above if not _FENCE.fullmatch(line)]
         names = names_in_prose(prose)
         if len(names) > 1:
-            raise MissError(
-                "invalid_input",
-                f"the block at line {block.row + 1} may be for {' or '.join(map(repr, names[:5]))}",
-                hint=f"put the path of the file alone on the line above '{OPENING}'",
-            )
-        if names and (whole := path_with_blanks(prose)) and whole != names[0]:
-            raise MissError(
-                "invalid_input",
-                f"the block at line {block.row + 1} may be for '{whole}' or '{names[0]}'",
-                hint=f"put the path in double quotes, alone on the line above '{OPENING}'",
+            raise _invalid(f"{block.name} may be for {' or '.join(map(repr, names[:5]))}", _NAME_IT)
+        if names and (whole := path_with_spaces(prose)) and whole != names[0]:
+            raise _invalid(
+                f"{block.name} may be for '{whole}' or '{names[0]}'",
+                f"put the path in double quotes, alone on the line above '{OPENING}'",
             )
         return names[0] if names else None
+
+
+def _invalid(message: str, hint: str | None = None) -> MissError:
+    return MissError("invalid_input", message, hint=hint)
+
+
+def _action(block: _Block, body: list[str]) -> Action:
+    """What a block does; with several possible dividers, what each of them makes of it."""
+    from git_boocode.editing.actions import Replace
+
+    lines, start_line, escaped = _header(_without_margin(body, block.opening[1]))
+    splits = [
+        Replace(
+            _joined(lines[:row], escaped=escaped) if any(map(str.strip, lines[:row])) else "",
+            _joined(lines[row + 1 :], escaped=escaped),
+            start_line=start_line,
+            whole_lines=True,
+        )
+        for row in _dividers(block, lines)
+    ]
+    if len(splits) > 1:
+        from git_boocode.editing.blocks import Block
+
+        return Block(tuple(splits))
+    if not (splits[0].old or splits[0].new):
+        raise _invalid(f"{block.name} is empty")
+    return splits[0]
+
+
+def _dividers(block: _Block, body: Sequence[str]) -> list[int]:
+    """The rows that may be the divider.
+
+    Above the first one that is as long as the markers, others are code.
+    """
+    found = [(row, match) for row, line in enumerate(body) if (match := _DIVIDER.fullmatch(line))]
+    found = [(row, match) for row, match in found if not match[1]] or found
+    sizes = {row: len(match[2]) for row, match in found}
+    rows = [row for row, size in sizes.items() if size <= _USUAL or size == block.size] or [*sizes]
+    first = next((row for row in rows if sizes[row] == block.size), 0)
+    rows = [row for row in rows if row >= first]
+    if len(rows) > _MAX_DIVIDERS:
+        raise _invalid(
+            f"{block.name} has {len(rows)} lines like '======='",
+            "send the edit as old_string and new_string",
+        )
+    return rows
 
 
 def _header(body: Sequence[str]) -> tuple[Sequence[str], int | None, bool]:
