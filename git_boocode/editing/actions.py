@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 MAX_LINES = 100
 """So many places of an ambiguous text are listed."""
 
+_NEAR = 200
+"""Lines above and below a place that show how the file indents."""
 _DONE_TELLING = 8
 """A new text of fewer characters may stand somewhere by chance."""
 _DONE_LINES = 20
@@ -143,6 +145,35 @@ def _hinted(wanted: Replace, text: Text, how: How) -> Replacement:
 
 
 def _searched(wanted: Replace, text: Text, how: How, hint: int | None) -> Replacement:
+    done = _replaced(wanted, text, how, hint)
+    if how.verbatim or not wanted.whole_lines or done.match.rung != "whitespace":
+        return done
+    first = _with_first_indented(wanted, text, done.spans[0].start_line)
+    return done if first is wanted else _replaced(first, text, how, hint)
+
+
+def _with_first_indented(wanted: Replace, text: Text, line: int) -> Replace:
+    """The same with the file's indentation of the only old line, if new lines lack just that."""
+    from git_boocode.matching.indentation import indent_of, only_first_dropped
+
+    lines, new = text.text.split("\n"), wanted.new.split("\n")[:-1]
+    real = indent_of(lines[line - 1])
+    given = indent_of(wanted.old) or (indent_of(new[0]) if new else "")
+    if wanted.old.count("\n") > 1 or not new or not real or given:
+        return wanted
+    dropped = only_first_dropped(new, real, lines[max(0, line - 1 - _NEAR) : line - 1 + _NEAR])
+    if dropped is None:
+        raise MissError(
+            "ambiguous",
+            f"line {line} is indented and the old text is not, so the indentation of the new lines "
+            "is unclear",
+            lines=(line,),
+            hint="send both with the indentation that the file has",
+        )
+    return wanted._replace(old=real + wanted.old, new=real + wanted.new) if dropped else wanted
+
+
+def _replaced(wanted: Replace, text: Text, how: How, hint: int | None) -> Replacement:
     from git_boocode.matching import replace_text
 
     return replace_text(
