@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from git_boocode.matching import PROFILES, MatchError, locate_match, replace_text
+from git_boocode.matching.text import rows_of
 
 FOUND = {
     "a line that lost its indentation is refitted": (
@@ -120,3 +121,10 @@ def test_every_place_must_be_of_whole_lines() -> None:
 @pytest.mark.parametrize(("content", "old"), [("one\n", "one\n\n"), ("one", "\n"), ("", "\n")])
 def test_there_is_no_blank_line_at_the_end_of_a_file(content: str, old: str) -> None:
     assert locate_match(content, old, "exact", whole_lines=True).kind == "not_found"
+
+
+def test_many_runs_of_lines_are_found_at_once() -> None:
+    runs = [("a",), ("a", "a"), ("a", "b"), ("b", "a", "a"), ("c",), ("b", "c")]
+    found = rows_of(runs, ["a", "a", "b", "a", "a", "a"])
+    assert [found[run] for run in runs] == [[0, 1, 3, 4, 5], [0, 3, 4], [1], [2], [], []]
+    assert rows_of(runs, []) == {run: [] for run in runs}

@@ -1,4 +1,4 @@
-"""Find the name of a file in the prose that stands above an edit."""
+"""Find the name of a file in the prose above an edit."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _NO_FILES = re.compile(
     r"\w{1,40}://\S+|\b(?:node|next|nuxt|vue|react|three|express|d3|chart|moment|ember)\.js\b",
     re.IGNORECASE,
 )
-"""What looks like a file in prose and is an address or the name of a library."""
+"""Addresses and names of libraries, which look like files in prose."""
 _NEVER = re.compile(r"[<>|*?\"`\x00-\x1f]|://|^\W+$|\(\)$|^\(.*\)$|[.,;!]$")
 
 
@@ -58,13 +58,13 @@ _IN_SENTENCES = frozenset(
         *("open", "path", "second", "see", "the", "then", "third", "this", "to", "update", "with"),
     )
 )
-"""Words that stand before the name of a file in prose, and hardly ever in a name."""
+"""Words that occur before the name of a file in prose, and hardly ever in a name."""
 _LONGEST = 1_000
-"""Characters of a line of prose; a longer one is none, and names nothing."""
+"""Characters of a line; a longer one is not prose and names nothing."""
 
 
 def name_in_line(line: str) -> str | None:
-    """The file that a line names and does nothing else, in any of the usual decorations."""
+    """The file that a line consists of, in any of the usual decorations."""
     text, was = line.strip(), ""
     if len(text) > _LONGEST:
         return None
@@ -105,7 +105,7 @@ def _is_name(text: str, *, labelled: bool, quoted: bool) -> bool:
 
 
 def is_path(text: str) -> bool:
-    """Whether a word cannot well be anything but a path: it has a slash or a usual ending."""
+    """Whether a word is most likely a path: it has a slash or a common extension."""
     if not text or _NEVER.search(text):
         return False
     name = re.split(r"[/\\]", text)[-1]
@@ -125,12 +125,12 @@ def name_in_info(info: str) -> str | None:
 
 
 def names_in_prose(lines: Sequence[str]) -> list[str]:
-    """The files that some lines of prose speak of, each once."""
+    """The files that some lines of prose mention, each once."""
     return list(dict.fromkeys(name for line in lines for name in _names(line)))
 
 
 def path_with_spaces(lines: Sequence[str]) -> str | None:
-    """The whole of the last line, if that could be a path of a few words and is no sentence."""
+    """The whole last line, if it can be a path of a few words and is not a sentence."""
     line = next((line.strip() for line in reversed(lines) if line.strip()), "")
     words = line.split()
     if not 1 < len(words) <= _FEW_WORDS or not is_path(line):

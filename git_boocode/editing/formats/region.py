@@ -1,4 +1,4 @@
-"""`region`: stretches of a file between short anchors, each with the lines that take its place."""
+"""`region`: parts of a file between short anchors, each with the lines that replace it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from git_boocode.editing.regions import Change
 
 MAX_WRONG = 10
-"""So many malformed changes are told of."""
+"""Malformed changes that a message lists."""
 MAX_CHANGES = 10_000
-"""So many changes of one file may an edit have."""
+"""Changes of one file in one edit."""
 MAX_LINES = 4
-"""Lines of an anchor: more of them only bring more that can be wrong."""
+"""Lines of an anchor; with more of them, more can be wrong."""
 
 
 def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
@@ -32,7 +32,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
 
 
 def _changes(item: fields.Object) -> tuple[Change, ...]:
-    """The changes; what is wrong with any of them is told at once."""
+    """The changes; everything wrong with them is reported at once."""
     given = fields.array(item.get("changes"))
     if given is None:
         return (_change(item, ""),)
@@ -83,7 +83,7 @@ def _change(change: object, where: str) -> Change:
     if content is None:
         raise MissError(
             "invalid_input",
-            f"'{inside}content' is missing; expected the lines that will stand there, or []",
+            f"'{inside}content' is missing; expected the lines that replace the region, or []",
         )
     return Change(start, end, tuple(content))
 
@@ -98,6 +98,6 @@ def _anchor(change: fields.Object, name: str, inside: str) -> tuple[str, ...] | 
         )
     if not any(map(str.strip, lines)):
         raise MissError(
-            "invalid_input", f"'{inside}{name}' is blank; expected a line that can be told apart"
+            "invalid_input", f"'{inside}{name}' is blank; expected at least one line with text"
         )
     return tuple(lines)
