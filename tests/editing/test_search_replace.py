@@ -173,7 +173,7 @@ def test_a_divider_in_the_code_is_told_from_the_blocks() -> None:
     )
 
 
-@pytest.mark.parametrize("size", [5, 9, 12, 40])
+@pytest.mark.parametrize("size", [5, 9, 10, 40])
 def test_an_underline_of_another_length_is_not_the_divider(size: int) -> None:
     old, line = f"Title\n{'=' * size}\n", "=" * size
     new = f"New title\n{line}\n\nText\n{line}\n"
@@ -210,6 +210,12 @@ def test_where_no_reading_fits_the_nearest_miss_is_told() -> None:
     error = miss("Title\n=======\n\nsome text\n", block("Titel xx\n=======\n\nsome tex\n", "x\n"))
     assert error.code == "not_found"
     assert "each of the 2 lines like '=======' was tried" in error.message
+
+
+def test_as_many_dividers_are_tried_as_are_stated() -> None:
+    new = "=======\n" * 15
+    assert applied("x\n", block("x\n", new)) == new
+    assert "has 17 lines like '======='" in refusal("a.py\n" + block("x\n", f"{new}=======\n"))
 
 
 def test_a_new_file_may_hold_dividers() -> None:
