@@ -30,10 +30,8 @@ _NEAR = 200
 _WIDEST = 4
 """Columns by which a file is likely to indent; wider steps skip levels."""
 _LISTED = 10
-"""Line numbers, regions or failed changes that a message lists."""
+"""Line numbers, regions or failed changes that a message lists or shows similar lines for."""
 _MAX_LINES = 100
-_NEAREST = 10
-"""Missing anchors for which similar lines are looked for."""
 _SHOWN = 3
 """Places shown for one anchor."""
 
@@ -224,7 +222,7 @@ class _Search:
             message += "; the file is not UTF-8 or UTF-16 text, so only exact lines match"
             return MissError("binary", message)
         self.missed += 1
-        near = self._nearest(anchor) if self.missed <= _NEAREST else ()
+        near = self._nearest(anchor) if self.missed <= _LISTED else ()
         whole = anchor._replace(after=0)
         above = [row + 1 for rung in range(len(self.forms)) for row in self._rows(whole, rung)[:1]]
         if above:

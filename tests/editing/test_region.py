@@ -172,6 +172,7 @@ def test_an_anchor_that_is_not_unique_names_the_lines() -> None:
     assert [place.start_line for place in error.candidates] == [42, 187]
     many = miss("y\n" * 50, change(["y"], ["z"]))
     assert "1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 40 more" in many.message
+    assert (len(many.lines), len(many.candidates)) == (50, 3)
 
 
 def test_an_end_that_is_not_unique_below_the_start() -> None:
@@ -318,6 +319,14 @@ def test_a_stripped_anchor_does_not_move_content_that_is_right() -> None:
     # A line that anchor and content share tells so too.
     content = ["    # says hello", "    def hello(self, name):"]
     assert "\n".join(content) in applied(FILE, change(["def hello(self, name):"], content))
+
+
+def test_content_that_shares_no_line_with_its_anchors_moves_as_they_do() -> None:
+    text = "class A:\n    def f(self):\n        return 1\n    x = 2\n"
+    done = applied(text, change(["  x = 2"], ["  if y:", "    x = 3", "  z = 4"]))
+    assert done.endswith("return 1\n    if y:\n        x = 3\n    z = 4\n")
+    done = applied(text, change(["   x = 2"], ["   y = 3", "   z = 4"]))
+    assert done.endswith("return 1\n    y = 3\n    z = 4\n")
 
 
 def test_content_that_is_stripped_as_its_anchor_is_moves() -> None:
