@@ -32,6 +32,8 @@ _WIDEST = 4
 _LISTED = 10
 """Line numbers, regions or failed changes that a message lists or shows similar lines for."""
 _MAX_LINES = 100
+_MAX_HEIGHT = 4
+"""Lines of an anchor."""
 _SHOWN = 3
 """Places shown for one anchor."""
 
@@ -202,18 +204,34 @@ class _Search:
 
     def _ambiguous(self, anchor: _Anchor, rows: Sequence[int]) -> MissError:
         below = f" below line {anchor.after}" if anchor.after else ""
-        height, text = len(anchor.lines), self.file.rows_text
         numbers = tuple(row + 1 for row in rows[:_MAX_LINES])
         more = f" and {len(rows) - _LISTED} more" if len(rows) > _LISTED else ""
+        self.missed += 1
         return MissError(
             "ambiguous",
             f"{anchor.name} not unique{below} (lines {str(numbers[:_LISTED])[1:-1]}{more})",
             lines=numbers,
-            candidates=tuple(
-                Candidate(row + 1, row + height, 1.0, text(row, row + height))
-                for row in rows[:_SHOWN]
-            ),
+            candidates=self._places(anchor, rows[:_SHOWN]) if self.missed <= _LISTED else (),
             hint="use other lines as the anchor, or up to 4 lines that occur only once",
+        )
+
+    def _places(self, anchor: _Anchor, rows: Sequence[int]) -> tuple[Candidate, ...]:
+        from git_boocode.matching.suggestions import descriptions, unique_text
+
+        file, places = self.file, [(row, row + len(anchor.lines)) for row in rows]
+        return tuple(
+            _as_anchor(
+                Candidate(
+                    row + 1,
+                    stop,
+                    1.0,
+                    file.rows_text(row, stop),
+                    *unique_text(file, (row, stop)),
+                    where,
+                ),
+                anchor,
+            )
+            for (row, stop), where in zip(places, descriptions(file, places), strict=True)
         )
 
     def _not_found(self, anchor: _Anchor) -> MissError:
@@ -239,7 +257,15 @@ class _Search:
 
         below = "\n" * anchor.after + self.file.raw[self.file.start_of(anchor.after) :]
         needle = "\n".join(anchor.lines) + "\n"
-        return locate_match(below, needle, "exact", whole_lines=True).candidates[:_SHOWN]
+        found = locate_match(below, needle, "exact", whole_lines=True).candidates
+        return tuple(_as_anchor(near, anchor) for near in found[:_SHOWN])
+
+
+def _as_anchor(place: Candidate, anchor: _Anchor) -> Candidate:
+    """A place without the text to send back, if that cannot be a start anchor."""
+    if not anchor.after and place.old_string and place.old_string.count("\n") < _MAX_HEIGHT:
+        return place
+    return place._replace(old_string=None, old_start_line=None)
 
 
 def _indent(line: str) -> str:

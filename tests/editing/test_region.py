@@ -175,6 +175,22 @@ def test_an_anchor_that_is_not_unique_names_the_lines() -> None:
     assert (len(many.lines), len(many.candidates)) == (50, 3)
 
 
+def test_an_anchor_that_is_not_unique_comes_with_lines_that_are() -> None:
+    text = "a\nx\n\nb\nx\n"
+    places = miss(text, change(["x"], [])).candidates
+    assert [place.old_string for place in places] == ["a\nx", "b\nx"]
+    assert [place.where for place in places] == ["line 2", "line 5"]
+    for place in places:
+        assert place.old_string is not None
+        assert outcome(text, change(place.old_string, [])).landing.rung == "exact"
+    # No more lines than an anchor may have, and none for an end, which is unique below only.
+    block = "".join(f"line {n}\n" for n in range(9))
+    error = miss(f"{block}\n{block}", change(["line 4"], []))
+    assert [place.old_string for place in error.candidates] == [None, None]
+    error = miss(f"start\n{text}", change(["start"], [], ["x"]))
+    assert [place.old_string for place in error.candidates] == [None, None]
+
+
 def test_an_end_that_is_not_unique_below_the_start() -> None:
     error = miss("}\na\n}\n}\n", change(["a"], [], ["}"]))
     assert (error.code, error.lines) == ("ambiguous", (3, 4))
