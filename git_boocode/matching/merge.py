@@ -8,7 +8,8 @@ lies inside what was changed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, Owned, script
@@ -67,62 +68,147 @@ def merge_line(mine: str, old: str, new: str) -> str:
     """``mine`` with the change from ``old`` to ``new`` applied, token by token.
 
     Where the change touches what ``mine`` has differently, ``new`` wins. What both have brought in
-    at one point stands there once.
+    at one point occurs there once. The lines have no whitespace at their ends.
     """
     if mine in (old, new) or max(map(len, (mine, old, new))) > LONG_BODY:
         return new
     split = list if _has_invisible(mine, old) else _TOKENS.findall
-    tokens: list[list[str]] = [split(text) for text in (mine, old, new)]
-    owned = _own_tokens(tokens[1], tokens[0])
-    parts: list[str] = []
-    added: list[str] = []
-    blanks = False
-    hunks = [*_with_new_blanks(script(tokens[1], tokens[2]), tokens[2], owned)]
-    for move in carry(hunks, owned, len(tokens[0])):
-        came, kept = added, tokens[0][move.first : move.stop]
-        added = tokens[2][move.hunk.j1 : move.hunk.j2] if move.hunk else []
-        if blanks and added[:1] and added[0].isspace():
-            parts.pop()
-        blanks = False
-        if move.hunk:
-            parts += added
-        elif move.shared or not (kept == came or _spaced_anew(came, kept)):
-            parts += kept
-            blanks = not move.shared and len(kept) == 1 and kept[0].isspace()
-    merged = "".join(parts)
-    return merged.strip() if new == new.strip() else merged
+    return _LineMerge(*(_Tokens.of(split(text)) for text in (mine, old, new))).text()
 
 
-def _with_new_blanks(
-    hunks: Sequence[Hunk], new: Sequence[str], owned: Sequence[Owned]
-) -> Iterator[Hunk]:
-    """The hunks, except that a blank behind a comma which comes in comes in with it.
+class _Tokens(NamedTuple):
+    """The tokens of a line, and for each the whitespace in front of it."""
 
-    Old had one there for another reason, and the file has none.
+    words: list[str]
+    gaps: list[str]
+
+    @classmethod
+    def of(cls, tokens: Iterable[str]) -> _Tokens:
+        """Tokens and whitespace, as they follow each other, apart."""
+        words: list[str] = []
+        gaps = [""]
+        for token in tokens:
+            if token.isspace():
+                gaps[-1] += token
+            else:
+                words.append(token)
+                gaps.append("")
+        return cls(words, gaps)
+
+
+class _Piece(NamedTuple):
+    """A token of the merged line.
+
+    ``at`` is its index in the file's line, or that of the token it replaces; ``old`` and ``new``
+    are its indexes in the other two. None where a line lacks it.
     """
-    taken = 0
-    for hunk, after in zip(hunks, [*hunks[1:], None], strict=True):
-        i1, j1 = hunk.i1 + taken, hunk.j1 + taken
-        comma = not hunk.same and hunk.j1 < hunk.j2 and new[hunk.j2 - 1] == ","
-        taken = int(comma and after is not None and _is_new_blank(after, new, owned))
-        if i1 < hunk.i2 or j1 < hunk.j2:
-            yield Hunk(hunk.same, i1, hunk.i2 + taken, j1, hunk.j2 + taken)
+
+    word: str
+    at: int | None
+    old: int | None
+    new: int | None
 
 
-def _is_new_blank(hunk: Hunk, new: Sequence[str], owned: Sequence[Owned]) -> bool:
-    """Whether a hunk of shared tokens begins with a blank that the file does not have."""
-    first, stop = owned[hunk.i1]
-    return new[hunk.j1].isspace() and first == stop
+class _LineMerge:
+    """The merge of one line: first its tokens, then the whitespace between them."""
+
+    def __init__(self, mine: _Tokens, old: _Tokens, new: _Tokens) -> None:
+        self.mine, self.old, self.new = mine, old, new
+        self.owned = _own_tokens(old.words, mine.words)
+        self.hunks = script(old.words, new.words)
+        # Tokens that stay or are replaced one by one.
+        pairs = [
+            (hunk.i1 + step, hunk.j1 + step)
+            for hunk in self.hunks
+            if hunk.i2 - hunk.i1 == hunk.j2 - hunk.j1
+            for step in range(hunk.i2 - hunk.i1)
+        ]
+        self.in_new = dict(pairs)
+        self.in_old = {new: old for old, new in pairs}
+        self.owner = {
+            index: at for at, (first, stop) in enumerate(self.owned) for index in range(first, stop)
+        }
+        self.spacing = self._spacing()
+
+    def text(self) -> str:
+        """The merged line."""
+        parts: list[str] = []
+        before: _Piece | None = None
+        for piece in self._pieces():
+            parts += [self._gap(before, piece) if before else "", piece.word]
+            before = piece
+        return "".join(parts)
+
+    def _pieces(self) -> Iterator[_Piece]:
+        added: list[str] = []
+        for move in carry(self.hunks, self.owned, len(self.mine.words)):
+            kept = self.mine.words[move.first : move.stop]
+            came, added = added, []
+            if move.hunk:
+                added = self.new.words[move.hunk.j1 : move.hunk.j2]
+                yield from map(self._replaced, range(move.hunk.j1, move.hunk.j2))
+            elif move.shared or kept != came:
+                for index in range(move.first, move.stop):
+                    old = self.owner.get(index)
+                    new = self.in_new.get(old) if old is not None and move.shared else None
+                    yield _Piece(self.mine.words[index], index, old, new)
+
+    def _replaced(self, new: int) -> _Piece:
+        old = self.in_old.get(new)
+        first, stop = self.owned[old] if old is not None else (0, 0)
+        return _Piece(self.new.words[new], first if stop == first + 1 else None, old, new)
+
+    def _gap(self, before: _Piece, piece: _Piece) -> str:
+        """The whitespace between two pieces of the result."""
+        theirs = self.mine.gaps[piece.at] if piece.at is not None else ""
+        given = self.new.gaps[piece.new] if piece.new is not None else theirs
+        if before.at is not None and piece.at == before.at + 1:
+            return given if self._respaced(before, piece) else theirs
+        if None not in (before.at, before.old, piece.at, piece.old):
+            # What stood between them goes, with the whitespace on one side of it.
+            after = (before.old or 0) + 1
+            if after < len(self.old.gaps) - 1 and self.old.gaps[after] == given:
+                return self.mine.gaps[(before.at or 0) + 1]
+        # What comes in is spaced as it is written; what it pushes aside, as the file does.
+        for key in _keys(before.word, piece.word) if piece.at is not None else ():
+            usual = self.spacing.get(key)
+            if usual and usual[0] == given:
+                return usual[1]
+        return given
+
+    def _respaced(self, before: _Piece, piece: _Piece) -> bool:
+        """Whether new has other whitespace than old between two tokens that are side by side."""
+        if None in (before.old, before.new) or piece.old is None or piece.new is None:
+            return False
+        beside = (piece.old - 1, piece.new - 1) == (before.old, before.new)
+        return beside and self.new.gaps[piece.new] != self.old.gaps[piece.old]
+
+    def _spacing(self) -> dict[tuple[str, str], tuple[str, str] | None]:
+        """How old and the file space the same tokens; None where the file does both."""
+        found: dict[tuple[str, str], tuple[str, str] | None] = {}
+        for at, ((_, left), (right, stop)) in enumerate(pairwise(self.owned), 1):
+            if left != right or right == stop or not left:
+                continue
+            gaps = self.old.gaps[at], self.mine.gaps[right]
+            for key in _keys(self.old.words[at - 1], self.old.words[at]):
+                found[key] = gaps if found.get(key, gaps) == gaps else None
+        return found
+
+
+def _keys(left: str, right: str) -> Iterator[tuple[str, str]]:
+    """What the space between two tokens depends on: both, or punctuation on one side."""
+    one, other = (word if not word[0].isalnum() else "" for word in (left, right))
+    if one or other:
+        yield one, other
+    if one and not other:
+        yield one, "any"
+    if other and not one:
+        yield "any", other
 
 
 def _has_invisible(mine: str, old: str) -> bool:
     """Whether the file's line is the old one but for characters within words that nobody sees."""
     return mine != old and not INVISIBLE.isdisjoint(mine) and canonical_line(mine) == old
-
-
-def _spaced_anew(came: Sequence[str], kept: Sequence[str]) -> bool:
-    """Whether what came in brings its own blanks to where the file has nothing but some."""
-    return bool(came) and "".join(kept).isspace() and (came[0].isspace() or came[-1].isspace())
 
 
 def _own_tokens(old: Sequence[str], mine: Sequence[str]) -> list[Owned]:

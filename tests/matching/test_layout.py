@@ -277,3 +277,19 @@ def test_a_line_of_nothing_that_can_be_seen_is_blank() -> None:
     old = "first(alpha)\n\u200b\nsecond(beta)\n"
     done = replace_text(content, old, old.replace("beta", "gamma"))
     assert done.content == content.replace("beta", "gamma")
+
+
+REMOVED = {
+    "a middle argument": ("foo(a , b , c)", "foo(a,b,c)", "foo(a,c)", "foo(a , c)"),
+    "an operator": ("if ( ! ready ) {", "if(!ready){", "if(ready){", "if ( ready ) {"),
+    "a sign": ("x = a + - b", "x=a+-b", "x=a+b", "x = a + b"),
+    "a word after a word": ("return - value", "return -value", "return value", "return value"),
+}
+
+
+@pytest.mark.parametrize(("mine", "old", "new", "expected"), REMOVED.values(), ids=REMOVED)
+def test_what_goes_takes_its_spaces_along(mine: str, old: str, new: str, expected: str) -> None:
+    content = f"    {mine}\n    finish_all_calls()\n"
+    rest = "\n    finish_all_calls()\n"
+    done = replace_text(content, f"    {old}{rest}", f"    {new}{rest}")
+    assert done.content == f"    {expected}{rest}"
