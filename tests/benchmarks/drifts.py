@@ -450,3 +450,69 @@ def _bare(hunk: Hunk, rng: random.Random) -> Case | None:
 def another_file(hunk: Hunk, other: Hunk) -> Case:
     """The text of one file, sent for another."""
     return Case(other.before, hunk.old, hunk.new, None)
+
+
+def _unit(hunk: Hunk) -> str:
+    """One level of indentation in the hunk: a tab, or the narrowest run of spaces."""
+    lines = [line for line in lines_of(hunk.before) if line.strip()]
+    indents = [line[: len(line) - len(line.lstrip())] for line in lines]
+    return (
+        "\t"
+        if any("\t" in indent for indent in indents)
+        else min(filter(None, indents), default="    ")
+    )
+
+
+def _short(lines: list[str], unit: str) -> list[str] | None:
+    """Lines without one level of indentation; None if one of them has none."""
+    if not all(line.startswith(unit) for line in lines if line.strip()):
+        return None
+    return [line.removeprefix(unit) for line in lines]
+
+
+def _short_from(hunk: Hunk, start: tuple[int, int]) -> Case | None:
+    """A drift of the model's lines from one of old and one of new on: one level is missing."""
+    old, new = lines_of(hunk.old), lines_of(hunk.new)
+    unit = _unit(hunk)
+    short_old, short_new = _short(old[start[0] :], unit), _short(new[start[1] :], unit)
+    if not short_old or short_new is None:
+        return None
+    texts = "".join(old[: start[0]] + short_old), "".join(new[: start[1]] + short_new)
+    return Case(hunk.before, *texts, hunk.after)
+
+
+@_recover("one level short")
+def _one_short(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _short_from(hunk, (0, 0))
+
+
+@_recover("first line right, the rest one level short")
+def _rest_short(hunk: Hunk, rng: random.Random) -> Case | None:
+    shared = _context(hunk)[:1] == [(0, 0)] and len(lines_of(hunk.old)) > 2
+    return _short_from(hunk, (1, 1)) if shared else None
+
+
+@_recover("only the last lines one level short")
+def _last_short(hunk: Hunk, rng: random.Random) -> Case | None:
+    old, new = lines_of(hunk.old), lines_of(hunk.new)
+    count = rng.choice((1, 2))
+    tail = [(len(old) - step, len(new) - step) for step in range(1, count + 1)]
+    shared = set(tail) <= set(_context(hunk)) and any(old[at].strip() for at, _ in tail)
+    return _short_from(hunk, tail[-1]) if shared and len(old) > count + 1 else None
+
+
+@_recover("old one level short, new as deep as the file")
+def _new_deep(hunk: Hunk, rng: random.Random) -> Case | None:
+    short = _one_short(hunk, rng)
+    return short._replace(new=hunk.new) if short else None
+
+
+@_recover("added lines alone as deep as the file")
+def _added_deep(hunk: Hunk, rng: random.Random) -> Case | None:
+    short = _one_short(hunk, rng)
+    if short is None:
+        return None
+    new, deep = lines_of(short.new), lines_of(hunk.new)
+    kept = {at for _, at in _context(hunk)}
+    lines = [line if at in kept else deep[at] for at, line in enumerate(new)]
+    return short._replace(new="".join(lines)) if kept else None
