@@ -9,6 +9,7 @@ were seen map to what was seen; others follow the scale, in the file's tabs or s
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -36,7 +37,57 @@ _SLIPS = 4
 """At most one in this many lines may break a proven scale."""
 _WRITTEN = 200
 """Different indentations of the model from which its unit is derived."""
+NEAR = 200
+"""Lines above and below a place that show how the file is indented."""
+_TAB = 8
+"""Columns of a tab where lines of one file are compared with each other."""
 _OPENERS = (":", "{", "(", "[")
+_BLOCKS = (":", "{")
+_OPEN_ENDS = ":{([=|\\+&"
+_TAILS = (" do", " then", " else", " begin", " of", " in", " where", " and", " or", " return")
+_HEADS = frozenset(
+    [
+        "begin",
+        "case",
+        "catch",
+        "class",
+        "def",
+        "do",
+        "else",
+        "elsif",
+        "elif",
+        "ensure",
+        "except",
+        "finally",
+        "for",
+        "fn",
+        "func",
+        "function",
+        "if",
+        "impl",
+        "interface",
+        "local",
+        "loop",
+        "module",
+        "proc",
+        "rescue",
+        "struct",
+        "switch",
+        "then",
+        "try",
+        "unless",
+        "until",
+        "when",
+        "while",
+        "with",
+    ]
+)
+_CLOSERS = (")", "]", "}", "end", "</", "-", "fi", "done", "esac")
+_CONTINUES = (".", "?", ":", "|", "&", "+", "-", "*", "/", "=", "<", ",", ")", "]", "}")
+_COMMENTS = ("#", "//", "/*", "* ", "-- ", "<!--")
+_LEAVES = re.compile(r"(?:return|break|continue|raise|throw|goto)\b")
+_GUARD = re.compile(r"\b(?:if|unless)\b")
+_WORD = re.compile(r"[A-Za-z_]+")
 
 
 def indent_of(line: str) -> str:
@@ -94,14 +145,14 @@ class Scale(NamedTuple):
 
     def width(self, indent: str) -> int:
         """The file's columns for an indentation of the model."""
-        return max(0, self._unbounded(indent))
+        return max(0, round(self._exact(indent)))
 
-    def _unbounded(self, indent: str) -> int:
-        return round(width_of(indent, self.old_tab) * self.factor + self.shift)
+    def _exact(self, indent: str) -> Fraction:
+        return width_of(indent, self.old_tab) * self.factor + self.shift
 
     def fits(self, pair: Pair) -> bool:
         """Whether the map sends the model's indentation of a pair to the file's."""
-        return self._unbounded(pair[0]) == width_of(pair[1], self.file_tab)
+        return self._exact(pair[0]) == width_of(pair[1], self.file_tab)
 
 
 class IndentStyle(NamedTuple):
@@ -217,9 +268,11 @@ def _without_dropped_first(
 ) -> tuple[Sequence[Pair], bool]:
     """Leave out a first line whose indentation alone was dropped: it would mislead the scale."""
     rest = pairs[1:]
-    if not rest or len(pairs[0][0]) >= len(pairs[0][1]):
+    dropped = len(pairs[0][0]) < len(pairs[0][1])
+    # That the first line alone is right takes more proof: it is the others that are wrong.
+    if not rest or (not dropped and len(rest) < _PROOF):
         return pairs, False
-    if all(old == mine for old, mine in rest):
+    if dropped and all(old == mine for old, mine in rest):
         # Lines at the margin do not show that others are as deep as in the file.
         shown = not pairs[0][0] or any(old for old, _ in rest)
         return (rest, True) if shown else (pairs, False)
@@ -465,6 +518,75 @@ class LocalReindenter:
     def _reindenter(self, rows: Sequence[int]) -> Reindenter:
         pairs = [self.placed[row] for row in rows]
         return Reindenter(pairs, IndentStyle(self._written, [mine for _, mine in pairs]))
+
+
+class Nesting:
+    """Judges by the lines around a place how deep lines in that place can be.
+
+    The checks are those of an indentation-based parser: a line is deeper than the one above only if
+    that one can open a block, by one level, and a shallower line returns to a level that is open.
+    """
+
+    def __init__(self, lines: Sequence[str], first: int, stop: int) -> None:
+        """For lines that take the place of ``lines[first:stop]``."""
+        near = lines[max(0, first - NEAR) : stop + NEAR]
+        self.unit = common_step(indents(near), _TAB)
+        self.below = next((line for line in lines[stop : stop + NEAR] if line.strip()), "")
+        above = [line for line in lines[max(0, first - NEAR) : first] if line.strip()]
+        self.above = above[-1].strip() if above else ""
+        self.levels: list[int] = []
+        for line in reversed(above):
+            width = width_of(indent_of(line), _TAB)
+            if not self.levels or width < self.levels[0]:
+                self.levels.insert(0, width)
+        self.levels = self.levels or [0]
+
+    def faults(self, lines: Sequence[str]) -> int:
+        """The number of places where ``lines`` break the nesting of the file."""
+        levels, faults = [*self.levels], 0
+        above, above_width = self.above, self.levels[-1]
+        rows = [line for line in lines if line.strip()]
+        if self.below:
+            rows.append(self.below)
+        for row in rows:
+            line, width = row.strip(), width_of(indent_of(row), _TAB)
+            if width > levels[-1]:
+                faults += not (_can_open(above) or line.startswith(_CONTINUES))
+                limit = above_width + self.unit
+                faults += bool(self.unit) and above[-1:] in _BLOCKS and width > limit
+                levels.append(width)
+            else:
+                needs_body = above[-1:] in _BLOCKS and width <= above_width
+                dead = width == above_width and line[0].isalpha() and _leaves(above)
+                faults += (needs_body or dead) and not line.startswith(_CLOSERS)
+                while levels and levels[-1] > width:
+                    levels.pop()
+                if not levels or levels[-1] < width:
+                    faults += 1
+                    levels.append(width)
+            if not line.startswith(_COMMENTS):
+                above, above_width = line, width
+        return faults
+
+
+def _leaves(line: str) -> bool:
+    """Whether nothing in the block runs after ``line``."""
+    found = _LEAVES.match(line)
+    return bool(found) and not _GUARD.search(line) and not _can_open(line)
+
+
+def _can_open(line: str) -> bool:
+    """Whether the line below may be deeper than ``line``."""
+    if not line or line[0] == "<" or line[-1] == ">":
+        return "</" not in line and not line.endswith("/>")
+    if line[-1] in _OPEN_ENDS or line[0] == "-":
+        return True
+    word = _WORD.match(line)
+    if (word and word[0] in _HEADS) or line.endswith(_TAILS):
+        return True
+    # The label of a shell's case closes a bracket that it does not open.
+    label = line[-1] == ")" and "(" not in line and line[0] not in ")]}"
+    return label or sum(map(line.count, "([{")) > sum(map(line.count, ")]}"))
 
 
 def only_first_dropped(new: Sequence[str], real: str, near: Sequence[str]) -> bool | None:

@@ -12,6 +12,7 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, Owned, pair_similar, script
+from git_boocode.matching.boundary import without_doubled
 from git_boocode.matching.comments import is_comment
 from git_boocode.matching.elision import is_marker
 from git_boocode.matching.indentation import indent_of
@@ -60,7 +61,9 @@ def _completed(text: Text, old: Text, new: Text, place: Place) -> Pair:
     before = text.raw[text.start_of(first) : place.start]
     behind = text.raw[place.end : text.end_of(stop - 1)]
     whole = (old.lines, new.lines) if old.closed else (old.pieces, new.pieces)
-    pair = Pair([*whole[0]], [*whole[1]] or [""])
+    texts = ["\n".join(lines) for lines in whole]
+    fresh = without_doubled((texts[0], texts[1]), before, behind)
+    pair = Pair([*whole[0]], fresh.split("\n"))
     for lines in (pair.old, pair.new):
         if before.strip():
             # Without indentation, which the file's own line has.

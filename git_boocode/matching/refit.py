@@ -9,15 +9,17 @@ unless they lie inside what the model replaced.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, Owned, align_lines, pair_similar, script
 from git_boocode.matching.canonical import canonical_line, look_alikes, plain_in_file
 from git_boocode.matching.doubt import Doubt
 from git_boocode.matching.indentation import (
+    NEAR,
     IndentStyle,
     LocalReindenter,
+    Nesting,
     Pair,
     indent_of,
     indents,
@@ -27,8 +29,16 @@ from git_boocode.matching.merge import carry, merge_line
 from git_boocode.matching.parting import part
 from git_boocode.matching.text import Text, split_ends
 
-_NEAR = 200
-"""Lines above and below a place that are asked how the file indents."""
+_OUTWEIGH = 4
+"""New's indentation is the file's if this many times more shared lines show it than deny it."""
+
+
+class _Rows(NamedTuple):
+    """Rows of the file from ``first`` on, and those among them that each old line stands for."""
+
+    first: int
+    rows: Sequence[str]
+    owned: Sequence[Owned]
 
 
 class Line(NamedTuple):
@@ -113,7 +123,82 @@ class Refit:
         rows = self.text.lines[first:stop]
         owned = align_lines(self.keys, self.text.canonical[first:stop])
         plain = self._plainly(rows, owned)
-        return plain.lines(first, stop) if plain else self._carried(first, rows, owned)
+        return plain.lines(first, stop) if plain else self._placed(first, rows, owned)
+
+    def _placed(self, first: int, rows: Sequence[str], owned: Sequence[Owned]) -> Patch:
+        """The patch for the reading of new's indentation that fits the lines around it.
+
+        New lines are indented relative to the old ones, unless they show that they have the file's
+        indentation already: all of them, all but the first, or those that old lacks.
+        """
+        place = _Rows(first, rows, owned)
+        relative = self.carried(place)
+        if not relative.done["reindented"] or not self._file_indents(place):
+            return relative
+        nesting = Nesting(self.text.lines, first, first + len(rows))
+
+        def faults(patch: Patch) -> int:
+            return nesting.faults(patch.text.split("\n"))
+
+        found = self._in_files_depth(place, relative, faults) or relative
+        if found is not relative or relative.doubt is not None or not faults(relative):
+            return found
+        added = self.carried(place, as_given=True)
+        return relative if faults(added) else added
+
+    def _in_files_depth(
+        self, place: _Rows, relative: Patch, faults: Callable[[Patch], int]
+    ) -> Patch | None:
+        """The patch if new, or all of it but the first line, has the file's indentation."""
+        real = self._file_indents(place)
+        lines = enumerate(self.old)
+        old = [reindented(line, real[at]) if at in real else line for at, line in lines]
+        top, start = next(iter(real)), next(filter(str.strip, self.new), "")
+        mine, theirs, given = indent_of(self.old[top]), real[top], indent_of(start)
+        if given != mine:
+            votes = self._votes(real)
+            if votes[True] > _OUTWEIGH * votes[False] or (not votes and given == theirs):
+                absolute = Refit(self.text, old, self.new, self.silent).carried(place)
+                return absolute if faults(absolute) <= faults(relative) else None
+        elif self._may_lack_first(mine, theirs):
+            new = [theirs + self.new[0], *self.new[1:]]
+            trimmed = Refit(self.text, old, new, self.silent).carried(place)
+            gain = faults(relative) - faults(trimmed)
+            if gain > 0:
+                return trimmed
+            if not gain and len(real) == 1 and trimmed.text != relative.text:
+                return relative._replace(doubt=_doubt(place.first, indented=True))
+        return None
+
+    def _may_lack_first(self, mine: str, theirs: str) -> bool:
+        """Whether all new lines but the first are at least as deep as the place."""
+        rest = [line for line in self.new[1:] if line.strip()]
+        dropped = not mine and bool(theirs) and bool(self.new[0].strip())
+        return dropped and bool(rest) and all(line.startswith(theirs) for line in rest)
+
+    def _file_indents(self, place: _Rows) -> dict[int, str]:
+        """The file's indentation of the old lines that say what it is, by their index."""
+        return {
+            index: indent_of(place.rows[own[0]])
+            for index, (line, own) in enumerate(zip(self.old, place.owned, strict=True))
+            if own[0] < own[1] and line.strip() and place.rows[own[0]].strip()
+            if index not in self.silent
+        }
+
+    def _votes(self, real: dict[int, str]) -> Counter[bool]:
+        """Of the lines that old and new share and the file indents differently than old.
+
+        True counts those that new indents as the file, False those that it indents as old.
+        """
+        votes: Counter[bool] = Counter()
+        stripped = ([line.strip() for line in lines] for lines in (self.old, self.new))
+        for hunk in script(*stripped):
+            for step in range(hunk.i2 - hunk.i1) if hunk.same else ():
+                i, given = hunk.i1 + step, indent_of(self.new[hunk.j1 + step])
+                mine = indent_of(self.old[i])
+                if i in real and real[i] != mine and given in (mine, real[i]):
+                    votes[given == real[i]] += 1
+        return votes
 
     def _plainly(self, rows: Sequence[str], owned: Sequence[Owned]) -> Refit | None:
         """The refit of texts in which what only the model writes fancily is as plain as the file's.
@@ -131,19 +216,22 @@ class Refit:
         old, new = ([line.translate(table) for line in lines] for lines in (self.old, self.new))
         return Refit(self.text, old, new, self.silent)
 
-    def _carried(self, first: int, rows: Sequence[str], owned: Sequence[Owned]) -> Patch:
+    def carried(self, place: _Rows, *, as_given: bool = False) -> Patch:
+        """The patch; ``as_given`` leaves the indentation of what comes in alone."""
+        first, rows, owned = place
         stop = first + len(rows)
-        depths = self._depths(rows, first, owned)
+        depths = self._depths(place)
         parted = part(self.hunks, (self.old, self.new), rows, owned)
         doubt = Doubt(self.old, self.new, parted.hunks) if parted.changed else self.doubt
         settled = doubt.settle(self.text, (first, stop), owned, depths)
-        walk = _Walk(self, rows, first, owned, depths)
+        walk = _Walk(self, rows, first, owned, None if as_given else depths)
         walk.hunks = parted.hunks
         walk.trims = any(map(_trails, self.old)) and self._overhangs(rows, owned)
         walk.late = settled.late
         walk.done["replaced"] += parted.lost
         patch = self._joined(walk, self.text.ending(stop - 1))
-        return patch._replace(doubt=_doubt(first, settled.doubt, parted.doubt, walk.unclear))
+        doubt_of = _doubt(first, settled.doubt, parted.doubt, walk.unclear)
+        return patch._replace(doubt=doubt_of)
 
     def _overhangs(self, rows: Sequence[str], owned: Sequence[Owned]) -> bool:
         """Whether the old text has trailing blanks on a line where the file has none."""
@@ -164,14 +252,13 @@ class Refit:
             return plain.segments(segments, first, ending)
         return self._joined(_Walk(self, segments, first, owned, None), ending)
 
-    def _depths(self, rows: Sequence[str], first: int, owned: Sequence[Owned]) -> LocalReindenter:
+    def _depths(self, place: _Rows) -> LocalReindenter:
         pairs: dict[int, Pair] = {
-            index: (indent_of(line), indent_of(rows[own[0]]))
-            for index, (line, own) in enumerate(zip(self.old, owned, strict=True))
-            if own[0] < own[1] and line.strip() and rows[own[0]].strip()
-            if index not in self.silent
+            index: (indent_of(self.old[index]), real)
+            for index, real in self._file_indents(place).items()
         }
-        near = self.text.lines[max(0, first - _NEAR) : first + len(rows) + _NEAR]
+        start, stop = place.first, place.first + len(place.rows)
+        near = self.text.lines[max(0, start - NEAR) : stop + NEAR]
         return LocalReindenter(pairs, IndentStyle(indents([*self.old, *self.new]), indents(near)))
 
     def _joined(self, walk: _Walk, last: str) -> Patch:
@@ -189,16 +276,26 @@ def _trails(line: str) -> bool:
     return line[-1:].isspace()
 
 
-def _doubt(first: int, beside: int | None, inside: int | None, unclear: int | None) -> str | None:
+def _doubt(
+    first: int,
+    beside: int | None = None,
+    inside: int | None = None,
+    unclear: int | None = None,
+    *,
+    indented: bool = False,
+) -> str | None:
     """Why a patch at row ``first`` is a guess, in the words of a message; None if it is none."""
     if beside is not None:
-        return f"the old text lacks line {beside + 1}, and the new lines may go above or below it"
+        lacks = f"line {beside + 1} of the file is missing from the old text"
+        return f"{lacks}: the new lines could go above or below it"
     if inside is not None:
-        lacks = f"the old text lacks line {first + inside + 1}"
-        return f"{lacks} between lines that change, and nothing tells whether it goes with them"
+        lacks = f"line {first + inside + 1} of the file is missing from the old text"
+        return f"{lacks}: it could stay or go with the lines around it"
     if unclear is not None:
-        why = "the old text is indented in more than one way otherwise than the file"
-        return f"{why}, and nothing tells how deep line {unclear + 1} of the new text goes"
+        return f"cannot tell the indentation of line {unclear + 1} of the new text"
+    if indented:
+        why = f"line {first + 1} of the file is indented, the old text is not"
+        return f"{why}: cannot tell the indentation of the new text"
     return None
 
 

@@ -291,9 +291,17 @@ class _Pen:
         self.done["elided"] += pair.elided
         return _Edit(self.text.start_of(first), self.text.start_of(stop), patch.text)
 
+    def _fitting(self, place: Place) -> str:
+        if self.verbatim or self.text.is_whole(place.start, place.end):
+            return self.new.lf
+        from git_boocode.matching.boundary import fit_to_line
+
+        return fit_to_line(self.text, place[:2], (self.old.lf, self.new.lf))
+
     def _in_part(self, place: Place, row: int) -> str:
         if (self.exact or self.verbatim) and not self.text.mixed:
-            return self.new.lf.replace("\n", "\r\n") if self.text.has_crlf else self.new.lf
+            new = self._fitting(place)
+            return new.replace("\n", "\r\n") if self.text.has_crlf else new
         return self._patched(self.text.raw[place.start : place.end], row, None)
 
     def _in_rows(self, place: Place, first: int, stop: int) -> _Edit:

@@ -28,7 +28,7 @@ def test_refused(new: str) -> None:
     with pytest.raises(MatchError) as caught:
         replace_text(FILE, LACKING, new)
     assert caught.value.code == "ambiguous"
-    assert "lacks line 3" in caught.value.message
+    assert "line 3 of the file is missing" in caught.value.message
     assert caught.value.candidates[0].start_line == 1
 
 
@@ -147,5 +147,5 @@ def test_lines_replaced_by_themselves_in_depth_leave_no_doubt() -> None:
 def test_a_line_between_blank_ones_that_old_lacks_is_a_line_forgotten() -> None:
     content = "def first_one(self):\n    check(self)\n\ndef second(self): ...\n"
     old = "  def first_one(self):\n\n"
-    with pytest.raises(MatchError, match="lacks line 2"):
+    with pytest.raises(MatchError, match="line 2 of the file is missing"):
         replace_text(content, old, old + "  def extra(self): ...\n\n")

@@ -24,7 +24,7 @@ def test_lines_around_the_change_tell_its_depth_where_others_were_not_moved() ->
 
 def test_one_line_that_was_moved_alone_does_not_tell_how_deep_others_go() -> None:
     old = "    return sum(x)\n\n\ndef beta(y):\n"
-    with pytest.raises(MatchError, match="how deep line 3 of the new text goes") as caught:
+    with pytest.raises(MatchError, match="cannot tell the indentation of line 3") as caught:
         replace_text(FILE, old, old.replace("    return sum(x)\n", BODY), whole_lines=True)
     assert caught.value.code == "ambiguous"
     done = replace_text(FILE, old, old.replace("sum(x)", "sum(x, 0)"), whole_lines=True)
@@ -34,7 +34,7 @@ def test_one_line_that_was_moved_alone_does_not_tell_how_deep_others_go() -> Non
 def test_new_lines_between_two_blocks_of_which_one_was_moved_are_refused() -> None:
     old = "def alpha(x):\n    return sum(x)\n\n\ndef beta(y):\n"
     new = old.replace("def beta", "def gamma(z):\n    return z\n\n\ndef beta")
-    with pytest.raises(MatchError, match="nothing tells how deep"):
+    with pytest.raises(MatchError, match="cannot tell the indentation"):
         replace_text(FILE, old, new)
 
 
@@ -47,3 +47,69 @@ def test_a_careless_line_does_not_count_against_a_scale_that_many_prove() -> Non
         "            go(a)\n", "            while go(a):\n                rest(a)\n"
     )
     assert replace_text(content, old, new).content == expected
+
+
+CLASS = """\
+class C:
+    def alpha(self):
+        first()
+        second()
+        return 1
+
+END = 1
+"""
+SHORT = "def alpha(self):\n    first()\n    second()\n    return 1\n"
+ADDED = CLASS.replace("        second()\n", "        second()\n        third()\n")
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        SHORT.replace("    second()\n", "    second()\n    third()\n"),
+        ADDED[len("class C:\n") : -len("\nEND = 1\n")],
+        SHORT.replace("    second()\n", "    second()\n        third()\n"),
+        "def alpha(self):\n        first()\n        second()\n        third()\n        return 1\n",
+    ],
+    ids=["as old", "as the file", "added lines as the file", "but for the first line as the file"],
+)
+def test_the_file_and_the_lines_around_show_how_new_is_indented(new: str) -> None:
+    assert replace_text(CLASS, SHORT, new).content == ADDED
+
+
+def test_new_lines_are_deeper_than_the_file_if_they_say_so() -> None:
+    old = "    first()\n    second()\n"
+    new = "    if self:\n        first()\n        second()\n"
+    wrapped = "        if self:\n            first()\n            second()\n"
+    content = CLASS.replace("        first()\n        second()\n", wrapped)
+    assert replace_text(CLASS, old, new).content == content
+
+
+def test_a_method_that_is_added_as_deep_as_the_file_is_not_moved() -> None:
+    old = "    second()\n    return 1\n"
+    method = "\n    def beta(self):\n        return 2\n"
+    done = replace_text(CLASS, old, old + method)
+    assert done.content == CLASS.replace("        return 1\n", "        return 1\n" + method)
+
+
+def test_a_first_line_that_alone_is_right_does_not_move_the_others() -> None:
+    old = "    def alpha(self):\n    first()\n    second()\n    return 1\n"
+    new = old.replace("    second()\n", "    second()\n    if self:\n        third()\n")
+    deep = "        second()\n        if self:\n            third()\n"
+    assert replace_text(CLASS, old, new).content == CLASS.replace("        second()\n", deep)
+
+
+OPENERS = {
+    "a label": "\tcase $x in\n\ta)\n\t\tone_word $x\n\t\t;;\n",
+    "do": "\tlist_of(x) do |y|\n\t\tone_word y\n\tend\n",
+    "a tag": "\t<div>\n\t\t<p>one_word</p>\n\t</div>\n",
+}
+
+
+@pytest.mark.parametrize("content", OPENERS.values(), ids=OPENERS)
+def test_added_lines_stay_in_a_block_that_needs_no_brace(content: str) -> None:
+    lines = content.splitlines(keepends=True)
+    at = next(row for row, line in enumerate(lines) if "one_word" in line)
+    added = "".join([*lines[:at], lines[at].replace("one", "new"), *lines[at:]])
+    old, new = ("".join(line.removeprefix("\t") for line in text.splitlines(keepends=True))
+                for text in (content, added))  # fmt: skip
+    assert replace_text(content, old, new).content == added

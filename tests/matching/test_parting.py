@@ -63,6 +63,6 @@ UNCLEAR = {
 
 @pytest.mark.parametrize("lines", UNCLEAR.values(), ids=UNCLEAR)
 def test_what_nobody_knows_to_stay_or_go_is_refused(lines: str) -> None:
-    with pytest.raises(MatchError, match="the old text lacks line 3") as caught:
+    with pytest.raises(MatchError, match="line 3 of the file is missing") as caught:
         replace_text(VIEW, OLD, f"def view(request):\n{lines}    return data\n")
     assert caught.value.code == "ambiguous"

@@ -81,9 +81,11 @@ def test_outside_the_spans_the_file_is_untouched(
 
 
 @given(texts(), texts(), texts(), texts())
-def test_an_exact_edit_is_plain_replacement(head: str, old: str, new: str, tail: str) -> None:
+def test_an_exact_edit_of_whole_lines_is_plain_replacement(
+    head: str, old: str, new: str, tail: str
+) -> None:
     head, old, new, tail = (text.replace("\r", "") for text in (head, old, new, tail))
-    content = head + old + tail
+    content = f"{head}\n{old}\n{tail}"
     done = attempt(content, old, new)
     assume(done)
     assert done is not None
@@ -92,15 +94,27 @@ def test_an_exact_edit_is_plain_replacement(head: str, old: str, new: str, tail:
 
 
 @given(texts(), texts(), texts(), texts())
-def test_an_edit_and_its_inverse_give_the_file_back(
+def test_an_exact_edit_leaves_the_rest_of_its_lines(
+    head: str, old: str, new: str, tail: str
+) -> None:
+    head, old, new, tail = (text.replace("\r", "") for text in (head, old, new, tail))
+    content = head + old + tail
+    done = attempt(content, old, new)
+    assume(done and content.count(old) == 1)
+    assert done is not None
+    assert done.content.startswith(head)
+    assert done.content.endswith(tail)
+
+
+@given(texts(), texts(), texts(), texts())
+def test_an_edit_of_whole_lines_and_its_inverse_give_the_file_back(
     head: str, old: str, new: str, tail: str
 ) -> None:
     ending = "\r\n" if "\r\n" in head else "\n"
     head, old, new, tail = (
         text.replace("\r", "").replace("\n", ending) for text in (head, old, new, tail)
     )
-    content = head + old + tail
-    assume("\n" in content)
+    content = f"{head}{ending}{old}{ending}{tail}"
     done = attempt(content, old, new)
     assume(done and new)
     assert done is not None
