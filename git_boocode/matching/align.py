@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.similarity import similarity
@@ -15,6 +17,9 @@ PAIR_FLOOR = 0.5
 """Lines less similar than this are not versions of each other."""
 PAIR_LINE = 2_000
 """Longer lines (characters) are compared by their first characters only."""
+
+_MAX_DEPTH = 16
+"""How often an area is split at unique items."""
 
 Owned = tuple[int, int]
 """The rows (first, stop) of a file that one line of the old text stands for; empty: none."""
@@ -30,55 +35,84 @@ class Hunk(NamedTuple):
     j2: int
 
 
-def script(left: Sequence[str], right: Sequence[str]) -> list[Hunk]:
+def script(left: Sequence[str], right: Sequence[str], *, anchored: bool = False) -> list[Hunk]:
     """The hunks that lead from ``left`` to ``right``, alternately equal and changed.
 
     Built on a longest common subsequence (rapidfuzz, bit-parallel) of what common start and end
-    leave over; too much of that is taken for one changed hunk.
+    leave over. Large sequences are first split at items that are unique in both, as in the patience
+    diff of B. Cohen; so are all of them if ``anchored``. What is too large even then counts as one
+    changed hunk.
     """
-    head, tail = _shared_ends(left, right)
-    hunks = [Hunk(same=True, i1=0, i2=head, j1=0, j2=head)] if head else []
-    hunks += _middle(left, right, head, tail)
-    if tail:
-        n, m = len(left), len(right)
-        hunks.append(Hunk(same=True, i1=n - tail, i2=n, j1=m - tail, j2=m))
-    return _joined(hunks)
+    whole = Hunk(same=False, i1=0, i2=len(left), j1=0, j2=len(right))
+    return _joined([*_compared(left, right, whole, 0 if anchored else SCRIPT_WORK)])
 
 
-def _shared_ends(left: Sequence[str], right: Sequence[str]) -> tuple[int, int]:
-    shorter = min(len(left), len(right))
-    head = 0
-    while head < shorter and left[head] == right[head]:
-        head += 1
-    tail = 0
-    while tail < shorter - head and left[-1 - tail] == right[-1 - tail]:
-        tail += 1
-    return head, tail
+def _compared(
+    left: Sequence[str], right: Sequence[str], area: Hunk, limit: int, depth: int = 0
+) -> Iterator[Hunk]:
+    """The hunks of an area, which is split at unique items if its work is above ``limit``."""
+    _, i1, i2, j1, j2 = area
+    while i1 < i2 and j1 < j2 and left[i1] == right[j1]:
+        i1, j1 = i1 + 1, j1 + 1
+    while i1 < i2 and j1 < j2 and left[i2 - 1] == right[j2 - 1]:
+        i2, j2 = i2 - 1, j2 - 1
+    rest = Hunk(same=False, i1=i1, i2=i2, j1=j1, j2=j2)
+    yield Hunk(same=True, i1=area.i1, i2=i1, j1=area.j1, j2=j1)
+    work = (i2 - i1) * (j2 - j1)
+    anchors = _anchors(left, right, rest) if work > limit and depth < _MAX_DEPTH else []
+    if anchors:
+        for i, j in [*anchors, (i2, j2)]:
+            part = Hunk(same=False, i1=i1, i2=i, j1=j1, j2=j)
+            yield from _compared(left, right, part, limit, depth + 1)
+            i1, j1 = i, j
+    elif work > SCRIPT_WORK or not work or set(left[i1:i2]).isdisjoint(right[j1:j2]):
+        yield rest
+    else:
+        from rapidfuzz.distance import LCSseq
+
+        for code in LCSseq.opcodes(left[i1:i2], right[j1:j2]):
+            yield Hunk(
+                code.tag == "equal",
+                i1 + code.src_start,
+                i1 + code.src_end,
+                j1 + code.dest_start,
+                j1 + code.dest_end,
+            )
+    yield Hunk(same=True, i1=i2, i2=area.i2, j1=j2, j2=area.j2)
 
 
-def _middle(left: Sequence[str], right: Sequence[str], head: int, tail: int) -> list[Hunk]:
-    i2, j2 = len(left) - tail, len(right) - tail
-    if head in (i2, j2) or (i2 - head) * (j2 - head) > SCRIPT_WORK:
-        changed = Hunk(same=False, i1=head, i2=i2, j1=head, j2=j2)
-        return [changed] if i2 > head or j2 > head else []
-    from rapidfuzz.distance import LCSseq
+def _anchors(left: Sequence[str], right: Sequence[str], area: Hunk) -> list[tuple[int, int]]:
+    """The longest run of items unique on both sides of an area that have the same order there."""
+    here, there = _unique(left, area.i1, area.i2), _unique(right, area.j1, area.j2)
+    pairs = [(index, there[item]) for item, index in here.items() if item in there]
+    # Patience sorting: ``tops`` holds the smallest end of a run of each length.
+    tops: list[int] = []
+    piles: list[int] = []
+    behind: list[int] = []
+    for number, (_, other) in enumerate(pairs):
+        place = bisect_left(tops, other)
+        behind.append(piles[place - 1] if place else -1)
+        tops[place : place + 1] = [other]
+        piles[place : place + 1] = [number]
+    run, last = [], piles[-1] if piles else -1
+    while last >= 0:
+        run.append(pairs[last])
+        last = behind[last]
+    return run[::-1]
 
-    codes = LCSseq.opcodes(left[head:i2], right[head:j2])
-    return [
-        Hunk(
-            code.tag == "equal",
-            head + code.src_start,
-            head + code.src_end,
-            head + code.dest_start,
-            head + code.dest_end,
-        )
-        for code in codes
-    ]
+
+def _unique(items: Sequence[str], start: int, stop: int) -> dict[str, int]:
+    seen: dict[str, int] = {}
+    for index in range(start, stop):
+        seen[items[index]] = -1 if items[index] in seen else index
+    return {item: index for item, index in seen.items() if index >= 0}
 
 
 def _joined(hunks: list[Hunk]) -> list[Hunk]:
     joined: list[Hunk] = []
     for hunk in hunks:
+        if hunk.i1 == hunk.i2 and hunk.j1 == hunk.j2:
+            continue
         if joined and joined[-1].same == hunk.same:
             joined[-1] = joined[-1]._replace(i2=hunk.i2, j2=hunk.j2)
         else:
@@ -160,3 +194,97 @@ def _walk(scores: list[list[float]], best: list[list[float]]) -> list[tuple[int,
         else:
             j += 1
     return pairs
+
+
+Texts = tuple[Sequence[str], Sequence[str]]
+"""The lines of old and of new."""
+
+
+class SplitHunks(NamedTuple):
+    """The hunks, split where a line of the file lies between two changes.
+
+    ``lost`` is the number of lines missing from the old text that go with a block. ``doubt`` is the
+    row of one that could go or stay; None if there is none.
+    """
+
+    hunks: Sequence[Hunk]
+    changed: bool = False
+    lost: int = 0
+    doubt: int | None = None
+
+
+def split_hunks(
+    hunks: Sequence[Hunk], texts: Texts, rows: Sequence[str], owned: Sequence[Owned]
+) -> SplitHunks:
+    """Split the changes between ``texts`` where ``rows`` has a line that old lacks.
+
+    Where changed lines pair off with their new versions on both sides of it, it was not replaced
+    and stays. Where a block is deleted, or other code takes its place, it goes with the block.
+    ``owned`` are the rows that each old line stands for.
+    """
+    if len(rows) == len(owned):
+        return SplitHunks(hunks)
+    found: list[Hunk] = []
+    lost, doubt = 0, None
+    for hunk in hunks:
+        gaps = [] if hunk.same else [*_gaps(hunk, rows, owned)]
+        if not gaps:
+            found.append(hunk)
+            continue
+        parts = [*_parts(hunk, texts)]
+        stops = [part.i2 for part in parts]
+        found += parts
+        for gap in gaps:
+            above, below = (parts[bisect_right(stops, at)] for at in (gap.above, gap.below))
+            side = _side(above, below)
+            if side is None and doubt is None:
+                doubt = gap.rows[0]
+            lost += len(gap.rows) if side == "inside" else 0
+    return SplitHunks(found, len(found) != len(hunks), lost, doubt)
+
+
+class _Gap(NamedTuple):
+    """Rows with text between those of old lines ``above`` and ``below``, which are neighbours."""
+
+    above: int
+    below: int
+    rows: list[int]
+
+
+def _gaps(hunk: Hunk, rows: Sequence[str], owned: Sequence[Owned]) -> Iterator[_Gap]:
+    there = [index for index in range(hunk.i1, hunk.i2) if owned[index][0] < owned[index][1]]
+    for above, below in pairwise(there):
+        lacked = [row for row in range(owned[above][1], owned[below][0]) if rows[row].strip()]
+        if lacked:
+            yield _Gap(above, below, lacked)
+
+
+def _parts(hunk: Hunk, texts: Texts) -> Iterator[Hunk]:
+    """The hunk in parts: lines with their new versions, and what is left between them."""
+    old = [line.strip() for line in texts[0][hunk.i1 : hunk.i2]]
+    new = [line.strip() for line in texts[1][hunk.j1 : hunk.j2]]
+    i, j = 0, 0
+    for left, right in [*pair_similar(old, new), (len(old), len(new))]:
+        if i < left or j < right:
+            yield hunk._replace(
+                i1=hunk.i1 + i, i2=hunk.i1 + left, j1=hunk.j1 + j, j2=hunk.j1 + right
+            )
+        if left < len(old):
+            at, to = hunk.i1 + left, hunk.j1 + right
+            yield hunk._replace(i1=at, i2=at + 1, j1=to, j2=to + 1)
+        i, j = left + 1, right + 1
+
+
+def _side(above: Hunk, below: Hunk) -> str | None:
+    """Whether the rows between two parts are ``inside`` a block or ``between`` two changes.
+
+    None if that is unclear: on one side of them stands a changed line, on the other a block.
+    """
+    if above is below:
+        one_by_one = above.i2 - above.i1 == above.j2 - above.j1
+        return None if one_by_one else "inside"
+    return "between" if _is_version(above) and _is_version(below) else None
+
+
+def _is_version(hunk: Hunk) -> bool:
+    return hunk.i2 - hunk.i1 == hunk.j2 - hunk.j1 == 1

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from git_boocode.matching.align import Hunk, Owned, align_lines, pair_similar, script
+from git_boocode.matching.align import Hunk, Owned, align_lines, pair_similar, script, split_hunks
 from git_boocode.matching.canonical import canonical_line, look_alikes, plain_in_file
 from git_boocode.matching.doubt import Doubt
 from git_boocode.matching.indentation import (
@@ -26,7 +26,6 @@ from git_boocode.matching.indentation import (
     reindented,
 )
 from git_boocode.matching.merge import carry, merge_line
-from git_boocode.matching.parting import part
 from git_boocode.matching.text import Text, split_ends
 
 _OUTWEIGH = 4
@@ -221,7 +220,7 @@ class Refit:
         first, rows, owned = place
         stop = first + len(rows)
         depths = self._depths(place)
-        parted = part(self.hunks, (self.old, self.new), rows, owned)
+        parted = split_hunks(self.hunks, (self.old, self.new), rows, owned)
         doubt = Doubt(self.old, self.new, parted.hunks) if parted.changed else self.doubt
         settled = doubt.settle(self.text, (first, stop), owned, depths)
         walk = _Walk(self, rows, first, owned, None if as_given else depths)

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_boocode.editing import lines as line_module
 from git_boocode.editing.diff import unified_diff, without_common_indentation
 from git_boocode.editing.lines import LineMap, changed_ranges
 from git_boocode.editing.textfile import (
@@ -56,16 +55,9 @@ def test_lines_join_to_the_text(text: str) -> None:
 LINES = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 
 
-@given(LINES, LINES, st.booleans())
-def test_changed_ranges_turn_one_text_into_the_other(
-    old: list[str], new: list[str], coarse: bool
-) -> None:
-    small = line_module.SMALL
-    line_module.SMALL = 0 if coarse else small
-    try:
-        ranges = changed_ranges(old, new)
-    finally:
-        line_module.SMALL = small
+@given(LINES, LINES)
+def test_changed_ranges_turn_one_text_into_the_other(old: list[str], new: list[str]) -> None:
+    ranges = changed_ranges(old, new)
     built, position = [], 0
     for area in ranges:
         built += old[position : area.start] + new[area.new_start : area.new_end]

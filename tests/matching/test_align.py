@@ -1,10 +1,13 @@
-"""Lines that the old text lacks, among lines that the new text changes."""
+"""Edit scripts, and lines that the old text lacks among lines that the new text changes."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from git_boocode.matching import MatchError, replace_text
+from git_boocode.matching.align import script
 
 STORE = """\
 async function store(pool, user) {
@@ -66,3 +69,38 @@ def test_what_nobody_knows_to_stay_or_go_is_refused(lines: str) -> None:
     with pytest.raises(MatchError, match="line 3 of the file is missing") as caught:
         replace_text(VIEW, OLD, f"def view(request):\n{lines}    return data\n")
     assert caught.value.code == "ambiguous"
+
+
+ITEMS = st.lists(st.sampled_from("abcdefgh"), max_size=14)
+
+
+@given(ITEMS, ITEMS, st.booleans())
+def test_a_script_leads_from_one_sequence_to_the_other(
+    left: list[str], right: list[str], anchored: bool
+) -> None:
+    built: list[str] = []
+    at, last = (0, 0), None
+    for same, i1, i2, j1, j2 in script(left, right, anchored=anchored):
+        assert (i1, j1) == at
+        assert same is not last
+        assert not same or left[i1:i2] == right[j1:j2]
+        built += left[i1:i2] if same else right[j1:j2]
+        at, last = (i2, j2), same
+    assert built == right
+    assert at == (len(left), len(right))
+
+
+def test_long_sequences_are_split_at_what_is_unique_in_both() -> None:
+    left = [str(number) for number in range(60_000)]
+    right = ["first", *left[:30_000], "middle", *left[30_001:], "last"]
+    assert [hunk[1:] for hunk in script(left, right) if not hunk.same] == [
+        (0, 0, 0, 1),
+        (30_000, 30_001, 30_001, 30_002),
+        (60_000, 60_000, 60_001, 60_002),
+    ]
+
+
+def test_long_sequences_without_unique_items_are_one_change() -> None:
+    same = ["x"] * 30_000
+    found = script(["a", *same, "b"], ["c", *same[:-1], "d"])
+    assert found == [(False, 0, 30_002, 0, 30_001)]
