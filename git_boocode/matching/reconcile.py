@@ -24,7 +24,7 @@ _SLIPPED = 0.9
 """Comments this similar are one comment with a slip, and merged word by word like code."""
 
 
-class Pair(NamedTuple):
+class Adapted(NamedTuple):
     """The lines of old and new in the file's words.
 
     ``silent`` are the lines of ``old`` that the model did not write, which say nothing about its
@@ -39,7 +39,7 @@ class Pair(NamedTuple):
 
 def in_the_files_words(
     text: Text, old: Text, new: Text, fresh: Sequence[str], place: Place
-) -> Pair:
+) -> Adapted:
     """The lines of old and new as they would be had the model seen the file's rows.
 
     ``fresh`` are the lines of new. ``place`` must have its ``rows`` and ``lines``.
@@ -55,7 +55,7 @@ def in_the_files_words(
     return writer.pair()
 
 
-def _completed(text: Text, old: Text, new: Text, place: Place) -> Pair:
+def _completed(text: Text, old: Text, new: Text, place: Place) -> Adapted:
     """Old and new with what stands before and behind them on their first and last line."""
     first, stop = place.rows or (0, 0)
     before = text.raw[text.start_of(first) : place.start]
@@ -63,7 +63,7 @@ def _completed(text: Text, old: Text, new: Text, place: Place) -> Pair:
     whole = (old.lines, new.lines) if old.closed else (old.pieces, new.pieces)
     texts = ["\n".join(lines) for lines in whole]
     fresh = without_doubled((texts[0], texts[1]), before, behind)
-    pair = Pair([*whole[0]], fresh.split("\n"))
+    pair = Adapted([*whole[0]], fresh.split("\n"))
     for lines in (pair.old, pair.new):
         if before.strip():
             # Without indentation, which the file's own line has.
@@ -201,7 +201,7 @@ class _Writer:
             self.partners[hunk] = {hunk.i1 + i: hunk.j1 + j for i, j in pairs}
         return self.partners[hunk]
 
-    def pair(self) -> Pair:
+    def pair(self) -> Adapted:
         """The lines of old and of new as they are now."""
         silent: set[int] = set()
         at = 0
@@ -210,7 +210,7 @@ class _Writer:
             if index in self.elisions:
                 silent.update(range(at, at + len(lines)))
             at += len(lines)
-        return Pair(
+        return Adapted(
             _joined(self.in_old, self.blanks_old),
             _joined(self.in_new, self.blanks_new),
             frozenset(silent),

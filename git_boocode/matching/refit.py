@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, Owned, align_lines, pair_similar, script, split_hunks
+from git_boocode.matching.ambiguity import Ambiguity
 from git_boocode.matching.canonical import canonical_line, look_alikes, plain_in_file
-from git_boocode.matching.doubt import Doubt
 from git_boocode.matching.indentation import (
     NEAR,
     IndentStyle,
@@ -115,7 +115,7 @@ class Refit:
         self.hunks = script(old, new)
         self.keys = [canonical_line(line.strip()) for line in old]
         self.moved = _moved(old, self.hunks)
-        self.doubt = Doubt(old, new, self.hunks)
+        self.ambiguity = Ambiguity(old, new, self.hunks)
 
     def lines(self, first: int, stop: int) -> Patch:
         """Carry the change onto whole rows ``first`` to ``stop`` (exclusive)."""
@@ -221,15 +221,17 @@ class Refit:
         stop = first + len(rows)
         depths = self._depths(place)
         parted = split_hunks(self.hunks, (self.old, self.new), rows, owned)
-        doubt = Doubt(self.old, self.new, parted.hunks) if parted.changed else self.doubt
-        settled = doubt.settle(self.text, (first, stop), owned, depths)
+        ambiguity = (
+            Ambiguity(self.old, self.new, parted.hunks) if parted.changed else self.ambiguity
+        )
+        sides = ambiguity.resolve(self.text, (first, stop), owned, depths)
         walk = _Walk(self, rows, first, owned, None if as_given else depths)
         walk.hunks = parted.hunks
         walk.trims = any(map(_trails, self.old)) and self._overhangs(rows, owned)
-        walk.late = settled.late
+        walk.late = sides.late
         walk.done["replaced"] += parted.lost
         patch = self._joined(walk, self.text.ending(stop - 1))
-        doubt_of = _doubt(first, settled.doubt, parted.doubt, walk.unclear)
+        doubt_of = _doubt(first, sides.doubt, parted.doubt, walk.unclear)
         return patch._replace(doubt=doubt_of)
 
     def _overhangs(self, rows: Sequence[str], owned: Sequence[Owned]) -> bool:

@@ -1,4 +1,4 @@
-"""On which side of a line that the old text lacks the new lines belong, where that shows."""
+"""The side of a line missing from the old text on which new lines belong, where it is certain."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ _TAB = 8
 _CLOSES = re.compile(r"[)\]}]|(?:end|fi|done|esac)\b|</")
 _LEAVES = re.compile(r"(?:return|break|continue|raise|throw|goto)\b")
 _DOCUMENTS = re.compile(r"[rRuUbB]*(?:\"\"\"|''')")
-# What stands at the depth of the block's head, and belongs to it, says nothing by its depth.
+# Lines that continue a block at the depth of its head: their own depth is no evidence.
 _GOES_ON = re.compile(
     r"#\s*(?:if|ifdef|ifndef|elif|else|endif)\b|[)}]*\s*(?:else|elif|elsif|except|finally|catch|rescue"
     r"|ensure|then|do|when|case|default)\b"
 )
 
 
-class _Seam(NamedTuple):
+class _Boundary(NamedTuple):
     """The old line above which lines come or go, if a line there could belong to either side.
 
-    ``fresh`` are the lines of the new text that come in; ``side`` is where they go if they cannot
-    go to both sides, as seen from the line there. ``edge`` is whether it matters only to lines
-    off the place.
+    ``fresh`` are the lines of the new text that come in; ``side`` is where they go if only one side
+    is possible, as seen from the line there. ``edge``: only lines outside the place matter.
     """
 
     at: int
@@ -38,17 +37,18 @@ class _Seam(NamedTuple):
     edge: bool = False
 
 
-class Settled(NamedTuple):
-    """The first row beside which nobody knows where new lines belong; None if there is none.
+class Sides(NamedTuple):
+    """Where new lines go beside lines of the file that the old text lacks.
 
-    ``late`` are the old lines above which new lines come in below the file's own lines there.
+    ``doubt`` is the first row at which both sides are plausible, None if there is none; ``late``
+    are the old lines above which new lines come in below the file's own lines.
     """
 
     doubt: int | None = None
     late: frozenset[int] = frozenset()
 
 
-class Doubt:
+class Ambiguity:
     """One change, old and new lines, and its ``hunks``."""
 
     def __init__(self, old: Sequence[str], new: Sequence[str], hunks: Sequence[Hunk]) -> None:
@@ -58,15 +58,15 @@ class Doubt:
         self.filled = [index for index, line in enumerate(self.old) if line]
         changed = [hunk for hunk in hunks if not hunk.same]
         self.fresh = Counter(self._fresh(changed))
-        self.seams = [seam for hunk in changed for seam in self._seams(hunk)]
+        self.boundaries = [boundary for hunk in changed for boundary in self._boundaries(hunk)]
 
-    def settle(
+    def resolve(
         self,
         text: Text,
         rows: tuple[int, int],
         owned: Sequence[Owned],
         depths: LocalReindenter,
-    ) -> Settled:
+    ) -> Sides:
         """Decide, for ``rows`` (first, stop), on which side of lines that old lacks new ones go.
 
         ``owned`` are the rows that each old line stands for, counted from the first one; ``depths``
@@ -75,65 +75,65 @@ class Doubt:
         first, stop = rows
         ends = [(0, 0), *owned, (stop - first, stop - first)]
         late: set[int] = set()
-        for seam in self.seams:
-            inside = range(first + ends[seam.at][1], first + ends[seam.at + 1][0])
-            lacked = [row for row in inside if text.stripped[row] and not seam.edge]
-            off = [row for row in self._off(text, seam.at, owned, rows) if text.stripped[row]]
-            side = self._side(text, lacked, seam, depths) if lacked and not off else None
-            if lacked and side and side == (seam.side or side):
-                late.update({seam.at} if side == "below" else ())
+        for boundary in self.boundaries:
+            inside = range(first + ends[boundary.at][1], first + ends[boundary.at + 1][0])
+            lacked = [row for row in inside if text.stripped[row] and not boundary.edge]
+            off = [row for row in self._off(text, boundary.at, owned, rows) if text.stripped[row]]
+            side = self._side(text, lacked, boundary, depths) if lacked and not off else None
+            if lacked and side and side == (boundary.side or side):
+                late.update({boundary.at} if side == "below" else ())
             elif lacked or off:
-                return Settled((lacked + off)[0])
-        return Settled(late=frozenset(late))
+                return Sides((lacked + off)[0])
+        return Sides(late=frozenset(late))
 
     def _fresh(self, hunks: Sequence[Hunk]) -> Iterator[str]:
         """The lines with text that come in, once for each of some hunks that brings them."""
         for hunk in hunks:
             yield from filter(None, set(self.new[hunk.j1 : hunk.j2]))
 
-    def _seams(self, hunk: Hunk) -> Iterator[_Seam]:
+    def _boundaries(self, hunk: Hunk) -> Iterator[_Boundary]:
         """The old lines above which it matters to whom a line there belongs.
 
-        It does not where lines are replaced by others, or only go.
+        It does not where lines are replaced or deleted.
         """
         old, new = self.old[hunk.i1 : hunk.i2], self.new[hunk.j1 : hunk.j2]
         if not old:
-            yield _Seam(hunk.i1, range(hunk.j1, hunk.j2))
+            yield _Boundary(hunk.i1, range(hunk.j1, hunk.j2))
             return
         # Lines that come in elsewhere were moved.
         here = set(new)
         if any(self.fresh[line] > (line in here) for line in old):
-            yield from (_Seam(hunk.i1), _Seam(hunk.i2))
+            yield from (_Boundary(hunk.i1), _Boundary(hunk.i2))
             return
         if any(old):
-            yield from (_Seam(at, edge=True) for at in (hunk.i1, hunk.i2))
+            yield from (_Boundary(at, edge=True) for at in (hunk.i1, hunk.i2))
         pairs = pair_similar(old, new)
         if pairs and pairs[0][0] == 0 < pairs[0][1]:
-            yield _Seam(hunk.i1, range(hunk.j1, hunk.j1 + pairs[0][1]), "below")
+            yield _Boundary(hunk.i1, range(hunk.j1, hunk.j1 + pairs[0][1]), "below")
         if pairs and pairs[-1][0] == len(old) - 1 and pairs[-1][1] < len(new) - 1:
-            yield _Seam(hunk.i2, range(hunk.j1 + pairs[-1][1] + 1, hunk.j2), "above")
+            yield _Boundary(hunk.i2, range(hunk.j1 + pairs[-1][1] + 1, hunk.j2), "above")
 
     def _off(
-        self, text: Text, seam: int, owned: Sequence[Owned], rows: tuple[int, int]
+        self, text: Text, boundary: int, owned: Sequence[Owned], rows: tuple[int, int]
     ) -> Iterator[int]:
         """The row between the place and blank lines of the old text, if those are one line off."""
         above, below = rows[0] - 1, rows[1]
         top, bottom = (self.filled[0], self.filled[-1] + 1) if self.filled else (0, 0)
-        # A blank line between the seam and the text that is not there may lie beyond another line.
-        tail, head = range(bottom, min(seam + 1, len(owned))), range(max(seam - 1, 0), top)
-        if seam >= bottom and _lacks_some(owned, tail) and _blank(text, below + 1):
+        # A blank line that is missing at the boundary may lie beyond the line next to the place.
+        tail, head = range(bottom, min(boundary + 1, len(owned))), range(max(boundary - 1, 0), top)
+        if boundary >= bottom and _lacks_some(owned, tail) and _blank(text, below + 1):
             yield below
-        if seam <= top and _lacks_some(owned, head) and _blank(text, above - 1):
+        if boundary <= top and _lacks_some(owned, head) and _blank(text, above - 1):
             yield above
 
     def _side(
-        self, text: Text, lacked: Sequence[int], seam: _Seam, depths: LocalReindenter
+        self, text: Text, lacked: Sequence[int], boundary: _Boundary, depths: LocalReindenter
     ) -> Side | None:
-        fresh = [index for index in seam.fresh if self.new[index]]
+        fresh = [index for index in boundary.fresh if self.new[index]]
         if len(lacked) != 1 or not fresh:
             return None
         words = [self.new[index] for index in fresh]
-        around = (seam.at, seam.at)
+        around = (boundary.at, boundary.at)
         indents = [
             depths.give(indent_of(self.lines[index]), around, leading=index == 0).text
             for index in fresh
@@ -143,7 +143,7 @@ class Doubt:
 
 
 class _Layout:
-    """A line and its neighbours: what must not come between them."""
+    """A line and its neighbours, and what must not come between them."""
 
     def __init__(self, text: Text, row: int) -> None:
         self.text = text
