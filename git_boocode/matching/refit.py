@@ -28,9 +28,6 @@ from git_boocode.matching.indentation import (
 from git_boocode.matching.merge import carry, merge_line
 from git_boocode.matching.text import Text, split_ends
 
-_OUTWEIGH = 4
-"""New's indentation is the file's if this many times more shared lines show it than deny it."""
-
 
 class _Rows(NamedTuple):
     """Rows of the file from ``first`` on, and those among them that each old line stands for."""
@@ -143,7 +140,12 @@ class Refit:
         if found is not relative or relative.doubt is not None or not faults(relative):
             return found
         added = self.carried(place, as_given=True)
-        return relative if faults(added) else added
+        if not faults(added):
+            return added
+        if faults(added) <= nesting.faults(rows) < faults(relative):
+            why = "cannot tell whether the added lines have the file's indentation already"
+            return relative._replace(doubt=why)
+        return relative
 
     def _in_files_depth(
         self, place: _Rows, relative: Patch, faults: Callable[[Patch], int]
@@ -156,7 +158,7 @@ class Refit:
         mine, theirs, given = indent_of(self.old[top]), real[top], indent_of(start)
         if given != mine:
             votes = self._votes(real)
-            if votes[True] > _OUTWEIGH * votes[False] or (not votes and given == theirs):
+            if votes[True] > votes[False] or (not votes and given == theirs):
                 absolute = Refit(self.text, old, self.new, self.silent).carried(place)
                 return absolute if faults(absolute) <= faults(relative) else None
         elif self._may_lack_first(mine, theirs):

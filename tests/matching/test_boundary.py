@@ -108,11 +108,6 @@ INDENTED = {
         "return foo(\n        1,\n    )",
         "    return foo(\n        1,\n    )\n",
     ),
-    "more indentation is all that changes": (
-        "return total(one)",
-        "    return total(one)",
-        "        return total(one)\n",
-    ),
 }
 
 
@@ -123,11 +118,15 @@ def test_indentation_that_old_leaves_out_is_neither_doubled_nor_missed(
 ) -> None:
     content = "def f():\n    before()\n    return total(one)\n\n\nlater()\n"
     expected = content.replace("    return total(one)\n", body)
-    if whole_lines and new.strip() == old:
-        pytest.skip("a whole line is refused: it may have been indented already")
     ending = "\n" if whole_lines else ""
     done = replace_text(content, old + ending, new + ending, whole_lines=whole_lines)
     assert done.content == expected
+
+
+def test_indentation_is_added_where_nothing_else_changes() -> None:
+    content = "def f():\n    return total(one)\n"
+    done = replace_text(content, "return total(one)", "    return total(one)")
+    assert done.content == "def f():\n        return total(one)\n"
 
 
 def test_a_whole_line_that_only_gains_the_files_indentation_is_refused() -> None:

@@ -113,3 +113,18 @@ def test_added_lines_stay_in_a_block_that_needs_no_brace(content: str) -> None:
     old, new = ("".join(line.removeprefix("\t") for line in text.splitlines(keepends=True))
                 for text in (content, added))  # fmt: skip
     assert replace_text(content, old, new).content == added
+
+
+def test_added_lines_that_fit_at_two_depths_are_refused() -> None:
+    content = CLASS.replace("        second()\n", "        second()\n          odd_one()\n")
+    old = "    second()\n      odd_one()\n    return 1\n"
+    new = old.replace("    return", "        added()\n    return")
+    with pytest.raises(MatchError, match="have the file's indentation already") as caught:
+        replace_text(content, old, new)
+    assert caught.value.code == "ambiguous"
+
+
+def test_most_of_the_shared_lines_decide_how_new_is_indented() -> None:
+    new = ADDED[len("class C:\n") : -len("\nEND = 1\n")].replace("        first", "    first")
+    done = replace_text(CLASS, SHORT, new)
+    assert done.content == ADDED.replace("        first", "    first")
