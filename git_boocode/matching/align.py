@@ -22,7 +22,7 @@ _MAX_DEPTH = 16
 """How often an area is split at unique items."""
 
 Owned = tuple[int, int]
-"""The rows (first, stop) of a file that one line of the old text stands for; empty: none."""
+"""The rows (first, stop) of a file that one line of the old text matches; empty if none."""
 
 
 class Hunk(NamedTuple):
@@ -121,7 +121,7 @@ def _joined(hunks: list[Hunk]) -> list[Hunk]:
 
 
 def align_lines(old: Sequence[str], rows: Sequence[str]) -> list[Owned]:
-    """For each line of ``old`` the rows it stands for.
+    """For each line of ``old`` the rows it matches.
 
     Both sides come in comparison form. Equal lines belong together; between them, gaps of the same
     size are paired line by line, others by similarity.
@@ -220,7 +220,7 @@ def split_hunks(
 
     Where changed lines pair off with their new versions on both sides of it, it was not replaced
     and stays. Where a block is deleted, or other code takes its place, it goes with the block.
-    ``owned`` are the rows that each old line stands for.
+    ``owned`` are the rows that each old line matches.
     """
     if len(rows) == len(owned):
         return SplitHunks(hunks)

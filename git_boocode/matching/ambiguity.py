@@ -69,7 +69,7 @@ class Ambiguity:
     ) -> Sides:
         """Decide, for ``rows`` (first, stop), on which side of lines that old lacks new ones go.
 
-        ``owned`` are the rows that each old line stands for, counted from the first one; ``depths``
+        ``owned`` are the rows that each old line matches, counted from the first one; ``depths``
         gives the file's indentation for the model's.
         """
         first, stop = rows

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from git_boocode.matching.text import split_ends
 
 Pair = tuple[str, str]
-"""The indentation of an old line and of the file's line it stands for."""
+"""The indentation of an old line and of the file's line it matches."""
 
 _TAB_WIDTHS = (4, 8, 2, 3)
 _FACTORS = tuple(map(Fraction, ("1", "2", "1/2", "4", "1/4", "8", "1/8", "3", "1/3")))
@@ -91,7 +91,7 @@ _WORD = re.compile(r"[A-Za-z_]+")
 
 
 def indent_of(line: str) -> str:
-    """The blanks a line starts with."""
+    """The whitespace a line starts with."""
     return line[: len(line) - len(line.lstrip())]
 
 
@@ -110,7 +110,7 @@ def width_of(indent: str, tab: int) -> int:
 def indents(lines: Iterable[str]) -> list[str]:
     """The indentations of the lines that are not blank.
 
-    Those that go on with a block comment are left out: their one blank is no step.
+    Lines inside a block comment are left out: their one space is not a level.
     """
     return [indent_of(line) for line in lines if line.strip() and not _goes_on(line.lstrip())]
 
@@ -216,10 +216,10 @@ class Reindenter:
 
 
 class _Foreign(NamedTuple):
-    """Indentation of new lines that is none of the file's, where the matched lines do not show it.
+    """Tabs of new lines in a file of spaces, or spaces in a file of tabs.
 
-    They are indented here as they are there. A tab is ``unit`` columns of a file without tabs, or
-    ``unit`` blanks are a tab of a file without blanks.
+    For files in which the matched lines do not show it, because both sides indent them alike. A tab
+    is worth ``unit`` spaces.
     """
 
     unit: int
@@ -349,7 +349,7 @@ def _scales(
     if tabs and old_tabs:
         return [(tab, tab, factor) for tab, factor in product(_TAB_WIDTHS, _FACTORS)]
     if tabs:
-        # The width of the file's tab is free, so a factor would say the same thing twice.
+        # The width of the file's tab is free, so a factor would be redundant.
         unit = common_step(style.old, 8)
         widths = dict.fromkeys([unit, *_TAB_WIDTHS, 1] if unit else [*_TAB_WIDTHS, 1])
         return [(8, width, Fraction(1)) for width in widths]
@@ -404,7 +404,7 @@ class _Units:
 
 
 class Indent(NamedTuple):
-    """An indentation, and whether it is ``unclear``: a guess on which nobody should rely."""
+    """An indentation, and whether it is ``unclear``, that is, a guess."""
 
     text: str
     unclear: bool = False
@@ -417,7 +417,7 @@ class LocalReindenter:
     """
 
     def __init__(self, placed: dict[int, Pair], style: IndentStyle) -> None:
-        # A few lines are asked many times: the surroundings of all of them would be too much.
+        # Bounds the work: the unit is derived anew for each change.
         self._written = [*dict.fromkeys(style.old)][:_WRITTEN]
         self._failed = False
         self.whole = Reindenter([*placed.values()], style)
@@ -499,7 +499,7 @@ class LocalReindenter:
         return self._proven and all(self.whole.fits(self.placed[row]) for row in rows)
 
     def _run(self, core: Sequence[int], above: Sequence[int], below: Sequence[int]) -> Reindenter:
-        """What a run of lines around ``core`` says that were all moved alike."""
+        """The fit of the run of lines around ``core`` that were all moved alike."""
         run = [*core]
         for row in reversed(above):
             if not self._moved_alike([row, *run]):

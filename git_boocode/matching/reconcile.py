@@ -27,8 +27,8 @@ _SLIPPED = 0.9
 class Adapted(NamedTuple):
     """The lines of old and new in the file's words.
 
-    ``silent`` are the lines of ``old`` that the model did not write, which say nothing about its
-    indentation; ``elided`` is how many rows markers stand for.
+    ``silent`` are the lines of ``old`` that the model did not write, which are no evidence of
+    its indentation; ``elided`` is the number of rows that markers stand for.
     """
 
     old: list[str]
@@ -56,7 +56,7 @@ def in_the_files_words(
 
 
 def _completed(text: Text, old: Text, new: Text, place: Place) -> Adapted:
-    """Old and new with what stands before and behind them on their first and last line."""
+    """Old and new with the rest of the lines in which they begin and end."""
     first, stop = place.rows or (0, 0)
     before = text.raw[text.start_of(first) : place.start]
     behind = text.raw[place.end : text.end_of(stop - 1)]
@@ -109,7 +109,7 @@ class _Writer:
             self.in_old[index] = [*rows]
 
     def worth(self, index: int) -> tuple[bool, int, int]:
-        """The smaller, the sooner a blank line of old that the file lacks is the one to drop.
+        """Sort key: the blank line of old to drop first, where the file has fewer of them.
 
         One that the model itself takes away stays, to take away one of the file's. Of a gap that
         the change splits, the part that is larger in new has the surplus.

@@ -30,7 +30,7 @@ from git_boocode.matching.text import Text, split_ends
 
 
 class _Rows(NamedTuple):
-    """Rows of the file from ``first`` on, and those among them that each old line stands for."""
+    """Rows of the file from ``first`` on, and those among them that each old line matches."""
 
     first: int
     rows: Sequence[str]
@@ -76,7 +76,7 @@ def notes(done: Counter[str]) -> tuple[str, ...]:
     text deletes or replaces as one block
     ``kept N elided lines`` – lines of the file for which old and new have a line like ``...``
 
-    Before them stands, in this order, what was taken back in old and new text alike before they
+    They are preceded, in this order, by what was undone in old and new text alike before they
     were matched (see ``readings``): ``code fence stripped``, ``line numbers stripped``,
     ``unescaped``, ``entities decoded``, ``diff marks stripped``.
     """
@@ -104,7 +104,7 @@ class Refit:
         new: Sequence[str],
         silent: frozenset[int] = frozenset(),
     ) -> None:
-        """``silent`` are the lines of ``old`` that say nothing about the model's indentation."""
+        """``silent`` are the lines of ``old`` that are no evidence of the model's indentation."""
         self.text = text
         self.silent = silent
         self.old = old
@@ -178,7 +178,7 @@ class Refit:
         return dropped and bool(rest) and all(line.startswith(theirs) for line in rest)
 
     def _file_indents(self, place: _Rows) -> dict[int, str]:
-        """The file's indentation of the old lines that say what it is, by their index."""
+        """The file's indentation of the old lines that are evidence of it, by their index."""
         return {
             index: indent_of(place.rows[own[0]])
             for index, (line, own) in enumerate(zip(self.old, place.owned, strict=True))
@@ -237,7 +237,7 @@ class Refit:
         return patch._replace(doubt=doubt_of)
 
     def _overhangs(self, rows: Sequence[str], owned: Sequence[Owned]) -> bool:
-        """Whether the old text has trailing blanks on a line where the file has none."""
+        """Whether the old text has trailing whitespace on a line where the file has none."""
         return any(
             _trails(line) and own[0] < own[1] and not _trails(rows[own[0]])
             for line, own in zip(self.old, owned, strict=True)
@@ -275,7 +275,7 @@ class Refit:
 
 
 def _trails(line: str) -> bool:
-    """Whether a line ends in blanks."""
+    """Whether a line ends in whitespace."""
     return line[-1:].isspace()
 
 
@@ -419,7 +419,7 @@ class _Walk:
         new = split_ends(self.refit.new[index])
         indent = mine[0] if new[0] == old[0] else self._indent(hunk, index, new[0])
         body = merge_line(mine[1], old[1], new[1])
-        # Trailing blanks that the file lacks say nothing, unless they alone are what changes.
+        # Trailing whitespace that the file lacks is ignored, unless it is the whole change.
         drifted = self.trims and new[:2] != old[:2]
         trail = mine[2] if drifted or new[2] == old[2] else new[2]
         self.done["reindented"] += indent != new[0]
