@@ -145,38 +145,9 @@ def _hinted(wanted: Replace, text: Text, how: How) -> Replacement:
 
 
 def _searched(wanted: Replace, text: Text, how: How, hint: int | None) -> Replacement:
-    done = _replaced(wanted, text, how, hint)
-    if how.verbatim or not wanted.whole_lines or done.match.rung != "whitespace":
-        return done
-    first = _with_first_indented(wanted, text, done.spans[0].start_line)
-    return done if first is wanted else _replaced(first, text, how, hint)
-
-
-def _with_first_indented(wanted: Replace, text: Text, line: int) -> Replace:
-    """The same with the file's indentation of the only old line, if new lines lack just that."""
-    from git_boocode.matching.indentation import indent_of, only_first_dropped
-
-    lines, new = text.text.split("\n"), wanted.new.split("\n")[:-1]
-    real = indent_of(lines[line - 1])
-    given = indent_of(wanted.old) or (indent_of(new[0]) if new else "")
-    if wanted.old.count("\n") > 1 or not new or not real or given:
-        return wanted
-    dropped = only_first_dropped(new, real, lines[max(0, line - 1 - _NEAR) : line - 1 + _NEAR])
-    if dropped is None:
-        raise MissError(
-            "ambiguous",
-            f"line {line} is indented and the old text is not, so the indentation of the new lines "
-            "is unclear",
-            lines=(line,),
-            hint="send both with the indentation that the file has",
-        )
-    return wanted._replace(old=real + wanted.old, new=real + wanted.new) if dropped else wanted
-
-
-def _replaced(wanted: Replace, text: Text, how: How, hint: int | None) -> Replacement:
     from git_boocode.matching import replace_text
 
-    return replace_text(
+    done = replace_text(
         text.text,
         wanted.old,
         wanted.new,
@@ -188,6 +159,29 @@ def _replaced(wanted: Replace, text: Text, how: How, hint: int | None) -> Replac
         whole_lines=wanted.whole_lines,
         most=MAX_BYTES,
     )
+    if wanted.whole_lines and done.match.rung == "whitespace" and not how.verbatim:
+        _check_indentation(wanted, text, done.spans[0].start_line)
+    return done
+
+
+def _check_indentation(wanted: Replace, text: Text, line: int) -> None:
+    """Refuse new lines that are indented neither as the only old line is nor as the file's is."""
+    from git_boocode.matching.indentation import indent_of, only_first_dropped
+
+    lines, new = text.text.split("\n"), wanted.new.split("\n")[:-1]
+    real = indent_of(lines[line - 1])
+    given = indent_of(wanted.old) or indent_of(wanted.new)
+    if wanted.old.count("\n") > 1 or not new or not real or given:
+        return
+    near = lines[max(0, line - 1 - _NEAR) : line - 1 + _NEAR]
+    if only_first_dropped(new, real, near) is None:
+        raise MissError(
+            "ambiguous",
+            f"line {line} is indented and the old text is not, so the indentation of the new lines "
+            "is unclear",
+            lines=(line,),
+            hint="send both with the indentation that the file has",
+        )
 
 
 def _done(wanted: Replace, error: MatchError, text: Text) -> Candidate | None:
