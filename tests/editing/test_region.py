@@ -173,6 +173,7 @@ def test_an_anchor_that_is_not_unique_names_the_lines() -> None:
     many = miss("y\n" * 50, change(["y"], ["z"]))
     assert "1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 40 more" in many.message
     assert (len(many.lines), len(many.candidates)) == (50, 3)
+    assert " more" not in miss("y\n" * 10, change(["y"], ["z"])).message
 
 
 def test_an_anchor_that_is_not_unique_comes_with_lines_that_are() -> None:
@@ -200,6 +201,7 @@ def test_an_end_that_is_not_unique_below_the_start() -> None:
 def test_an_end_above_the_start_is_not_found() -> None:
     error = miss("b\nx\na\ny\n", change(["a"], [], ["b"]))
     assert error.message == "end anchor not found below line 3; it occurs above that, at line 1"
+    assert error.lines == (1,)
     # It does not share lines with the start either.
     assert miss("a\nb\nc\n", change(["a", "b"], [], ["b", "c"])).code == "not_found"
 
@@ -222,6 +224,9 @@ def test_all_that_fails_is_told_and_nothing_is_done() -> None:
     assert "changes[1]: start anchor not found" in error.message
     assert "changes[2]: end anchor not found below line 8" in error.message
     assert "changes[0]" not in error.message
+    error = miss("a\n", *(change([f"no {n}"], []) for n in range(10)))
+    assert "changes[9]" in error.message
+    assert " more" not in error.message
 
 
 def test_of_each_change_that_fails_something_is_shown_first() -> None:
