@@ -13,10 +13,9 @@ from git_boocode.editing.place import Place
 from git_boocode.editing.plan import REWIND
 from git_boocode.editing.records import Contents, EditRecord, KeptFile, Records
 from git_boocode.editing.recovery import settle
-from git_boocode.editing.refind import ALREADY
 from git_boocode.editing.result import Answer, EditsRefusedError
+from git_boocode.editing.revert import ALREADY, Revert
 from git_boocode.editing.service import Options, apply_inputs
-from git_boocode.editing.takeback import TakeBack
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
 
@@ -211,19 +210,19 @@ class _Reverse:
             if not self._is_there(file.path):
                 self.gone.append(file.path)
                 return None
-            return self._made(number, file.path, TakeBack(None, after))
+            return self._made(number, file.path, Revert(None, after))
         if file.action == "delete":
             self._keep_mode(file)
         was = None if file.new_mode == file.mode else bool(file.mode & stat.S_IXUSR)
         if file.source is None:
-            return self._made(number, file.path, TakeBack(before, after, executable=was))
+            return self._made(number, file.path, Revert(before, after, executable=was))
         if self._is_there(file.source) and not self._is_there(file.path):
             # Someone gave it its old name back.
-            return self._made(number, file.source, TakeBack(before, after, executable=was))
-        moving = TakeBack(before, after, moves=True, executable=was)
+            return self._made(number, file.source, Revert(before, after, executable=was))
+        moving = Revert(before, after, moves=True, executable=was)
         return self._made(number, file.path, moving)._replace(to=file.source)
 
-    def _made(self, number: int, path: str, action: TakeBack) -> Edit:
+    def _made(self, number: int, path: str, action: Revert) -> Edit:
         given = {"path": path, "rewind": self._record.id}
         return Edit(number, path, action, None, REWIND, given)
 

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from git_boocode.editing.edits import How, MissError
-from git_boocode.editing.takeback import TakeBack
+from git_boocode.editing.revert import Revert
 from git_boocode.editing.textfile import decode
 from tests.benchmarks.later import RECOVER, REFUSE, Case, cases
 from tests.benchmarks.patching.edits import Edit, drawn
@@ -69,7 +69,7 @@ def judge(case: Case, result: bytes | None) -> str:
 def ours(case: Case) -> bytes | None:
     """What `git boocode rewind` makes of the file."""
     try:
-        text = TakeBack(case.before, case.after).apply(decode(case.now), How()).text
+        text = Revert(case.before, case.after).apply(decode(case.now), How()).text
     except MissError:
         return None
     return None if text is None else text.encode()

@@ -19,7 +19,7 @@ from git_boocode.editing.formats import FORMATS
 from git_boocode.editing.formats.fields import parse_json
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.retry import retry_context
-from git_boocode.editing.takeback import TakeBack
+from git_boocode.editing.revert import Revert
 from git_boocode.editing.textfile import decode
 from git_boocode.matching import PROFILES, MatchError, locate_match, replace_text
 from git_boocode.repo.refnames import greatest_names
@@ -95,7 +95,7 @@ def replace_action(data: bytes) -> None:
 def rewind(data: bytes) -> None:
     before, after, now = parts(data, 3)
     with suppress(MissError):
-        TakeBack(before, after).apply(decode(now), How())
+        Revert(before, after).apply(decode(now), How())
 
 
 def packed_refs(data: bytes) -> None:
