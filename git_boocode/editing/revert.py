@@ -8,22 +8,22 @@ what the edit wrote is replaced, and only where it and the lines around it occur
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from git_boocode.editing.edits import How, Landing, MissError, Outcome
 from git_boocode.editing.textfile import RAW, Text, decode, line_count, split_lines
 from git_boocode.matching.align import script
 from git_boocode.matching.indent import indent_of
+from git_boocode.matching.similarity import similarity
 from git_boocode.matching.three_way import Region, merge_three_way
-
-if TYPE_CHECKING:
-    from git_boocode.matching import Candidate
+from git_boocode.matching.types import Candidate
 
 ALREADY = "rewound"
 """The rung of a place where the old lines are already back."""
@@ -90,7 +90,8 @@ class Revert(NamedTuple):
                 hint="move what is there out of the way, then rewind again",
             )
         if before is None:
-            lines = [hunk.j1 + 1 for hunk in script(_rows(after), _rows(text)) if not hunk.same]
+            rows = split_lines(after.text), split_lines(text.text)
+            lines = [hunk.j1 + 1 for hunk in script(*rows) if not hunk.same]
             where = f", at {_listed(lines)}" if lines else ""
             raise MissError(
                 "conflict",
@@ -121,10 +122,6 @@ def _whole(before: Text | None, after: Text | None) -> Landing:
 def _edited(before: str, after: str) -> tuple[Region, ...]:
     """What an edit changed: the rows of the result as the base, those of the original as theirs."""
     return merge_three_way(after, after, before).taken
-
-
-def _rows(text: Text) -> list[str]:
-    return split_lines(text.text)
 
 
 def _merged(before: Text, after: Text, now: Text) -> Outcome:
@@ -285,8 +282,6 @@ class _Reverter:
             change = None if found is None else self._put(core, found)
             if change is not None:
                 return change
-        if self._is_back(core):
-            return None
         found = self._moved(core)
         change = None if found is None else self._put(core, found)
         if change is None:
@@ -327,7 +322,8 @@ class _Reverter:
         stop = place + core.stop - core.start
         if there == needle:
             return _Change(place, stop, self._ended(core.old, stop))
-        if self.raw or (self._is_whitespace_only(core) and _differ_in_part(needle, there)):
+        same = {one == other for one, other in zip(needle, there, strict=True) if one.strip()}
+        if self.raw or (len(same) > 1 and self._is_whitespace_only(core)):
             return None
         self._charge(_MATCHING * sum(map(len, there)))
         block = _Block(needle, there, slice(above, len(needle) - below))
@@ -409,19 +405,6 @@ class _Reverter:
         wrote = list(filter(None, self.after.keys[core.start : core.stop]))
         return bool(wrote) and wrote == [key for line in core.old if (key := line.strip())]
 
-    def _is_back(self, core: _Core) -> bool:
-        """Whether the old lines are at their place, with some lines around them."""
-        keys = self.after.keys
-        old = [_bare(line) if self.raw else line.strip() for line in core.old]
-        above = keys[max(core.start - CONTEXT, 0) : core.start]
-        needle = [*above, *old, *keys[core.stop : core.stop + CONTEXT]]
-        return (
-            any(needle)
-            and len(self._places(self.now.framed, needle, 2)) == 1
-            and not self._places(self.after.framed, needle, 1)
-            and not self._has_more(core, self.before)
-        )
-
     def _moved(self, core: _Core) -> int | None:
         """Where else the rows of a core are, with the lines around them."""
         width, keys = CONTEXT, self.after.keys
@@ -453,22 +436,16 @@ class _Reverter:
             said = f"what the edit wrote is gone (after line {above + 1})"
         else:
             where = f"lines {above + 2}-{below}" if above + 2 < below else f"line {below}"
+            there = "".join(self.now.rows[above + 1 : below])
+            likeness = similarity("".join(self.after.rows[core.start : core.stop]), there)
             return MissError(
                 "conflict",
                 f"what the edit wrote has changed since, at {where}",
                 lines=tuple(range(above + 2, below + 1)),
-                candidates=self._shown(core, above + 1, below),
+                candidates=(Candidate(above + 2, below, likeness, there),),
                 hint=_BY_HAND,
             )
         return MissError("conflict", said, lines=(max(above + 1, 1),), hint=_BY_HAND)
-
-    def _shown(self, core: _Core, first: int, stop: int) -> tuple[Candidate, ...]:
-        from git_boocode.matching import Candidate
-        from git_boocode.matching.similarity import similarity
-
-        there = "".join(self.now.rows[first:stop])
-        wrote = "".join(self.after.rows[core.start : core.stop])
-        return (Candidate(first + 1, stop, similarity(wrote, there), there),)
 
 
 def _bare(line: str) -> str:
@@ -477,11 +454,6 @@ def _bare(line: str) -> str:
 
 def _is_telling(keys: Sequence[str]) -> bool:
     return sum(map(str.isalnum, "".join(keys))) >= _EVIDENCE
-
-
-def _differ_in_part(needle: Sequence[str], there: Sequence[str]) -> bool:
-    same = {one == other for one, other in zip(needle, there, strict=True) if one.strip()}
-    return len(same) > 1
 
 
 class _Block:
@@ -515,7 +487,7 @@ class _Block:
             return moved
         if shift is not None and any(one == other for one, other in indented):
             return moved
-        scaled = self._replaced(self._recorded, self._now, self._core, old)
+        scaled = self._scaled(old)
         if shift is not None and all(_shift(pair) == shift for pair in indented):
             return moved if moved == scaled else None
         return scaled if self._is_scaled(indented) else None
@@ -539,34 +511,30 @@ class _Block:
         return shifts.pop() if len(shifts) == 1 else None
 
     def _moved(self, old: Sequence[str], shift: tuple[str, str]) -> list[str] | None:
-        """Old lines moved like the lines around them, as far as those were all moved alike."""
-        start, stop = self._core.start, self._core.stop
-        while start and self._follows(start - 1, shift):
-            start -= 1
-        while stop < len(self._pairs) and self._follows(stop, shift):
-            stop += 1
+        """Old lines moved by a shift, with the file's line endings."""
         less, more = shift
-        block = [*self._recorded[start:stop], *old]
-        if any(line.strip() and not line.startswith(less) for line in block):
+        if any(line.strip() and not line.startswith(less) for line in old):
             return None
-        block = [more + line.removeprefix(less) if line.strip() else line for line in block]
-        core = slice(self._core.start - start, self._core.stop - start)
-        size = stop - start
-        return self._replaced(block[:size], self._now[start:stop], core, block[size:])
+        lines = [more + line.removeprefix(less) if line.strip() else line for line in old]
+        had, has = (any(map(_ends_in_crlf, rows)) for rows in (self._recorded, self._now))
+        if had != has:
+            lines = [re.sub("\r?\n$", "\r\n" if has else "\n", line) for line in lines]
+        # The last line of a file may have got an ending, or lost it.
+        had, has = (
+            rows[self._core.stop - 1].endswith("\n") for rows in (self._recorded, self._now)
+        )
+        if self._core.start < self._core.stop and had != has:
+            lines[-1] = lines[-1].rstrip("\r\n") + "\n" * has
+        return lines
 
-    def _follows(self, row: int, shift: tuple[str, str]) -> bool:
-        pair = self._pairs[row]
-        return pair is None or _shift(pair) == shift
-
-    def _replaced(
-        self, recorded: Sequence[str], now: Sequence[str], core: slice, old: Sequence[str]
-    ) -> list[str] | None:
-        """What the matcher makes of the core."""
+    def _scaled(self, old: Sequence[str]) -> list[str] | None:
+        """Old lines with the indentation that the matcher learns from all other lines."""
         from git_boocode.matching import MatchError, replace_text
 
-        new = [*recorded[: core.start], *old, *recorded[core.stop :]]
-        head, tail = "".join(now[: core.start]), "".join(now[core.stop :])
-        content, needle, wanted = ("".join(lines) for lines in (now, recorded, new))
+        start, stop = self._core.start, self._core.stop
+        new = [*self._recorded[:start], *old, *self._recorded[stop:]]
+        head, tail = "".join(self._now[:start]), "".join(self._now[stop:])
+        content, needle, wanted = map("".join, (self._now, self._recorded, new))
         try:
             text = replace_text(content, needle, wanted, profile="region", whole_lines=True).content
         except MatchError:
@@ -574,6 +542,10 @@ class _Block:
         if len(text) < len(head + tail) or not (text.startswith(head) and text.endswith(tail)):
             return None
         return split_lines(text[len(head) : len(text) - len(tail)])
+
+
+def _ends_in_crlf(line: str) -> bool:
+    return line.endswith("\r\n")
 
 
 def _shift(pair: tuple[str, str]) -> tuple[str, str] | None:

@@ -1,4 +1,4 @@
-"""Undo an applied edit by its record, although the files have moved on since."""
+"""Undo an applied edit by its record, although its files have changed since."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
 
 _LATER = 3
-"""So many newer edits are named at the most."""
-
-
+"""Newer edits that a refusal names, at most."""
 _HINTS = {
     "missing_file": "it was deleted or renamed since; give it its name back, then rewind again",
     "exists": "move what is there out of the way, then rewind again",
@@ -35,10 +33,7 @@ _HINTS = {
 class RewindRefusedError(EditsRefusedError):
     """A file of a record cannot be taken back; nothing was changed.
 
-    Args:
-        failures: why, at least one.
-        record: the record.
-        later: what newer records have to do with it, in a sentence each.
+    ``later`` names the newer records of the same file, in a sentence each.
     """
 
     def __init__(
@@ -46,7 +41,7 @@ class RewindRefusedError(EditsRefusedError):
     ) -> None:
         super().__init__([_advised(failure, record) for failure in failures], 1)
         self.hints += tuple(later)
-        # That one is for the model that wrote an edit, and nobody wrote this one.
+        # It is for the model that wrote an edit, and no model wrote this one.
         del self.details["retry_context"]
         self.details["rewinds"] = record.id
         if record.rewound:
@@ -63,10 +58,8 @@ def _advised(failure: Failure, record: EditRecord) -> Failure:
 class Rewound(NamedTuple):
     """What a rewind did, or on a dry run would do.
 
-    Attributes:
-        record: the record that was rewound.
-        answer: the files, and the new record.
-        already: the paths in which there was nothing left to do.
+    ``record`` was rewound, ``answer`` holds the files and the new record, ``already`` the paths in
+    which there was nothing left to do.
     """
 
     record: EditRecord
@@ -75,14 +68,10 @@ class Rewound(NamedTuple):
 
     def as_json(self) -> dict[str, object]:
         """The JSON answer."""
-        told = self.answer.as_json()
-        files = told.pop("files")
-        return {
-            **told,
-            "rewinds": self.record.id,
-            "already_rewound": list(self.already),
-            "files": files,
-        }
+        row = self.answer.as_json()
+        files = row.pop("files")
+        rewound = {"rewinds": self.record.id, "already_rewound": list(self.already)}
+        return {**row, **rewound, "files": files}
 
 
 def rewind(
@@ -95,23 +84,14 @@ def rewind(
 ) -> Rewound:
     """Bring back what the files of a record were before the edit.
 
-    A file that has not changed since gets its old bytes. In another one the places that the edit
-    changed are searched, and nothing else in it changes.
+    A file that has not changed since gets its old bytes; in another one only what the edit wrote is
+    replaced. ``paths`` are files of the record or directories, from where the caller stands; none
+    for all files that are not rewound yet. With ``keep`` the rewind is recorded itself.
 
-    Args:
-        repository: the worktree.
-        record: what to take back.
-        paths: only these files of it, or those below these directories, as the caller names them
-            from where they stand; none for all that were not taken back yet.
-        dry_run: write nothing.
-        keep: record the rewind, so that it can be rewound itself.
-
-    Raises:
-        RewindRefusedError: a file cannot be taken back; nothing was changed.
-        RefusedError: a path is not in the record (`not_found`), the record is another worktree's
-            (`other_worktree`) or lacks objects (`malformed`), or another command is at work
-            (`locked`).
-        FatalError: something cannot be read, kept or written.
+    Raises RewindRefusedError where a file cannot be taken back (nothing was changed), RefusedError
+    with `not_found` for a path that is not in the record, `other_worktree`, `malformed` for a
+    record that lacks objects, or `locked`, and FatalError where something cannot be read, kept or
+    written.
     """
     records = Records(repository)
     _check_worktree(records, record)
@@ -135,12 +115,7 @@ def rewind(
 
 
 def settled(repository: Repository) -> None:
-    """Clean up after a killed edit, whose record may be that of something that never happened.
-
-    Raises:
-        RefusedError: another command is at work here (`locked`), or files are half written.
-        FatalError: something cannot be read or removed.
-    """
+    """Clean up after a killed edit, whose record may be that of something that never happened."""
     with Place(repository.worktree, "", repository).locked():
         settle(repository)
 
@@ -181,9 +156,8 @@ def _check_worktree(records: Records, record: EditRecord) -> None:
 class _Reverse:
     """Turns the files of a record into the edits that undo it.
 
-    Attributes:
-        modes: the permission bits of the files that come back, by their absolute path.
-        gone: the paths of files that were created and are gone already.
+    ``modes`` are the permission bits of the files that come back, by absolute path, ``gone`` the
+    paths of files that the edit created and that are gone already.
     """
 
     def __init__(self, place: Place, record: EditRecord) -> None:
@@ -271,10 +245,7 @@ def _other_records(repository: Repository, path: str) -> Iterator[str]:
 def is_named(repository: Repository, file: KeptFile, path: str) -> bool:
     """Whether a path of the command line names a file of a record, or a directory above it.
 
-    Args:
-        repository: tells where the caller stands.
-        file: the file, which may have another name now, or be gone.
-        path: the path as given.
+    The file may have another name now, or be gone.
     """
     given = os.path.join(repository.worktree, repository.prefix, path)
     parent, name = os.path.split(os.path.normpath(given))
