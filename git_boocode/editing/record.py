@@ -27,14 +27,9 @@ _SUBJECT = 60
 class RecordedFile(NamedTuple):
     """One file of a call.
 
-    Attributes:
-        path: from the top of the worktree, symlinks resolved.
-        action: `modify`, `create`, `delete` or `rename`.
-        before: its bytes before, None if there was no file.
-        after: its bytes afterwards, None if there is no file any more.
-        mode: its mode bits before; of a new file, afterwards.
-        new_mode: its mode bits afterwards.
-        source: the path that it had before, if that was another one.
+    ``path`` counts from the top of the worktree, symlinks resolved; ``source`` is the path before
+    the call, if it was another. ``before`` and ``after`` are the bytes, None if there is no file.
+    ``mode`` are the mode bits before (of a new file, afterwards), ``new_mode`` those afterwards.
     """
 
     path: str
@@ -54,11 +49,7 @@ class RecordedFile(NamedTuple):
 class Record:
     """A record that `publish` stores.
 
-    Args:
-        repository: where to keep it.
-        files: the files that the call changes.
-        edits: the edits and where they landed, as JSON.
-        more: what else the message says, as JSON.
+    ``edits`` are the edits and where they landed, ``more`` what else the message says, as JSON.
     """
 
     def __init__(
@@ -81,11 +72,7 @@ class Record:
         return EDITS + self.id
 
     def publish(self) -> None:
-        """Store everything, and make the ref.
-
-        Raises:
-            FatalError: it cannot be stored.
-        """
+        """Store everything, and make the ref; FatalError if that fails."""
         try:
             kept_from_gc(self._repository, self._keep)
         except OSError as error:
@@ -99,18 +86,14 @@ class Record:
         watch.confirm(self.ref, [self._commit])
 
     def withdraw(self) -> None:
-        """Take the ref away again.
-
-        Raises:
-            BoocodeError: it was not made, or cannot be removed.
-        """
+        """Remove the ref; BoocodeError if it was not made, or cannot be removed."""
         self._update(RefChange(self.ref, None, self._commit))
 
     def _update(self, change: RefChange) -> None:
         open_store(self._repository).update_refs([change])
 
     def _store(self) -> str:
-        """Store all objects anew, those too that are there already and that nothing may name."""
+        """Store all objects anew, also those that exist already: `git gc` may remove them."""
         with scratch_directory(self._repository.state_dir) as scratch:
             quarantine = Quarantine(self._repository, scratch)
             items = {

@@ -19,7 +19,7 @@ from git_boocode.repo.store import Commit, Ref, Store, ambiguous_name, open_stor
 
 ACTIONS = ("modify", "create", "delete", "rename")
 CHECKED = 1_000
-"""So many of the newest records `problems` looks at, as many as are kept of one worktree."""
+"""The newest records that `problems` checks: as many as are kept of one worktree."""
 _OCTAL = re.compile(r"[0-7]{3,4}")
 _LEAST_ABBREVIATION = 13
 """The part of an id that is the time to the millisecond. No hash looks so: it has no hyphen."""
@@ -28,12 +28,9 @@ _LEAST_ABBREVIATION = 13
 class KeptFile(NamedTuple):
     """One file of a record.
 
-    Attributes:
-        path: its path after the call, from the top of the worktree.
-        action: `modify`, `create`, `delete` or `rename`.
-        mode: its permission bits before; of a new file, afterwards.
-        new_mode: its permission bits afterwards.
-        source: the path that it had before, if that was another one.
+    ``path`` is the path after the call, from the top of the worktree, ``source`` the one before, if
+    it was another. ``mode`` are the permission bits before the call (of a new file, afterwards),
+    ``new_mode`` those afterwards.
     """
 
     path: str
@@ -48,7 +45,7 @@ class KeptFile(NamedTuple):
         return self.source or self.path
 
     def as_json(self) -> dict[str, object]:
-        """Path and action, as the list of records tells them."""
+        """Path and action, as the list of records has them."""
         origin = {"from": self.source} if self.source else {}
         return {"path": self.path, "action": self.action, **origin}
 
@@ -64,14 +61,8 @@ class Contents(NamedTuple):
 class EditRecord(NamedTuple):
     """A record that can be used.
 
-    Attributes:
-        id: its id, the last part of its ref's name.
-        ref: the whole name of its ref.
-        commit: the commit that holds it.
-        meta: what its message says.
-        files: its files.
-        rewinds: the id of the record that it took back, None if it is no rewind.
-        rewound_paths: the paths of its files that later records took back, as `history` knows.
+    ``rewinds`` is the id of the record that it took back, None if it is no rewind;
+    ``rewound_paths`` are the paths of its files that later records took back, set by `history`.
     """
 
     id: str
@@ -115,9 +106,7 @@ class UnusableRecord(NamedTuple):
 class Records:
     """The records of one repository, as seen from one worktree.
 
-    Attributes:
-        store: knows their refs.
-        unreadable: the records that `history` has come across and could not use, by their refs.
+    ``unreadable`` holds, by ref, the records that `history` has met and could not use.
     """
 
     def __init__(self, repository: Repository) -> None:
@@ -151,8 +140,7 @@ class Records:
     def to_rewind(self) -> EditRecord:
         """The newest record of this worktree that is no rewind and has not been taken back.
 
-        Raises:
-            RefusedError: there is none (`not_found`).
+        Raises RefusedError (`not_found`) if there is none.
         """
         for record in self.history():
             if record.rewinds is None and not record.rewound:
@@ -170,13 +158,9 @@ class Records:
     def find(self, name: str) -> EditRecord:
         """The record that a user names.
 
-        Args:
-            name: a full id, a unique beginning of an id or of the commit's hash, or `@` and `@~N`,
-                which count as `log --edits` lists.
-
-        Raises:
-            RefusedError: there is none (`not_found`), there are several (`ambiguous`), or it
-                cannot be used (`malformed`, `newer`).
+        A name is a full id, a unique beginning of an id or of the commit's hash, or `@` and `@~N`,
+        which count as `log --edits` lists. Raises RefusedError: `not_found`, `ambiguous`, or for a
+        record that cannot be used `malformed` or `newer`.
         """
         if (back := places_back(name)) is not None:
             return self._nth(back, name)
@@ -203,11 +187,7 @@ class Records:
         return [ref for ref in self.store.refs(EDITS) if _matches(ref, lowered)]
 
     def usable(self, ref: Ref) -> EditRecord:
-        """The record of a ref, with what became of it.
-
-        Raises:
-            RefusedError: it cannot be used.
-        """
+        """The record of a ref, with what became of it; RefusedError if it cannot be used."""
         for record in self.history(everywhere=True):
             if record.ref == ref.name:
                 return record
@@ -219,11 +199,7 @@ class Records:
         )
 
     def contents(self, record: EditRecord, files: Sequence[KeptFile]) -> list[Contents]:
-        """Files of a record with their bytes.
-
-        Raises:
-            RefusedError: the record lacks some (`malformed`).
-        """
+        """Files of a record with their bytes; RefusedError (`malformed`) if some are missing."""
         wanted = [_kept_names(file) for file in files]
         data = self._blobs(record, [name for pair in wanted for name in pair if name is not None])
         return [
@@ -234,8 +210,7 @@ class Records:
     def sides(self, record: EditRecord) -> tuple[str, str]:
         """The trees that hold the files of a record before and after the call.
 
-        Raises:
-            RefusedError: its objects are missing (`malformed`).
+        Raises RefusedError (`malformed`) if its objects are missing.
         """
         try:
             rows = nul_records(self._repository.git.run("ls-tree", "-z", record.commit.tree))
@@ -253,10 +228,9 @@ class Records:
             found = read_blobs(git, [ids[name] for name in names])
         except (GitError, KeyError):
             raise _incomplete(record) from None
-        kept = {name: data for name, data in zip(names, found, strict=True) if data is not None}
-        if len(kept) < len(set(names)):
+        if None in found:
             raise _incomplete(record)
-        return kept
+        return {name: data for name, data in zip(names, found, strict=True) if data is not None}
 
     def _read(self, refs: Sequence[Ref]) -> Iterator[EditRecord | UnusableRecord]:
         commits = self.store.commits(ref.target for ref in refs)
@@ -274,14 +248,10 @@ class Records:
 
 
 def problems(repository: Repository, *, most: int = CHECKED) -> list[tuple[str, str]]:
-    """What is wrong with the records: their ids, newest first, each with the reason.
+    """The ids of records with a problem, of all worktrees, newest first, each with the reason.
 
-    A record cannot be read, or the content of a file is missing. Whether content is damaged is for
-    `git fsck` to say. It takes three git processes, whatever the number of records.
-
-    Args:
-        repository: whose records, those of all worktrees.
-        most: only so many of the newest are looked at.
+    A record cannot be read, or the content of a file is missing; `git fsck` finds damaged content.
+    Only the newest ``most`` are checked, in three git processes.
     """
     records = Records(repository)
     found: dict[str, str] = {}
@@ -326,9 +296,7 @@ def _lacking(
 def abbreviations(store: Store, *others: str) -> dict[str, str]:
     """The shortest useful beginning of the id of each record.
 
-    Args:
-        store: knows the refs.
-        others: the beginnings of further refs from whose ids they must differ.
+    It differs from those of all refs below ``others``, too.
     """
     names = [ref.name for ref in store.refs(EDITS, *others)]
     ids = sorted({name.rpartition("/")[2] for name in names})

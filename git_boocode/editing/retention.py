@@ -25,17 +25,10 @@ def edits_beyond(
 ) -> list[tuple[Ref, str]]:
     """The records that are beyond the limits, newest first, each with the reason.
 
-    What an interrupted edit of any worktree needs is not among them.
-
-    Args:
-        repository: where they are.
-        limits: what is kept; by default what is configured.
-        worktree: the key of the only worktree to look at; by default all, and the records that
-            cannot be read, of which nobody knows whose they are.
-        now: the time, in seconds since 1970; by default the current one.
-
-    Raises:
-        FatalError: a setting makes no sense (`bad_config`).
+    What an interrupted edit of any worktree needs is not among them. ``limits`` are those that are
+    configured unless given. ``worktree`` is the key of the only worktree to look at; by default all
+    records count, also unreadable ones. ``now`` is in seconds since 1970. Raises FatalError
+    (`bad_config`) for an invalid setting.
     """
     from git_boocode.editing.record import EDITS
     from git_boocode.editing.records import EditRecord, Records
@@ -61,14 +54,9 @@ def prune_edits(
     worktree: str | None = None,
     now: float | None = None,
 ) -> list[tuple[Ref, str]]:
-    """Delete the records that are beyond the limits; see `edits_beyond`.
+    """Delete the records that `edits_beyond` gives for the same arguments, and return them.
 
-    Returns:
-        What was deleted, newest first, each with the reason.
-
-    Raises:
-        FatalError: a setting makes no sense (`bad_config`).
-        RefusedError: records were changed by others again and again (`conflict`).
+    Raises also RefusedError (`conflict`) if other processes keep changing records.
     """
     from git_boocode.repo.store import RefChange, open_store
 
@@ -84,7 +72,7 @@ def prune_edits(
 def prune_now_and_then(repository: Repository, identifier: str) -> None:
     """Prune after one call in 64, chosen by the random end of its record's id.
 
-    The call itself has succeeded, so nothing that is wrong here makes it fail; `prune_edits` says.
+    The call itself has succeeded, so no error here makes it fail.
     """
     if int(identifier[-2:], 16) % _EVERY == 0:
         with suppress(BoocodeError, OSError):
