@@ -39,6 +39,8 @@ _MATCHING = 10
 """To match a text takes this many times as long as to search it."""
 _MISSES = 8
 """Places that cannot be taken back after which the others are not looked at."""
+_COMPARED = 4_000
+"""Characters of two texts of which a refusal reports the similarity."""
 _LISTED = 5
 _UTF_8 = ("utf-8", "utf-8-bom", RAW)
 _BY_HAND = "take it back by hand: 'git boocode show {id}' prints the edit's diff"
@@ -422,9 +424,9 @@ class _Reverter:
         return found[0] + core.start - start if found and _is_telling(needle) else None
 
     def _refusal(self, core: _Core) -> MissError:
-        wrote = self.after.keys[core.start : core.stop]
-        if _is_telling(wrote):
-            found = self._places(self.now.framed, wrote, _LISTED + 1)
+        keys = self.after.keys[core.start : core.stop]
+        if _is_telling(keys):
+            found = self._places(self.now.framed, keys, _LISTED + 1)
             if len(found) > 1:
                 return _ambiguous([row + 1 for row in found])
         rows = self._row_now
@@ -437,7 +439,8 @@ class _Reverter:
         else:
             where = f"lines {above + 2}-{below}" if above + 2 < below else f"line {below}"
             there = "".join(self.now.rows[above + 1 : below])
-            likeness = similarity("".join(self.after.rows[core.start : core.stop]), there)
+            wrote = "".join(self.after.rows[core.start : core.stop])
+            likeness = similarity(wrote[:_COMPARED], there[:_COMPARED])
             return MissError(
                 "conflict",
                 f"what the edit wrote has changed since, at {where}",
