@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.editing.edits import How, Landing, MissError, Outcome, lines_of
+from git_boocode.editing.edits import How, Landing, MissError, Outcome
 from git_boocode.editing.snapshot import MAX_BYTES
 from git_boocode.editing.textfile import RAW, Text, line_count, split_lines, uniform_crlf
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from git_boocode.matching import Candidate, MatchError, Replacement
+    from git_boocode.matching import MatchError, Replacement
 
 MAX_LINES = 100
 """So many places of an ambiguous text are listed."""
 
 _NEAR = 200
 """Lines above and below a place that show how the file indents."""
-_DONE_TELLING = 8
-"""A new text of fewer characters may stand somewhere by chance."""
-_DONE_LINES = 20
-"""A new text of more lines is not looked for beside what the old one came near to."""
 
 
 class Replace(NamedTuple):
@@ -87,32 +81,6 @@ def check_text(text: Text | None, new: str, how: How) -> None:
             hint="in JSON, \\u0000 is that character, and \\\\u0000 its escape in code; --verbatim "
             "takes it as given",
         )
-
-
-def done_already(old: str, new: str, near: Sequence[Candidate], text: str) -> Candidate | None:
-    """Where the new text stands already as whole lines: near the old one, or in one place only.
-
-    Args:
-        old: the text that was not found.
-        new: the text that was to replace it.
-        near: the places most like the old one.
-        text: the file's text.
-    """
-    body = new.strip()
-    if not body or body in old or body.count("\n") > _DONE_LINES:
-        return None
-    found = next((place for place in near if place.text.strip() == body), None)
-    if found is not None or len(body) < _DONE_TELLING or text.count(body) != 1:
-        return found
-    from git_boocode.matching import Candidate
-
-    at = text.index(body)
-    start, end = text.rfind("\n", 0, at) + 1, at + len(body)
-    rest = text[start:at] + text[end:].partition("\n")[0]
-    if rest.strip():
-        return None
-    first = text.count("\n", 0, at) + 1
-    return Candidate(first, first + body.count("\n"), 1.0, text[start:end])
 
 
 def _replace(wanted: Replace, text: Text, how: How) -> Outcome:
@@ -184,10 +152,6 @@ def _check_indentation(wanted: Replace, text: Text, line: int) -> None:
         )
 
 
-def _done(wanted: Replace, error: MatchError, text: Text) -> Candidate | None:
-    return done_already(wanted.old, wanted.new, error.candidates, text.text)
-
-
 def _miss(error: MatchError, text: Text, wanted: Replace) -> MissError:
     places = error.match.spans if error.code == "ambiguous" else error.candidates
     lines = tuple(place.start_line for place in places[:MAX_LINES])
@@ -197,9 +161,6 @@ def _miss(error: MatchError, text: Text, wanted: Replace) -> MissError:
             "the file is no UTF-8 or UTF-16 text, so only an exact match counts, and there is none",
             hint="bytes that are not UTF-8 are written \\udcXX in JSON",
         )
-    there = error.code == "not_found" and _done(wanted, error, text)
-    if there:
-        return applied_already(there)
     if error.code == "not_found" and (line := _part_of_line(wanted, text.text)):
         return MissError(
             error.code,
@@ -223,18 +184,6 @@ def _part_of_line(wanted: Replace, text: str) -> int | None:
     before, after = text[text.rfind("\n", 0, at) + 1 : at], text[at + len(body) :]
     beside = (before + after.partition("\n")[0]).strip()
     return text.count("\n", 0, at) + 1 if beside else None
-
-
-def applied_already(there: Candidate) -> MissError:
-    """The refusal of an edit whose outcome stands in the file."""
-    where = lines_of(there.start_line, there.end_line)
-    return MissError(
-        "not_found",
-        f"old text not found: the new text is there already, at {where}",
-        lines=(there.start_line,),
-        candidates=(there,),
-        hint="read the file again; leave out what it has already",
-    )
 
 
 class Insert(NamedTuple):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.profiles import Profile, Step, profile_named
 from git_boocode.matching.rungs import RUNGS, Found, Place, Query
 from git_boocode.matching.text import Text
-from git_boocode.matching.types import Candidate, Match, Span
+from git_boocode.matching.types import Candidate, Match, Replacement, Span
 
 if TYPE_CHECKING:
     from git_boocode.matching.readings import Variant
@@ -35,7 +35,8 @@ class Answer(NamedTuple):
     """What the ladder found. ``chosen`` is an index of ``found.places``, None if there is not one.
 
     ``rung`` is None when no rung answered. ``query`` holds the variant of the model's texts that
-    was found, ``notes`` what was done to get it.
+    was found, ``notes`` what was done to get it. ``merged`` is the whole replacement where it was
+    made in an older version.
     """
 
     query: Query
@@ -43,6 +44,10 @@ class Answer(NamedTuple):
     found: Found
     chosen: int | None
     notes: tuple[str, ...] = ()
+    merged: Replacement | None = None
+
+
+Older = Callable[[], "Answer | None"]
 
 
 def locate_match(
@@ -64,13 +69,18 @@ def locate_match(
     return to_match(climb(query, profile_named(profile), start_line))
 
 
-def climb(given: Query, profile: Profile, start_line: int | None = None) -> Answer:
-    """Try the rungs of ``profile`` in order, with variants of the texts where it has them."""
+def climb(
+    given: Query, profile: Profile, start_line: int | None = None, older: Older | None = None
+) -> Answer:
+    """Try the rungs of ``profile`` in order, with variants of the texts where it has them.
+
+    ``older`` looks into older versions of the text, after the strict rungs and before the others.
+    """
     answer = ascend(given, profile.steps[: profile.strict] or profile.steps, start_line)
     if not profile.strict:
         return answer
     if answer.rung is None:
-        return _climb_on(answer, profile, start_line)
+        return _climb_on(answer, profile, start_line, older)
     if answer.chosen is None or given.new is None:
         return answer
     if answer.rung != "exact" and "\n+" in f"\n{given.new.lf}":
@@ -104,8 +114,10 @@ def _without_strays(answer: Answer, new: Text) -> Answer:
     return answer._replace(query=query.reread(query.needle.lf, stripped), notes=notes)
 
 
-def _climb_on(missed: Answer, profile: Profile, start_line: int | None) -> Answer:
-    """The answer for variants of the texts, and of the looser steps.
+def _climb_on(
+    missed: Answer, profile: Profile, start_line: int | None, older: Older | None
+) -> Answer:
+    """The answer for variants of the texts, of older versions, and of the looser steps.
 
     ``missed`` is what the text as given got from the strict steps. Variants climb these first: a
     loose rung would find a text in spite of its escapes, and carry them into the file with the new
@@ -122,6 +134,8 @@ def _climb_on(missed: Answer, profile: Profile, start_line: int | None) -> Answe
         answer = _climb_strictly(given.reread(variant.old, variant.new), strict, start_line)
         if answer.rung is not None:
             return _noted(answer, variant)
+    if older is not None and (merged := older()) is not None:
+        return merged
     answers = []
     for variant in likeliest(given.text, known) if len(known) > 1 else known:
         query = given if variant is own else given.reread(variant.old, variant.new)

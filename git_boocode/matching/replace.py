@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.ladder import Answer, climb, found_match, to_match
-from git_boocode.matching.profiles import profile_named
+from git_boocode.matching.profiles import Profile, profile_named
 from git_boocode.matching.rungs import Place, Query
-from git_boocode.matching.text import Text, framed
+from git_boocode.matching.text import Text
 from git_boocode.matching.types import Match, MatchError, Replacement
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ _DOTS_OR_WORDS = re.compile(
     re.IGNORECASE,
 )
 """What a new text without placeholders mostly lacks: a quick look before the close one."""
-_TELLING = 8
-"""So much evidence a new text must hold for it to mean something that the file has it."""
+_LOOKED_UP = 20
+"""New lines that are looked up in the file before the others are compared."""
 MAX_PLACES = 100_000
 """An old text that stands in more places is refused: each place costs memory and time."""
 _LISTED = 5
@@ -42,6 +42,7 @@ def replace_text(
     expected: int | None = None,
     whole_lines: bool = False,
     most: int | None = None,
+    versions: Iterable[str] = (),
 ) -> Replacement:
     """Replace ``old`` by ``new`` in ``content``.
 
@@ -58,25 +59,56 @@ def replace_text(
     lacks and ``old`` has stays missing. ``most`` is the number of characters that the new content
     may have; None sets no bound.
 
+    ``versions`` are older versions of the content, newest first, read only as far as needed. Where
+    only such a version has ``old``, whitespace aside, the edit is made in it and merged three-way
+    (rung ``merged``; ``version`` is its index). Only the profile ``default`` uses them.
+
     Raises MatchError, code ``not_found``, ``ambiguous`` (also for another number of places than
-    expected) or ``invalid_input`` (an empty ``old``, nothing to change, ``expected`` below 1, a
-    content above ``most``, more than ``MAX_PLACES`` places), and ValueError for an unknown profile.
+    expected), ``stale`` (an older version has ``old``, and the merge conflicts),
+    ``already_applied`` (the content already has ``new`` where ``old`` belongs) or
+    ``invalid_input`` (an empty ``old``, nothing to change, ``expected`` below 1, a content above
+    ``most``, more than ``MAX_PLACES`` places), and ValueError for an unknown profile.
     """
     ladder = profile_named(profile)
     _check_input(old, new, expected)
     query = Query(content, old, new, whole_lines=whole_lines)
-    everywhere = replace_all or expected is not None
-    _check_growth(query, most if everywhere else None)
-    answer = climb(query, ladder, start_line)
-    _check_count(len(answer.found.places))
-    if answer.rung is None:
-        raise _not_found(to_match(answer), _already_there(query))
-    if not (ladder.placeholders or verbatim):
-        _check_placeholders(answer)
-    chosen = _chosen(answer, replace_all, expected)
-    match = found_match(answer, chosen[0])
-    places = [answer.found.places[index] for index in chosen]
-    return _Pen(answer, new, verbatim, most).replacement(places, match)
+    _check_growth(query, most if replace_all or expected is not None else None)
+    job = _Job(new, replace_all, expected, verbatim, most, ladder)
+
+    def merged() -> Answer | None:
+        from git_boocode.matching.rebase import rebased
+
+        return rebased(query, ladder.steps[: ladder.strict], versions, start_line, job.done)
+
+    answer = climb(query, ladder, start_line, merged)
+    if answer.merged is not None:
+        return answer.merged
+    return job.done(answer)
+
+
+class _Job(NamedTuple):
+    """What is asked for, apart from the texts to find it in; see `replace_text`."""
+
+    new: str
+    replace_all: bool
+    expected: int | None
+    verbatim: bool
+    most: int | None
+    profile: Profile
+
+    def done(self, answer: Answer) -> Replacement:
+        """The replacement at the places that were found."""
+        _check_count(len(answer.found.places))
+        if answer.rung is None:
+            raise _not_found(answer)
+        if not (self.profile.placeholders or self.verbatim):
+            _check_placeholders(answer)
+        chosen = _chosen(answer, self.replace_all, self.expected)
+        match = found_match(answer, chosen[0])
+        places = [answer.found.places[index] for index in chosen]
+        if self.profile.strict:
+            _check_applied(answer, places)
+        return _Pen(answer, self.new, self.verbatim, self.most).replacement(places, match)
 
 
 def _check_input(old: str, new: str, expected: int | None) -> None:
@@ -128,6 +160,26 @@ def _check_placeholders(answer: Answer) -> None:
         raise MatchError("invalid_input", message, to_match(answer))
 
 
+def _check_applied(answer: Answer, places: Sequence[Place]) -> None:
+    """Refuse an edit whose new text is already there, around what was found, in every place."""
+    query = answer.query
+    if query.new is None:
+        return
+    # Before anything is imported: mostly the file lacks one of the first lines that come in.
+    if not all(line in query.text.lf for line in query.new.stripped[:_LOOKED_UP]):
+        return
+    from git_boocode.matching.already_applied import applied_rows_around, refuse_applied
+
+    spans = query.text.spans(place[:2] for place in places)
+    found = None
+    for place, span in zip(reversed(places), reversed(spans), strict=True):
+        found = applied_rows_around(query, place, span)
+        if found is None:
+            return
+    if found is not None:
+        refuse_applied(query.text, *found)
+
+
 def _chosen(answer: Answer, replace_all: bool, expected: int | None) -> list[int]:
     """The indexes of the places to replace, ascending and disjoint."""
     if not answer.found.equal and answer.chosen is None:
@@ -152,26 +204,15 @@ def _disjoint(places: Sequence[Place]) -> list[int]:
     return chosen
 
 
-def _already_there(query: Query) -> str | None:
-    """Where the file has the new text, in words; None if it has not, or that says nothing."""
-    from git_boocode.matching.guards import evidence
+def _not_found(answer: Answer) -> MatchError:
+    match = to_match(answer)
+    from git_boocode.matching.already_applied import applied_rows, refuse_applied
 
-    text, new = query.text, query.new
-    if new is None or not new.core or evidence(new.lf) < _TELLING:
-        return None
-    lines = new.stripped[new.core.start : new.core.stop]
-    at = text.framed_stripped.find(framed(lines))
-    if at < 0:
-        return None
-    first = text.framed_stripped.count("\n", 0, at) + 1
-    return _lines(first, first + len(lines) - 1)
-
-
-def _not_found(match: Match, already: str | None) -> MatchError:
+    rows = applied_rows(answer.query, next(iter(match.candidates), None))
+    if rows is not None:
+        refuse_applied(answer.query.text, *rows)
     message = "old text not found"
-    if already:
-        message += f": the new text is there already, at {already}"
-    elif match.reason:
+    if match.reason:
         message += f": {match.reason}"
     if match.candidates:
         near = match.candidates[0]
@@ -195,12 +236,6 @@ def _miscounted(answer: Answer, found: int, expected: int) -> MatchError:
 
 def _undecided(answer: Answer, doubt: str) -> MatchError:
     return MatchError("ambiguous", doubt, to_match(answer._replace(chosen=None)))
-
-
-def _done_already(match: Match) -> MatchError:
-    # A place that is like the old text and has nothing to change is most likely the new one.
-    where = _lines(match.start_line or 0, match.end_line or 0)
-    return MatchError("not_found", f"old text not found: the new text is there already, at {where}")
 
 
 def _listed(match: Match) -> str:
@@ -248,7 +283,9 @@ class _Pen:
             match = match._replace(span=spans[0], start=start, end=end)
         content = _spliced(self.text.raw, edits)
         if content == self.text.raw and not self.exact:
-            raise _done_already(match)
+            from git_boocode.matching.already_applied import refuse_applied
+
+            refuse_applied(self.text, (match.start_line or 1) - 1, match.end_line or 1)
         return Replacement(content, match, self._notes(), len(edits), spans)
 
     def _notes(self) -> tuple[str, ...]:

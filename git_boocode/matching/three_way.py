@@ -19,12 +19,15 @@ class Region(NamedTuple):
 class ThreeWay(NamedTuple):
     """The result of a merge: its ``text``, or None where there are ``conflicts``.
 
-    ``taken`` are the regions where the text is theirs, ascending.
+    ``taken`` are the regions that only theirs changed, ``kept`` those that only ours changed, and
+    ``same`` those that both changed alike; all ascending.
     """
 
     text: str | None
     conflicts: tuple[Region, ...] = ()
     taken: tuple[Region, ...] = ()
+    kept: tuple[Region, ...] = ()
+    same: tuple[Region, ...] = ()
 
 
 def merge_three_way(base: str, ours: str, theirs: str) -> ThreeWay:
@@ -41,8 +44,7 @@ def merge_three_way(base: str, ours: str, theirs: str) -> ThreeWay:
         *((hunk, False) for hunk in _changes(base_rows, their_rows)),
     ]
     pieces: list[str] = []
-    conflicts: list[Region] = []
-    taken: list[Region] = []
+    sorts: dict[str, list[Region]] = {"conflicts": [], "taken": [], "kept": [], "same": []}
     at = 0
     for region, sides in _regions(changes):
         mine, other = our_rows[slice(*region.ours)], their_rows[slice(*region.theirs)]
@@ -50,12 +52,13 @@ def merge_three_way(base: str, ours: str, theirs: str) -> ThreeWay:
             pieces += our_rows[at : region.ours[0]]
             pieces += _with_our_endings(other, _endings(base_rows, our_rows, region))
             at = region.ours[1]
-            taken.append(region)
-        elif len(sides) > 1 and _lf(mine) != _lf(other):
-            conflicts.append(region)
-    if conflicts:
-        return ThreeWay(None, tuple(conflicts), tuple(taken))
-    return ThreeWay("".join([*pieces, *our_rows[at:]]), (), tuple(taken))
+            sorts["taken"].append(region)
+        elif sides == {True}:
+            sorts["kept"].append(region)
+        else:
+            sorts["same" if _lf(mine) == _lf(other) else "conflicts"].append(region)
+    text = None if sorts["conflicts"] else "".join([*pieces, *our_rows[at:]])
+    return ThreeWay(text, **{name: tuple(regions) for name, regions in sorts.items()})
 
 
 def _rows(text: str) -> list[str]:

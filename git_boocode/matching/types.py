@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 Kind = Literal["exact", "fuzzy", "ambiguous", "not_found"]
-Code = Literal["not_found", "ambiguous", "invalid_input"]
+Code = Literal["not_found", "ambiguous", "invalid_input", "stale", "already_applied"]
 
 
 class Position(NamedTuple):
@@ -56,6 +56,7 @@ class Match(NamedTuple):
     places found. ``start`` and ``end`` (exclusive) are set for ``exact`` and ``fuzzy`` only.
     ``spans`` holds every place; ``candidates`` a bounded number of places (``ambiguous``) or the
     nearest real text (``not_found``). ``reason`` says why nothing was taken, in a few words.
+    ``version`` is the index of the older version in which the needle was found, None if in none.
     """
 
     kind: Kind
@@ -68,6 +69,7 @@ class Match(NamedTuple):
     spans: tuple[Span, ...] = ()
     span: Span | None = None
     reason: str | None = None
+    version: int | None = None
 
     @property
     def start_line(self) -> int | None:
@@ -94,12 +96,17 @@ class Replacement(NamedTuple):
     count: int = 0  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
     spans: tuple[Span, ...] = ()
 
+    @property
+    def version(self) -> int | None:
+        """The index of the older version in which the edit was made; None if it was in none."""
+        return self.match.version
+
 
 class MatchError(Exception):
     """A refused replacement.
 
-    ``code`` is ``not_found``, ``ambiguous`` or ``invalid_input``; ``message`` a lowercase sentence
-    without full stop; ``candidates`` the nearest text or the places; ``match`` what was found.
+    ``message`` is a lowercase sentence without full stop; ``candidates`` the nearest text, the
+    places, or the lines as they are now (``stale``, ``already_applied``); ``match`` what was found.
     """
 
     def __init__(self, code: Code, message: str, match: Match | None = None) -> None:

@@ -631,14 +631,14 @@ def test_nul_does_not_turn_text_into_a_binary_file() -> None:
 @pytest.mark.parametrize(
     ("old", "new"), [("n = 4", "n = 5"), ("f()", "f(bar)"), ("alpha()", "omega.two(three)")]
 )
-def test_a_short_edit_that_was_made_already_is_told_so(old: str, new: str) -> None:
+def test_a_short_edit_that_was_already_made_is_refused_as_such(old: str, new: str) -> None:
     text = f"first\n{new.strip()}\nlast = 3\n"
     block = f"a.py\n<<<<<<< SEARCH\n{old.strip()}\n=======\n{new.strip()}\n>>>>>>> REPLACE\n"
     for action in (Replace(old, new), read(block.encode()).edits[0].action):
         with pytest.raises(MissError) as caught:
             action.apply(Text(text), How())
-        assert caught.value.code == "not_found"
-        assert "the new text is there already, at line 2" in caught.value.message
+        assert caught.value.code == "already_applied"
+        assert caught.value.message == "the new text is already there, at line 2"
 
 
 @pytest.mark.parametrize(

@@ -256,7 +256,7 @@ def test_what_the_file_already_has_does_not_come_twice(line: str, old: str, new:
     rest, other = "  finish_all_calls(total)\n", "  stop_all_calls(total)\n"
     expected = content.replace("finish", "stop")
     assert replace_text(content, old + rest, new + other).content == expected
-    with pytest.raises(MatchError, match="the new text is there already, at lines 1-2"):
+    with pytest.raises(MatchError, match="the new text is already there, at lines 1-2"):
         replace_text(content, old + rest, new + rest)
 
 

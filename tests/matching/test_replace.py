@@ -169,14 +169,6 @@ def test_match_error_survives_pickling() -> None:
     )
 
 
-def test_a_miss_says_first_that_the_new_text_is_there() -> None:
-    content = "start_it(1)\n  stop_everything(now)\n"
-    with pytest.raises(MatchError) as caught:
-        replace_text(content, "halt_nothing(later)\n", "stop_everything(now)\n")
-    message = str(caught.value)
-    assert message.startswith("old text not found: the new text is there already, at line 2")
-
-
 def test_messages_are_bounded() -> None:
     lines = [
         "first_line_of_all(1)",

@@ -1,0 +1,125 @@
+"""Whether a text already has what an edit would bring."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import takewhile
+from typing import NoReturn
+
+from git_boocode.matching.guards import evidence
+from git_boocode.matching.rungs import Place, Query, occurrences
+from git_boocode.matching.text import Text, framed
+from git_boocode.matching.types import Candidate, Match, MatchError, Span
+
+Rows = tuple[int, int]
+
+TELLING = 8
+"""The evidence that new text must hold: less of it may be there by chance."""
+NAMED = 2
+"""The evidence that is enough where no other place is more similar to the old text."""
+ELSEWHERE = 0.9
+"""A place this similar to the old text is the one that was meant."""
+TRIED = 8
+"""Occurrences of the old text in the new one that may be the one in the file."""
+
+
+def applied_rows(query: Query, nearest: Candidate | None) -> Rows | None:
+    """The rows that hold the new text of an edit whose old text was not found; None if none do.
+
+    The new text is there once, as whole lines, and that is where the old text belonged: the lines
+    that both share say so, or the lines that the edit removes are nowhere. ``nearest`` is the place
+    most similar to the old text.
+    """
+    text, old, new = query.text, query.needle, query.new
+    if new is None or new.lf.strip() in old.lf or evidence(new.lf) < NAMED:
+        return None
+    places = _rows_of(text, new)
+    if len(places) != 1:
+        return None
+    first, stop = places[0]
+    if nearest and (nearest.start_line, nearest.end_line) == (first + 1, stop):
+        return first, stop
+    apart = nearest and (nearest.end_line <= first or stop < nearest.start_line)
+    if evidence(new.lf) < TELLING or (nearest and apart and nearest.similarity >= ELSEWHERE):
+        return None
+    removed = set(old.stripped) - set(new.stripped)
+    gone = not any(evidence(line) and text.has_line(line) for line in removed)
+    return places[0] if gone or _share_context(_core(old), _core(new)) else None
+
+
+def applied_rows_around(query: Query, place: Place, span: Span) -> Rows | None:
+    """The rows that hold the new text around the old text that was found; None if none do.
+
+    ``span`` is that of the place.
+    """
+    text, new = query.text, query.new
+    if new is None:
+        return None
+    rows = place.rows or (span.start_line - 1, span.end_line)
+    if place.rows is None and text.stripped[slice(*rows)] != _core(query.needle):
+        return _extended(text, span, new)
+    added = Counter(new.stripped) - Counter(query.needle.stripped)
+    if evidence("\n".join(added)) < TELLING:
+        return None
+    # Around the place, and no further from it than the new text reaches.
+    lines, (first, stop) = _core(new), rows
+    top = max(0, stop - len(lines))
+    view = framed(text.stripped[top : first + len(lines)])
+    at = view.find(framed(lines))
+    if at < 0:
+        return None
+    start = top + view.count("\n", 0, at)
+    return start, start + len(lines)
+
+
+def refuse_applied(text: Text, first: int, stop: int) -> NoReturn:
+    """Raise the refusal of an edit whose new text is already there, in these rows."""
+    where = f"line {first + 1}" if stop == first + 1 else f"lines {first + 1}-{stop}"
+    there = Candidate(first + 1, stop, 1.0, text.rows_text(first, stop))
+    raise MatchError(
+        "already_applied",
+        f"the new text is already there, at {where}",
+        Match("not_found", candidates=(there,)),
+    )
+
+
+def _core(text: Text) -> list[str]:
+    return text.stripped[text.core.start : text.core.stop]
+
+
+def _rows_of(text: Text, new: Text) -> list[Rows]:
+    """Where new text is as whole lines, indentation aside; at most two places."""
+    lines, view = _core(new), text.framed_stripped
+    starts = [view.count("\n", 0, at) for at in occurrences(view, framed(lines), shared=1)[:2]]
+    return [(start, start + len(lines)) for start in starts]
+
+
+def _share_context(old: list[str], new: list[str]) -> bool:
+    """Whether the lines above and below the change are telling."""
+    head = _same(old, new)
+    rest = min(len(old), len(new)) - head
+    tail = min(_same(old[::-1], new[::-1]), rest)
+    return evidence("\n".join([*new[:head], *new[len(new) - tail :]])) >= TELLING
+
+
+def _same(left: list[str], right: list[str]) -> int:
+    """How many lines are the same from the first on."""
+    return len([*takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))])
+
+
+def _extended(text: Text, span: Span, new: Text) -> Rows | None:
+    """The rows of a place on part of a line that goes on as the new text does."""
+    there = text.raw[span.start : span.end]
+    pasted = new.lf.replace("\n", "\r\n") if text.has_crlf else new.lf
+    at = pasted.find(there)
+    for _ in range(TRIED):
+        if at < 0:
+            return None
+        above, below = pasted[:at], pasted[at + len(there) :]
+        start = span.start - at
+        if start >= 0 and text.raw.startswith(pasted, start):
+            first = span.start_line - 1 - above.count("\n")
+            telling = evidence(f"{above}\n{below}") >= TELLING
+            return (first, span.end_line + below.rstrip("\n").count("\n")) if telling else None
+        at = pasted.find(there, at + 1)
+    return None

@@ -1,0 +1,141 @@
+"""An edit whose new text is already where its old text was is refused as already applied."""
+
+from __future__ import annotations
+
+import pytest
+
+from git_boocode.matching import MatchError, replace_text
+
+FILE = """\
+import os
+
+def load(path):
+    data = open_file(path)
+    check_header(data)
+    return parse_all(data)
+
+def save(path, data):
+    write_all(path, data, everything)
+"""
+
+
+def refused(content: str, old: str, new: str, **options: object) -> MatchError:
+    with pytest.raises(MatchError) as caught:
+        replace_text(content, old, new, **options)  # type: ignore[arg-type]
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lines"),
+    [
+        ("    data = slurp(path)\n", "    data = open_file(path)\n", (4, 4)),
+        (
+            "    data = slurp(path)\n    check_header(data)\n",
+            "    data = open_file(path)\n    check_header(data)\n",
+            (4, 5),
+        ),
+        (
+            "    data = open_file(path)\n    return parse_all(data)\n",
+            "    data = open_file(path)\n    check_header(data)\n    return parse_all(data)\n",
+            (4, 6),
+        ),
+        (
+            "    data = open_file(path)\n",
+            "    data = open_file(path)\n    check_header(data)\n",
+            (4, 5),
+        ),
+        (
+            "    return parse_all(data)\n",
+            "    check_header(data)\n    return parse_all(data)\n",
+            (5, 6),
+        ),
+        ("data = open_file(path)\n", "data = open_file(path)\ncheck_header(data)\n", (4, 5)),
+        ("write_all(path, data", "write_all(path, data, everything", (9, 9)),
+    ],
+    ids=[
+        "a line replaced",
+        "a line replaced in context",
+        "a line inserted",
+        "a line added below",
+        "a line added above",
+        "a line added at another indentation",
+        "words added to a line",
+    ],
+)
+def test_the_lines_that_hold_the_new_text_are_named(
+    old: str, new: str, lines: tuple[int, int]
+) -> None:
+    error = refused(FILE, old, new)
+    assert error.code == "already_applied"
+    where = f"line {lines[0]}" if lines[0] == lines[1] else f"lines {lines[0]}-{lines[1]}"
+    assert error.message == f"the new text is already there, at {where}"
+    assert [(near.start_line, near.end_line) for near in error.candidates] == [lines]
+
+
+def test_line_endings_do_not_matter() -> None:
+    content = FILE.replace("\n", "\r\n")
+    old = "    data = open_file(path)\n"
+    assert refused(content, old, f"{old}    check_header(data)\n").code == "already_applied"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    data = slurp(path)\n    other = 1\n", "    other = 1\n"),
+        ("    first_one(data)\n    }\n", "    }\n"),
+        ("    unknown_call(data)\n", "    return 1\n"),
+    ],
+    ids=["a deletion", "a bracket", "nothing telling"],
+)
+def test_new_text_that_says_nothing_is_no_evidence(old: str, new: str) -> None:
+    content = f"{FILE}    other = 1\n    }}\n    return 1\n"
+    assert refused(content, old, new).code == "not_found"
+
+
+def test_new_text_in_two_places_is_no_evidence() -> None:
+    content = FILE + "\n" + FILE
+    error = refused(content, "    data = slurp(path)\n", "    data = open_file(path)\n")
+    assert error.code == "not_found"
+
+
+def test_new_text_elsewhere_is_no_evidence_while_the_removed_line_is_there() -> None:
+    content = f"first_setting = load_one()\nother = 3\nlast_setting = load_two()\n{FILE}"
+    error = refused(content, "other = 3\nlast_setting = load_two()\nend\n", "check_header(data)\n")
+    assert error.code == "not_found"
+
+
+def test_a_place_that_is_nearly_the_old_text_is_not_passed_over() -> None:
+    content = "set_timeout(alpha, 30)\nkeep_it()\nset_timeout(gamma, 60)\n"
+    error = refused(content, "set_timeout(alphas, 10)\n", "set_timeout(gamma, 60)\n")
+    assert error.code == "not_found"
+
+
+def test_a_bracket_can_be_added_twice() -> None:
+    content = "if a {\n  if b {\n    run_it()\n  }\n}\n"
+    done = replace_text(content, "    run_it()\n", "    run_it()\n  }\n")
+    assert done.content == content.replace("    run_it()\n", "    run_it()\n  }\n")
+
+
+def test_an_added_text_that_is_elsewhere_is_added() -> None:
+    done = replace_text(FILE, "import os\n", "import os\ncheck_header(data)\n")
+    assert done.content == FILE.replace("import os\n", "import os\ncheck_header(data)\n")
+
+
+def test_all_places_together_must_have_it() -> None:
+    both = "call(one_argument, two_argument)\n" * 2
+    one = "call(one_argument)\ncall(one_argument, two_argument)\n"
+    old, new = "call(one_argument", "call(one_argument, two_argument"
+    assert refused(both, old, new, replace_all=True).code == "already_applied"
+    assert replace_text(one, old, new, replace_all=True).count == 2
+
+
+def test_lines_with_another_indentation_are_no_insertion() -> None:
+    content = "def f():\n    first_call(one)\n"
+    done = replace_text(content, "first_call(one)\n", "  first_call(one)\n")
+    assert done.content != content
+
+
+def test_the_other_profiles_paste_as_before() -> None:
+    old = "    data = open_file(path)\n"
+    done = replace_text(FILE, old, f"{old}    check_header(data)\n", profile="boocode")
+    assert done.content.count("check_header") == 2
