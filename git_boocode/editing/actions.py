@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.editing.edits import How, Landing, MissError, Outcome
+from git_boocode.editing.edits import How, Landing, MissError, Outcome, lines_of
 from git_boocode.editing.snapshot import MAX_BYTES
 from git_boocode.editing.textfile import RAW, Text, line_count, split_lines, uniform_crlf
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from git_boocode.matching import MatchError, Replacement
 
 MAX_LINES = 100
@@ -89,11 +91,14 @@ def _replace(wanted: Replace, text: Text, how: How) -> Outcome:
     try:
         done = _hinted(wanted, text, how)
     except MatchError as error:
-        raise _miss(error, text, wanted) from None
-    match = done.match
+        raise _miss(error, text, wanted, how) from None
+    match, notes = done.match, done.notes
+    versions = how.versions() if done.version is not None else None
+    if versions is not None and done.version is not None:
+        notes = (merged_since(versions.name(done.version)), *notes)
     start, end = match.start_line or 1, match.end_line or 0
     landing = Landing(
-        match.kind, match.rung or "exact", match.similarity, done.count, start, end, done.notes
+        match.kind, match.rung or "exact", match.similarity, done.count, start, end, notes
     )
     return Outcome(text._replace(text=done.content), landing)
 
@@ -126,6 +131,7 @@ def _searched(wanted: Replace, text: Text, how: How, hint: int | None) -> Replac
         expected=wanted.expected,
         whole_lines=wanted.whole_lines,
         most=MAX_BYTES,
+        versions=() if text.is_raw else _older(how),
     )
     if wanted.whole_lines and done.match.rung == "whitespace" and not how.verbatim:
         _check_indentation(wanted, text, done.spans[0].start_line)
@@ -152,7 +158,17 @@ def _check_indentation(wanted: Replace, text: Text, line: int) -> None:
         )
 
 
-def _miss(error: MatchError, text: Text, wanted: Replace) -> MissError:
+def _older(how: How) -> Iterator[str]:
+    """The older versions of the file, which are not looked up before one is asked for."""
+    yield from how.versions() or ()
+
+
+def merged_since(name: str) -> str:
+    """The note of an edit that was made in an older version of the file."""
+    return f"merged with the changes since {name}"
+
+
+def _miss(error: MatchError, text: Text, wanted: Replace, how: How) -> MissError:
     places = error.match.spans if error.code == "ambiguous" else error.candidates
     lines = tuple(place.start_line for place in places[:MAX_LINES])
     if text.is_raw and error.code == "not_found":
@@ -161,6 +177,13 @@ def _miss(error: MatchError, text: Text, wanted: Replace) -> MissError:
             "the file is no UTF-8 or UTF-16 text, so only an exact match counts, and there is none",
             hint="bytes that are not UTF-8 are written \\udcXX in JSON",
         )
+    versions = how.versions() if error.match.version is not None else None
+    if error.code == "stale" and versions is not None and error.match.version is not None:
+        near, index = error.candidates[0], error.match.version
+        where = lines_of(near.start_line, near.end_line)
+        cause = versions.cause(index, wanted.old)
+        message = f"{where} changed since {versions.name(index)}" + (f", {cause}" if cause else "")
+        return MissError(error.code, message, lines=lines, candidates=error.candidates)
     if error.code == "not_found" and (line := _part_of_line(wanted, text.text)):
         return MissError(
             error.code,

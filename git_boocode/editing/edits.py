@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from git_boocode.editing.textfile import Text
 
 if TYPE_CHECKING:
+    from git_boocode.editing.versions import FileVersions
     from git_boocode.matching import Candidate
 
 DEFAULT_PROFILE = "default"
@@ -17,11 +18,13 @@ class How(NamedTuple):
     """How edits are matched: the matcher's profile, and whether new text is pasted as given.
 
     `moved` maps a line of the file as it was before the call to the line where it is now, from 1.
+    `versions` gives the older versions of the file, None if there are none.
     """
 
     profile: str = DEFAULT_PROFILE
     verbatim: bool = False
     moved: Callable[[int], int] = int
+    versions: Callable[[], FileVersions | None] = lambda: None
 
 
 class Landing(NamedTuple):

@@ -6,10 +6,11 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.actions import Write
-from git_boocode.editing.base import check_base
+from git_boocode.editing.base import merged_outcome, outdated_base
 from git_boocode.editing.edits import Edit, Failure, How, Landing, MissError, Outcome, edit_name
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.lines import LineMap
@@ -17,9 +18,14 @@ from git_boocode.editing.place import Place, Target, both_listed, missing_file
 from git_boocode.editing.snapshot import MAX_BYTES, Snapshot, read_snapshot
 from git_boocode.editing.textfile import Text, changed_lines, decode
 
+if TYPE_CHECKING:
+    from git_boocode.editing.versions import FileVersions
+
 _UNDECODED = re.compile("[\udc80-\udcff]")
 _BEYOND_ASCII = re.compile("[^\x00-\x7f\udc80-\udcff]")
 
+ALREADY_APPLIED = "already_applied"
+"""The code, and the rung, of an edit whose outcome the file has."""
 REWIND = "rewind"
 """The format of the edits that undo recorded ones."""
 
@@ -49,6 +55,8 @@ class PlannedFile:
         self.spelling: Target | None = None
         self.executable: bool | None = None
         self.gone: Edit | None = None
+        self.bases: dict[str, Text] = {}
+        self.versions: FileVersions | None = None
 
     @property
     def after(self) -> bytes | None:
@@ -151,6 +159,7 @@ class _Planner:
         self.place = place
         self.how = how
         self.failures = list(inputs.failures)
+        self.applied: list[Failure] = []
         self.files: list[PlannedFile] = []
         self.by_name: dict[tuple[object, ...], PlannedFile] = {}
         self.by_path: dict[str, PlannedFile] = {}
@@ -161,6 +170,8 @@ class _Planner:
             if file is not None:
                 self._try(file, edit)
         self._check_nesting()
+        if not self.failures and len(self.applied) == len(self.edits):
+            self.failures = self.applied
         self.failures.sort(key=lambda failure: -1 if failure.number is None else failure.number)
         return Plan(self.files, self.failures)
 
@@ -202,21 +213,52 @@ class _Planner:
     def _try(self, file: PlannedFile, edit: Edit) -> None:
         try:
             _check_mixed(file, edit)
-            self._check_base(file, edit)
             self._apply(file, edit)
         except MissError as miss:
-            if not self._is_consequence(file, edit, miss):
+            if miss.code == ALREADY_APPLIED and edit.to is None:
+                self._skip(file, edit, miss)
+            elif not self._is_consequence(file, edit, miss):
                 miss = self._explained(file, edit, miss)
                 if file.landings and file.text != file.old and (miss.lines or miss.candidates):
                     miss.message += "; lines are counted as the edits before it leave the file"
                 self._fail(edit, miss, file.target.path)
 
-    def _check_base(self, file: PlannedFile, edit: Edit) -> None:
-        source = file.source or file
-        check_base(edit.base, source.before, source.target, self.place)
+    def _skip(self, file: PlannedFile, edit: Edit, miss: MissError) -> None:
+        """List an edit that the file already has, which stops none of the others."""
+        self.applied.append(Failure.of(miss, edit.number, file.target.path, edit.given))
+        near = miss.candidates[0]
+        lines = file.lines.original_range(near.start_line, near.end_line)
+        landing = Landing("exact", ALREADY_APPLIED, 1.0, 0, *lines, ("already applied",))
+        file.landings.append((edit, landing))
+
+    def _outcome(self, file: PlannedFile, edit: Edit) -> Outcome:
+        base = None
+        if edit.base is not None:
+            base = file.bases.get(edit.base) or outdated_base(edit, file.source or file, self.place)
+        if base is None or edit.base is None or file.text is None:
+            versions = partial(self._versions, file, edit)
+            how = self.how._replace(moved=file.lines.current, versions=versions)
+            return edit.action.apply(file.text, how)
+        outcome, file.bases[edit.base] = merged_outcome(edit, base, file.text, self.how)
+        return outcome
+
+    def _versions(self, file: PlannedFile, edit: Edit) -> FileVersions | None:
+        source, repository = file.source, self.place.repository
+        if source is None or source.old is None or repository is None:
+            return None
+        # What only an earlier edit of the call has changed is no older version.
+        wanted = edit.action.anchors.replace("\r\n", "\n")
+        if file.text != source.old and wanted in source.old.text.replace("\r\n", "\n"):
+            return None
+        if source.versions is None:
+            from git_boocode.editing.versions import FileVersions
+
+            path = os.path.relpath(source.target.real, self.place.top).replace(os.sep, "/")
+            source.versions = FileVersions(repository, path)
+        return source.versions
 
     def _apply(self, file: PlannedFile, edit: Edit) -> None:
-        outcome = edit.action.apply(file.text, self.how._replace(moved=file.lines.current))
+        outcome = self._outcome(file, edit)
         if outcome.text is not None:
             _check_bytes(outcome.text)
             # What a rewind brings back was there before, whatever it is.

@@ -31,6 +31,11 @@ ADVICE = {
     "invalid_input": "correct what the message names, then send the edit again",
 }
 
+_KINDS = {
+    "ambiguous": "one of the places",
+    "stale": "the lines as they are now",
+    "already_applied": "the new text",
+}
 _ENDS_OF_LINES = {ord(end): f"\\u{ord(end):04x}" for end in "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"}
 """What a reader may take for the end of a line, and what is written instead, as in JSON."""
 
@@ -62,6 +67,8 @@ def retry_context(failures: Sequence[Failure], edits: int) -> str:
         head = (
             "The edit could not be applied, so nothing was changed. Correct it and send it again."
         )
+    if all(failure.code == "already_applied" for failure in failures):
+        head = "The file already has what was asked for, so nothing was changed."
     shown = [line for failure in failures[:MAX_FAILURES] for line in _lines(failure)]
     if len(failures) > MAX_FAILURES:
         shown += ["", f"and {len(failures) - MAX_FAILURES} more"]
@@ -107,7 +114,7 @@ def _within(lines: Iterator[str], most: int) -> Iterator[str]:
 
 def _candidate(failure: Failure, candidate: Candidate) -> Iterator[str]:
     """A place, its text ready to be sent back, and the words that differ."""
-    kind = "one of the places" if failure.code == "ambiguous" else "the nearest text"
+    kind = _KINDS.get(failure.code, "the nearest text")
     where = candidate.where or lines_of(candidate.start_line, candidate.end_line)
     alike = f" (similarity {candidate.similarity:.2f})" if candidate.similarity < 1 else ""
     head = f"{kind}, {_one_line(where)}{alike}"

@@ -310,6 +310,7 @@ edit as it was. Correct what it names and send all edits of the call again.
 - ambiguous: the text stands in several places; add a line above or below that tells them apart.
 - overlap: merge the changes that share lines.
 - stale, conflict: the file has changed; read it again and make the edit anew.
+- already_applied: the file has the change; go on with the next one.
 - missing_file, exists: check the path; a new file needs `write`, an existing one an edit.
 - invalid_input: correct the form, then send the same edit.
 - mixed_write: send either the whole file or edits of it.

@@ -56,7 +56,7 @@ def rebased(
             return None
         rows = [(span.start_line - 1, span.end_line) for span in done.spans]
         try:
-            merge = merge_edit(query.text, version, done.content, rows)
+            merge = merge_edit(query.text, version, done.content, rows, proven=False)
         except MatchError as error:
             if len(rows) > 1:
                 return None
@@ -66,15 +66,18 @@ def rebased(
     return None
 
 
-def merge_edit(text: Text, base: str, edited: str, rows: Sequence[Rows]) -> Merged:
+def merge_edit(
+    text: Text, base: str, edited: str, rows: Sequence[Rows], *, proven: bool = True
+) -> Merged:
     """Merge an edit of the ``rows`` of an older version, the ``base``, into the text.
 
-    Raises MatchError: ``stale`` if the merge conflicts, or if none of these lines is left to prove
-    the place; ``already_applied`` if it changes nothing.
+    Raises MatchError: ``stale`` if the merge conflicts or, unless it is ``proven`` that the edit
+    was made for the base, if none of these lines is left; ``already_applied`` if it changes
+    nothing.
     """
     merge = merge_three_way(base, text.raw, edited)
     now = tuple(_rows_now(merge, *pair) for pair in rows)
-    if merge.text is None or not _is_proven(merge, base, rows):
+    if merge.text is None or not (proven or _has_lines_left(merge, base, rows)):
         raise _stale(text, merge, base, rows)
     if merge.text == text.raw:
         there = [region.ours for region in merge.same] or now
@@ -93,7 +96,7 @@ def _landed(text: Text, merge: Merged, done: Replacement, version: int) -> Repla
     return Replacement(merge.content, match, done.notes, len(spans), spans)
 
 
-def _is_proven(merge: ThreeWay, base: str, rows: Sequence[Rows]) -> bool:
+def _has_lines_left(merge: ThreeWay, base: str, rows: Sequence[Rows]) -> bool:
     """Whether each place still has a line with a telling word that the text did not change."""
     lines = Text(base).lines
     changed = {row for region in (*merge.kept, *merge.same) for row in range(*region.base)}
