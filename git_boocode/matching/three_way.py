@@ -79,9 +79,11 @@ def _changes(left: Sequence[str], right: Sequence[str]) -> list[Hunk]:
     meets on its way up or down.
     """
     placed: list[Hunk] = []
-    for hunk in script(left, right):
-        if hunk.same:
+    # Of a line that moved, git's diff shows the removal first.
+    for same, j1, j2, i1, i2 in script(right, left):
+        if same:
             continue
+        hunk = Hunk(same, i1, i2, j1, j2)
         if placed:
             above = _slid_down(left, right, placed.pop(), hunk.i1)
             if _can_slide_up(left, right, hunk, above.i2):

@@ -90,6 +90,19 @@ def test_a_text_too_large_to_align_is_one_change() -> None:
     assert merge_three_way("".join(base), "".join(ours), "".join(theirs)).conflicts
 
 
+def test_a_line_that_moved_conflicts_where_git_sees_a_conflict(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    theirs = BASE.replace("three\nfour\n", "four\nthree\n")
+    verdicts = set()
+    for line in BASE.splitlines():
+        texts = {"base": BASE, "ours": BASE.replace(line, "other"), "theirs": theirs}
+        merged = merge_three_way(**texts).text
+        assert merged == _git_merge(tmp_path_factory.mktemp("merge"), **texts)
+        verdicts.add(merged is None)
+    assert verdicts == {True, False}
+
+
 def test_lines_that_repeat_are_placed_as_git_places_them() -> None:
     base = "a() {\n  1\n}\n\nb() {\n  2\n}\n"
     ours = "a() {\n  1\n}\n\nc() {\n  3\n}\n\nb() {\n  2\n}\n"
