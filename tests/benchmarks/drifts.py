@@ -10,6 +10,7 @@ import html
 import random
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable
 from difflib import SequenceMatcher
 from typing import NamedTuple
@@ -25,12 +26,16 @@ class Case(NamedTuple):
         old: the text that the model wants replaced.
         new: what it wants there.
         expected: the file as it must be; None if the edit must be refused.
+        versions: older versions of the file, newest first.
+        code: the code of the refusal, where it matters.
     """
 
     content: str
     old: str
     new: str
     expected: str | None
+    versions: tuple[str, ...] = ()
+    code: str | None = None
 
 
 Drift = Callable[[Hunk, random.Random], Case | None]
@@ -516,3 +521,82 @@ def _added_deep(hunk: Hunk, rng: random.Random) -> Case | None:
     kept = {at for _, at in _context(hunk)}
     lines = [line if at in kept else deep[at] for at, line in enumerate(new)]
     return short._replace(new="".join(lines)) if kept else None
+
+
+@_refuse("already applied")
+def _already_applied(hunk: Hunk, rng: random.Random) -> Case | None:
+    if not _added(hunk):
+        return None
+    return Case(hunk.after, hunk.old, hunk.new, None, code="already_applied")
+
+
+def _added(hunk: Hunk) -> bool:
+    """Whether the new text has more than a few letters that the old one lacks."""
+    known = {*re.findall(r"\w+", hunk.old)}
+    return sum(map(len, {*re.findall(r"\w+", hunk.new)} - known)) >= 8
+
+
+@_recover("stale, changes apart")
+def _stale_apart(hunk: Hunk, rng: random.Random) -> Case | None:
+    # A line that moves can be taken for a change in either of its places.
+    if Counter(lines_of(hunk.old)) == Counter(lines_of(hunk.new)):
+        return None
+    return _changed_since(hunk, rng, range(2 if _replaces(hunk) else 4, 7))
+
+
+@_refuse("stale, changes that touch")
+def _stale_touching(hunk: Hunk, rng: random.Random) -> Case | None:
+    case = _changed_since(hunk, rng, range(2 if _replaces(hunk) else 1))
+    return case._replace(expected=None, code="stale") if case else None
+
+
+def _replaces(hunk: Hunk) -> bool:
+    """Whether lines go and others come: such a change is in one place only.
+
+    Where lines only come or only go, and the next one is like the first of them, it is in two.
+    """
+    old, new = set(lines_of(hunk.old)), set(lines_of(hunk.new))
+    return bool(old - new and new - old)
+
+
+def _changed_since(hunk: Hunk, rng: random.Random, away: range) -> Case | None:
+    """The file has another change since, so many lines from those that the edit changes."""
+    wide = _widened(hunk, max(away))
+    old, new = lines_of(wide.old), lines_of(wide.new)
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    changes = [code[1:3] for code in matcher.get_opcodes() if code[0] != "equal"]
+    rows = [
+        row
+        for row, line in enumerate(old)
+        if re.search(r"\w{3,}", line) and min(_distance(row, *change) for change in changes) in away
+    ]
+    if not rows:
+        return None
+    row = rng.choice(rows)
+    changed = re.sub(r"\w{3,}", "changed_meanwhile", old[row], count=1)
+    content = wide.before.replace(wide.old, "".join([*old[:row], changed, *old[row + 1 :]]), 1)
+    if _stripped(wide.old) in _stripped(content):
+        return None
+    pairs = dict(_context(wide))
+    if row not in pairs:
+        return Case(content, wide.old, wide.new, "", versions=(wide.before,))
+    kept = "".join([*new[: pairs[row]], changed, *new[pairs[row] + 1 :]])
+    expected = wide.before.replace(wide.old, kept, 1)
+    return Case(content, wide.old, wide.new, expected, versions=(wide.before,))
+
+
+def _stripped(text: str) -> str:
+    return "\n".join(line.strip() for line in lines_of(text))
+
+
+def _distance(row: int, first: int, stop: int) -> int:
+    """From a row to the nearest changed one; 1 for the rows beside a change."""
+    return first - row if row < first else max(0, row - stop + 1)
+
+
+def _widened(hunk: Hunk, reach: int) -> Hunk:
+    """The hunk with more lines of the file around it."""
+    at = hunk.before.index(hunk.old)
+    above = "".join(lines_of(hunk.before[:at])[-reach:])
+    below = "".join(lines_of(hunk.before[at + len(hunk.old) :])[:reach])
+    return hunk._replace(old=above + hunk.old + below, new=above + hunk.new + below)
