@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from git_boocode.editing.actions import Create, Delete, Keep, Write, merged_since
-from git_boocode.editing.edits import Edit, How, MissError, Outcome, lines_of
+from git_boocode.editing.edits import DEFAULT_PROFILE, Edit, How, MissError, Outcome, lines_of
 from git_boocode.editing.place import Place
 from git_boocode.editing.snapshot import MAX_BYTES
 from git_boocode.editing.textfile import Text, decode
@@ -21,12 +21,12 @@ _SHOWN = 12
 _AGAIN = "read the file again and make the edit for what it holds now"
 
 
-def outdated_base(edit: Edit, file: PlannedFile, place: Place) -> Text | None:
+def outdated_base(edit: Edit, file: PlannedFile, place: Place, profile: str) -> Text | None:
     """The version that an edit names as its base; None if the file still is that version.
 
     Raises:
-        MissError: it is another one, and the repository does not hold it, or the edit is of a kind
-            that cannot be merged (`stale`).
+        MissError: it is another one, and the repository does not hold it, or edits of this kind or
+            with this profile are not merged (`stale`).
     """
     base, before = edit.base, file.before
     if base is None:
@@ -45,7 +45,8 @@ def outdated_base(edit: Edit, file: PlannedFile, place: Place) -> Text | None:
     if now is not None and now.startswith(base):
         return None
     text = _held(base, place)
-    if text is None or text.is_raw or isinstance(edit.action, (Write, Create, Delete, Keep)):
+    whole = isinstance(edit.action, (Write, Create, Delete, Keep))
+    if text is None or text.is_raw or whole or profile != DEFAULT_PROFILE:
         now = now or _blob_id("sha1" if len(base) <= SHA1_LENGTH else "sha256", before.data)
         unknown = "" if text else ", a version that the repository does not hold"
         raise MissError(

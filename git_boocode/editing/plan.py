@@ -226,15 +226,16 @@ class _Planner:
     def _skip(self, file: PlannedFile, edit: Edit, miss: MissError) -> None:
         """List an edit that the file already has, which stops none of the others."""
         self.applied.append(Failure.of(miss, edit.number, file.target.path, edit.given))
-        near = miss.candidates[0]
-        lines = file.lines.original_range(near.start_line, near.end_line)
+        lines = next(((near.start_line, near.end_line) for near in miss.candidates), (1, 0))
+        lines = file.lines.original_range(*lines)
         landing = Landing("exact", ALREADY_APPLIED, 1.0, 0, *lines, ("already applied",))
         file.landings.append((edit, landing))
 
     def _outcome(self, file: PlannedFile, edit: Edit) -> Outcome:
         base = None
         if edit.base is not None:
-            base = file.bases.get(edit.base) or outdated_base(edit, file.source or file, self.place)
+            source, profile = file.source or file, self.how.profile
+            base = file.bases.get(edit.base) or outdated_base(edit, source, self.place, profile)
         if base is None or edit.base is None or file.text is None:
             versions = partial(self._versions, file, edit)
             how = self.how._replace(moved=file.lines.current, versions=versions)

@@ -23,7 +23,9 @@ _DOTS_OR_WORDS = re.compile(
 )
 """What a new text without placeholders mostly lacks: a quick look before the close one."""
 _LOOKED_UP = 20
-"""New lines that are looked up in the file before the others are compared."""
+"""New lines that are looked up near the place before all of them are compared."""
+_REACH = 10
+"""New text may be indented in the file so much that it is this many times as long."""
 MAX_PLACES = 100_000
 """An old text that stands in more places is refused: each place costs memory and time."""
 _LISTED = 5
@@ -162,11 +164,13 @@ def _check_placeholders(answer: Answer) -> None:
 
 def _check_applied(answer: Answer, places: Sequence[Place]) -> None:
     """Refuse an edit whose new text is already there, around what was found, in every place."""
-    query = answer.query
+    query, last = answer.query, places[-1]
     if query.new is None:
         return
-    # Before anything is imported: mostly the file lacks one of the first lines that come in.
-    if not all(line in query.text.lf for line in query.new.stripped[:_LOOKED_UP]):
+    # Before anything is imported: mostly a line that comes in is not near the place.
+    reach = _REACH * (len(query.new.raw) + 1)
+    near = query.text.raw[max(0, last.start - reach) : last.end + reach]
+    if not all(line in near for line in query.new.stripped[:_LOOKED_UP]):
         return
     from git_boocode.matching.already_applied import applied_rows_around, refuse_applied
 

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from git_boocode.editing.edits import How
 from git_boocode.editing.place import Place
 from git_boocode.editing.result import Answer
+from git_boocode.editing.service import Options
 from git_boocode.editing.versions import MOST, MOST_BYTES, FileVersions
 from tests.editing.kit import apply, codes, records, refused, replace
 from tests.repo_kit import Repo
@@ -315,6 +317,12 @@ def test_a_full_rewrite_for_another_version_is_refused(repo: Repo) -> None:
     assert codes({"path": "a.py", "content": "x\n", "base": blob(repo, BEFORE)}) == [(0, "stale")]
 
 
+def test_with_another_profile_an_outdated_base_is_refused(repo: Repo) -> None:
+    repo.write("a.py", NOW)
+    options = Options(how=How("boocode"))
+    assert codes({**EDIT, "base": blob(repo, BEFORE)}, options=options) == [(0, "stale")]
+
+
 # Edits that are already applied.
 
 
@@ -327,6 +335,7 @@ def test_an_applied_edit_stops_none_of_the_others(repo: Repo) -> None:
         replace("b.py", "one", "two"),
     ])  # fmt: skip
     assert repo.read("a.py").decode() == MERGED.replace("write(", "write_all(")
+    assert repo.boocode("rewind", "-n").code == 0
     edit, other = answer.as_json()["files"][0]["edits"]  # type: ignore[index]
     assert (edit["index"], edit["rung"], edit["count"]) == (0, "already_applied", 0)
     assert (edit["start_line"], edit["end_line"], edit["notes"]) == (4, 4, ["already applied"])
