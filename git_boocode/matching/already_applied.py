@@ -19,8 +19,6 @@ NAMED = 2
 """The evidence that is enough where no other place is more similar to the old text."""
 ELSEWHERE = 0.9
 """A place this similar to the old text is the one that was meant."""
-TRIED = 8
-"""Occurrences of the old text in the new one that may be the one in the file."""
 
 
 def applied_rows(query: Query, nearest: Candidate | None) -> Rows | None:
@@ -111,15 +109,10 @@ def _extended(text: Text, span: Span, new: Text) -> Rows | None:
     """The rows of a place on part of a line that goes on as the new text does."""
     there = text.raw[span.start : span.end]
     pasted = new.lf.replace("\n", "\r\n") if text.has_crlf else new.lf
-    at = pasted.find(there)
-    for _ in range(TRIED):
-        if at < 0:
-            return None
-        above, below = pasted[:at], pasted[at + len(there) :]
-        start = span.start - at
-        if start >= 0 and text.raw.startswith(pasted, start):
-            first = span.start_line - 1 - above.count("\n")
-            telling = evidence(f"{above}\n{below}") >= TELLING
-            return (first, span.end_line + below.rstrip("\n").count("\n")) if telling else None
-        at = pasted.find(there, at + 1)
-    return None
+    above, found, below = pasted.partition(there)
+    start = span.start - len(above)
+    telling = found and evidence(f"{above}\n{below}") >= TELLING
+    if not telling or start < 0 or not text.raw.startswith(pasted, start):
+        return None
+    first = span.start_line - 1 - above.count("\n")
+    return first, span.end_line + below.rstrip("\n").count("\n")

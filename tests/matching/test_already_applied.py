@@ -121,6 +121,12 @@ def test_an_added_text_that_is_elsewhere_is_added() -> None:
     assert done.content == FILE.replace("import os\n", "import os\ncheck_header(data)\n")
 
 
+def test_new_text_beside_the_old_one_is_not_around_it() -> None:
+    content = "opening_call(one); last(two);\n"
+    done = replace_text(content, "last(two);", "opening_call(one); ")
+    assert done.content == "opening_call(one); opening_call(one); \n"
+
+
 def test_all_places_together_must_have_it() -> None:
     both = "call(one_argument, two_argument)\n" * 2
     one = "call(one_argument)\ncall(one_argument, two_argument)\n"
