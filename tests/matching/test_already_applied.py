@@ -121,6 +121,44 @@ def test_an_added_text_that_is_elsewhere_is_added() -> None:
     assert done.content == FILE.replace("import os\n", "import os\ncheck_header(data)\n")
 
 
+SETTINGS = """\
+first_timeout = read_it(10)
+}
+second_timeout = read_it(20)
+third_option = compute_it()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("unrelated_thing()\n", "second_timeout = read_it(20)\n"),
+        ("unrelated_thing()\n}\n", "second_timeout = read_it(20)\n"),
+        (
+            "second_timeout = read_it(20)\nfirst_timeout = read_it(10)\n",
+            "second_timeout = read_it(20)\nthird_option = compute_it()\n",
+        ),
+    ],
+    ids=["the removed line is gone", "a removed bracket is elsewhere", "the line above fits"],
+)
+def test_what_proves_the_place(old: str, new: str) -> None:
+    assert refused(SETTINGS, old, new).code == "already_applied"
+
+
+def test_a_removed_line_that_is_elsewhere_speaks_against_it() -> None:
+    old, new = "first_timeout = read_it(10)\nunrelated()\n", "third_option = compute_it()\n"
+    assert refused(SETTINGS, old, new).code == "not_found"
+
+
+@pytest.mark.parametrize(("word", "refusal"), [("argument", True), ("another", False)])
+def test_words_added_to_a_line_must_be_telling(word: str, refusal: bool) -> None:
+    content, old, new = f"call(one, {word})\n", "call(one", f"call(one, {word}"
+    if refusal:
+        assert refused(content, old, new).code == "already_applied"
+    else:
+        assert replace_text(content, old, new).content == f"call(one, {word}, {word})\n"
+
+
 def test_new_text_beside_the_old_one_is_not_around_it() -> None:
     content = "opening_call(one); last(two);\n"
     done = replace_text(content, "last(two);", "opening_call(one); ")

@@ -98,6 +98,23 @@ def test_a_conflict_names_the_lines_of_the_place() -> None:
     assert error.candidates[0].text.startswith("    data = read(path)\n    check_all(data)")
 
 
+@pytest.mark.parametrize(
+    ("now", "lines"),
+    [
+        (BEFORE.replace(OLD, ""), (1, 2)),
+        (f"first\n\n{BEFORE.replace(OLD, '')}", (3, 4)),
+        (BEFORE.replace("check(data)", "check_all(data)\n    again()"), (2, 5)),
+        (BEFORE.replace("def load(path):\n    data = read(path)\n", "new()\n").replace(
+            'log("loaded")', "log()"), (1, 3)),
+        (BEFORE.replace('log("loaded")', "log()").replace("save(", "save_all("), (2, 4)),
+    ],
+    ids=["deleted", "deleted further down", "longer", "above, too", "below, too"],
+)  # fmt: skip
+def test_the_lines_shown_are_those_of_the_place(now: str, lines: tuple[int, int]) -> None:
+    near = refused(now, OLD, NEW, BEFORE).candidates[0]
+    assert (near.start_line, near.end_line) == lines
+
+
 def test_a_change_that_the_file_has_is_already_applied() -> None:
     now = NOW.replace('log("loaded")', 'log("loaded", path)')
     error = refused(now, OLD, NEW, BEFORE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -111,6 +112,27 @@ def test_lines_that_repeat_are_placed_as_git_places_them() -> None:
     assert merge_three_way(base, ours, theirs).text == merged
 
 
+def test_repeated_lines_hardly_ever_lead_to_another_result(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    rng = Random(1)
+    top = tmp_path_factory.mktemp("merge")
+    other = 0
+    for _ in range(300):
+        rows = [rng.choice([*COMMON, f"line {row}"]) for row in range(rng.randint(4, 20))]
+        texts = {"base": "".join(f"{row}\n" for row in rows)}
+        for side in ("ours", "theirs"):
+            at = rng.randrange(len(rows))
+            came = [rng.choice([*COMMON, side]) for _ in range(rng.randint(0, 3))]
+            made = [*rows[:at], *came, *rows[at + rng.randint(0, 3) :]]
+            texts[side] = "".join(f"{row}\n" for row in made)
+        merged, expected = merge_three_way(**texts).text, _git_merge(top, **texts)
+        assert merged in (expected, None)
+        other += merged != expected
+    assert other <= 1
+
+
+COMMON = ["", "}", "end"]
 EDIT = st.tuples(
     st.integers(0, 24),
     st.integers(0, 3),
