@@ -325,7 +325,7 @@ def fit(pairs: Sequence[Pair], style: IndentStyle, tabs: bool) -> Scale:
     common step between a line and the next, here and there.
     """
     weights = Counter(pairs)
-    best: tuple[tuple[int, bool, bool, bool], Scale] | None = None
+    best: tuple[tuple[int, bool, bool, bool, bool], Scale] | None = None
     units = _Units(style, tabs)
     unit = 0 if tabs else units.there(8)
     for old_tab, file_tab, factor in _scales(pairs, style, tabs):
@@ -336,7 +336,7 @@ def fit(pairs: Sequence[Pair], style: IndentStyle, tabs: bool) -> Scale:
         if not tabs and factor != 1 and not whole:
             continue
         explained = sum(count for pair, count in weights.items() if scale.fits(pair))
-        rank = (explained, units.agree(scale), whole, factor == 1)
+        rank = (explained, units.agree(scale), whole, factor == 1, scale.shift == 0)
         if best is None or rank > best[0]:
             best = rank, scale
     return best[1] if best else Scale(4, 4, Fraction(1), Fraction(0))
@@ -373,6 +373,10 @@ def _shifted(weights: Counter[Pair], old_tab: int, file_tab: int, factor: Fracti
     return Scale(old_tab, file_tab, factor, shift)
 
 
+_WIDEST = 4
+"""A wider step of the model is no unit."""
+
+
 class _Units:
     """The steps of indentation here and there, by the width of a tab."""
 
@@ -397,7 +401,11 @@ class _Units:
 
     def agree(self, scale: Scale) -> bool:
         """Whether a scale sends one unit to the other."""
-        here, there = self.here(scale.old_tab) * scale.factor, self.there(scale.file_tab)
+        step, there = self.here(scale.old_tab), self.there(scale.file_tab)
+        if scale.factor == 1 and step > _WIDEST and there and step % there == 0:
+            # Lines that hang or skip a level, rather than a unit.
+            return True
+        here = step * scale.factor
         # Lines that are not moved may skip a level.
         steps = here % there == 0 if there and self.tabs and not scale.shift else here == there
         return bool(here and there and steps)
