@@ -200,22 +200,30 @@ def ascend(query: Query, steps: Sequence[Step], start_line: int | None) -> Answe
     """Try some rungs in order with one variant of the texts."""
     reason = None
     for step in steps:
-        found = RUNGS[step.rung](query, step)
-        if query.whole_lines:
-            found = _of_whole_lines(query.text, found)
+        found = _allowed(query, RUNGS[step.rung](query, step))
         if found.places:
-            return Answer(query, step.rung, found, choose(query.text, found, start_line))
+            return Answer(query, step.rung, found, choose(query, found, start_line))
         reason = reason or found.reason
     return Answer(query, None, Found(reason=reason), None)
 
 
-def _of_whole_lines(text: Text, found: Found) -> Found:
-    """The places of a rung that begin with a line and end with one."""
-    kept = tuple(place for place in found.places if text.is_whole(place.start, place.end))
-    return found if len(kept) == len(found.places) else found._replace(places=kept)
+def _allowed(query: Query, found: Found) -> Found:
+    """The places of a rung to which the query is not restricted otherwise."""
+    text, hints = query.text, query.hints
+    kept = list(found.places)
+    if query.whole_lines:
+        kept = [place for place in kept if text.is_whole(place.start, place.end)]
+    if hints.within and kept:
+        lowest = text.sections.below(hints.sections)
+        start = len(text.raw) + 1 if lowest is None else text.start_of(lowest)
+        kept = [place for place in kept if place.start >= start]
+    if hints.at_end and kept:
+        end = len(text.raw.rstrip())
+        kept = [place for place in kept if place.end >= end]
+    return found if len(kept) == len(found.places) else found._replace(places=tuple(kept))
 
 
-def choose(text: Text, found: Found, start_line: int | None) -> int | None:
+def choose(query: Query, found: Found, start_line: int | None) -> int | None:
     """The index of the one place meant, or None if they cannot be told apart.
 
     Of places that are not equally good the hint may confirm the best, never another one.
@@ -223,13 +231,24 @@ def choose(text: Text, found: Found, start_line: int | None) -> int | None:
     if len(found.places) == 1:
         return 0
     if start_line is None:
-        return None
-    away = [abs(span.start_line - start_line) for span in _spans(text, found.places)]
-    nearest = min(away)
-    if away.count(nearest) > 1:
-        return None
-    index = away.index(nearest)
+        index = _hinted(query, found)
+    else:
+        away = [abs(span.start_line - start_line) for span in _spans(query.text, found.places)]
+        nearest = min(away)
+        index = away.index(nearest) if away.count(nearest) == 1 else None
     return index if found.equal or index == 0 else None
+
+
+def _hinted(query: Query, found: Found) -> int | None:
+    """The place that line and sections of the hints agree on."""
+    hints = query.hints
+    if hints.line is None and not hints.sections:
+        return None
+    rows = [span.start_line - 1 for span in _spans(query.text, found.places)]
+    named = {row for row in rows if row + 1 == hints.line}
+    sole = query.text.sections.sole(hints.sections, sorted(rows)) if hints.sections else None
+    named |= set() if sole is None else {sole}
+    return rows.index(named.pop()) if len(named) == 1 else None
 
 
 def to_match(answer: Answer) -> Match:

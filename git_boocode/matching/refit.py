@@ -103,13 +103,17 @@ class Refit:
         old: Sequence[str],
         new: Sequence[str],
         silent: frozenset[int] = frozenset(),
+        hunks: Sequence[Hunk] = (),
     ) -> None:
-        """``silent`` are the lines of ``old`` that are no evidence of the model's indentation."""
+        """``silent`` are the lines of ``old`` that are no evidence of the model's indentation.
+
+        ``hunks`` lead from ``old`` to ``new``; without them the lines are compared.
+        """
         self.text = text
         self.silent = silent
         self.old = old
         self.new = new
-        self.hunks = script(old, new)
+        self.hunks = hunks or script(old, new)
         self.keys = [canonical_line(line.strip()) for line in old]
         self.moved = _moved(old, self.hunks)
         self.ambiguity = Ambiguity(old, new, self.hunks)
@@ -215,7 +219,7 @@ class Refit:
         if not table:
             return None
         old, new = ([line.translate(table) for line in lines] for lines in (self.old, self.new))
-        return Refit(self.text, old, new, self.silent)
+        return Refit(self.text, old, new, self.silent, self.hunks)
 
     def carried(self, place: _Rows, *, as_given: bool = False) -> Patch:
         """The patch; ``as_given`` leaves the indentation of what comes in alone."""

@@ -254,7 +254,17 @@ def _lines(first: int, last: int) -> str:
     return f"line {first}" if first == last else f"lines {first}-{last}"
 
 
-class _Edit(NamedTuple):
+def written(answer: Answer, place: Place, row: int) -> tuple[Splice, tuple[str, ...]]:
+    """What replaces one place, which begins on ``row``, and the notes on how it was made.
+
+    Raises MatchError as ``replace_text`` does.
+    """
+    pen = _Pen(answer, "", verbatim=False, most=None)
+    splice = pen.splice(place, row)
+    return splice, pen.notes()
+
+
+class Splice(NamedTuple):
     """Characters ``start`` to ``end`` (exclusive) become ``text``."""
 
     start: int
@@ -290,19 +300,20 @@ class _Pen:
             from git_boocode.matching.already_applied import refuse_applied
 
             refuse_applied(self.text, (match.start_line or 1) - 1, match.end_line or 1)
-        return Replacement(content, match, self._notes(), len(edits), spans)
+        return Replacement(content, match, self.notes(), len(edits), spans)
 
-    def _notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
+        """What was done so far."""
         if not self.done:
             return self.answer.notes
         from git_boocode.matching.refit import notes
 
         return (*self.answer.notes, *notes(self.done))
 
-    def _edits(self, places: Sequence[Place], rows: Sequence[int]) -> list[_Edit]:
+    def _edits(self, places: Sequence[Place], rows: Sequence[int]) -> list[Splice]:
         edits, size = [], len(self.text.raw)
         for place, row in zip(places, rows, strict=True):
-            edit = self._edit(place, row)
+            edit = self.splice(place, row)
             edits.append(edit)
             size += len(edit.text) - (edit.end - edit.start)
             if self.most is not None:
@@ -310,7 +321,8 @@ class _Pen:
                 _check_size(size - (len(self.text.raw) - edit.end), self.most)
         return edits
 
-    def _edit(self, place: Place, row: int) -> _Edit:
+    def splice(self, place: Place, row: int) -> Splice:
+        """What replaces a place that begins on ``row``."""
         if place.lines is not None and not self.verbatim:
             return self._fitted(place)
         if place.rows is None or place.partial:
@@ -318,10 +330,10 @@ class _Pen:
             ends_open = self.old.closed and self.text.raw[place.end - 1] != "\n"
             if ends_open and self.answer.query.whole_lines:
                 pasted = pasted.removesuffix("\n").removesuffix("\r")
-            return _Edit(place.start, place.end, pasted)
+            return Splice(place.start, place.end, pasted)
         return self._in_rows(place, *place.rows)
 
-    def _fitted(self, place: Place) -> _Edit:
+    def _fitted(self, place: Place) -> Splice:
         from git_boocode.matching.reconcile import in_the_files_words
         from git_boocode.matching.refit import Refit
 
@@ -330,7 +342,7 @@ class _Pen:
         patch = Refit(self.text, pair.old, pair.new, pair.silent).lines(first, stop)
         self._note(patch)
         self.done["elided"] += pair.elided
-        return _Edit(self.text.start_of(first), self.text.start_of(stop), patch.text)
+        return Splice(self.text.start_of(first), self.text.start_of(stop), patch.text)
 
     def _fitting(self, place: Place) -> str:
         if self.verbatim or self.text.is_whole(place.start, place.end):
@@ -345,13 +357,13 @@ class _Pen:
             return new.replace("\n", "\r\n") if self.text.has_crlf else new
         return self._patched(self.text.raw[place.start : place.end], row, None)
 
-    def _in_rows(self, place: Place, first: int, stop: int) -> _Edit:
+    def _in_rows(self, place: Place, first: int, stop: int) -> Splice:
         start, end = place.start, self.text.start_of(stop)
         text = self._patched(self.text.raw[start:end], first, stop)
         # The last line ending is left alone if the old text had none, unless its line goes too.
         if text and place.end < end:
-            return _Edit(start, place.end, text[: place.end - end])
-        return _Edit(start, end, text)
+            return Splice(start, place.end, text[: place.end - end])
+        return Splice(start, end, text)
 
     def _patched(self, mine: str, first: int, stop: int | None) -> str:
         key = mine, stop is None
@@ -379,7 +391,9 @@ class _Pen:
             rows = self.text.lines[first:stop]
             ending = self.text.ending(stop - 1)
             return Refit(self.text, rows, self.new.lines).segments(rows, first, ending)
-        return Refit(self.text, self.old.lines, self._new_lines()).lines(first, stop)
+        hunks = self.answer.query.hints.script
+        refit = Refit(self.text, self.old.lines, self._new_lines(), hunks=hunks)
+        return refit.lines(first, stop)
 
     def _new_lines(self) -> list[str]:
         """The lines of new that take the place of old's.
@@ -397,7 +411,7 @@ class _Pen:
         return [] if pieces == [""] and not blank else pieces
 
 
-def _spliced(content: str, edits: Sequence[_Edit]) -> str:
+def _spliced(content: str, edits: Sequence[Splice]) -> str:
     pieces, at = [], 0
     for edit in edits:
         pieces += [content[at : edit.start], edit.text]

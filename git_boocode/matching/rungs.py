@@ -13,6 +13,7 @@ from git_boocode.matching.profiles import Step
 from git_boocode.matching.text import Text, framed
 
 if TYPE_CHECKING:
+    from git_boocode.matching.align import Hunk
     from git_boocode.matching.windows import Survey, Surveyor, Window
 
 
@@ -44,11 +45,31 @@ class Found(NamedTuple):
     reason: str | None = None
 
 
+class Hints(NamedTuple):
+    """What a format knows about a place beside its old text.
+
+    ``line`` (1-based) is where the old text begins, ``proven`` whether that is certain.
+    ``sections`` are lines of the file, outermost first, below which the place lies. Both only
+    decide between places that are equally good, except that ``within`` restricts the search to
+    what is below the sections and ``at_end`` to the end of the file. ``strict`` allows no
+    tolerance. ``script`` holds the hunks that lead from the old lines to the new ones, where the
+    format marks them.
+    """
+
+    line: int | None = None
+    proven: bool = False
+    sections: tuple[str, ...] = ()
+    within: bool = False
+    at_end: bool = False
+    strict: bool = False
+    script: tuple[Hunk, ...] = ()
+
+
 class Query:
     """A needle and the text it is looked for in, with what the rungs compute once for all.
 
-    ``new`` is the text that shall take the needle's place; None if nothing shall. ``whole_lines``
-    is whether the needle stands for whole lines, never for a part of one.
+    ``new`` is the text that replaces the needle; None if nothing does. ``whole_lines`` is whether
+    the needle stands for whole lines, never for a part of one.
     """
 
     def __init__(
@@ -58,17 +79,20 @@ class Query:
         new: str | None = None,
         *,
         whole_lines: bool = False,
+        hints: Hints = Hints(),  # noqa: B008  # an immutable value
     ) -> None:
         self.text = content if isinstance(content, Text) else Text(content)
         self.needle = Text(needle)
         self.new = None if new is None else Text(new)
         self.whole_lines = whole_lines
+        self.hints = hints
         self._surveys: dict[int, Survey] = {}
 
     def reread(self, needle: str, new: str) -> Query:
         """The query for another reading of the needle, and of the new text if there is one."""
         new_text = new if self.new is not None else None
-        return Query(self.text, needle, new_text, whole_lines=self.whole_lines)
+        hints = self.hints._replace(script=())
+        return Query(self.text, needle, new_text, whole_lines=self.whole_lines, hints=hints)
 
     @cached_property
     def surveyor(self) -> Surveyor:

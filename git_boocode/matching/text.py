@@ -11,9 +11,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from git_boocode.matching.canonical import canonical_line, look_alikes
 from git_boocode.matching.types import Position, Span
+
+if TYPE_CHECKING:
+    from git_boocode.matching.sections import Sections
 
 BOM = "\ufeff"
 
@@ -123,6 +127,13 @@ class Text:
         """The rows left when blank lines at the top and the bottom are dropped."""
         rows = [row for row, line in enumerate(self.stripped) if line]
         return range(rows[0], rows[-1] + 1) if rows else range(0)
+
+    @cached_property
+    def sections(self) -> Sections:
+        """The blocks of lines that its lines open."""
+        from git_boocode.matching.sections import Sections
+
+        return Sections(self)
 
     @cached_property
     def _part_ends(self) -> list[int]:

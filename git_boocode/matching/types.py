@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 Kind = Literal["exact", "fuzzy", "ambiguous", "not_found"]
-Code = Literal["not_found", "ambiguous", "invalid_input", "stale", "already_applied"]
+Code = Literal["not_found", "ambiguous", "overlap", "stale", "already_applied", "invalid_input"]
 
 
 class Position(NamedTuple):
