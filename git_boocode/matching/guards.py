@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import starmap, zip_longest
+from typing import TYPE_CHECKING
 
 from git_boocode.matching.align import Owned, align_lines, script
 from git_boocode.matching.comments import may_comment
@@ -13,6 +14,9 @@ from git_boocode.matching.profiles import Step
 from git_boocode.matching.similarity import cost, distance, similarity, similarity_by_line, slips
 from git_boocode.matching.text import Text
 from git_boocode.matching.windows import Surveyor, Window, trimmed
+
+if TYPE_CHECKING:
+    from git_boocode.matching.rungs import Query
 
 _WORDS = re.compile(r"\w+")
 _DIGITS = re.compile(r"\d+")
@@ -40,6 +44,12 @@ _LONG_WORK = 1_000_000
 """Places whose distance takes more word operations than this are compared line by line."""
 _SHOWN = 60
 """So many characters of a text are quoted in a message."""
+_SAYING = 4
+"""The evidence that a line must hold to be known again."""
+_REPEATED = 0.7
+"""A line that comes in and is this similar to one that is there is taken for the same one."""
+_LACKED = 200
+"""At most this many lines that the needle lacks are compared with those that come in."""
 _RIVALS = 16
 """So many runners-up are weighed against the best window."""
 
@@ -202,6 +212,29 @@ def _another_name(surveyor: Surveyor, mine: str, other: str) -> bool:
 def _another_part(surveyor: Surveyor, mine: str, other: str) -> bool:
     short = len(mine) <= _SHORT_PART and _replaced(mine, other) and mine[0] != other[0]
     return short or surveyor.knows_part(mine)
+
+
+def replaced_words(left: str, right: str) -> list[tuple[str, str]]:
+    """The words of one line that the other has other words for, run by run."""
+    return [pair for pair in _joined_changes(left, right) if all(pair)]
+
+
+def repeated_line(query: Query, matched: Sequence[int]) -> str | None:
+    """Why a line that comes in seems to be there already; None when none does.
+
+    ``matched`` are the rows of the place, ascending, that the needle has as they are.
+    """
+    if query.new is None:
+        return None
+    needle, new, text = query.needle, query.new, query.text
+    hunks = [hunk for hunk in script(needle.lines, new.lines) if not hunk.same]
+    fresh = {new.canonical[j] for hunk in hunks for j in range(hunk.j1, hunk.j2)}
+    fresh = {line for line in fresh if evidence(line) >= _SAYING} - {*needle.canonical}
+    lacked = sorted({*range(matched[0], matched[-1] + 1)} - {*matched})
+    for row in lacked[:_LACKED]:
+        if any(similarity(text.canonical[row], line, _REPEATED) for line in fresh):
+            return f"line {row + 1}, which it lacks, is like one that the new text adds"
+    return None
 
 
 def _replaced(mine: str, other: str) -> bool:

@@ -23,6 +23,9 @@ could make the place found *another* place than the one the model meant.
     Share of the difference *between two places* that must favour the winner, places below the
     threshold included: a text that took the distinguishing characters half from each is equally
     near to both, and refused however similar it is.
+``agree`` 0.66 (rung ``context``)
+    Share of the needle's lines that must be equal where those that the edit touches are, in one
+    place of the file only: two wrong lines in six, three in ten.
 ``forgotten`` 1 (rung ``gapped``)
     Lines of the file that the needle may lack, between two lines that are equal in both.
 ``variants``
@@ -126,6 +129,7 @@ _ALL = (
             Step("part", evidence=8),
             Step("comments", evidence=8),
             Step("elided", evidence=8),
+            Step("context", agree=0.66, evidence=8),
             _SIMILAR,
             _SIMILAR._replace(rung="gapped", forgotten=1),
         ),

@@ -308,6 +308,7 @@ RUNGS: dict[str, Callable[[Query, Step], Found]] = {
     "layout": _from("layout", "layout"),
     "part": _from("parts", "part"),
     "comments": _from("comments", "comments"),
+    "context": _from("context", "context"),
     "elided": _from("elision", "elided"),
     "rstripped": _from("opencode", "rstripped"),
     "line_trimmed": _from("opencode", "line_trimmed"),
