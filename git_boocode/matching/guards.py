@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import starmap, zip_longest
+from collections.abc import Iterator, Mapping
+from itertools import chain, starmap, zip_longest
 from typing import TYPE_CHECKING
 
 from git_boocode.matching.align import Owned, align_lines, script
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from git_boocode.matching.rungs import Query
 
 _WORDS = re.compile(r"\w+")
+_TOKENS = re.compile(r"\w+|[^\w\s]")
 _DIGITS = re.compile(r"\d+")
 _PARTS = re.compile(r"[^\W\d_]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 """What names are made of: `get`, `User`, `ID`, `2`."""
@@ -77,6 +78,11 @@ def objection(surveyor: Surveyor, window: Window, step: Step) -> str | None:
 
 
 def _lines_objection(surveyor: Surveyor, pairs: list[tuple[str, str]], step: Step) -> str | None:
+    after = [surveyor.after.get(surveyor.top + at) for at in range(len(pairs))]
+    pairs = [
+        (row, row) if new is not None and _on_the_way(old, row, new) else (old, row)
+        for (old, row), new in zip(pairs, after, strict=True)
+    ]
     telling = [pair for pair in pairs if pair[0] or pair[1]]
     other = next((pair for pair in telling if not _resembles(*pair, step.line_floor)), None)
     if other is not None:
@@ -94,6 +100,17 @@ def _lines_objection(surveyor: Surveyor, pairs: list[tuple[str, str]], step: Ste
     if middle and similarity_by_line(middle) < step.middle_floor:
         return "the lines between its first and its last one are other code in the file"
     return None
+
+
+def _on_the_way(old: str, row: str, new: str) -> bool:
+    """Whether all in which a row differs from the old line is in the new one already."""
+    if row in (old, new):
+        return True
+    from rapidfuzz.distance import Indel
+
+    before, there, after = (_TOKENS.findall(line) for line in (old, row, new))
+    apart = Indel.distance(before, after)
+    return Indel.distance(before, there) + Indel.distance(there, after) == apart
 
 
 def _is_other_code(surveyor: Surveyor, at: int, there: str) -> str:
@@ -219,20 +236,26 @@ def replaced_words(left: str, right: str) -> list[tuple[str, str]]:
     return [pair for pair in _joined_changes(left, right) if all(pair)]
 
 
-def repeated_line(query: Query, matched: Sequence[int]) -> str | None:
+def repeated_line(query: Query, owners: Mapping[int, int]) -> str | None:
     """Why a line that comes in seems to be there already; None when none does.
 
-    ``matched`` are the rows of the place, ascending, that the needle has as they are.
+    ``owners`` are the lines of the needle, by index, that stand for the rows of the place.
     """
-    if query.new is None:
+    if query.new is None or not owners:
         return None
-    needle, new, text = query.needle, query.new, query.text
-    hunks = [hunk for hunk in script(needle.lines, new.lines) if not hunk.same]
-    fresh = {new.canonical[j] for hunk in hunks for j in range(hunk.j1, hunk.j2)}
-    fresh = {line for line in fresh if evidence(line) >= _SAYING} - {*needle.canonical}
-    lacked = sorted({*range(matched[0], matched[-1] + 1)} - {*matched})
-    for row in lacked[:_LACKED]:
-        if any(similarity(text.canonical[row], line, _REPEATED) for line in fresh):
+    needle, new, text = query.needle.canonical, query.new.canonical, query.text.canonical
+    added = {*chain.from_iterable(range(hunk.j1, hunk.j2) for hunk in query.hunks)}
+    fresh = {new[index] for index in added - {*query.partners.values()}} - {*needle}
+    fresh = {line for line in fresh if evidence(line) >= _SAYING}
+    gone = {*chain.from_iterable(range(hunk.i1, hunk.i2) for hunk in query.hunks)}
+    inside = range(min(owners), max(owners) + 1)
+    rows = [row for row in inside if text[row] and owners.get(row) not in gone]
+    strange = [row for row in rows if row not in owners or needle[owners[row]] != text[row]]
+    for row in strange[:_LACKED] if fresh else ():
+        mine = similarity(needle[owners[row]], text[row]) if row in owners else 0.0
+        numbers = _DIGITS.findall(text[row])
+        alike = (line for line in fresh if _DIGITS.findall(line) == numbers)
+        if any(similarity(text[row], line, _REPEATED) > mine for line in alike):
             return f"line {row + 1}, which it lacks, is like one that the new text adds"
     return None
 

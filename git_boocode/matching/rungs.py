@@ -95,11 +95,36 @@ class Query:
         return Query(self.text, needle, new_text, whole_lines=self.whole_lines, hints=hints)
 
     @cached_property
+    def hunks(self) -> list[Hunk]:
+        """What the new text changes; nothing if there is none."""
+        from git_boocode.matching.align import script
+
+        new = self.new.lines if self.new else self.needle.lines
+        return [hunk for hunk in script(self.needle.lines, new) if not hunk.same]
+
+    @cached_property
+    def partners(self) -> dict[int, int]:
+        """The line of the new text that each line of the needle becomes, if it becomes one."""
+        from git_boocode.matching.align import pair_similar
+
+        old, new = self.needle.canonical, self.new.canonical if self.new else []
+        found: dict[int, int] = {}
+        for hunk in self.hunks:
+            height = hunk.i2 - hunk.i1
+            pairs = [(step, step) for step in range(height)]
+            if height != hunk.j2 - hunk.j1:
+                pairs = pair_similar(old[hunk.i1 : hunk.i2], new[hunk.j1 : hunk.j2])
+            found |= {hunk.i1 + i: hunk.j1 + j for i, j in pairs}
+        return found
+
+    @cached_property
     def surveyor(self) -> Surveyor:
         """The comparer of windows."""
         from git_boocode.matching.windows import Surveyor
 
-        return Surveyor(self.text, self.needle)
+        new = self.new.canonical if self.new else []
+        after = {index: new[other] for index, other in self.partners.items()}
+        return Surveyor(self.text, self.needle, after)
 
     @cached_property
     def present(self) -> frozenset[str]:
@@ -268,13 +293,24 @@ def _found_windows(query: Query, step: Step, extra: int) -> Found:
     near = [window for window in survey.windows if window.similarity >= floor]
     reason = survey.reason
     for best in near[:_TRIED]:
-        objected = objection(query.surveyor, best, step)
+        objected = objection(query.surveyor, best, step) or _repeated(query, best)
         if objected is None:
             # A window below the threshold may still be told apart by nothing but the error.
             others = [other for other in survey.windows if other is not best]
             return _settled(query, best, rivals(query.surveyor, best, others, step))
         reason = reason or objected
     return Found(reason=reason)
+
+
+def _repeated(query: Query, window: Window) -> str | None:
+    """Why an added line seems to be in a window already; None when none does."""
+    from git_boocode.matching.align import align_lines
+    from git_boocode.matching.guards import repeated_line
+
+    surveyor, rows = query.surveyor, range(window.first, window.stop)
+    owned = align_lines(surveyor.needle, surveyor.lines[window.first : window.stop])
+    lines = enumerate(owned, surveyor.top)
+    return repeated_line(query, {rows[own[0]]: index for index, own in lines if own[0] < own[1]})
 
 
 _TRIED = 8

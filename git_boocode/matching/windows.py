@@ -14,9 +14,10 @@ Every bound below counts work, not time, so an answer never depends on the machi
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import accumulate, compress
+from types import MappingProxyType
 from typing import NamedTuple
 
 from git_boocode.matching.comments import Comments
@@ -73,8 +74,12 @@ class Survey(NamedTuple):
 class Surveyor:
     """Compares one needle with the windows of one text, within one budget of work."""
 
-    def __init__(self, text: Text, needle: Text) -> None:
+    def __init__(
+        self, text: Text, needle: Text, after: Mapping[int, str] = MappingProxyType({})
+    ) -> None:
+        """``after`` is what lines of the needle, by index, are once the edit is made."""
         self.text = text
+        self.after = after
         self.lines = text.canonical
         self.needle = needle.canonical[needle.core.start : needle.core.stop]
         self.top = needle.core.start

@@ -120,3 +120,50 @@ def test_a_line_like_the_one_that_comes_in_is_refused(extra: str) -> None:
     assert landed(old, change=change) == FILE.replace(*change)
     with pytest.raises(MatchError, match="like one that the new text adds"):
         landed(old, content, change)
+
+
+APPLIED = FILE.replace("data = self.encode(user)", "data = self.encode(user, strict=True)")
+RENAMED = (
+    ("data = self.encode(user)", "data = self.encode(user, strict=True)"),
+    CHANGED,
+)
+
+
+def both(old: str) -> str:
+    for change in RENAMED:
+        old = old.replace(*change)
+    return old
+
+
+def test_a_replaced_line_that_already_has_its_new_form_counts_as_equal() -> None:
+    expected = APPLIED.replace(*CHANGED)
+    assert replace_text(APPLIED, OLD, both(OLD)).content == expected
+    drifted = OLD.replace("self.touch", "self.mark")
+    assert replace_text(APPLIED, drifted, both(drifted)).content == expected
+
+
+def test_words_of_the_new_form_may_be_in_the_line_that_is_replaced() -> None:
+    row = "    assert text(first.done()) == 'Piece((p >= 0) & (p <= n - 1), True)'\n"
+    old = row.replace("p >= 0", "0 <= p")
+    new = row.replace("assert text", "assert words").replace("'", '"')
+    assert replace_text(f"x = 1\n{row}y = 2\n", old, new).content == f"x = 1\n{new}y = 2\n"
+    with pytest.raises(MatchError, match="does not have there"):
+        replace_text(f"x = 1\n{row}y = 2\n", old, old.replace("assert text", "assert words"))
+
+
+def test_an_edit_that_is_there_as_a_whole_is_refused() -> None:
+    drifted = OLD.replace("self.touch", "self.mark")
+    with pytest.raises(MatchError, match="there already"):
+        replace_text(both(FILE), drifted, both(drifted))
+
+
+def test_an_added_line_that_is_there_already_is_not_counted_as_equal() -> None:
+    added = (
+        "            self.saved += 1\n",
+        "            self.saved += 1\n            self.sync()\n",
+    )
+    content = FILE.replace(*added)
+    with pytest.raises(MatchError):
+        landed(OLD, content, added)
+    with pytest.raises(MatchError):
+        replace_text(content, OLD, OLD.replace(*added).replace(*CHANGED))
