@@ -5,14 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from git_boocode.matching.canonical import canonical_line
 from git_boocode.matching.similarity import most_similar
+from git_boocode.matching.text import LineIndex, Text
 from git_boocode.matching.types import Candidate, Match, MatchError
-
-if TYPE_CHECKING:
-    from git_boocode.matching.text import Text
 
 WORK = 5_000_000
 """Rows and blocks that are visited to look for sections in one text."""
@@ -89,10 +86,7 @@ class Sections:
 
     @cached_property
     def _rows(self) -> dict[str, list[int]]:
-        rows: dict[str, list[int]] = {}
-        for row, line in enumerate(self.text.canonical):
-            rows.setdefault(line, []).append(row)
-        return rows
+        return LineIndex(self.text.canonical).rows
 
     @cached_property
     def _sorted(self) -> list[str]:

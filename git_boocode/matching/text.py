@@ -14,12 +14,14 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from git_boocode.matching.canonical import canonical_line, look_alikes
-from git_boocode.matching.types import Position, Span
+from git_boocode.matching.types import MatchError, Position, Span
 
 if TYPE_CHECKING:
     from git_boocode.matching.sections import Sections
 
 BOM = "\ufeff"
+LOOKUP_WORK = 100_000_000
+"""Lines that are compared to find lines as they are in one text."""
 
 
 class Text:
@@ -204,6 +206,34 @@ class Text:
             seen = start
             last = line + self.raw.count("\n", start, max(start, end - 1))
             yield Span(start, end, line, last)
+
+
+class LineIndex:
+    """Where lines occur among others, found by the rows of the rarest of them."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
+        self.rows: dict[str, list[int]] = {}
+        for row, line in enumerate(lines):
+            self.rows.setdefault(line, []).append(row)
+        self._found: dict[tuple[str, ...], list[int]] = {}
+        self._work = LOOKUP_WORK
+
+    def find(self, wanted: Sequence[str]) -> list[int]:
+        """The rows at which these lines occur one below the other, overlapping ones included.
+
+        Raises MatchError (``ambiguous``) where too many rows would have to be compared.
+        """
+        key, lines, count = tuple(wanted), list(wanted), len(wanted)
+        if key not in self._found and lines:
+            at = min(range(count), key=lambda index: len(self.rows.get(lines[index], ())))
+            rows = self.rows.get(lines[at], [])
+            self._work -= len(rows) * count
+            if self._work < 0:
+                raise MatchError("ambiguous", "its lines occur too often to check every place")
+            starts = (row - at for row in rows if row >= at)
+            self._found[key] = [row for row in starts if self.lines[row : row + count] == lines]
+        return self._found.get(key, [])
 
 
 class Condensed:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from git_boocode.editing.actions import Create, Delete, Keep
 from git_boocode.editing.edits import Edit, How, MissError
 from git_boocode.editing.formats import Context, apply_patch
-from git_boocode.editing.hunks import Patch
 from git_boocode.editing.inputs import shapes
+from git_boocode.editing.patch import PatchAction
 from git_boocode.editing.textfile import Text
 from tests.editing.kit import edits_of, read
 
@@ -70,6 +70,13 @@ PATCH = envelope(UPDATE)
         PATCH.replace("*** Update", "  *** Update").replace("*** End Patch", "  *** End Patch "),
         {"input": PATCH},
         {"patch": PATCH},
+        {"patchText": PATCH},
+        # Without an envelope.
+        UPDATE,
+        f"Prose.\n\n{UPDATE}",
+        f"```\n{UPDATE}```\nMore of it.\n",
+        UPDATE + "*** End Patch\n",
+        {"patch": UPDATE},
         {"path": "f", "patch": PATCH},
         {"path": "/work/f", "patch": PATCH.replace("File: f", "File: work/f")},
         {"patch_lines": PATCH.splitlines()},
@@ -111,7 +118,7 @@ def test_all_kinds_of_sections() -> None:
     assert made.given == envelope("*** Add File: new/a.txt\n+one\n+\n+two\n")
     assert (gone.path, gone.action) == ("gone", Delete(None))
     assert (changed.path, changed.to) == ("f", None)
-    assert (moved.path, moved.to, type(moved.action)) == ("g", "h", Patch)
+    assert (moved.path, moved.to, type(moved.action)) == ("g", "h", PatchAction)
     assert (renamed.path, renamed.to, renamed.action) == ("i", "j", Keep())
 
 
@@ -171,14 +178,14 @@ def test_lines_that_look_like_marks_are_lines() -> None:
     ("text", "said"),
     [
         (PATCH.replace("*** End Patch", ""), "ends without '*** End Patch'"),
-        (UPDATE, "line 1 of the patch: '*** Update File: f' stands before any '*** Begin Patch'"),
+        (UPDATE + PATCH, "line 1 of the patch: '*** Update File: f' is outside of '*** Begin"),
         (envelope(""), "there is no file"),
         (envelope("*** Change File: f\n"), "line 2 of the patch: '*** Change File: f'; expected"),
         (envelope("*** Update File: f\n"), "line 2 of the patch: no change follows"),
         (envelope("*** Update File:\n"), "line 2 of the patch: the path is missing"),
         (envelope("*** Update File: f\n*** Move to:\n"), "line 3 of the patch: the path is"),
         (envelope("*** Update File: f\n@@ x\n a\n"), "line 3 of the patch: the hunk holds no"),
-        (envelope("*** Update File: f\n@@\n-a\n+b\nc\n"), "line 6 of the patch: 'c'; expected"),
+        (envelope("*** Update File: f\n@@\n-a\n+b\n*** Change\n"), "line 6 of the patch: '*** Ch"),
         (envelope("*** Add File: f\n+a\n b\n"), "line 4 of the patch: ' b' in a file"),
         ({"path": "g", "patch": PATCH}, "the patch is for 'f', but 'path' is 'g'"),
     ],
@@ -240,6 +247,27 @@ def test_what_is_wrong_with_an_operation(kind: str, diff: str | None, said: str)
     (failure,) = read(operation(kind, diff)).failures
     assert failure.code == "invalid_input"
     assert said in failure.message
+
+
+def test_context_lines_that_lost_their_blank() -> None:
+    text = "def run():\n    go()\n    stop()\nend()\n"
+    body = "@@\ndef run():\n    go()\n-    stop()\n+    halt()\nend()\n"
+    assert updated(body, text) == text.replace("stop", "halt")
+    assert refused(body.replace("end()", "gone()"), text).code == "not_found"
+
+
+def test_hunks_without_changes_are_skipped() -> None:
+    body = UPDATE.partition("\n")[2]
+    for patch in (f"@@\n class A:\n{body}", f"{body}@@\n class A:\n", f"@@\n@@\n{body}"):
+        assert updated(patch) == NEW
+
+
+def test_a_section_that_does_not_exist_is_refused() -> None:
+    body = "@@ def missing(self):\n     def walk(self):\n-        go()\n+        stop()\n"
+    miss = refused(body)
+    assert miss.code == "not_found"
+    assert "no section 'def missing(self):'" in miss.message
+    assert "class Target" in refused(body.replace("def missing(self):", "class Target")).message
 
 
 def test_empty_lines_in_a_hunk_are_noted() -> None:

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from git_boocode.editing.actions import Create, Delete, Keep
-from git_boocode.editing.edits import Action, Edit, Failure, MissError, short
+from git_boocode.editing.edits import Action, Edit, Failure, short
 from git_boocode.editing.formats import Context, fields
 from git_boocode.editing.formats.diff_names import agree
-from git_boocode.editing.formats.hunk_lines import read_head
+from git_boocode.editing.formats.diffs import NO_CHANGE, opened_hunk, read_head, skipped_notes
 from git_boocode.editing.formats.patches import (
     check_hunks,
     flattened_notes,
+    invalid,
     opened_fence,
     patch_lines,
     peeked,
 )
-from git_boocode.editing.hunks import Hunk, Line, Patch
+from git_boocode.editing.patch import PatchAction, PatchHunk
 
 _NAME = "apply-patch"
 _COMMAND = ("command", "cmd")
@@ -49,7 +50,7 @@ def _operated(item: fields.Object, kind: str, context: Context) -> Iterator[Edit
     """The one edit of an operation, whose `diff` holds the lines of a section of a patch."""
     path = fields.text(item, fields.PATH, context.path)
     text = fields.text(item, ("diff",), "" if kind == "Delete" else None)
-    file = _Reader(text, kind, path).files[0]
+    file = _EnvelopeReader(text, kind, path).files[0]
     base = fields.base(item) or context.base
     yield Edit(0, path, file.action, base, _NAME, item, file.to)
 
@@ -70,7 +71,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
         yield from _operated(item, kind, context)
         return
     notes = flattened_notes(item)
-    reader = _Reader(_text(item) or "")
+    reader = _EnvelopeReader(_text(item) or "")
     path, base = context.path, context.base
     if isinstance(item, dict):
         path = fields.text(item, fields.PATH, path or "") or None
@@ -82,12 +83,12 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
             yield Failure(None, file.path, "invalid_input", message, given=given)
         else:
             action = file.action
-            if notes and isinstance(action, Patch):
-                action = action._replace(notes=notes)
+            if notes and isinstance(action, PatchAction):
+                action = action._replace(notes=(*notes, *action.notes))
             yield Edit(0, path or file.path, action, base, _NAME, given, file.to)
 
 
-class _File(NamedTuple):
+class _Section(NamedTuple):
     """One section of a patch: its lines (first, stop) and what it asks for."""
 
     first: int
@@ -97,7 +98,7 @@ class _File(NamedTuple):
     to: str | None = None
 
 
-class _Reader:
+class _EnvelopeReader:
     """Reads all envelopes of a text, or the lines of one section without any."""
 
     def __init__(self, text: str, kind: str = "", path: str = "") -> None:
@@ -109,19 +110,25 @@ class _Reader:
             path: the file of the section.
         """
         self.lines = patch_lines(text)
-        self.files: list[_File] = []
+        self.files: list[_Section] = []
+        self.closers: set[str] = set()
         self.at = 0
         if kind:
             self._section(kind, path)
             return
+        begun = any(_OPENING.fullmatch(line.strip()) for line in self.lines)
         while self.at < len(self.lines):
             if _OPENING.fullmatch(self.lines[self.at].strip()):
-                self._envelope()
+                self._envelope(self.at + 1)
+            elif _FILE.fullmatch(self.lines[self.at].strip()):
+                if begun:
+                    what = f"'{short(self.lines[self.at], _SHOWN)}' is outside of '{_BEGIN}'"
+                    invalid(self.at + 1, what)
+                self._envelope(self.at, bare=True)
             else:
-                self._check_outside()
                 self.at += 1
         if not self.files:
-            _invalid(len(self.lines) - 1, f"there is no file; expected one of {_MARKERS}")
+            invalid(len(self.lines), f"there is no file; expected one of {_MARKERS}")
 
     def _section(self, kind: str, path: str) -> None:
         self.files.append(self._of_kind(kind, path, 0))
@@ -129,32 +136,28 @@ class _Reader:
         at = next((at for at in rest if self.lines[at].strip()), None)
         if at is not None:
             shown = short(self.lines[at], _SHOWN)
-            _invalid(at, f"'{shown}' cannot be read; expected ' ', '+', '-' or '@@'")
+            invalid(at + 1, f"'{shown}' cannot be read; expected ' ', '+', '-' or '@@'")
 
-    def portion(self, file: _File) -> str:
+    def portion(self, file: _Section) -> str:
         """A section as a patch of its own."""
         lines = [_BEGIN, *self.lines[file.first : file.stop], _END]
         return "".join(f"{line}\n" for line in lines)
 
-    def _check_outside(self) -> None:
-        if _FILE.match(self.lines[self.at]):
-            _invalid(
-                self.at, f"'{short(self.lines[self.at], _SHOWN)}' stands before any '{_BEGIN}'"
-            )
-
-    def _envelope(self) -> None:
-        opened = self.at
-        closers = set(self._closers(opened))
-        self.at += 1
+    def _envelope(self, first: int, *, bare: bool = False) -> None:
+        """Read the sections of an envelope; a bare one has no first line and needs no last one."""
+        self.closers = set(self._closers(first - 1 if not bare else first))
+        self.at = first
         while not self._ends():
             if self.at >= len(self.lines):
-                _invalid(
-                    self.at - 1,
+                if bare:
+                    return
+                invalid(
+                    self.at,
                     f"the patch ends without '{_END}', so it may be cut off",
                     "send the whole patch again",
                 )
             line = self.lines[self.at].strip()
-            if line in closers:
+            if line in self.closers or (bare and line and not _FILE.fullmatch(line)):
                 # What it is wrapped in ends here, so it is not cut off.
                 return
             if line:
@@ -185,112 +188,105 @@ class _Reader:
         rest = (self.lines[at].strip() for at in range(self.at + 1, len(self.lines)))
         return not any(text for text in rest if not _is_wrapping(text))
 
-    def _file(self) -> _File:
+    def _file(self) -> _Section:
         first = self.at
         found = _FILE.fullmatch(self.lines[first].strip())
         if found is None:
-            _invalid(first, f"'{short(self.lines[first], _SHOWN)}'; expected one of {_MARKERS}")
+            invalid(first + 1, f"'{short(self.lines[first], _SHOWN)}'; expected one of {_MARKERS}")
         kind, path = found[1], found[2].strip()
         if not path:
-            _invalid(first, f"the path is missing after '*** {kind} File:'")
+            invalid(first + 1, f"the path is missing after '*** {kind} File:'")
         self.at += 1
         return self._of_kind(kind, path, first)
 
-    def _of_kind(self, kind: str, path: str, first: int) -> _File:
+    def _of_kind(self, kind: str, path: str, first: int) -> _Section:
         if kind == "Add":
             action: Action = Create(self._added())
         elif kind == "Delete":
             action = Delete(None)
         else:
             return self._updated(first, path)
-        return _File(first, self.at, path, action)
+        return _Section(first, self.at, path, action)
 
     def _added(self) -> str:
         lines: list[str] = []
-        while self._inside():
+        while self._inside(" +-@"):
             line = self.lines[self.at]
             if line and line[0] != "+":
-                _invalid(self.at, f"'{short(line, _SHOWN)}' in a file that is added; expected '+'")
+                invalid(
+                    self.at + 1, f"'{short(line, _SHOWN)}' in a file that is added; expected '+'"
+                )
             lines.append(line[1:])
             self.at += 1
-        # Empty lines below the last one set sections apart.
+        # Empty lines below the last one separate sections.
         while lines and not lines[-1] and not self.lines[self.at - 1]:
             lines.pop()
             self.at -= 1
         return "".join(f"{line}\n" for line in lines)
 
-    def _updated(self, first: int, path: str) -> _File:
-        to = None
-        if self.at < len(self.lines) and self.lines[self.at].strip().startswith(_MOVE):
-            to = self.lines[self.at].strip()[len(_MOVE) :].strip()
-            if not to:
-                _invalid(self.at, f"the path is missing after '{_MOVE}'")
-            self.at += 1
-        hunks = list(self._hunks())
-        check_hunks(len(hunks))
-        if not hunks and to is None:
-            _invalid(first, f"no change follows; expected '@@' or lines of '{short(path, _SHOWN)}'")
-        action: Action = Patch(tuple(hunks)) if hunks else Keep()
-        return _File(first, self.at, path, action, None if to == path else to)
-
-    def _hunks(self) -> Iterator[Hunk]:
+    def _updated(self, first: int, path: str) -> _Section:
+        to = self._destination()
+        hunks, skipped = [], []
         while self._inside():
-            if self.lines[self.at].strip():
-                yield self._hunk()
-            else:
+            row = self.at
+            if not self.lines[row].strip():
                 self.at += 1
+            elif (hunk := self._hunk()) is not None:
+                hunks.append(hunk)
+            else:
+                skipped.append(row)
+        check_hunks(len(hunks))
+        action: Action = Keep()
+        if hunks:
+            action = PatchAction(tuple(hunks), notes=skipped_notes(len(skipped)))
+        elif skipped:
+            invalid(skipped[0] + 1, NO_CHANGE)
+        elif to is None:
+            invalid(
+                first + 1, f"no change follows; expected '@@' or lines of '{short(path, _SHOWN)}'"
+            )
+        return _Section(first, self.at, path, action, None if to == path else to)
 
-    def _inside(self) -> bool:
-        """Whether the section goes on at this line."""
+    def _destination(self) -> str | None:
+        if self.at >= len(self.lines) or not self.lines[self.at].strip().startswith(_MOVE):
+            return None
+        to = self.lines[self.at].strip()[len(_MOVE) :].strip()
+        if not to:
+            invalid(self.at + 1, f"the path is missing after '{_MOVE}'")
+        self.at += 1
+        return to
+
+    def _inside(self, marks: str = "") -> bool:
+        """Whether the section goes on at this line, which begins with one of some marks."""
         if self.at >= len(self.lines) or self._ends():
             return False
         line = self.lines[self.at]
-        return line == "" or line[0] in " +-@" or line.rstrip() == _END_OF_FILE
+        if line.strip() in self.closers and line:
+            return False
+        if marks:
+            return line == "" or line[0] in marks
+        return not line.startswith("***") or line.rstrip() == _END_OF_FILE
 
-    def _hunk(self) -> Hunk:
+    def _hunk(self) -> PatchHunk | None:
+        """Read a hunk; None for one that changes nothing."""
         first = self.at
         heads = []
         while self.at < len(self.lines) and self.lines[self.at].startswith("@@"):
             heads.append(read_head(self.lines[self.at].rstrip()))
             self.at += 1
-        lines, at_end, unspaced = self._lines(first)
-        sections = tuple(head.section for head in heads if head.section)
-        start = next((head.start for head in reversed(heads) if head.start is not None), None)
-        header = self.lines[first].rstrip() if heads else ""
-        if start is not None and any(line.op != "+" for line in lines):
-            start = max(start - 1, 0)
-        within = bool(sections) and start is None
-        notes = ("empty lines read as blank ones",) if unspaced else ()
-        return Hunk(header, first + 1, lines, start, sections, within, at_end, notes=notes)
-
-    def _lines(self, first: int) -> tuple[tuple[Line, ...], bool, bool]:
-        """The lines of a hunk, whether they end the file, and whether blank ones are empty."""
-        found: list[Line] = []
+        given: list[str] = []
         at_end = False
-        blanks = empty = 0
         while self._inside() and not self.lines[self.at].startswith("@@") and not at_end:
-            line = self.lines[self.at]
-            at_end = line.rstrip() == _END_OF_FILE
-            if not at_end:
-                self._check(line)
-                found.append(Line(line[:1] or " ", f"{line[1:]}\n"))
-                blanks = blanks + 1 if not line else 0
-                empty += not line
+            at_end = self.lines[self.at].rstrip() == _END_OF_FILE
+            given += [] if at_end else [self.lines[self.at]]
             self.at += 1
-        found = found[: len(found) - blanks]
-        if not any(line.op != " " for line in found):
-            _invalid(first, "the hunk holds no line that begins with '+' or '-'")
-        return tuple(found), at_end, empty > blanks
-
-    def _check(self, line: str) -> None:
-        if line[:1] not in ("", " ", "+", "-"):
-            _invalid(self.at, f"'{short(line, _SHOWN)}' in a hunk; expected ' ', '+', '-' or '@@'")
+        while given and not given[-1]:
+            given.pop()
+        header = self.lines[first].rstrip() if heads else ""
+        hunk = opened_hunk(header, first + 1, heads, given)
+        return None if hunk is None else hunk._replace(at_end=at_end)
 
 
 def _is_wrapping(line: str) -> bool:
     """Whether a line below the end only closes what the patch is wrapped in."""
     return opened_fence(line) is not None or re.fullmatch(r"\w+['\")]*", line) is not None
-
-
-def _invalid(at: int, message: str, hint: str | None = None) -> NoReturn:
-    raise MissError("invalid_input", f"line {at + 1} of the patch: {message}", hint=hint)

@@ -11,6 +11,7 @@ _LETTERS = {
     b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r",
     b'"': b'"', b"\\": b"\\",
 }  # fmt: skip
+_BACKUPS = (".orig", ".old", ".bak", "~")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _STAMP = re.compile(r"\s(?:\w{3} \w{3} +\d+ \d|\d{4}-\d\d-\d\d[ T]\d).*", re.DOTALL)
 _PREFIXES = (
@@ -57,7 +58,17 @@ def _tail(name: str) -> str:
 
 
 def without_prefixes(old: str, new: str) -> tuple[str, str]:
-    """The names of a pair of headers without the prefixes that tell the sides apart."""
+    """The names of a pair of headers without what only distinguishes the sides.
+
+    That is a prefix such as `a/`, the ending of a backup on the old side, `.new` on the new one.
+    """
+    old, new = _unprefixed(old, new)
+    if any(old == f"{new}{ending}" for ending in _BACKUPS):
+        return new, new
+    return (old, old) if new == f"{old}.new" else (old, new)
+
+
+def _unprefixed(old: str, new: str) -> tuple[str, str]:
     sides = [tuple(name.split("/", 1)) for name in (old, new)]
     heads = tuple(side[0] if len(side) == 2 else None for side in sides)
     if NOWHERE in (old, new):
@@ -69,8 +80,6 @@ def without_prefixes(old: str, new: str) -> tuple[str, str]:
         return new, new
     if heads[1] in ("a", "b") and sides[1][1] == old:
         return old, old
-    if old == f"{new}.orig":
-        return new, new
     return old, new
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from git_boocode.editing.edits import MissError
 from git_boocode.editing.formats import fields
 
-LINES = fields.PATCH_LINES
 MAX_HUNKS = 10_000
-"""So many hunks may a patch of one file have."""
+"""At most this many hunks are read for one file."""
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})(.*)", re.DOTALL)
 
 
@@ -40,30 +39,34 @@ def opened_fence(line: str) -> Fence | None:
     return None if found is None or "`" in found[3] else Fence(found[1], found[2])
 
 
-def patch_text(item: object, names: tuple[str, ...] = fields.PATCH) -> str | None:
-    """The patch that an item holds, None if it has no place for one.
-
-    Args:
-        item: text, or an object that has it under one of some names, or as `patch_lines`.
-        names: the names.
+def patch_text(item: object) -> str | None:
+    """The patch that an item holds, as text or under a name; None if it has no place for one.
 
     Raises:
         MissError: it is of another type (`invalid_input`).
     """
-    if isinstance(item, str):
-        return item
     if not isinstance(item, dict):
+        return item if isinstance(item, str) else None
+    if not fields.has(item, fields.PATCH_LINES):
+        return fields.text(item, fields.PATCH) if fields.has(item, fields.PATCH) else None
+    name = next(name for name in fields.PATCH_LINES if item.get(name) is not None)
+    return "".join(f"{line}\n" for line in fields.lines(item, name, name) or ())
+
+
+def peeked(item: object) -> str | None:
+    """As `patch_text`, with None for what is of another type."""
+    try:
+        return patch_text(item)
+    except MissError:
         return None
-    if fields.has(item, LINES):
-        return _flattened(item)
-    return fields.text(item, names) if fields.has(item, names) else None
 
 
 def flattened_notes(item: object) -> tuple[str, ...]:
-    """What to tell of entries of `patch_lines` that hold several lines each."""
-    if not isinstance(item, dict) or not fields.has(item, LINES):
+    """The note on entries of `patch_lines` that hold several lines each."""
+    if not isinstance(item, dict) or not fields.has(item, fields.PATCH_LINES):
         return ()
-    entries = next(item[name] for name in LINES if item.get(name) is not None)
+    entries = next(item[name] for name in fields.PATCH_LINES if item.get(name) is not None)
+    entries = entries if isinstance(entries, list) else []
     count = sum("\n" in entry.rstrip("\r\n") for entry in entries)
     if not count:
         return ()
@@ -85,37 +88,16 @@ def check_hunks(count: int) -> None:
         )
 
 
-def peeked(item: object, names: tuple[str, ...] = fields.PATCH) -> str | None:
-    """As `patch_text`, with None for what is of another type."""
-    try:
-        return patch_text(item, names)
-    except MissError:
-        return None
-
-
-def _flattened(item: fields.Object) -> str:
-    name = next(name for name in LINES if item.get(name) is not None)
-    entries = item[name]
-    if not isinstance(entries, list):
-        raise MissError(
-            "invalid_input", f"'{name}' is {fields.kind_of(entries)}; expected an array"
-        )
-    lines = []
-    for number, entry in enumerate(entries, start=1):
-        if not isinstance(entry, str):
-            kind = fields.kind_of(entry)
-            raise MissError(
-                "invalid_input", f"entry {number} of '{name}' is {kind}; expected a string"
-            )
-        lines.append(entry.replace("\r\n", "\n").removesuffix("\n"))
-    return "".join(f"{line}\n" for line in lines)
+def invalid(row: int, message: str, hint: str | None = None) -> NoReturn:
+    """Refuse a line of a patch, counted from 1."""
+    raise MissError("invalid_input", f"line {row} of the patch: {message}", hint=hint)
 
 
 def patch_lines(text: str) -> list[str]:
     """The lines of a patch without their line feeds.
 
-    Carriage returns go too if the lines that are the patch's own have them: the whole text was
-    converted. Else they belong to the file.
+    Carriage returns go too if all lines that name files or open hunks have them. Else they belong
+    to the lines of the file.
     """
     lines = text.removesuffix("\n").split("\n")
     own = [line for line in lines if _OWN.match(line)]

@@ -13,16 +13,22 @@ from git_boocode.editing.actions import Create, Delete, Keep
 from git_boocode.editing.edits import Action, Edit, Failure, MissError, short
 from git_boocode.editing.formats import Context, fields
 from git_boocode.editing.formats.diff_names import NOWHERE, agree, read_name, without_prefixes
-from git_boocode.editing.formats.diffs import Diffs, FileDiff, read_headless
+from git_boocode.editing.formats.diffs import (
+    NO_CHANGE,
+    Diffs,
+    FileDiff,
+    headless_hunk,
+    skipped_notes,
+)
 from git_boocode.editing.formats.patches import (
     check_hunks,
     flattened_notes,
+    invalid,
     patch_text,
 )
-from git_boocode.editing.hunks import Hunk, Patch
+from git_boocode.editing.patch import PatchAction
 
 _NAME = "unified"
-_KEYS = ("patch", "diff")
 GIT_MODES = ("100644", "100755")
 _MODES = {"100644": False, "100664": False, "100755": True, "100775": True}
 """Whether a file of a mode is executable."""
@@ -39,13 +45,19 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
         base = fields.base(item) or base
     notes = flattened_notes(item)
     diffs = Diffs(text)
-    files = _joined(diffs.files) or list(_headless(text, path))
+    files = _joined(diffs.files)
+    if not files and path is not None and (hunk := headless_hunk(text)):
+        files = [FileDiff(0)]
+        files[0].hunks.append(hunk)
+    # A file that is shown without a change is skipped, unless there is nothing else.
+    files = [file for file in files if file.hunks or not file.skipped] or files
     if not files:
         raise MissError(
             "invalid_input", "the patch has no hunk; expected a line like '@@ -1,2 +1,3 @@'"
         )
     for file in files:
-        given = item if len(files) == 1 else _portion(diffs, file)
+        portion = "".join(f"{line}\n" for line in diffs.lines[file.first : file.stop])
+        given = item if len(files) == 1 else portion
         yield _draft(file, path, Edit(0, path or "", Keep(), base, _NAME, given), notes)
 
 
@@ -55,22 +67,11 @@ def _joined(files: list[FileDiff]) -> list[FileDiff]:
     for file in files:
         if joined and file.names is None and joined[-1].names is None and not file.extended:
             joined[-1].hunks += file.hunks
+            joined[-1].skipped += file.skipped
             joined[-1].stop = file.stop
         else:
             joined.append(file)
     return joined
-
-
-def _headless(text: str, path: str | None) -> Iterator[FileDiff]:
-    if path is not None:
-        for hunk in read_headless(text):
-            file = FileDiff(0)
-            file.hunks.append(hunk)
-            yield file
-
-
-def _portion(diffs: Diffs, file: FileDiff) -> str:
-    return "".join(f"{line}\n" for line in diffs.lines[file.first : file.stop])
 
 
 def _draft(file: FileDiff, path: str | None, blank: Edit, notes: tuple[str, ...]) -> Edit | Failure:
@@ -110,7 +111,7 @@ def _named(file: FileDiff) -> tuple[str, str] | None:
     if "rename from" in extended and "rename to" in extended:
         return read_name(extended["rename from"]), read_name(extended["rename to"])
     if file.names is None:
-        if file.extended or not file.hunks:
+        if file.extended or not (file.hunks or file.skipped):
             _wrong(file, "the names cannot be told apart; expected 'diff --git a/name b/name'")
         return None
     old, new = without_prefixes(*file.names)
@@ -122,7 +123,7 @@ def _named(file: FileDiff) -> tuple[str, str] | None:
 
 
 def _under(file: FileDiff, path: str, old: str, new: str) -> tuple[str, str]:
-    """The names of a patch that came with a path, which they must agree with."""
+    """The names of a patch that came with a path, with which they must agree."""
     name = new if old == NOWHERE else old
     if not agree(path, name):
         _wrong(file, f"the patch is for '{name}', but 'path' is '{path}'")
@@ -152,13 +153,13 @@ def _check_possible(file: FileDiff) -> None:
         if mode not in _MODES:
             _wrong(
                 file,
-                f"a file of mode {short(mode, 20)} cannot be made",
+                f"a file of mode {short(mode, 20)} cannot be created",
                 f"leave out the mode, or write {' or '.join(GIT_MODES)}",
             )
 
 
 def _executable(file: FileDiff) -> bool | None:
-    """Whether the file shall be executable; None if its mode does not change."""
+    """Whether to make the file executable; None if its mode does not change."""
     old, new = (file.extended.get(key) for key in ("old mode", "new mode"))
     if new is None or (old is not None and _MODES.get(old) == _MODES[new]):
         return None
@@ -173,8 +174,11 @@ def _action(file: FileDiff, old: str, new: str, notes: tuple[str, ...]) -> Actio
         return Delete(_content(file, "-").removeprefix("\ufeff"), _read_notes(file, notes))
     executable_now = _executable(file)
     if file.hunks:
+        notes = (*notes, *skipped_notes(len(file.skipped)))
         preimage = file.extended.get("index", "").partition("..")[0] or None
-        return Patch(tuple(file.hunks), preimage, notes, executable_now)
+        return PatchAction(tuple(file.hunks), preimage, notes, executable_now)
+    if file.skipped:
+        invalid(file.skipped[0] + 1, NO_CHANGE)
     if old == new and executable_now is None:
         _wrong(file, "no hunk follows; expected a line like '@@ -1,2 +1,3 @@'")
     return Keep(executable_now)
@@ -186,23 +190,15 @@ def _read_notes(file: FileDiff, notes: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _content(file: FileDiff, op: str) -> str:
-    """All lines of a file that is made or goes away."""
-    lines = [_whole_line(hunk, op, at) for hunk in file.hunks for at in range(len(hunk.lines))]
-    return "".join(lines)
-
-
-def _whole_line(hunk: Hunk, op: str, at: int) -> str:
-    line = hunk.lines[at]
-    if line.op != op and (line.op != " " or line.text.strip()):
-        what = "made" if op == "+" else "deleted"
-        message = f"a file that is {what} has only lines that begin with '{op}', not '{line.op}'"
-        _invalid_row(hunk.row, message)
-    return line.text
-
-
-def _invalid_row(row: int, message: str, hint: str | None = None) -> NoReturn:
-    raise MissError("invalid_input", f"line {row} of the patch: {message}", hint=hint)
+    """All lines of a file that is created or deleted."""
+    for hunk in file.hunks:
+        for line in hunk.lines:
+            if line.op != op and (line.op != " " or line.text.strip()):
+                what = "created" if op == "+" else "deleted"
+                only = f"has only lines that begin with '{op}', not '{line.op}'"
+                invalid(hunk.row, f"a file that is {what} {only}")
+    return "".join(line.text for hunk in file.hunks for line in hunk.lines)
 
 
 def _wrong(file: FileDiff, message: str, hint: str | None = None) -> NoReturn:
-    _invalid_row(file.first + 1, message, hint)
+    invalid(file.first + 1, message, hint)
