@@ -127,6 +127,21 @@ def _stripped(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
     return case_of(told, sent) if sent != _plain(told) else None
 
 
+@KINDS.lands("context lines without their mark")
+def _unmarked(edit: Edit, other: Edit, rng: random.Random) -> Case:
+    told = drifts.clean(edit, rng)
+    return case_of(told, drifts.unmarked(_plain(told)))
+
+
+@KINDS.lands("no envelope")
+def _no_envelope(edit: Edit, other: Edit, rng: random.Random) -> Case:
+    told = drifts.clean(edit, rng)
+    return case_of(told, update(told.edit, told.hunks, headed))
+
+
+KINDS.drifts({"a hunk without a change": drifts.among_shown}, _plain)
+
+
 @KINDS.lands("in Markdown, with prose")
 def _markdown(edit: Edit, other: Edit, rng: random.Random) -> Case:
     told = drifts.clean(edit, rng)
@@ -187,6 +202,12 @@ KINDS.drifts(
     _plain,
     land=False,
 )
+
+
+@KINDS.refused("@@ with a function that is not there")
+def _no_section(edit: Edit, other: Edit, rng: random.Random) -> Case:
+    sent = update(edit, hunks_of(edit), lambda *_: "@@ def nowhere_to_be_found(here):\n")
+    return case_of(Told(edit, ()), envelope(sent), land=False)
 
 
 @KINDS.refused("another file's")

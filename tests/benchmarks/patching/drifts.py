@@ -150,6 +150,20 @@ def invented(count: int) -> Drift:
     return drift
 
 
+def unmarked(sent: str) -> str:
+    """A patch whose context lines lack the space that marks them."""
+    return re.sub(r"(?m)^ (?=.)", "", sent)
+
+
+def among_shown(edit: Edit, rng: random.Random) -> Told | None:
+    """A hunk without a change above the others."""
+    hunks = hunks_of(edit)
+    if hunks[0].start < 4:
+        return None
+    body = tuple((" ", line) for line in edit.lines[:3])
+    return Told(edit, (Hunk(0, 0, body), *hunks))
+
+
 def blanks_lost(edit: Edit, rng: random.Random) -> Told | None:
     """Trailing blanks of the file's context lines that the hunks do not have."""
     hunks = hunks_of(edit)

@@ -91,6 +91,7 @@ KINDS.drifts(
     {"numbers wrong": drifts.clean, "numbers wrong, indentation dropped": drifts.dedented}, _off
 )
 KINDS.drifts({"counts wrong": drifts.clean}, _miscounted)
+KINDS.drifts({"a hunk without a change": drifts.among_shown}, _bare)
 KINDS.drifts(
     {
         "two structural lines left out": drifts.left_out(2),
@@ -106,6 +107,12 @@ def _stripped(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
     told = drifts.clean(edit, rng)
     sent = _plain(told).replace("\n \n", "\n\n").replace("\n \n", "\n\n")
     return case_of(told, sent) if sent != _plain(told) else None
+
+
+@KINDS.lands("context lines without their mark")
+def _unmarked(edit: Edit, other: Edit, rng: random.Random) -> Case:
+    told = drifts.clean(edit, rng)
+    return case_of(told, f"```diff\n{drifts.unmarked(_bare(told))}```\n")
 
 
 def _with_context(count: int, margin: int, opening: Ranges) -> Callable[..., Case | None]:
@@ -325,6 +332,14 @@ def _between(drift: Drift) -> Callable[..., Case | None]:
 
 KINDS.refused("two places, the number wrong")(_between(drifts.twice))
 KINDS.refused("two places at other indentations, number wrong")(_between(drifts.twice_indented))
+
+
+@KINDS.refused("@@ with a function that is not there")
+def _no_section(edit: Edit, other: Edit, rng: random.Random) -> Case:
+    opening = "@@ def nowhere_to_be_found(here): @@\n"
+    return case_of(
+        Told(edit, ()), patch(edit.path, hunks_of(edit), lambda hunk: opening), land=False
+    )
 
 
 @KINDS.refused("another file's")
