@@ -48,12 +48,12 @@ class Found(NamedTuple):
 class Hints(NamedTuple):
     """What a format knows about a place beside its old text.
 
-    ``line`` (1-based) is where the old text begins, ``proven`` whether that is certain.
-    ``sections`` are lines of the file, outermost first, below which the place lies. Both only
-    decide between places that are equally good, except that ``within`` restricts the search to
-    what is below the sections and ``at_end`` to the end of the file. ``strict`` allows no
-    tolerance. ``script`` holds the hunks that lead from the old lines to the new ones, where the
-    format marks them.
+    ``line`` (1-based) is where the old text begins, and ``sections`` are lines of the file,
+    outermost first, below which it lies. Both only decide between places that are equally good;
+    ``within`` restricts the search to what is below the sections, ``at_end`` to the end of the
+    file. ``script`` holds the hunks that lead from the old lines to the new ones, where the format
+    marks them. Two hints are for changes that are placed jointly (see ``sequence``): ``proven`` is
+    whether the line is certain, ``strict`` whether no tolerance is allowed.
     """
 
     line: int | None = None
