@@ -6,17 +6,25 @@ in one place only. Of the other lines most must be there too; those that are not
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, align_lines
-from git_boocode.matching.guards import evidence, quoted, repeated_line, replaced_words
+from git_boocode.matching.guards import (
+    evidence,
+    lacks_words,
+    quoted,
+    repeated_line,
+    replaced_words,
+)
 from git_boocode.matching.indent import indent_of, width_of
 from git_boocode.matching.profiles import Step
 from git_boocode.matching.rungs import Found, Place, Query
 
+_WORD = re.compile(r"\w")
 _PLACES = 200
 """A line that occurs more often than this finds nothing."""
 _FITS = 16
@@ -44,13 +52,17 @@ def context(query: Query, step: Step) -> Found:
         return Found()
     search = _Search(query)
     fits = [search.fit(chain) for chain in search.chains()]
-    near = [fit for fit in fits if search.share(fit) >= step.agree]
+    complete = len(search.filled) - (search.hole is not None)
+    # Where all other lines are there too, they tell touched lines in several places apart.
+    near = [fit for fit in fits if len(fit.equal) == complete]
+    if not near and len(fits) > 1:
+        return Found(reason=f"what it changes occurs {len(fits)} times in the file")
+    near = near or [fit for fit in fits if search.share(fit) >= step.agree]
     if not near:
         return Found()
-    if len(fits) > 1 and search.share(near[0]) < 1.0:
-        return Found(reason=f"what it changes occurs {len(fits)} times in the file")
     equal = [query.needle.lines[index] for index in near[0].equal]
-    if sum(map(bool, map(evidence, equal))) < _LEAST or evidence("\n".join(equal)) < step.evidence:
+    worded = sum(bool(_WORD.search(line)) for line in equal)
+    if worded < _LEAST or evidence("\n".join(equal)) < step.evidence:
         return Found(reason="too little of it is as in the file")
     for fit in near:
         if objected := search.objection(fit):
@@ -70,6 +82,7 @@ class _Search:
         self.after = {index: new[other] for index, other in query.partners.items()}
         self.where = self._where()
         self.runs = self._runs()
+        self.hole = self._hole()
 
     def _where(self) -> dict[str, list[int]]:
         """Where the needle's lines are, counted in rows with text."""
@@ -97,6 +110,16 @@ class _Search:
                 else:
                     runs.append([index])
         return [tuple(run) for run in runs]
+
+    def _hole(self) -> int | None:
+        """The one touched line that is nowhere, if it is replaced and stands between others."""
+        gone = [index for run in self.runs for index in run if not self._known(index)]
+        if len(gone) != 1 or gone[0] in (*self.filled[:1], *self.filled[-1:]):
+            return None
+        replaced = any(
+            hunk.i1 <= gone[0] < hunk.i2 and hunk.j1 < hunk.j2 for hunk in self.query.hunks
+        )
+        return gone[0] if replaced else None
 
     def _sides(self, hunk: Hunk) -> tuple[range, range]:
         """The lines above and below a change, nearest first."""
@@ -130,20 +153,25 @@ class _Search:
 
     def _places_of(self, run: Run) -> list[Run]:
         """The rows of a run of lines, wherever they follow each other but for blank lines."""
-        counts = [len(self._known(index)) for index in run]
+        counts = [_PLACES if at == self.hole else len(self._known(at)) for at in run]
         at = counts.index(min(counts))
         if counts[at] > _PLACES:
             return []
         found = []
         for known in self._known(run[at]):
             rows = self.rows[max(known - at, 0) : known - at + len(run)]
-            if len(rows) == len(run) and all(map(self.fits, run, rows)):
+            if len(rows) == len(run) and all(map(self._may_be, run, rows)):
                 found.append(tuple(rows))
         return found
 
     def _known(self, index: int) -> list[int]:
         places = self.where.get(self.needle[index], [])
         return places + self.where.get(self.after.get(index, ""), [])
+
+    def _may_be(self, index: int, row: int) -> bool:
+        if index != self.hole:
+            return self.fits(index, row)
+        return lacks_words(self.needle[index], self.text[row], self.after.get(index, ""))
 
     def fits(self, index: int, row: int) -> bool:
         """Whether a row is a line of the needle, or what the edit makes of it."""
@@ -176,6 +204,10 @@ class _Search:
 
     def objection(self, fit: Fit) -> str | None:
         """Why the place may be another one; None when nothing speaks against it."""
+        if self.hole is not None and len(fit.equal) + 1 < len(self.filled):
+            return (
+                f"line {self.hole + 1} lacks words of the file's line, and other lines differ too"
+            )
         return (
             self._loose_end(fit)
             or self._another_block(fit)
@@ -187,37 +219,58 @@ class _Search:
         for hunk in self.query.hunks:
             for side in self._sides(hunk):
                 nearest = self._nearest(side)
-                if nearest is None or nearest in fit.rows or self._blank_beside(fit, side):
+                known = nearest is None or nearest in fit.equal or nearest == self.hole
+                if known or (nearest not in fit.rows and self._blank_beside(fit, side)):
                     continue
-                return f"line {nearest + 1}, beside what it changes, is not there"
+                return f"line {(nearest or 0) + 1}, beside what it changes, is not there"
         return None
 
     def _blank_beside(self, fit: Fit, side: range) -> bool:
-        """Whether the file has a blank line, too, before the line that is not there."""
+        """Whether only blank lines part the change from the next line beyond that is there."""
         known = [index for index in fit.rows if (index - side[0]) * side.step < 0]
-        nearest = min(known, key=lambda index: abs(index - side[0]), default=None)
-        row = -1 if nearest is None else fit.rows[nearest] + side.step
-        return 0 <= row < len(self.text) and not self.text[row]
+        beyond = next((index for index in side if index in fit.equal), None)
+        if not known or beyond is None:
+            return False
+        edge = fit.rows[max(known) if side.step > 0 else min(known)]
+        between = range(edge + side.step, fit.rows[beyond], side.step)
+        return bool(between) and not any(self.text[row] for row in between)
 
     def _another_block(self, fit: Fit) -> str | None:
         """Why the place may be a sibling of the one meant: it goes by another name."""
         renamed: Counter[tuple[str, str]] = Counter()
-        for index in fit.rows.keys() - fit.equal:
-            changes = replaced_words(self.needle[index], self.text[fit.rows[index]])
+        for index in self.filled:
+            if index in fit.equal:
+                continue
+            row, head = fit.rows.get(index), self._other_head(fit, index)
+            changes = [] if row is None else replaced_words(self.needle[index], self.text[row])
             renamed.update(changes)
-            if changes and self._heads(fit, index):
-                mine, there = map(quoted, changes[0])
-                line = f"line {index + 1} has {mine} where the file has {there}"
-                return f"{line}, which is another word"
+            if head is not None and (row is None or changes):
+                mine, there = quoted(self.needle[index]), quoted(self.text[head])
+                return (
+                    f"line {index + 1} is {mine} where the file has {there}, which is another one"
+                )
         for (mine, there), count in renamed.items():
             if count > 1:
                 return f"it has {quoted(mine)} wherever the file has {quoted(there)}"
         return None
 
-    def _heads(self, fit: Fit, index: int) -> bool:
-        """Whether a line opens the block that the next equal line below it is in."""
+    def _other_head(self, fit: Fit, index: int) -> int | None:
+        """The row that opens the block which a line opens in the needle, if no line stands for it.
+
+        The block is the one that the next equal line below is in.
+        """
         below = min((other for other in fit.equal if other > index), default=None)
-        return below is not None and self._width(index) < self._width(below)
+        if below is None or self._width(index) >= self._width(below):
+            return None
+        if index in fit.rows:
+            return fit.rows[index]
+        first = fit.rows[below]
+        above = next((row for row in range(first - 1, -1, -1) if self.text[row]), None)
+        lines = self.query.text.lines
+        if above is None or above in fit.rows.values():
+            return None
+        deeper = width_of(indent_of(lines[above]), _TAB) < width_of(indent_of(lines[first]), _TAB)
+        return above if deeper else None
 
     def _width(self, index: int) -> int:
         return width_of(indent_of(self.query.needle.lines[index]), _TAB)

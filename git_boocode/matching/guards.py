@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import chain, starmap, zip_longest
 from typing import TYPE_CHECKING
 
-from git_boocode.matching.align import Owned, align_lines, script
+from git_boocode.matching.align import PAIR_FLOOR, Owned, align_lines, script
 from git_boocode.matching.comments import may_comment
 from git_boocode.matching.profiles import Step
 from git_boocode.matching.similarity import cost, distance, similarity, similarity_by_line, slips
@@ -33,6 +34,7 @@ _KEYWORDS = """
 """
 _COMMON_WORDS = frozenset(_KEYWORDS.split())
 
+_NEGATIONS = frozenset(("not", "!", "no", "never", "without"))
 _MANY_LINES = 4
 _FEW_LINES = 3
 _TELLING_LINE, _TELLING_PAIR = 8, 24
@@ -234,6 +236,43 @@ def _another_part(surveyor: Surveyor, mine: str, other: str) -> bool:
 def replaced_words(left: str, right: str) -> list[tuple[str, str]]:
     """The words of one line that the other has other words for, run by run."""
     return [pair for pair in _joined_changes(left, right) if all(pair)]
+
+
+def lacks_words(line: str, row: str, after: str) -> bool:
+    """Whether a row is a line with words more, and most of it is that line.
+
+    Where ``after``, what the line becomes, is not like it, nothing would carry these words over:
+    then what stands beside them must go with the line.
+    """
+    mine, there = _TOKENS.findall(line), _TOKENS.findall(row)
+    changed = [hunk for hunk in script(mine, there) if not hunk.same]
+    lacked = {word for hunk in changed for word in there[hunk.j1 : hunk.j2]}
+    inserted = all(hunk.i1 == hunk.i2 for hunk in changed) and len(there) < 2 * len(mine)
+    if not inserted or not lacked.isdisjoint(_NEGATIONS):
+        return False
+    if similarity(line, after, PAIR_FLOOR):
+        return True
+    kept = {*_WORDS.findall(after)}
+    sides = [(mine[: hunk.i1][::-1], mine[hunk.i1 :]) for hunk in changed]
+    beside = [next(filter(_WORDS.match, side), "") for both in sides for side in both]
+    return kept.isdisjoint(beside)
+
+
+def applied_above(query: Query, first: int) -> str | None:
+    """Why the lines that come in above row ``first``, the place's first one, are there already.
+
+    None when they are not, or when they say too little.
+    """
+    needle, new, text = query.needle.canonical, query.new, query.text
+    hunk = query.hunks[0] if new and query.hunks else None
+    if new is None or hunk is None or any(needle[: hunk.i2]):
+        return None
+    fresh = [line for line in new.canonical[hunk.j1 : hunk.j2] if line]
+    at = bisect_left(text.filled, first)
+    rows = text.filled[max(at - len(fresh), 0) : at]
+    if evidence(" ".join(fresh)) < _SAYING or [text.canonical[row] for row in rows] != fresh:
+        return None
+    return f"the lines that come in are there already, at line {rows[0] + 1}"
 
 
 def repeated_line(query: Query, owners: Mapping[int, int]) -> str | None:

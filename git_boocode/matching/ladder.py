@@ -201,6 +201,8 @@ def ascend(query: Query, steps: Sequence[Step], start_line: int | None) -> Answe
     reason = None
     for step in steps:
         found = _allowed(query, RUNGS[step.rung](query, step))
+        if found.places and step.rung != "exact":
+            found = _not_applied(query, found)
         if found.places:
             return Answer(query, step.rung, found, choose(query, found, start_line))
         reason = reason or found.reason
@@ -220,7 +222,20 @@ def _allowed(query: Query, found: Found) -> Found:
     if hints.at_end and kept:
         end = len(text.raw.rstrip())
         kept = [place for place in kept if place.end >= end]
+    if not found.equal and kept[:1] != list(found.places[:1]):
+        # What is like the best place elsewhere was not held to the guards.
+        kept = []
     return found if len(kept) == len(found.places) else found._replace(places=tuple(kept))
+
+
+def _not_applied(query: Query, found: Found) -> Found:
+    """The places above which the lines that come in there are not there already."""
+    from git_boocode.matching.guards import applied_above
+
+    whole = [place.rows if not place.partial else None for place in found.places]
+    reasons = [applied_above(query, rows[0]) if rows else None for rows in whole]
+    kept = [place for place, why in zip(found.places, reasons, strict=True) if not why]
+    return found._replace(places=tuple(kept), reason=next(filter(None, reasons), found.reason))
 
 
 def choose(query: Query, found: Found, start_line: int | None) -> int | None:

@@ -122,6 +122,8 @@ def _place(query: Query, lines: Sequence[str], first: int) -> Place | None:
     top, bottom = text.canonical[first], text.canonical[stop - 1]
     if not (top.endswith(lines[0]) and bottom.startswith(lines[-1])):
         return None
+    if query.new and bottom != lines[-1] and bottom == query.new.canonical[-1]:
+        return None  # the line has its new form already
     if not cut_between_words(top, len(top) - len(lines[0])):
         return None
     if _broken_off(query, bottom, lines[-1]):

@@ -414,6 +414,191 @@ def _then(hunk: Hunk, rng: random.Random, first: Drift, second: Drift) -> Case |
     return Case(one.content, two.old, two.new, one.expected) if two else None
 
 
+_NAME = re.compile(
+    r"\b(?!(?:class|def|elif|else|except|for|from|import|not|return|try|while|with)\b)[A-Za-z_]{3,}\b"
+)
+
+
+def _spare(hunk: Hunk) -> list[tuple[int, int]]:
+    """The context lines with text that are not the nearest one to a change."""
+    old, context = lines_of(hunk.old), dict(_context(hunk))
+    filled = [at for at, line in enumerate(old) if line.strip()]
+    spare = []
+    for above, at, below in zip([None, *filled], filled, [*filled[1:], None], strict=False):
+        others = range(above or 0, len(old) if below is None else below + 1)
+        shifts = {context[other] - other if other in context else None for other in others}
+        if len(shifts) == 1 and None not in shifts:
+            spare.append((at, context[at]))
+    return spare
+
+
+def _touched_once(hunk: Hunk) -> bool:
+    """Whether the lines that change, with the nearest ones that do not, are in one place only."""
+    old, spare = lines_of(hunk.old), {at for at, _ in _spare(hunk)}
+    file = "".join(f"\n{line.strip()}\n" for line in lines_of(hunk.before) if line.strip())
+    runs = [""]
+    for at, line in enumerate(old):
+        if at in spare:
+            runs.append("")
+        elif line.strip():
+            runs[-1] += f"\n{line.strip()}\n"
+    return all(file.count(run) == 1 for run in runs if run)
+
+
+def _is_comment(line: str) -> bool:
+    return "#" in line or line.lstrip().startswith(("//", "*", "/*"))
+
+
+def _heads(lines: list[str], at: int) -> bool:
+    """Whether a line opens a block: the next one with text is deeper."""
+    below = next((line for line in lines[at + 1 :] if line.strip()), "")
+    return len(below) - len(below.lstrip()) > len(lines[at]) - len(lines[at].lstrip())
+
+
+def _renamed(line: str, name: str = "another_name") -> str:
+    return _NAME.sub(name, line, count=1)
+
+
+def _on_spare(
+    hunk: Hunk, rng: random.Random, change: Callable[[str], str], *, heads: bool = False
+) -> tuple[str, str] | None:
+    """Both texts with one spare line changed alike; of lines that open blocks if ``heads``."""
+    old, new = lines_of(hunk.old), lines_of(hunk.new)
+    places = [
+        (at, to)
+        for at, to in _spare(hunk)
+        if change(old[at]) != old[at] and _heads(old, at) == heads
+    ]
+    if not places or len(list(filter(str.strip, old))) < 4 or not _touched_once(hunk):
+        return None
+    at, to = rng.choice(places)
+    old[at], new[to] = change(old[at]), change(new[to])
+    return "".join(old), "".join(new)
+
+
+def _model_spare(hunk: Hunk, rng: random.Random, change: Callable[[str], str]) -> Case | None:
+    texts = _on_spare(hunk, rng, change)
+    return Case(hunk.before, *texts, hunk.after) if texts else None
+
+
+@_recover("a renamed word in an unchanged line")
+def _renamed_context(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _model_spare(hunk, rng, _renamed)
+
+
+@_recover("an invented context line")
+def _invented(hunk: Hunk, rng: random.Random) -> Case | None:
+    def invent(line: str) -> str:
+        return f"{line}{line[: len(line) - len(line.lstrip())]}imagined = nothing(here)\n"
+
+    return _model_spare(hunk, rng, invent)
+
+
+@_recover("a comment or bracket left out")
+def _structural(hunk: Hunk, rng: random.Random) -> Case | None:
+    structure = re.compile(r"\s*(?:[\])};,]+|(?:#|//).*)\n")
+    return _model_spare(hunk, rng, lambda line: "" if structure.fullmatch(line) else line)
+
+
+def _applied(line: str) -> str:
+    return re.sub(r"(\w+) (\w+)", r"\1 applied \2", line, count=1)
+
+
+@_recover("partly applied")
+def _partly_applied(hunk: Hunk, rng: random.Random) -> Case | None:
+    texts = _on_spare(hunk, rng, _applied)
+    if texts is None:
+        return None
+    # The file has this line as the edit would make it; the model's old text has not.
+    content = hunk.before.replace(hunk.old, texts[0], 1)
+    return Case(content, hunk.old, texts[1], content.replace(texts[0], texts[1], 1))
+
+
+def _line_replaced(hunk: Hunk, rng: random.Random) -> tuple[int, str, str] | None:
+    """A line of old, the line without one of its words, and another line in its place."""
+    old = lines_of(hunk.old)
+    filled = [at for at, line in enumerate(old) if re.search(r"\w{3}", line)]
+    places = [
+        (at, found[1])
+        for at in filled[1:-1]
+        if not _is_comment(old[at]) and len(old[at].split()) > 3
+        for found in re.finditer(r"\S\s+([A-Za-z_]{3,})\b(?=\s+\S)", old[at])
+        if found[1] not in ("not", "never", "without")
+    ]
+    if not places or len(filled) < 4:
+        return None
+    at, word = rng.choice(places)
+    indent = old[at][: len(old[at]) - len(old[at].lstrip())]
+    return at, re.sub(rf"\s+{word}\b", "", old[at], count=1), f"{indent}updated_value = 1\n"
+
+
+@_recover("words missing in the line replaced")
+def _words_missing(hunk: Hunk, rng: random.Random) -> Case | None:
+    replaced = _line_replaced(hunk, rng)
+    if replaced is None:
+        return None
+    at, line, new = replaced
+    lines = lines_of(hunk.old)
+    above, below = "".join(lines[:at]), "".join(lines[at + 1 :])
+    after = hunk.before.replace(hunk.old, above + new + below, 1)
+    return Case(hunk.before, above + line + below, above + new + below, after)
+
+
+@_refuse("words missing in the line replaced, another line wrong")
+def _words_missing_twice(hunk: Hunk, rng: random.Random) -> Case | None:
+    case = _words_missing(hunk, rng)
+    if case is None:
+        return None
+    texts = _on_spare(Hunk(hunk.path, case.old, case.old, case.new), rng, _renamed)
+    return Case(hunk.before, *texts, None) if texts else None
+
+
+@_refuse("a context line wrong, touched lines in two places")
+def _two_cores(hunk: Hunk, rng: random.Random) -> Case | None:
+    state = rng.getstate()
+    twin = _on_spare(hunk, rng, lambda line: _renamed(line, "name_of_a_twin"))
+    rng.setstate(state)
+    texts = _on_spare(hunk, rng, _renamed)
+    return Case(f"{hunk.before}\n{twin[0]}", *texts, None) if twin and texts else None
+
+
+@_refuse("a sibling block under another name")
+def _sibling(hunk: Hunk, rng: random.Random) -> Case | None:
+    texts = _on_spare(hunk, rng, _renamed, heads=True)
+    return Case(hunk.before, *texts, None) if texts else None
+
+
+@_refuse("a word of a touched line renamed")
+def _renamed_touched(hunk: Hunk, rng: random.Random) -> Case | None:
+    old, new, context = lines_of(hunk.old), lines_of(hunk.new), dict(_context(hunk))
+    spare = {at for at, _ in _spare(hunk)}
+    places = [
+        at
+        for at, line in enumerate(old)
+        if at not in spare and not _is_comment(line) and _renamed(line) != line
+    ]
+    if not places:
+        return None
+    at = rng.choice(places)
+    word = (_NAME.search(old[at]) or [""])[0]
+    new = [
+        re.sub(rf"\b{word}\b", "another_name", line, count=1)
+        if to == context.get(at) or to not in context.values()
+        else line
+        for to, line in enumerate(new)
+    ]
+    old[at] = _renamed(old[at])
+    return Case(hunk.before, "".join(old), "".join(new), None)
+
+
+@_refuse("a context line wrong, added lines there already")
+def _added_already(hunk: Hunk, rng: random.Random) -> Case | None:
+    if len(_context(hunk)) < hunk.old.count("\n"):
+        return None
+    texts = _on_spare(hunk, rng, _renamed)
+    return Case(hunk.after, *texts, None) if texts else None
+
+
 @_refuse("twice in the file")
 def _twice(hunk: Hunk, rng: random.Random) -> Case | None:
     return Case(hunk.before + "\n" + hunk.old, hunk.old, hunk.new, None)

@@ -92,7 +92,7 @@ def test_another_word_in_a_line_that_is_touched_is_refused(there: str, here: str
 
 
 def test_the_sibling_of_the_block_meant_is_refused() -> None:
-    with pytest.raises(MatchError, match="another word"):
+    with pytest.raises(MatchError, match="another one"):
         landed(OLD.replace("def save", "def store"))
     with pytest.raises(MatchError):
         landed(OLD.replace("(path)", "(target)").replace("path)", "target)"))
@@ -167,3 +167,47 @@ def test_an_added_line_that_is_there_already_is_not_counted_as_equal() -> None:
         landed(OLD, content, added)
     with pytest.raises(MatchError):
         replace_text(content, OLD, OLD.replace(*added).replace(*CHANGED))
+
+
+def test_lines_that_stand_above_the_place_already_do_not_come_in_again() -> None:
+    added = ("    def save", "    @timed(limit=1)\n    def save")
+    drifted = OLD.replace("self.touch", "self.mark")
+    for old in (drifted, OLD.replace(" =", "  =")):
+        assert landed(old, change=added) == FILE.replace(*added)
+        with pytest.raises(MatchError, match="there already"):
+            landed(old, FILE.replace(*added), added)
+
+
+WORDY = FILE.replace("self.encode(user)", 'self.encode(user, mode="b")')
+
+
+def test_words_may_be_missing_in_the_line_that_is_replaced() -> None:
+    line = "            data = self.encode(user)\n"
+    split = "            rows = [*user.rows()]\n            data = join(rows)\n"
+    rest = WORDY.replace('            data = self.encode(user, mode="b")\n', split)
+    assert landed(OLD, WORDY, (line, split)) == rest
+    merged = WORDY.replace("data = self.en", "self.data = self.en")
+    assert landed(OLD, WORDY, ("data = self.en", "self.data = self.en")) == merged
+
+
+@pytest.mark.parametrize(
+    ("there", "here", "after"),
+    [
+        ("if self.verbose:", "if not self.verbose:", "if ready:"),
+        ("if self.verbose:", "if not self.verbose:", "if self.verbose and path:"),
+        ("if self.verbose:", "if path and self.verbose:", "if ready:"),
+        ("def save(self, user, path):", "def save(self, user, path, mode=2):", "def keep(self):"),
+    ],
+    ids=["a negation", "a negation that would stay", "what they stand beside stays", "at an end"],
+)
+def test_words_missing_that_nobody_may_lose(there: str, here: str, after: str) -> None:
+    with pytest.raises(MatchError):
+        landed(OLD, FILE.replace(there, here), (there, after))
+
+
+def test_words_missing_beside_other_wrong_lines_are_refused() -> None:
+    line = "            data = self.encode(user)\n"
+    with pytest.raises(MatchError):
+        landed(
+            OLD.replace("self.touch", "self.mark"), WORDY, (line, "            data = join(user)\n")
+        )
