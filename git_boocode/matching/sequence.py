@@ -207,17 +207,17 @@ class _Sequence:
             raise MatchError("not_found", "the file has other line endings")
         steps = [step for step in self.profile.steps if step.rung in _EQUAL_LINES]
         change.answer = ascend(change.query, steps, None)
-        change.rows = [self._row(place) for place in change.answer.found.places]
+        places = change.answer.found.places
         # Blank lines at the ends count where the file has all of them.
         rows = self._allowed(change, self.stripped.find(_strip(change.old)))
-        if rows and change.rows:
-            starts = [(self.text.start_of(row), row, row + change.height) for row in rows]
-            places = (
-                Place(start, self.text.start_of(stop), rows=(row, stop))
-                for start, row, stop in starts
-            )
-            change.rows = rows
-            change.answer = change.answer._replace(found=Found(tuple(places)))
+        known = set(rows)
+        full = [place for place in places if place.rows and place.rows[0] in known]
+        if len(rows) > len(full) > 1:
+            # Places that overlap each other cannot be told apart by their order.
+            raise self._ambiguous(change, rows)
+        if full:
+            change.answer = change.answer._replace(found=Found(tuple(full)))
+        change.rows = [self._row(place) for place in full or places]
 
     def _row(self, place: Place) -> int:
         return place.rows[0] if place.rows else self.text.raw.count("\n", 0, place.start)
