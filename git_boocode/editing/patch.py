@@ -270,7 +270,7 @@ def _respaced(hunk: PatchHunk, present: frozenset[str]) -> PatchHunk | None:
         present: the lines of the file without trailing whitespace.
     """
     lines = tuple(
-        PatchLine(" ", f" {line.text}") if line.op == " " and _is_there(line, present) is False
+        PatchLine(" ", f" {line.text}") if line.op == " " and _lacks_mark(line, hunk, present)
         else line
         for line in hunk.lines
     )  # fmt: skip
@@ -291,6 +291,13 @@ _UNCLEAR = (
     "its context lines have one space more in the file, and it is unclear whether their marks are "
     "missing or the whole hunk is indented less"
 )
+
+
+def _lacks_mark(line: PatchLine, hunk: PatchHunk, present: frozenset[str]) -> bool:
+    there = _is_there(line, present)
+    # Where some lines surely lack it, lines that are there either way lack it as well.
+    either = hunk.unmarked and there is None and f" {line.text.rstrip()}" in present
+    return there is False or either
 
 
 def _is_there(line: PatchLine, present: frozenset[str]) -> bool | None:

@@ -163,6 +163,11 @@ def test_context_lines_that_lost_their_blank(head: str, wrap: str) -> None:
     assert "context lines lack their leading blank" in notes(patch, text)
 
 
+def test_a_context_line_without_its_blank_may_be_elsewhere_as_it_is() -> None:
+    text = "def run():\n    go()\n    stop()\nend()\n   go()\n"
+    assert applied(f"--- a/f\n+++ b/f\n@@\n{UNMARKED}", text) == text.replace("stop", "halt")
+
+
 def test_context_lines_without_a_blank_must_be_there() -> None:
     patch = f"```diff\n--- a/f\n+++ b/f\n@@\n{UNMARKED}```\n"
     with pytest.raises(MissError):
