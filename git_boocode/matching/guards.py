@@ -37,8 +37,8 @@ _COMMON_WORDS = frozenset(_KEYWORDS.split())
 _NEGATIONS = frozenset(("not", "!", "no", "never", "without"))
 _MANY_LINES = 4
 _FEW_LINES = 3
-_TELLING_LINE, _TELLING_PAIR = 8, 24
-"""The evidence in each of two lines, and in both, that proves a place with a line in between."""
+_TELLING_LINE = 8
+"""The evidence in each of two lines that proves a place with a line in between."""
 _SHORT_PART = 3
 """A part of a name this short is another one if it begins otherwise: `get`, `set`."""
 _WORDS_ASKED = 8
@@ -330,7 +330,6 @@ def _telling_pair(surveyor: Surveyor) -> bool:
     return (
         len(lines) > 1
         and all(evidence(line) >= _TELLING_LINE for line in lines)
-        and evidence("\n".join(lines)) >= _TELLING_PAIR
         and all(surveyor.lines.count(line) == 1 for line in lines)
     )
 

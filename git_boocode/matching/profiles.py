@@ -3,11 +3,11 @@
 The numbers of ``default`` are guards: a wrong edit is worse than a refused one, so each asks what
 could make the place found *another* place than the one the model meant.
 
-``evidence`` 2 or 8
-    Characters in distinct words of the needle that are not keywords. Rungs that compare whole lines
-    for equality need 2: ``if a:`` passes; ``}``, ``return`` and ``else:``, which occur once by
-    luck, do not. Where less of the file is compared (part of a line, comments, elided lines,
-    similar lines) 8, the length of two ordinary identifiers.
+``evidence`` 1, 2 or 8
+    Characters in distinct words of the needle that are not keywords. Where whole lines are equal
+    but for indentation 1 is enough: ``return 1`` passes; ``}``, ``return`` and ``else:``, which
+    occur once by luck, do not. Look-alikes need 2. Where less of the file is compared (part of a
+    line, comments, elided lines, similar lines) 8, the length of two ordinary identifiers.
 ``threshold`` 0.85
     Similarity of the whole window. A sibling block (same shape, other names) has mostly 0.6–0.85.
 ``line_floor`` 0.6, ``middle_floor`` 0.8
@@ -27,11 +27,11 @@ could make the place found *another* place than the one the model meant.
     Share of the needle's lines that must be equal where those that the edit touches are, in one
     place of the file only: two wrong lines in six, three in ten.
 ``forgotten`` 1 (rung ``gapped``)
-    Lines of the file that the needle may lack, between two lines that are equal in both.
-``variants``
-    A text that was read back (a fence, numbers, escapes, entities, diff marks) needs 8 characters
-    of evidence on part of a line even where it is exact. Looser rungs see one variant only, the one
-    most of whose lines the file has.
+``evidence`` 1, 2 or 8
+    Characters in distinct words of the needle that are not keywords. Where whole lines are equal
+    but for indentation 1 is enough: ``return 1`` passes; ``}``, ``return`` and ``else:``, which
+    occur once by luck, do not. Look-alikes need 2. Where less of the file is compared (part of a
+    line, comments, elided lines, similar lines) 8, the length of two ordinary identifiers.
 
 The other profiles accept more: ``region`` bare lines (``}``) with whitespace at their ends;
 ``boocode`` any window 0.66 similar, whichever its words, if no other is as similar; ``opencode-3``
@@ -123,7 +123,7 @@ _ALL = (
         "default",
         (
             Step("exact"),
-            Step("whitespace", evidence=2),
+            Step("whitespace", evidence=1),
             Step("unicode", evidence=2),
             Step("layout", evidence=2),
             Step("part", evidence=8),

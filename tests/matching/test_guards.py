@@ -9,7 +9,7 @@ from git_boocode.matching import MatchError, locate_match, replace_text
 
 @pytest.mark.parametrize(
     "needle",
-    ["}", "return", "else:", "return None", "pass", "});", "return 0;", "end", "} else {", "i++"],
+    ["}", "return", "else:", "return None", "pass", "});", "end", "} else {", "return true;"],
 )
 def test_bare_needles_prove_nothing(needle: str) -> None:
     content = f"first line\n\t{needle}\t\nlast line\n"
@@ -22,10 +22,14 @@ def test_bare_needles_prove_nothing(needle: str) -> None:
     assert locate_match(content, needle).kind == "exact"
 
 
-@pytest.mark.parametrize("needle", ["foo()", "return x1", "if a:\n  b", "x = 1"])
+@pytest.mark.parametrize("needle", ["foo()", "return 1", "return 0;", "i++", "if a:\n  b", "x = 1"])
 def test_short_text_with_names_is_enough_for_equal_lines(needle: str) -> None:
     content = "\n".join(f"\t{line.strip()}" for line in needle.split("\n")) + "\n"
     assert locate_match(content, f"    {needle}").rung == "whitespace"
+
+
+def test_short_text_in_two_places_is_ambiguous() -> None:
+    assert locate_match("\treturn 1\n\n\treturn 1\n", "    return 1").kind == "ambiguous"
 
 
 def test_a_short_needle_with_a_typo_is_refused() -> None:
@@ -217,3 +221,12 @@ def test_two_telling_lines_prove_a_place_with_a_line_in_between() -> None:
         replace_text(content + old.split("\n")[0] + "\n", old, new)
     short = "for each in all:\n    use(each)\n    put(each)\n"
     assert locate_match(short, short.replace("    use(each)\n", "")).kind == "not_found"
+
+
+def test_two_lines_that_change_around_one_that_stays() -> None:
+    content = (
+        "if several:\n    d = separate(expr)\n    if d.is_Mul:\n        d = separate(d, dict)\n"
+    )
+    old = "    d = separate(expr)\n        d = separate(d, dict)\n"
+    after = content.replace("separate", "_separate")
+    assert replace_text(content, old, old.replace("separate", "_separate")).content == after
