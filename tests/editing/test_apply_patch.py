@@ -74,6 +74,7 @@ PATCH = envelope(UPDATE)
         # Without an envelope.
         UPDATE,
         f"Prose.\n\n{UPDATE}",
+        f"Prose.\n\n{UPDATE}\nMore of it.\n",
         f"```\n{UPDATE}```\nMore of it.\n",
         UPDATE + "*** End Patch\n",
         {"patch": UPDATE},

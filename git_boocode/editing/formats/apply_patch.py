@@ -102,16 +102,11 @@ class _EnvelopeReader:
     """Reads all envelopes of a text, or the lines of one section without any."""
 
     def __init__(self, text: str, kind: str = "", path: str = "") -> None:
-        """Read a text.
-
-        Args:
-            text: the text.
-            kind: `Add`, `Delete` or `Update` for the lines of such a section; empty for envelopes.
-            path: the file of the section.
-        """
+        """Read a text; for a section, of which `kind` `Add`, `Delete` or `Update` it is."""
         self.lines = patch_lines(text)
         self.files: list[_Section] = []
         self.closers: set[str] = set()
+        self.bare = False
         self.at = 0
         if kind:
             self._section(kind, path)
@@ -124,7 +119,8 @@ class _EnvelopeReader:
                 if begun:
                     what = f"'{short(self.lines[self.at], _SHOWN)}' is outside of '{_BEGIN}'"
                     invalid(self.at + 1, what)
-                self._envelope(self.at, bare=True)
+                self.bare = True
+                self._envelope(self.at)
             else:
                 self.at += 1
         if not self.files:
@@ -143,13 +139,13 @@ class _EnvelopeReader:
         lines = [_BEGIN, *self.lines[file.first : file.stop], _END]
         return "".join(f"{line}\n" for line in lines)
 
-    def _envelope(self, first: int, *, bare: bool = False) -> None:
+    def _envelope(self, first: int) -> None:
         """Read the sections of an envelope; a bare one has no first line and needs no last one."""
-        self.closers = set(self._closers(first - 1 if not bare else first))
+        self.closers = set(self._closers(first if self.bare else first - 1))
         self.at = first
         while not self._ends():
             if self.at >= len(self.lines):
-                if bare:
+                if self.bare:
                     return
                 invalid(
                     self.at,
@@ -157,7 +153,7 @@ class _EnvelopeReader:
                     "send the whole patch again",
                 )
             line = self.lines[self.at].strip()
-            if line in self.closers or (bare and line and not _FILE.fullmatch(line)):
+            if line in self.closers or (self.bare and line and not _FILE.fullmatch(line)):
                 # What it is wrapped in ends here, so it is not cut off.
                 return
             if line:
@@ -280,7 +276,8 @@ class _EnvelopeReader:
             at_end = self.lines[self.at].rstrip() == _END_OF_FILE
             given += [] if at_end else [self.lines[self.at]]
             self.at += 1
-        while given and not given[-1]:
+        # Without an envelope there may be prose below.
+        while given and (not given[-1] or (self.bare and given[-1][0] not in " +-")):
             given.pop()
         header = self.lines[first].rstrip() if heads else ""
         hunk = opened_hunk(header, first + 1, heads, given)

@@ -26,10 +26,8 @@ NO_CHANGE = "the hunk holds no line that begins with '+' or '-'"
 class HunkHeader(NamedTuple):
     """The first line of a hunk.
 
-    Attributes:
-        start: the line that the old lines begin at, from 1, or None.
-        counts: how many old and new lines it counts, or None.
-        section: the text after the numbers.
+    `start` is the line, from 1, at which its old lines begin; `counts` are those of its old and new
+    lines; `section` is the text after the numbers.
     """
 
     start: int | None
@@ -53,13 +51,9 @@ def read_head(line: str) -> HunkHeader:
 def opened_hunk(
     header: str, row: int, heads: Sequence[HunkHeader], given: Sequence[str]
 ) -> PatchHunk | None:
-    """The hunk of some lines below the `@@` lines that open it; None if it changes nothing.
+    """The hunk of some lines below `@@` lines, of which the first is `header`, on a row from 1.
 
-    Args:
-        header: the first of those lines, as it is.
-        row: its number in the patch, from 1.
-        heads: what they say, the innermost section last.
-        given: the lines of the hunk; those without a mark are context.
+    Lines without a mark are context. None for a hunk that changes nothing.
     """
     lines: list[PatchLine] = []
     for line in given:
