@@ -336,7 +336,7 @@ class _Sequence:
             )
         answer = climb(self._narrowed(change, first, stop), self.profile)
         if answer.chosen is None:
-            raise _missed(answer, first)
+            raise self._missed(change, answer, first)
         change.place = place = self._moved(answer.found.places[answer.chosen], first)
         read = answer.query.needle.raw, answer.query.new.raw if answer.query.new else ""
         query = Query(self.text, *read, whole_lines=True, hints=answer.query.hints)
@@ -492,16 +492,48 @@ class _Sequence:
         return MatchError("not_found", message, Match("not_found", candidates=(near,)))
 
     def _ambiguous(self, change: PendingChange, rows: Sequence[int]) -> MatchError:
-        near = [self._candidate(row, row + change.height) for row in rows[:LISTED]]
-        starts = map(self.text.start_of, rows)
+        ends = [(row, row + change.height) for row in rows[:LISTED]]
         spans = (
-            Span(start, start + len(one.text), one.start_line, one.end_line)
-            for start, one in zip(starts, near, strict=False)
+            Span(self.text.start_of(first), self.text.start_of(stop), first + 1, stop)
+            for first, stop in ends
         )
-        match = Match(
-            "ambiguous", count=len(rows), candidates=tuple(near[:SHOWN]), spans=tuple(spans)
-        )
+        near = self._offers(change, [(*rows, 1.0) for rows in ends[:SHOWN]])
+        match = Match("ambiguous", count=len(rows), candidates=near, spans=tuple(spans))
         return MatchError("ambiguous", f"it occurs {len(rows)} times", match)
+
+    def _missed(self, change: PendingChange, answer: Answer, first: int) -> MatchError:
+        """The error of a change that the ladder, below a row, found nowhere or several times."""
+        match = to_match(answer)
+        near = [
+            (one.start_line - 1 + first, one.end_line + first, one.similarity)
+            for one in match.candidates
+        ]
+        spans = (
+            one._replace(start_line=one.start_line + first, end_line=one.end_line + first)
+            for one in match.spans[:LISTED]
+        )
+        match = match._replace(candidates=self._offers(change, near), spans=tuple(spans))
+        if match.kind == "ambiguous":
+            return MatchError("ambiguous", "several places are alike", match)
+        return MatchError("not_found", match.reason or "", match)
+
+    def _offers(
+        self, change: PendingChange, places: Sequence[tuple[int, int, float]]
+    ) -> tuple[Candidate, ...]:
+        """Places with what a model can send back for them."""
+        from git_boocode.matching.suggestions import descriptions, differing_lines, unique_text
+
+        text, needle = self.text, change.query.needle
+        where = descriptions(text, [(first, stop) for first, stop, _ in places])
+        return tuple(
+            Candidate(
+                *self._candidate(first, stop, likeness)[:4],
+                *unique_text(text, (first, stop)),
+                description,
+                tuple(differing_lines(text, (first, stop), needle)) if likeness < 1 else (),
+            )
+            for (first, stop, likeness), description in zip(places, where, strict=True)
+        )
 
     def _candidate(self, first: int, stop: int, likeness: float = 1.0) -> Candidate:
         stop = min(max(stop, first + 1), len(self.text.lines))
@@ -546,23 +578,6 @@ def _proves(change: PendingChange) -> bool:
         return any(map(_WORD.search, added))
     around = change.new[: change.head], change.new[change.head :]
     return all(any(map(_WORD.search, lines)) for lines in around)
-
-
-def _missed(answer: Answer, first: int) -> MatchError:
-    """The error of a change that the ladder did not find, or found several times, below a row."""
-    match = to_match(answer)
-    near = (
-        one._replace(start_line=one.start_line + first, end_line=one.end_line + first)
-        for one in match.candidates
-    )
-    spans = (
-        one._replace(start_line=one.start_line + first, end_line=one.end_line + first)
-        for one in match.spans[:LISTED]
-    )
-    match = match._replace(candidates=tuple(near), spans=tuple(spans))
-    if match.kind == "ambiguous":
-        return MatchError("ambiguous", "several places are alike", match)
-    return MatchError("not_found", match.reason or "", match)
 
 
 def _trimmed(raw: str, splice: Splice, change: PendingChange) -> Splice:

@@ -748,3 +748,20 @@ def test_hunks_out_of_order_are_told_what_to_do() -> None:
     miss = refused(FUNCTIONS, five, two)
     assert "out of order" in miss.message
     assert miss.hint == "put the hunks into the order of the file"
+
+
+@pytest.mark.parametrize(
+    "bad", [" def f5(a):\n-    return a - other_5\n+x", " def f(a):\n-    return a + 5\n+x"]
+)
+def test_what_a_refused_hunk_offers_occurs_once_in_the_file(bad: str) -> None:
+    text = FUNCTIONS.replace("(a)", "(first_value)").replace("a + ", "first_value + ")
+    bad = bad.replace("(a)", "(first_value)").replace("a + ", "first_value + ")
+    good = hunk(" def f1(first_value):\n-    return first_value + 1\n+x")
+    offers = [near for near in refused(text, good, hunk(bad)).candidates if near.old_string]
+    assert offers
+    for near in offers:
+        assert near.old_string is not None
+        assert near.old_start_line is not None
+        assert text.count(near.old_string) == 1
+        first = near.old_string.split("\n")[0]
+        assert text.split("\n")[near.old_start_line - 1] == first
