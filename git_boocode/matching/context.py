@@ -20,7 +20,7 @@ from git_boocode.matching.guards import (
     repeated_line,
     replaced_words,
 )
-from git_boocode.matching.indent import indent_of, width_of
+from git_boocode.matching.indentation import indent_of, width_of
 from git_boocode.matching.profiles import Step
 from git_boocode.matching.rungs import Found, Place, Query
 
