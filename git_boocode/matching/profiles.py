@@ -133,7 +133,7 @@ _ALL = (
             _SIMILAR,
             _SIMILAR._replace(rung="gapped", forgotten=1),
         ),
-        variants=("fences", "numbers", "escapes", "entities", "marks"),
+        variants=("fences", "numbers", "escapes", "entities", "marks", "wrapped"),
         strict=5,
         placeholders=False,
     ),

@@ -338,10 +338,17 @@ def entities(variant: Variant, _text: Text) -> Iterator[Variant]:
     yield variant.then(old, new, "entities decoded")
 
 
+def _wrapped(variant: Variant, text: Text) -> Iterator[Variant]:
+    from git_boocode.matching.wrapping import wrapped
+
+    return wrapped(variant, text)
+
+
 READERS: dict[str, Reader] = {
     "fences": fences,
     "numbers": numbers,
     "escapes": escapes,
     "entities": entities,
     "marks": marks,
+    "wrapped": _wrapped,
 }

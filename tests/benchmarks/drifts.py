@@ -553,6 +553,34 @@ def _words_missing_twice(hunk: Hunk, rng: random.Random) -> Case | None:
     return Case(hunk.before, *texts, None) if texts else None
 
 
+def _joined_lines(hunk: Hunk, rng: random.Random) -> tuple[str, str] | None:
+    """Both texts with two neighbouring context lines as one."""
+    old, new, spare = lines_of(hunk.old), lines_of(hunk.new), dict(_spare(hunk))
+    places = [
+        at
+        for at in spare
+        if spare.get(at + 1) == spare[at] + 1 and not _is_comment(old[at] + old[at + 1])
+    ]
+    if not places:
+        return None
+    at = rng.choice(places)
+    for lines, first in ((old, at), (new, spare[at])):
+        lines[first : first + 2] = [f"{lines[first].rstrip()} {lines[first + 1].lstrip()}"]
+    return "".join(old), "".join(new)
+
+
+@_recover("context wrapped otherwise")
+def _wrapped(hunk: Hunk, rng: random.Random) -> Case | None:
+    texts = _joined_lines(hunk, rng)
+    return Case(hunk.before, *texts, hunk.after) if texts else None
+
+
+@_refuse("context wrapped otherwise, in two places")
+def _wrapped_twice(hunk: Hunk, rng: random.Random) -> Case | None:
+    texts = _joined_lines(hunk, rng)
+    return Case(f"{hunk.before}\n{hunk.old}", *texts, None) if texts else None
+
+
 @_refuse("a context line wrong, touched lines in two places")
 def _two_cores(hunk: Hunk, rng: random.Random) -> Case | None:
     state = rng.getstate()
