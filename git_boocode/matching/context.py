@@ -40,10 +40,11 @@ Run = tuple[int, ...]
 
 
 class Fit(NamedTuple):
-    """A place: the row of each line that is there, and which of these are as they should be."""
+    """A place: the row of each line that is there, which lines are as they should be, all rows."""
 
     rows: dict[int, int]
     equal: frozenset[int]
+    owned: frozenset[int]
 
 
 def context(query: Query, step: Step) -> Found:
@@ -97,7 +98,7 @@ class _Search:
         """The lines that go, with the nearest line with text on each side."""
         touched: set[int] = set()
         for hunk in self.query.hunks:
-            touched.update(index for index in self.filled if hunk.i1 <= index < hunk.i2)
+            touched.update(index for index in range(hunk.i1, hunk.i2) if self.needle[index])
             for side in self._sides(hunk):
                 nearest = self._nearest(side)
                 if nearest is not None and not self._is_loose(side, nearest):
@@ -196,7 +197,8 @@ class _Search:
                 for index, own in zip(lines, owned, strict=True)
                 if own[0] < own[1]
             }
-        return Fit(rows, frozenset(index for index, row in rows.items() if self.fits(index, row)))
+        equal = frozenset(index for index, row in rows.items() if self.fits(index, row))
+        return Fit(rows, equal, frozenset(rows.values()))
 
     def share(self, fit: Fit) -> float:
         """How much of the needle's lines with text are as in the file."""
@@ -227,21 +229,24 @@ class _Search:
 
     def _blank_beside(self, fit: Fit, side: range) -> bool:
         """Whether only blank lines part the change from the next line beyond that is there."""
-        known = [index for index in fit.rows if (index - side[0]) * side.step < 0]
         beyond = next((index for index in side if index in fit.equal), None)
-        if not known or beyond is None:
+        inner = range(side[0] - side.step, len(self.needle) if side.step < 0 else -1, -side.step)
+        within = next((index for index in inner if index in fit.rows), None)
+        if beyond is None or within is None:
             return False
-        edge = fit.rows[max(known) if side.step > 0 else min(known)]
-        between = range(edge + side.step, fit.rows[beyond], side.step)
+        between = range(fit.rows[within] + side.step, fit.rows[beyond], side.step)
         return bool(between) and not any(self.text[row] for row in between)
 
     def _another_block(self, fit: Fit) -> str | None:
         """Why the place may be a sibling of the one meant: it goes by another name."""
         renamed: Counter[tuple[str, str]] = Counter()
-        for index in self.filled:
+        below: int | None = None
+        for index in reversed(self.filled):
             if index in fit.equal:
+                below = index
                 continue
-            row, head = fit.rows.get(index), self._other_head(fit, index)
+            row = fit.rows.get(index)
+            head = None if below is None else self._other_head(fit, index, below)
             changes = [] if row is None else replaced_words(self.needle[index], self.text[row])
             renamed.update(changes)
             if head is not None and (row is None or changes):
@@ -254,21 +259,20 @@ class _Search:
                 return f"it has {quoted(mine)} wherever the file has {quoted(there)}"
         return None
 
-    def _other_head(self, fit: Fit, index: int) -> int | None:
-        """The row that opens the block which a line opens in the needle, if no line stands for it.
+    def _other_head(self, fit: Fit, index: int, below: int) -> int | None:
+        """The row that opens the block of line ``below``, where line ``index`` should open it.
 
-        The block is the one that the next equal line below is in.
+        None if that line opens no block there, or if the row is another line of the needle.
         """
-        below = min((other for other in fit.equal if other > index), default=None)
-        if below is None or self._width(index) >= self._width(below):
+        if self._width(index) >= self._width(below):
             return None
         if index in fit.rows:
             return fit.rows[index]
         first = fit.rows[below]
         above = next((row for row in range(first - 1, -1, -1) if self.text[row]), None)
-        lines = self.query.text.lines
-        if above is None or above in fit.rows.values():
+        if above is None or above in fit.owned:
             return None
+        lines = self.query.text.lines
         deeper = width_of(indent_of(lines[above]), _TAB) < width_of(indent_of(lines[first]), _TAB)
         return above if deeper else None
 

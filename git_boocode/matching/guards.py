@@ -52,7 +52,7 @@ _SAYING = 4
 _REPEATED = 0.7
 """A line that comes in and is this similar to one that is there is taken for the same one."""
 _LACKED = 200
-"""At most this many lines that the needle lacks are compared with those that come in."""
+"""At most this many lines that the needle lacks are compared with as many that come in."""
 _RIVALS = 16
 """So many runners-up are weighed against the best window."""
 
@@ -285,7 +285,7 @@ def repeated_line(query: Query, owners: Mapping[int, int]) -> str | None:
     needle, new, text = query.needle.canonical, query.new.canonical, query.text.canonical
     added = {*chain.from_iterable(range(hunk.j1, hunk.j2) for hunk in query.hunks)}
     fresh = {new[index] for index in added - {*query.partners.values()}} - {*needle}
-    fresh = {line for line in fresh if evidence(line) >= _SAYING}
+    fresh = {line for line in sorted(fresh)[:_LACKED] if evidence(line) >= _SAYING}
     gone = {*chain.from_iterable(range(hunk.i1, hunk.i2) for hunk in query.hunks)}
     inside = range(min(owners), max(owners) + 1)
     rows = [row for row in inside if text[row] and owners.get(row) not in gone]

@@ -15,6 +15,8 @@ _PLACES = 200
 """Of a line that stands in more places, none is looked at."""
 _BLANKS = re.compile(r"[ \t]+")
 _TOKENS = re.compile(r"\w+|[^\w\s]")
+_ASKED = 50
+"""At most this many words are looked up one by one before the whole text is."""
 _SLIPS = 2
 """So few letters may be missing at the end of a line by mistake."""
 
@@ -52,7 +54,8 @@ def _inside(query: Query, line: str) -> Iterator[Place]:
 
 def _spaced_otherwise(text: str, line: str) -> list[tuple[int, int]]:
     """Where a line stands with other blanks between what needs none."""
-    if any(token not in text for token in set(_TOKENS.findall(line))):
+    tokens = sorted(set(_TOKENS.findall(line)), key=len, reverse=True)
+    if any(token not in text for token in tokens[:_ASKED]):
         return []
     return [*islice(_spaceless(text).places(_spaceless(line).text), _PLACES)]
 

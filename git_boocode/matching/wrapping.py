@@ -16,6 +16,8 @@ from git_boocode.matching.text import Text
 
 _TELLING = 8
 """The evidence that text must hold to be found without its line breaks."""
+_ASKED = 50
+"""Before the whole text is rewritten, at most this many words are looked up in it."""
 _WORDS = re.compile(r"\w+")
 
 Group = tuple[range, range]
@@ -55,7 +57,7 @@ def wrapped(variant: Variant, text: Text) -> Iterator[Variant]:
 
 def _place(old: Text, text: Text) -> range:
     """The rows that are the old text but for line breaks; none if there is not one such place."""
-    words = sorted({*_WORDS.findall(old.lf)}, key=len, reverse=True)
+    words = sorted({*_WORDS.findall(old.lf)}, key=len, reverse=True)[:_ASKED]
     if evidence(old.lf) < _TELLING or not all(word in text.lf for word in words):
         return range(0)
     view, wanted = "".join(text.lf.split()), "".join(old.lf.split())
