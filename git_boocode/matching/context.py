@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from git_boocode.matching.align import Hunk, align_lines
+from git_boocode.matching.align import PAIR_FLOOR, Hunk, pair_similar, script
 from git_boocode.matching.guards import (
     evidence,
     lacks_words,
@@ -22,7 +22,9 @@ from git_boocode.matching.guards import (
 )
 from git_boocode.matching.indentation import indent_of, width_of
 from git_boocode.matching.profiles import Step
+from git_boocode.matching.remarks import is_comment
 from git_boocode.matching.rungs import Found, Place, Query
+from git_boocode.matching.similarity import similarity
 
 _WORD = re.compile(r"\w")
 _PLACES = 200
@@ -98,7 +100,8 @@ class _Search:
         """The lines that go, with the nearest line with text on each side."""
         touched: set[int] = set()
         for hunk in self.query.hunks:
-            touched.update(index for index in range(hunk.i1, hunk.i2) if self.needle[index])
+            code = (index for index in range(hunk.i1, hunk.i2) if self.needle[index])
+            touched.update(index for index in code if not self._is_remark(index))
             for side in self._sides(hunk):
                 nearest = self._nearest(side)
                 if nearest is not None and not self._is_loose(side, nearest):
@@ -125,6 +128,10 @@ class _Search:
     def _sides(self, hunk: Hunk) -> tuple[range, range]:
         """The lines above and below a change, nearest first."""
         return range(hunk.i1 - 1, -1, -1), range(hunk.i2, len(self.needle))
+
+    def _is_remark(self, index: int) -> bool:
+        """Whether a line is a comment that the file has in other words, if it has it at all."""
+        return self.needle[index] not in self.where and is_comment(self.needle[index])
 
     def _nearest(self, side: range) -> int | None:
         """The nearest line with text."""
@@ -189,16 +196,24 @@ class _Search:
             lines = [index for index in range(above + 1, below) if self.needle[index]]
             stop = min(under, len(self.text))
             there = [row for row in range(over + 1, stop) if self.text[row]]
-            owned = align_lines(
-                [self.needle[index] for index in lines], [self.text[row] for row in there]
-            )
-            rows |= {
-                index: there[own[0]]
-                for index, own in zip(lines, owned, strict=True)
-                if own[0] < own[1]
-            }
+            pairs = self._paired(lines, there)
+            rows |= {index: row for index, row in pairs if self._is_version(index, row)}
         equal = frozenset(index for index, row in rows.items() if self.fits(index, row))
         return Fit(rows, equal, frozenset(rows.values()))
+
+    def _paired(self, lines: Sequence[int], rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Lines and rows, in order, that are equal or else most similar."""
+        old, there = [self.needle[index] for index in lines], [self.text[row] for row in rows]
+        for hunk in script(old, there):
+            steps: Iterable[tuple[int, int]] = ((at, at) for at in range(hunk.i2 - hunk.i1))
+            if not hunk.same:
+                steps = pair_similar(old[hunk.i1 : hunk.i2], there[hunk.j1 : hunk.j2])
+            yield from ((lines[hunk.i1 + i], rows[hunk.j1 + j]) for i, j in steps)
+
+    def _is_version(self, index: int, row: int) -> bool:
+        """Whether a row is a version of a line; of a comment that the edit touches, a comment."""
+        comment = self._is_remark(index) and not is_comment(self.text[row])
+        return not comment and similarity(self.needle[index], self.text[row]) >= PAIR_FLOOR
 
     def share(self, fit: Fit) -> float:
         """How much of the needle's lines with text are as in the file."""
@@ -212,6 +227,7 @@ class _Search:
             )
         return (
             self._loose_end(fit)
+            or self._strange_remark(fit)
             or self._another_block(fit)
             or repeated_line(self.query, {row: index for index, row in fit.rows.items()})
         )
@@ -225,6 +241,18 @@ class _Search:
                 if known or (nearest not in fit.rows and self._blank_beside(fit, side)):
                     continue
                 return f"line {(nearest or 0) + 1}, beside what it changes, is not there"
+        return None
+
+    def _strange_remark(self, fit: Fit) -> str | None:
+        """Why a comment of the file, which old lacks, may belong to the lines that change."""
+        for hunk in self.query.hunks:
+            lines = [index for index in range(hunk.i1, hunk.i2) if self.needle[index]]
+            rows = [fit.rows[index] for index in lines if index in fit.rows]
+            if not rows or not any(map(self._is_remark, lines)):
+                continue
+            for row in range(max(rows[0] - 1, 0), min(rows[-1] + 2, len(self.text))):
+                if row not in fit.owned and is_comment(self.text[row]):
+                    return f"it lacks line {row + 1}, a comment beside what it changes"
         return None
 
     def _blank_beside(self, fit: Fit, side: range) -> bool:

@@ -342,6 +342,12 @@ class _Pen:
         patch = Refit(self.text, pair.old, pair.new, pair.silent).lines(first, stop)
         self._note(patch)
         self.done["elided"] += pair.elided
+        # What is deleted takes one of the blank lines along that set it off on both sides.
+        blank = [
+            0 <= row < len(self.text.lines) and not self.text.stripped[row]
+            for row in (first - 1, stop)
+        ]
+        stop += all(blank) and not (patch.text or self.new.core)
         return Splice(self.text.start_of(first), self.text.start_of(stop), patch.text)
 
     def _fitting(self, place: Place) -> str:

@@ -211,3 +211,40 @@ def test_words_missing_beside_other_wrong_lines_are_refused() -> None:
         landed(
             OLD.replace("self.touch", "self.mark"), WORDY, (line, "            data = join(user)\n")
         )
+
+
+REMARKED = """\
+first = 1
+
+# Save everything that the user has.
+def save(user):
+    store(user.name)
+    store(user.rows)
+    store(user.more)
+    count(user)
+    return user
+
+last = 2
+"""
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# Save all that the user has.\n",
+        "# Save all that this user has.\n# This raises no error.\n",
+    ],
+)
+def test_a_block_goes_with_its_comment_in_other_words(comment: str) -> None:
+    block = REMARKED[REMARKED.index("# Save") : REMARKED.index("\nlast")]
+    old = comment + block[block.index("def ") :]
+    assert replace_text(REMARKED, old, "").content == "first = 1\n\nlast = 2\n"
+    assert replace_text(REMARKED, old, "def keep(user):\n    return user\n").content == (
+        REMARKED.replace(block, "def keep(user):\n    return user\n")
+    )
+
+
+def test_a_comment_that_old_lacks_does_not_lose_its_block() -> None:
+    block = REMARKED[REMARKED.index("def ") : REMARKED.index("\nlast")]
+    with pytest.raises(MatchError):
+        replace_text(REMARKED, f"# Loads\n# it from\n# disk.\n{block}", "")
