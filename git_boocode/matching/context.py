@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.align import PAIR_FLOOR, Hunk, pair_similar, script
+from git_boocode.matching.comments import is_comment
 from git_boocode.matching.guards import (
     evidence,
     lacks_words,
@@ -22,7 +23,6 @@ from git_boocode.matching.guards import (
 )
 from git_boocode.matching.indentation import indent_of, width_of
 from git_boocode.matching.profiles import Step
-from git_boocode.matching.remarks import is_comment
 from git_boocode.matching.rungs import Found, Place, Query
 from git_boocode.matching.similarity import similarity
 

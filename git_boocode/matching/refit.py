@@ -425,7 +425,7 @@ class _Walk:
         body = merge_line(mine[1], old[1], new[1])
         # Trailing whitespace that the file lacks is ignored, unless it is the whole change.
         drifted = self.trims and new[:2] != old[:2]
-        trail = mine[2] if drifted or new[2] == old[2] else new[2]
+        trail = "" if drifted else new[2]
         self.done["reindented"] += indent != new[0]
         self.done["changed"] += body + trail != new[1] + new[2]
         return Line(indent + body + trail, self.refit.text.ending(self.first + row))

@@ -99,11 +99,11 @@ CASES = {
         "print(title, x)",
         "print(title, x)\n",
     ),
-    "trailing blanks stay on kept and on changed lines": (
+    "trailing blanks stay on kept lines, not on changed ones": (
         "foo(a)  \nbar(b)\t\nbaz(c)\n",
         "foo(a)\nbar(b)\nbaz(c)\n",
         "foo(a)\nbar(z)\nbaz(c)\n",
-        "foo(a)  \nbar(z)\t\nbaz(c)\n",
+        "foo(a)  \nbar(z)\nbaz(c)\n",
     ),
     "trailing blanks of the model do not come in": (
         "  foo(a)\n  bar(b)\n",

@@ -87,7 +87,7 @@ def test_verbatim_in_a_mixed_file_keeps_endings_line_by_line() -> None:
 def test_replace_all_refits_each_place_by_itself() -> None:
     content = "if a:\n\tlog(x)\nif b:\n\t\tlog(x) \nlog('x')\n"
     done = replace_text(content, "  log(x)", "  log(y)\n  more()", replace_all=True)
-    assert done.content == ("if a:\n\tlog(y)\n\tmore()\nif b:\n\t\tlog(y) \n\t\tmore()\nlog('x')\n")
+    assert done.content == ("if a:\n\tlog(y)\n\tmore()\nif b:\n\t\tlog(y)\n\t\tmore()\nlog('x')\n")
     assert done.count == 2
     assert [(span.start_line, span.end_line) for span in done.spans] == [(2, 2), (4, 4)]
     assert done.match.kind == "fuzzy"
