@@ -35,6 +35,8 @@ _SLACK = 2
 """How many rows more than the text has lines between two touched parts the file may have."""
 _LEAST = 3
 """At least this many lines with words must be as in the file."""
+_MANY = 8
+"""Fewer equal lines must be at their depth where others are wrong."""
 _TAB = 8
 
 Run = tuple[int, ...]
@@ -228,6 +230,7 @@ class _Search:
         return (
             self._loose_end(fit)
             or self._strange_remark(fit)
+            or self._another_depth(fit)
             or self._another_block(fit)
             or repeated_line(self.query, {row: index for index, row in fit.rows.items()})
         )
@@ -242,6 +245,15 @@ class _Search:
                     continue
                 return f"line {(nearest or 0) + 1}, beside what it changes, is not there"
         return None
+
+    def _another_depth(self, fit: Fit) -> str | None:
+        """Why few lines at another depth, some of them wrong, may be a sibling's."""
+        lines = self.query.text.lines
+        index = min(fit.equal)
+        same = self._width(index) == width_of(indent_of(lines[fit.rows[index]]), _TAB)
+        if same or len(fit.equal) >= _MANY or len(fit.equal) == len(self.filled):
+            return None
+        return "some of its lines are not there, and the others are at another depth"
 
     def _strange_remark(self, fit: Fit) -> str | None:
         """Why a comment of the file, which old lacks, may belong to the lines that change."""

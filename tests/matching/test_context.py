@@ -248,3 +248,14 @@ def test_a_comment_that_old_lacks_does_not_lose_its_block() -> None:
     block = REMARKED[REMARKED.index("def ") : REMARKED.index("\nlast")]
     with pytest.raises(MatchError):
         replace_text(REMARKED, f"# Loads\n# it from\n# disk.\n{block}", "")
+
+
+def test_few_lines_at_another_depth_with_a_wrong_one_are_refused() -> None:
+    content = (
+        "for name in names:\n    try:\n        value = get(node, name)\n    except KeyError:\n"
+    )
+    content += "        continue\n"
+    old = "try:\n    value = get(node, name)\nexcept KeyError:\n    keywords = True\n    continue\n"
+    new = old.replace("(node", "(tree")
+    with pytest.raises(MatchError):
+        replace_text(content, old, new)
