@@ -260,7 +260,11 @@ class _Search:
         for hunk in self.query.hunks:
             lines = [index for index in range(hunk.i1, hunk.i2) if self.needle[index]]
             rows = [fit.rows[index] for index in lines if index in fit.rows]
-            if not rows or not any(map(self._is_remark, lines)):
+            remarks = [index for index in lines if self._is_remark(index)]
+            missing = [index for index in remarks if index not in fit.rows]
+            if missing and missing == remarks and hunk.j1 < hunk.j2:
+                return f"line {missing[0] + 1}, a comment that is replaced, is not there"
+            if not rows or not remarks:
                 continue
             for row in range(max(rows[0] - 1, 0), min(rows[-1] + 2, len(self.text))):
                 if row not in fit.owned and is_comment(self.text[row]):

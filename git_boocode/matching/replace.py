@@ -165,7 +165,10 @@ def _check_placeholders(answer: Answer) -> None:
 def _check_applied(answer: Answer, places: Sequence[Place]) -> None:
     """Refuse an edit whose new text is already there, around what was found, in every place."""
     query, last = answer.query, places[-1]
-    if query.new is None or len(query.new.raw) <= len(query.needle.raw):
+    if query.new is None:
+        return
+    # Text that is found as it is cannot have the new text around it, unless that is longer.
+    if len(query.new.raw) <= len(query.needle.raw) and last.similarity == 1:
         return
     # Before anything is imported: mostly a line that comes in is not near the place.
     reach = _REACH * (len(query.new.raw) + 1)

@@ -259,3 +259,32 @@ def test_few_lines_at_another_depth_with_a_wrong_one_are_refused() -> None:
     new = old.replace("(node", "(tree")
     with pytest.raises(MatchError):
         replace_text(content, old, new)
+
+
+REPLACED_COMMENT = """\
+def digest(source):
+    if not source.readable():
+        raise ValueError("it cannot be read")
+
+    # The calls of the operating system are expensive.
+    # So one buffer serves for all of them.
+    buffer = bytearray(SIZE)
+    view = memoryview(buffer)
+    return fill(view)
+"""
+
+
+def edited(new: str) -> str:
+    first, last = "    # The calls", "all of them.\n"
+    at, end = REPLACED_COMMENT.index(first), REPLACED_COMMENT.index(last) + len(last)
+    return REPLACED_COMMENT[: at - 1] + new + REPLACED_COMMENT[end:]
+
+
+def test_comments_that_are_replaced_must_be_there() -> None:
+    first = "    prepare(source, 1)\n    prepare(source, 2)\n    prepare(source, 3)\n"
+    with pytest.raises(MatchError) as caught:
+        replace_text(edited(first), REPLACED_COMMENT, edited(first))
+    assert caught.value.code == "already_applied"
+    with pytest.raises(MatchError) as caught:
+        replace_text(edited(first), REPLACED_COMMENT, edited("    other = entirely()\n"))
+    assert caught.value.code == "not_found"
