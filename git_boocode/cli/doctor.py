@@ -123,8 +123,7 @@ def _unless_it_fails(
 def _broken_records(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     from git_boocode.checkpoints.checkup import remove_broken
     from git_boocode.editing.record import EDITS
-    from git_boocode.editing.records import problems
-    from git_boocode.editing.retention import needed_records
+    from git_boocode.editing.records import needed_records, problems
     from git_boocode.repo.connectivity import missing_objects
     from git_boocode.repo.git import GitError
     from git_boocode.repo.store import open_store
@@ -138,7 +137,7 @@ def _broken_records(repository: Repository, *, fix: bool) -> Iterator[Finding]:
         lacking = {}
     found = {name: f"it lacks objects, such as {lost}" for name, lost in lacking.items()}
     found |= dict(problems(repository))
-    needed = set(needed_records(repository)) if lacking and fix else set()
+    needed = needed_records(repository) if lacking and fix else set()
     for identifier in sorted(found, reverse=True):
         finding = Finding(
             "broken_record",

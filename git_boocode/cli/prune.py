@@ -104,7 +104,7 @@ def _prune(
     dry_run: bool,
 ) -> list[_Row]:
     from git_boocode.checkpoints import retention
-    from git_boocode.editing.retention import edits_beyond, prune_edits
+    from git_boocode.editing.records import edits_beyond, prune_edits
 
     rules = retention.Rules.configured(repository)
     limits = rules.checkpoints

@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from git_boocode.repo.errors import BoocodeError, FatalError
@@ -22,6 +23,8 @@ from git_boocode.repo.trees import Item, edit_tree
 EDITS = "refs/boocode/edits/"
 VERSION = 1
 _SUBJECT = 60
+_PRUNED_EVERY = 64
+"""Old records are pruned after one call in this many."""
 
 
 class RecordedFile(NamedTuple):
@@ -41,15 +44,19 @@ class RecordedFile(NamedTuple):
     source: str | None = None
 
     @property
-    def old_path(self) -> str:
-        """Its path before the call."""
-        return self.source or self.path
+    def kept(self) -> Iterator[tuple[str, bytes, int]]:
+        """Name in the record's tree, bytes and mode of each content."""
+        if self.before is not None:
+            yield f"before/{self.source or self.path}", self.before, self.mode
+        if self.after is not None:
+            yield f"after/{self.path}", self.after, self.new_mode
 
 
 class Record:
     """A record that `publish` stores.
 
-    ``edits`` are the edits and where they landed, ``more`` what else the message says, as JSON.
+    ``edits`` are the edits with the lines they changed, ``more`` further keys of the message's
+    JSON.
     """
 
     def __init__(
@@ -82,44 +89,34 @@ class Record:
 
     def _keep(self, watch: GcWatch) -> None:
         self._commit = self._store()
-        self._update(RefChange(self.ref, self._commit, None))
+        open_store(self._repository).update_refs([RefChange(self.ref, self._commit, None)])
         watch.confirm(self.ref, [self._commit])
 
     def withdraw(self) -> None:
         """Remove the ref; BoocodeError if it was not made, or cannot be removed."""
-        self._update(RefChange(self.ref, None, self._commit))
-
-    def _update(self, change: RefChange) -> None:
-        open_store(self._repository).update_refs([change])
+        open_store(self._repository).update_refs([RefChange(self.ref, None, self._commit)])
 
     def _store(self) -> str:
         """Store all objects anew, also those that exist already: `git gc` may remove them."""
         with scratch_directory(self._repository.state_dir) as scratch:
             quarantine = Quarantine(self._repository, scratch)
             items = {
-                path: Item(mode, quarantine.store(b"blob", data))
-                for path, data, mode in self._sides()
+                name: Item(
+                    b"100755" if mode & stat.S_IXUSR else b"100644", quarantine.store(b"blob", data)
+                )
+                for file in self._files
+                for name, data, mode in file.kept
             }
             tree = edit_tree(
                 self._repository.git,
                 self._repository.empty_tree,
-                {os.fsencode(path): item for path, item in items.items()},
+                {os.fsencode(name): item for name, item in items.items()},
                 quarantine.store_tree,
             )
-            blobs = {path: item.id.decode("ascii") for path, item in items.items()}
+            blobs = {name: item.id.decode("ascii") for name, item in items.items()}
             commit = quarantine.store(b"commit", self._commit_body(tree, blobs))
             quarantine.release()
         return commit.decode("ascii")
-
-    def _sides(self) -> Iterator[tuple[str, bytes, bytes]]:
-        """Path, content and mode of each file of the tree."""
-        for file in self._files:
-            for path, data, mode in (
-                (f"before/{file.old_path}", file.before, file.mode),
-                (f"after/{file.path}", file.after, file.new_mode),
-            ):
-                if data is not None:
-                    yield path, data, b"100755" if mode & stat.S_IXUSR else b"100644"
 
     def _commit_body(self, tree: str, blobs: dict[str, str]) -> bytes:
         when = id_time(self.id)
@@ -149,17 +146,33 @@ class Record:
 
 
 def _file_json(file: RecordedFile, blobs: Mapping[str, str]) -> dict[str, object]:
+    moved = {"from": file.source} if file.source else {}
+    changed = {"new_mode": _octal(file.new_mode)} if file.new_mode != file.mode else {}
     return {
         "path": file.path,
-        **({"from": file.source} if file.source else {}),
+        **moved,
         "action": file.action,
-        "mode": f"{stat.S_IMODE(file.mode):04o}",
-        **(
-            {"new_mode": f"{stat.S_IMODE(file.new_mode):04o}"} if file.new_mode != file.mode else {}
-        ),
-        "before": None if file.before is None else blobs[f"before/{file.old_path}"],
-        "after": None if file.after is None else blobs[f"after/{file.path}"],
+        "mode": _octal(file.mode),
+        **changed,
+        "before": blobs.get(f"before/{file.source or file.path}"),
+        "after": blobs.get(f"after/{file.path}"),
     }
+
+
+def _octal(mode: int) -> str:
+    return f"{stat.S_IMODE(mode):04o}"
+
+
+def prune_now_and_then(repository: Repository, identifier: str) -> None:
+    """Prune old records after one call in 64, chosen by the random end of its record's id.
+
+    No error here makes the call fail, which has succeeded.
+    """
+    if int(identifier[-2:], 16) % _PRUNED_EVERY == 0:
+        from git_boocode.editing.records import prune_edits
+
+        with suppress(BoocodeError, OSError):
+            prune_edits(repository)
 
 
 def _unkept(reason: str) -> FatalError:

@@ -1,9 +1,10 @@
-"""The records of applied edits: list them, find the one that a user means, read what it holds."""
+"""The records of applied edits: list them, find one by name, read its files, prune old ones."""
 
 from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -15,21 +16,22 @@ from git_boocode.repo.git import GitError, nul_records
 from git_boocode.repo.ids import ID, ID_PART, places_back
 from git_boocode.repo.metadata import Metadata, MetadataError
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Commit, Ref, Store, ambiguous_name, open_store
+from git_boocode.repo.retention import DAY, Limits, Owned, patiently
+from git_boocode.repo.store import Commit, Ref, RefChange, Store, ambiguous_name, open_store
 
 ACTIONS = ("modify", "create", "delete", "rename")
-CHECKED = 1_000
-"""The newest records that `problems` checks: as many as are kept of one worktree."""
+DEFAULTS = Limits(keep=1_000, max_age=30 * DAY)
+"""What is kept unless `boocode.keepEdits` and `boocode.editsMaxAge` say otherwise."""
 _OCTAL = re.compile(r"[0-7]{3,4}")
 _LEAST_ABBREVIATION = 13
-"""The part of an id that is the time to the millisecond. No hash looks so: it has no hyphen."""
+"""The part of an id that is its time in milliseconds; its hyphen tells it from a hash."""
 
 
 class KeptFile(NamedTuple):
     """One file of a record.
 
-    ``path`` is the path after the call, from the top of the worktree, ``source`` the one before, if
-    it was another. ``mode`` are the permission bits before the call (of a new file, afterwards),
+    ``path`` is the path after the call, from the top of the worktree, ``source`` the one before if
+    it was renamed. ``mode`` are the permission bits before the call (of a new file, afterwards),
     ``new_mode`` those afterwards.
     """
 
@@ -44,8 +46,16 @@ class KeptFile(NamedTuple):
         """Its path before the call."""
         return self.source or self.path
 
+    @property
+    def kept_names(self) -> tuple[str | None, str | None]:
+        """The names of its two contents in the record's tree; None where there was no file."""
+        return (
+            f"before/{self.old_path}" if self.action != "create" else None,
+            f"after/{self.path}" if self.action != "delete" else None,
+        )
+
     def as_json(self) -> dict[str, object]:
-        """Path and action, as the list of records has them."""
+        """Path and action, as `log --edits` lists them."""
         origin = {"from": self.source} if self.source else {}
         return {"path": self.path, "action": self.action, **origin}
 
@@ -59,10 +69,10 @@ class Contents(NamedTuple):
 
 
 class EditRecord(NamedTuple):
-    """A record that can be used.
+    """A valid record.
 
-    ``rewinds`` is the id of the record that it took back, None if it is no rewind;
-    ``rewound_paths`` are the paths of its files that later records took back, set by `history`.
+    ``rewinds`` is the id of the record that it rewound, None if it is no rewind; ``rewound_paths``
+    are the paths of its own files that later records rewound, set by `history`.
     """
 
     id: str
@@ -75,7 +85,7 @@ class EditRecord(NamedTuple):
 
     @property
     def worktree_name(self) -> str:
-        """The worktree that was edited: `main`, or the name of a linked one."""
+        """The name of the worktree that was edited; `main` for the main one."""
         return self.meta.part("worktree", "name") or "main"
 
     @property
@@ -85,19 +95,18 @@ class EditRecord(NamedTuple):
 
     @property
     def rewound(self) -> bool:
-        """Whether all of it is taken back."""
+        """Whether all its files are rewound."""
         return all(file.path in self.rewound_paths for file in self.files)
 
     @property
     def undone_paths(self) -> list[str]:
-        """The paths of the record that it rewinds, of which it took the changes back."""
+        """The paths that it rewound, as the other record names them."""
         paths = self.meta.table("rewinds").get("paths")
-        listed = paths if isinstance(paths, list) else []
-        return [path for path in listed if isinstance(path, str)]
+        return [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
 
 
 class UnusableRecord(NamedTuple):
-    """A ref that looks like a record and cannot be used, and why."""
+    """A ref among the records that holds no valid one, and why."""
 
     ref: str
     why: MetadataError
@@ -106,7 +115,7 @@ class UnusableRecord(NamedTuple):
 class Records:
     """The records of one repository, as seen from one worktree.
 
-    ``unreadable`` holds, by ref, the records that `history` has met and could not use.
+    ``unreadable`` holds the invalid records that `history` has met, by ref.
     """
 
     def __init__(self, repository: Repository) -> None:
@@ -116,12 +125,15 @@ class Records:
         self.store: Store = open_store(repository)
 
     def entries(self, refs: Sequence[Ref] | None = None) -> Iterator[EditRecord | UnusableRecord]:
-        """The records of some refs, the unusable ones included; by default all, newest first."""
-        yield from self._read(self.store.refs(EDITS) if refs is None else refs)
+        """The records of some refs, by default all, newest first; invalid ones included."""
+        refs = self.store.refs(EDITS) if refs is None else refs
+        commits = self.store.commits(ref.target for ref in refs)
+        for ref, commit in zip(refs, commits, strict=True):
+            yield _entry(ref, commit)
 
     def history(self, *, everywhere: bool = False) -> Iterator[EditRecord]:
-        """The records of this worktree, or of all, newest first, with what became of them."""
-        # A rewind is newer than what it rewinds, so what undoes a record has been seen before it.
+        """The valid records of this worktree, or of all, newest first, with ``rewound_paths``."""
+        # A rewind is newer than what it rewinds, so it comes first.
         rewound: dict[str, set[str]] = {}
         for entry in self.entries():
             if isinstance(entry, UnusableRecord):
@@ -129,7 +141,9 @@ class Records:
                 continue
             mine = frozenset(rewound.pop(entry.id, ()))
             if entry.rewinds is not None:
-                rewound.setdefault(entry.rewinds, set()).update(_still_undone(entry, mine))
+                # What this rewind changed may have been rewound in turn.
+                again = {file.old_path for file in entry.files if file.path in mine}
+                rewound.setdefault(entry.rewinds, set()).update({*entry.undone_paths} - again)
             if everywhere or self.is_ours(entry):
                 yield entry._replace(rewound_paths=mine)
 
@@ -138,7 +152,7 @@ class Records:
         return record.meta.worktree_key == self._worktree
 
     def to_rewind(self) -> EditRecord:
-        """The newest record of this worktree that is no rewind and has not been taken back.
+        """The newest record of this worktree that is no rewind and is not wholly rewound.
 
         Raises RefusedError (`not_found`) if there is none.
         """
@@ -156,23 +170,19 @@ class Records:
         )
 
     def find(self, name: str) -> EditRecord:
-        """The record that a user names.
+        """The record with a full id, a unique prefix of its id or commit, or `@` and `@~N`.
 
-        A name is a full id, a unique beginning of an id or of the commit's hash, or `@` and `@~N`,
-        which count as `log --edits` lists. Raises RefusedError: `not_found`, `ambiguous`, or for a
-        record that cannot be used `malformed` or `newer`.
+        `@~N` counts the records of this worktree, as `log --edits` lists them. Raises RefusedError:
+        `not_found`, `ambiguous`, or for an invalid record `malformed` or `newer`.
         """
         if (back := places_back(name)) is not None:
             return self._nth(back, name)
         if name.startswith("@"):
-            raise not_found(f"'{shortened(name)}': '@' is the newest, '@~<n>' the n-th before it")
-        if not ID_PART.fullmatch(name.lower()):
-            raise not_found(
-                f"'{shortened(name)}' is no edit's id, nor four or more characters of one"
-            )
+            raise _not_found(f"'{shortened(name)}': '@' is the newest, '@~<n>' the n-th before it")
         matches = self.matching(name)
         if not matches:
-            raise not_found(f"no edit's id or commit begins with '{name}'")
+            least = "" if ID_PART.fullmatch(name.lower()) else " (ids need at least 4 characters)"
+            raise _not_found(f"no edit matches '{shortened(name)}'{least}")
         if len(matches) > 1:
             raise ambiguous_name(name, matches, "edits")
         return self.usable(matches[0])
@@ -184,34 +194,37 @@ class Records:
             return self.store.refs(EDITS + lowered, newest=1)
         if not ID_PART.fullmatch(lowered):
             return []
-        return [ref for ref in self.store.refs(EDITS) if _matches(ref, lowered)]
+        refs = self.store.refs(EDITS)
+        return [r for r in refs if r.id.startswith(lowered) or r.target.startswith(lowered)]
 
     def usable(self, ref: Ref) -> EditRecord:
-        """The record of a ref, with what became of it; RefusedError if it cannot be used."""
+        """The record of a ref, with ``rewound_paths``; RefusedError if it is invalid."""
         for record in self.history(everywhere=True):
             if record.ref == ref.name:
                 return record
-        entry = next(iter(self._read([ref])))
-        why = entry.why if isinstance(entry, UnusableRecord) else _malformed("it is gone")
-        name = ref.name.removeprefix(EDITS)
+        entry = self.unreadable.get(ref.name)
+        why = entry.why if entry else _malformed("it is gone")
         raise RefusedError(
-            f"the record '{name}' cannot be used: {why.message}", code=why.code, hints=why.hints
+            f"the record '{ref.id}' cannot be used: {why.message}", code=why.code, hints=why.hints
         )
 
     def contents(self, record: EditRecord, files: Sequence[KeptFile]) -> list[Contents]:
         """Files of a record with their bytes; RefusedError (`malformed`) if some are missing."""
-        wanted = [_kept_names(file) for file in files]
-        data = self._blobs(record, [name for pair in wanted for name in pair if name is not None])
-        return [
-            Contents(file, data[old] if old else None, data[new] if new else None)
-            for file, (old, new) in zip(files, wanted, strict=True)
-        ]
+        names = [name for file in files for name in file.kept_names if name]
+        git = self._repository.git
+        try:
+            ids = _by_name(nul_records(git.run("ls-tree", "-r", "-z", record.commit.tree)))
+            found = read_blobs(git, [ids[name] for name in names])
+        except (GitError, KeyError):
+            raise _incomplete(record) from None
+        if None in found:
+            raise _incomplete(record)
+        data = dict(zip(names, found, strict=True))
+        sides = [[data[name] if name else None for name in file.kept_names] for file in files]
+        return [Contents(file, *pair) for file, pair in zip(files, sides, strict=True)]
 
     def sides(self, record: EditRecord) -> tuple[str, str]:
-        """The trees that hold the files of a record before and after the call.
-
-        Raises RefusedError (`malformed`) if its objects are missing.
-        """
+        """The trees with the files before and after the call; RefusedError as for `contents`."""
         try:
             rows = nul_records(self._repository.git.run("ls-tree", "-z", record.commit.tree))
         except GitError:
@@ -220,109 +233,127 @@ class Records:
         empty = self._repository.empty_tree
         return trees.get("before", empty), trees.get("after", empty)
 
-    def _blobs(self, record: EditRecord, names: Sequence[str]) -> dict[str, bytes]:
-        git = self._repository.git
-        try:
-            rows = nul_records(git.run("ls-tree", "-r", "-z", record.commit.tree))
-            ids = _by_name(rows)
-            found = read_blobs(git, [ids[name] for name in names])
-        except (GitError, KeyError):
-            raise _incomplete(record) from None
-        if None in found:
-            raise _incomplete(record)
-        return {name: data for name, data in zip(names, found, strict=True) if data is not None}
-
-    def _read(self, refs: Sequence[Ref]) -> Iterator[EditRecord | UnusableRecord]:
-        commits = self.store.commits(ref.target for ref in refs)
-        for ref, commit in zip(refs, commits, strict=True):
-            yield _entry(ref, commit)
-
     def _nth(self, number: int, name: str) -> EditRecord:
         count = 0
         for count, record in enumerate(self.history(), 1):
             if count > number:
                 return record
-        noun = "recorded edit" if count == 1 else "recorded edits"
-        has = f"this worktree has {'only ' if count else ''}{count} {noun}"
-        raise not_found(f"'{shortened(name)}': {has}")
+        has = f"{'only ' if count else ''}{count} recorded edit{'' if count == 1 else 's'}"
+        raise _not_found(f"'{shortened(name)}': this worktree has {has}")
 
 
-def problems(repository: Repository, *, most: int = CHECKED) -> list[tuple[str, str]]:
+def problems(repository: Repository, *, most: int = DEFAULTS.keep) -> list[tuple[str, str]]:
     """The ids of records with a problem, of all worktrees, newest first, each with the reason.
 
-    A record cannot be read, or the content of a file is missing; `git fsck` finds damaged content.
+    The record is invalid, or the content of a file is missing; `git fsck` finds damaged content.
     Only the newest ``most`` are checked, in three git processes.
     """
     records = Records(repository)
     found: dict[str, str] = {}
-    sound: list[EditRecord] = []
+    valid: list[EditRecord] = []
     for entry in records.entries(records.store.refs(EDITS, newest=most)):
         if isinstance(entry, UnusableRecord):
             found[entry.ref.removeprefix(EDITS)] = entry.why.message
         else:
-            sound.append(entry)
-    found |= {record.id: why for record, why in _lacking(repository, sound)}
+            valid.append(entry)
+    for record, why in _missing_contents(repository, valid):
+        found.setdefault(record.id, why)
     return sorted(found.items(), reverse=True)
 
 
-def _lacking(
-    repository: Repository, found: Sequence[EditRecord]
+def _missing_contents(
+    repository: Repository, records: Sequence[EditRecord]
 ) -> Iterator[tuple[EditRecord, str]]:
-    """The records that lack the content of a file, and of which."""
-    wanted = [
-        (record, file, f"{record.commit.id}:{name}")
-        for record in found
+    # Git reads one name per line, so names with a line feed are left out.
+    asked = [
+        (record, file.path, f"{record.commit.id}:{name}\n")
+        for record in records
         for file in record.files
-        for name in _kept_names(file)
-        if name is not None
+        for name in file.kept_names
+        if name and "\n" not in name
     ]
-    # Git reads one name a line; no name of a file that holds more than one is asked for.
-    asked = [row for row in wanted if "\n" not in row[2]]
-    request = "".join(f"{name}\n" for _, _, name in asked)
-    done = repository.git.attempt(
-        "cat-file", "--batch-check=%(objecttype)", stdin=os.fsencode(request)
-    )
+    request = os.fsencode("".join(name for _, _, name in asked))
+    done = repository.git.attempt("cat-file", "--batch-check=%(objecttype)", stdin=request)
     answers = done.stdout.split(b"\n")[:-1]
-    told: set[str] = set()
-    for (record, file, _), answer in zip(asked, answers, strict=False):
-        if answer != b"blob" and record.id not in told:
-            told.add(record.id)
-            yield record, f"it lacks the content of '{file.path}'"
+    for (record, path, _), answer in zip(asked, answers, strict=False):
+        if answer != b"blob":
+            yield record, f"it lacks the content of '{path}'"
     if len(answers) < len(asked):
-        # Git ends at an object that is damaged.
+        # Git stops at a damaged object.
         yield asked[len(answers)][0], "it holds a damaged object"
 
 
 def abbreviations(store: Store, *others: str) -> dict[str, str]:
-    """The shortest useful beginning of the id of each record.
-
-    It differs from those of all refs below ``others``, too.
-    """
+    """The shortest prefix of each record's id that no other ref has, also below ``others``."""
     names = [ref.name for ref in store.refs(EDITS, *others)]
     ids = sorted({name.rpartition("/")[2] for name in names})
-    neighbours = zip(ids, ["", *ids], [*ids[1:], ""], strict=False)
     short = {
-        own: own[
-            : max(_LEAST_ABBREVIATION, common_prefix(own, above) + 1, common_prefix(own, below) + 1)
-        ]
-        for own, above, below in neighbours
+        own: own[: max(_LEAST_ABBREVIATION, *(common_prefix(own, other) + 1 for other in near))]
+        for own, *near in zip(ids, ["", *ids], [*ids[1:], ""], strict=False)
     }
     recorded = (name.removeprefix(EDITS) for name in names if name.startswith(EDITS))
     return {name: short[name] for name in recorded if name in short}
 
 
-def not_found(message: str) -> RefusedError:
-    """The error of a name that leads nowhere."""
+def edits_beyond(
+    repository: Repository,
+    limits: Limits | None = None,
+    *,
+    worktree: str | None = None,
+    now: float | None = None,
+) -> list[tuple[Ref, str]]:
+    """The records beyond the limits, newest first, each with the reason.
+
+    Records that an interrupted edit of any worktree needs are not among them. ``limits`` are the
+    configured ones unless given. ``worktree`` is the key of the only worktree to look at; by
+    default all records count, also invalid ones. ``now`` is in seconds since 1970. Raises
+    FatalError (`bad_config`) for an invalid setting.
+    """
+    if limits is None:
+        limits = DEFAULTS.configured(repository.config, "boocode.keepEdits", "boocode.editsMaxAge")
+    records = Records(repository)
+    refs = records.store.refs(EDITS)
+    found = (
+        Owned(ref, entry.meta.worktree_key if isinstance(entry, EditRecord) else None)
+        for ref, entry in zip(refs, records.entries(refs), strict=True)
+    )
+    wanted = (owned for owned in found if worktree in (None, owned.worktree))
+    needed = needed_records(repository)
+    beyond = limits.beyond(wanted, time.time() if now is None else now)
+    return [(ref, why) for ref, why in beyond if ref.id not in needed]
+
+
+def prune_edits(
+    repository: Repository,
+    limits: Limits | None = None,
+    *,
+    worktree: str | None = None,
+    now: float | None = None,
+) -> list[tuple[Ref, str]]:
+    """Delete the records that `edits_beyond` gives for the same arguments, and return them.
+
+    Raises also RefusedError (`conflict`) if other processes keep changing records.
+    """
+
+    def delete() -> list[tuple[Ref, str]]:
+        going = edits_beyond(repository, limits, worktree=worktree, now=now)
+        changes = [RefChange(ref.name, None, ref.target) for ref, _ in going]
+        open_store(repository).update_refs(changes)
+        return going
+
+    return patiently(delete)
+
+
+def needed_records(repository: Repository) -> set[str]:
+    """The ids of the records of interrupted edits, in all worktrees."""
+    from git_boocode.editing.recovery import noted_record
+
+    return set(filter(None, map(noted_record, repository.state_dirs())))
+
+
+def _not_found(message: str) -> RefusedError:
     return RefusedError(
         message, code="not_found", hints=("'git boocode log --edits' lists the edits",)
-    )
-
-
-def _kept_names(file: KeptFile) -> tuple[str | None, str | None]:
-    """Where the tree of a record keeps the content of before and after; None if there was none."""
-    return (
-        f"before/{file.old_path}" if file.action != "create" else None,
-        f"after/{file.path}" if file.action != "delete" else None,
     )
 
 
@@ -330,18 +361,6 @@ def _by_name(rows: Sequence[str]) -> dict[str, str]:
     """The objects of a tree by their names, from `ls-tree -z`."""
     split = (row.partition("\t") for row in rows)
     return {name: head.split(" ")[2] for head, _, name in split}
-
-
-def _matches(ref: Ref, beginning: str) -> bool:
-    return ref.name.removeprefix(EDITS).startswith(beginning) or ref.target.startswith(beginning)
-
-
-def _still_undone(rewind: EditRecord, rewound: frozenset[str]) -> Iterator[str]:
-    """The paths, as the record that was rewound names them, that are still taken back."""
-    here = {file.old_path: file.path for file in rewind.files}
-    for path in rewind.undone_paths:
-        if here.get(path) not in rewound:
-            yield path
 
 
 def _entry(ref: Ref, commit: Commit | None) -> EditRecord | UnusableRecord:
@@ -356,7 +375,7 @@ def _parsed(ref: Ref, commit: Commit | None) -> EditRecord:
         raise _malformed("it names no commit")
     meta = Metadata.parse(commit.message)
     if meta.text("kind") != "edit":
-        raise _malformed("it is no record of an edit")
+        raise _malformed("it is not the record of an edit")
     files = tuple(map(_file, meta.tables("files")))
     if not files:
         raise _malformed("it names no files")
@@ -367,9 +386,9 @@ def _parsed(ref: Ref, commit: Commit | None) -> EditRecord:
 def _file(row: dict[str, Any]) -> KeptFile:
     path, action, mode, source = (row.get(key) for key in ("path", "action", "mode", "from"))
     if not isinstance(path, str) or not path or action not in ACTIONS:
-        raise _malformed("it does not say what became of its files")
+        raise _malformed("it does not name the path and the action of each file")
     if (source is not None and not isinstance(source, str)) or (action == "rename" and not source):
-        raise _malformed("it does not say where a file was renamed from")
+        raise _malformed("it does not name the old path of a renamed file")
     bits = _bits(mode, 0o644)
     new_bits = _bits(row.get("new_mode"), bits)
     return KeptFile(path, action, bits, new_bits, source if action == "rename" else None)
@@ -387,5 +406,5 @@ def _incomplete(record: EditRecord) -> RefusedError:
     return RefusedError(
         f"the record '{record.id}' lacks the content of a file",
         code="malformed",
-        hints=("'git fsck' tells what else is missing from the repository",),
+        hints=("'git fsck' lists the objects that are missing",),
     )

@@ -70,7 +70,7 @@ def apply_inputs(inputs: Inputs, place: Place, options: Options) -> Answer:
     elif plan.failures:
         raise EditsRefusedError(plan.failures, inputs.total)
     if identifier is not None and place.repository is not None:
-        from git_boocode.editing.retention import prune_now_and_then
+        from git_boocode.editing.record import prune_now_and_then
 
         prune_now_and_then(place.repository, identifier)
     return Answer(not options.dry_run, identifier, tuple(plan.listed))

@@ -153,8 +153,8 @@ def test_paths_from_a_subdirectory(repo: Repo) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nonsense"], "'nonsense' is no edit's id, nor four or more characters of one"),
-        (["ffffffff"], "no edit's id or commit begins with 'ffffffff'"),
+        (["nonsense"], "no edit matches 'nonsense' (ids need at least 4 characters)"),
+        (["ffffffff"], "no edit matches 'ffffffff'"),
         (["@~1"], "'@~1': this worktree has only 1 recorded edit"),
         (["--", "b"], "'b' is not among the files of the edit"),
         (["b"], "'b' is not among the files of the edit"),

@@ -5,9 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.editing.record import EDITS
-from git_boocode.editing.records import EditRecord, Records, UnusableRecord, abbreviations, problems
-from git_boocode.editing.retention import DEFAULTS, edits_beyond, prune_edits, prune_now_and_then
+from git_boocode.editing.record import EDITS, prune_now_and_then
+from git_boocode.editing.records import (
+    DEFAULTS,
+    EditRecord,
+    Records,
+    UnusableRecord,
+    abbreviations,
+    edits_beyond,
+    problems,
+    prune_edits,
+)
 from git_boocode.editing.rewind import rewind
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.ids import new_id
@@ -81,15 +89,15 @@ def test_by_id_and_by_commit(repo: Repo) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("nonsense", "'nonsense' is no edit's id, nor four or more characters of one"),
-        ("abc", "'abc' is no edit's id, nor four or more characters of one"),
-        ("ffffffff", "no edit's id or commit begins with 'ffffffff'"),
+        ("nonsense", "no edit matches 'nonsense' (ids need at least 4 characters)"),
+        ("abc", "no edit matches 'abc' (ids need at least 4 characters)"),
+        ("ffffffff", "no edit matches 'ffffffff'"),
         ("@~7", "'@~7': this worktree has only 1 recorded edit"),
         ("@~99999999999999", "'@~99999999999999': this worktree has only 1 recorded edit"),
         ("@~x", "'@~x': '@' is the newest, '@~<n>' the n-th before it"),
         (
             "00000000-0000-7000-8000-000000000000",
-            "no edit's id or commit begins with '00000000-0000-7000-8000-000000000000'",
+            "no edit matches '00000000-0000-7000-8000-000000000000'",
         ),
     ],
 )
@@ -298,7 +306,7 @@ def prunes(repo: Repo, repository: Repository, number: int) -> bool:
 def test_an_edit_succeeds_although_pruning_cannot(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("git_boocode.editing.retention._EVERY", 1)
+    monkeypatch.setattr("git_boocode.editing.record._PRUNED_EVERY", 1)
     old = forged(repo, message(), new_id(0))
     new = made()
     assert records(repo) == [EDITS + new]
