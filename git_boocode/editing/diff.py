@@ -1,12 +1,13 @@
-"""Unified diffs as git writes them."""
+"""Unified diffs as git writes them, and where a line stood before earlier edits moved it."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from git_boocode.editing.lines import Range, changed_ranges
-from git_boocode.editing.textfile import Text, split_lines
+from git_boocode.editing.textfile import Text, line_count, split_lines
+from git_boocode.matching.align import Hunk, script
 from git_boocode.matching.text import common_prefix
 
 CONTEXT = 3
@@ -15,46 +16,40 @@ _UNUSUAL = re.compile('[\x00-\x1f"\\\\\x7f\ud800-\udfff]')
 _ESCAPES = {b"\t": "\\t", b"\n": "\\n", b"\r": "\\r", b'"': '\\"', b"\\": "\\\\"}
 
 
+def changed_hunks(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
+    """The hunks in which two lists of lines differ, in order."""
+    return [hunk for hunk in script(old, new, anchored=True) if not hunk.same]
+
+
 def unified_diff(path: str, old: Text | None, new: Text | None, source: str | None = None) -> str:
-    """The change of one file; empty if there is none.
+    """The change of one file, which had the path ``source``; empty if there is none.
 
-    Args:
-        path: the file's path.
-        old: its text before, None if there was no file.
-        new: its text afterwards, None if there is no file any more.
-        source: the path that it had before, if that was another one.
+    ``old`` is None for a file that is created, ``new`` for one that is deleted.
     """
+    head = ""
     if source is not None:
-        return _moved(source, path) + _changes((source, path), old, new)
-    return _changes((path, path), old, new)
-
-
-def _moved(source: str, path: str) -> str:
-    head = f"diff --git {quoted(f'a/{source}')} {quoted(f'b/{path}')}\n"
-    return f"{head}rename from {quoted(source)}\nrename to {quoted(path)}\n"
-
-
-def _changes(paths: tuple[str, str], old: Text | None, new: Text | None) -> str:
+        head = f"diff --git {quoted(f'a/{source}')} {quoted(f'b/{path}')}\n"
+        head += f"rename from {quoted(source)}\nrename to {quoted(path)}\n"
     if old == new:
-        return ""
-    names = [_name("a", paths[0], old), _name("b", paths[1], new)]
+        return head
+    names = _name("a", path if source is None else source, old), _name("b", path, new)
     before, after = (text.text if text else "" for text in (old, new))
     if "\0" in before or "\0" in after:
-        return f"Binary files {names[0].strip()} and {names[1].strip()} differ\n"
+        return f"{head}Binary files {names[0].strip()} and {names[1].strip()} differ\n"
     hunks = "".join(_hunks(split_lines(before), split_lines(after)))
-    return f"--- {names[0]}\n+++ {names[1]}\n{hunks}"
+    return f"{head}--- {names[0]}\n+++ {names[1]}\n{hunks}"
 
 
 def _name(side: str, path: str, text: Text | None) -> str:
     if text is None:
         return "/dev/null"
     name = quoted(f"{side}/{path}")
-    # As git does, so that a name with blanks has an end.
+    # Like git: a tab ends a name that contains spaces.
     return f"{name}\t" if " " in name and not name.startswith('"') else name
 
 
 def quoted(path: str) -> str:
-    """A path as git writes it: in C quotes if it holds control characters, quotes or no UTF-8."""
+    """A path as git writes it: C-quoted if it has control characters, quotes or invalid UTF-8."""
     if not _UNUSUAL.search(path):
         return path
     try:
@@ -69,23 +64,26 @@ def _escape(found: re.Match[bytes]) -> bytes:
 
 
 def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
-    for group in _grouped(changed_ranges(old, new)):
+    for group in _grouped(changed_hunks(old, new)):
         first, last = group[0], group[-1]
-        start = max(first.start - CONTEXT, 0)
-        end = min(last.end + CONTEXT, len(old))
-        new_start = first.new_start - (first.start - start)
-        new_end = last.new_end + (end - last.end)
+        start, end = max(first.i1 - CONTEXT, 0), min(last.i2 + CONTEXT, len(old))
+        new_start, new_end = first.j1 - (first.i1 - start), last.j2 + (end - last.i2)
         yield f"@@ -{_extent(start, end)} +{_extent(new_start, new_end)} @@\n"
-        yield from _body(old, new, group, (start, end))
+        for hunk in group:
+            yield from (_line(" ", line) for line in old[start : hunk.i1])
+            yield from (_line("-", line) for line in old[hunk.i1 : hunk.i2])
+            yield from (_line("+", line) for line in new[hunk.j1 : hunk.j2])
+            start = hunk.i2
+        yield from (_line(" ", line) for line in old[start:end])
 
 
-def _grouped(ranges: Sequence[Range]) -> Iterator[list[Range]]:
-    group: list[Range] = []
-    for area in ranges:
-        if group and area.start - group[-1].end > 2 * CONTEXT:
+def _grouped(hunks: Sequence[Hunk]) -> Iterator[list[Hunk]]:
+    group: list[Hunk] = []
+    for hunk in hunks:
+        if group and hunk.i1 - group[-1].i2 > 2 * CONTEXT:
             yield group
             group = []
-        group.append(area)
+        group.append(hunk)
     if group:
         yield group
 
@@ -94,18 +92,6 @@ def _extent(start: int, end: int) -> str:
     count = end - start
     first = start + 1 if count else start
     return str(first) if count == 1 else f"{first},{count}"
-
-
-def _body(
-    old: list[str], new: list[str], group: list[Range], hunk: tuple[int, int]
-) -> Iterator[str]:
-    position = hunk[0]
-    for area in group:
-        yield from (_line(" ", line) for line in old[position : area.start])
-        yield from (_line("-", line) for line in old[area.start : area.end])
-        yield from (_line("+", line) for line in new[area.new_start : area.new_end])
-        position = area.end
-    yield from (_line(" ", line) for line in old[position : hunk[1]])
 
 
 def _line(sign: str, line: str) -> str:
@@ -133,3 +119,52 @@ def _cut(line: str, width: int) -> str:
         return line
     kept = line[1 + width :] if line[1:].strip() else line[1:].lstrip(" \t")
     return line[0] + kept
+
+
+class LineMap:
+    """Where the lines of a text stood originally, updated through a sequence of edits."""
+
+    def __init__(self) -> None:
+        self._origin: list[int] | None = None
+
+    def follow(self, old: str, new: str) -> None:
+        """Record that a text was edited from old to new."""
+        start, end, new_end = _changed_part(old, new)
+        before, after = split_lines(old[start:end]), split_lines(new[start:new_end])
+        origin = self._origin or list(range(1, line_count(old) + 1))
+        first = old.count("\n", 0, start)
+        now = origin[:first]
+        for hunk in script(before, after, anchored=True):
+            # Added lines count as the line above them; at the top of the file, as the first one.
+            rows = origin[first + hunk.i1 : first + hunk.i2] or [now[-1] if now else 1]
+            now += [rows[min(row, len(rows) - 1)] for row in range(hunk.j2 - hunk.j1)]
+        self._origin = now + origin[first + len(before) :]
+
+    def original(self, line: int) -> int:
+        """The original number of a line; for an added line, that of a neighbour."""
+        if not self._origin or line < 1:
+            return line
+        return self._origin[min(line, len(self._origin)) - 1]
+
+    def current(self, line: int) -> int:
+        """Where an original line is now; for a deleted line, where the next one is."""
+        return bisect_left(self._origin, line) + 1 if self._origin else line
+
+    def original_range(self, start: int, end: int) -> tuple[int, int]:
+        """The original numbers of a range of lines; an empty range stays empty."""
+        if end < start:
+            return self.original(end) + 1, self.original(end)
+        first, last = self.original(start), self.original(end)
+        return first, max(first, last)
+
+
+def _changed_part(old: str, new: str) -> tuple[int, int, int]:
+    """Where the differing lines begin in both texts, and where they end in the old and the new.
+
+    A few equal lines may be among them; comparing texts is much faster than splitting them.
+    """
+    start = old.rfind("\n", 0, common_prefix(old, new)) + 1
+    below = common_prefix(old[start:][::-1], new[start:][::-1])
+    line_end = old.find("\n", len(old) - below)
+    left = len(old) - line_end - 1 if line_end >= 0 else 0
+    return start, len(old) - left, len(new) - left

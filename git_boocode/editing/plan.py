@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.actions import Write
 from git_boocode.editing.base import merged_outcome, outdated_base
+from git_boocode.editing.diff import LineMap
 from git_boocode.editing.edits import Edit, Failure, How, Landing, MissError, Outcome, edit_name
 from git_boocode.editing.inputs import Inputs
-from git_boocode.editing.lines import LineMap
 from git_boocode.editing.place import Place, Target, both_listed, missing_file
 from git_boocode.editing.snapshot import MAX_BYTES, Snapshot, read_snapshot
 from git_boocode.editing.textfile import Text, changed_lines, decode

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
+from git_boocode.editing.diff import changed_hunks
 from git_boocode.editing.edits import How, MissError
-from git_boocode.editing.lines import changed_ranges
 from git_boocode.editing.records import Records
 from git_boocode.editing.revert import ALREADY, Revert
 from git_boocode.editing.rewind import RewindRefusedError, Rewound, rewind
@@ -827,11 +827,9 @@ def test_nothing_that_the_edit_did_not_write_is_lost(before: str, after: str, no
         return
     # Place by place: one may have been taken back by hand, another one not.
     old, new = split_lines(before), split_lines(after)
-    ranges = changed_ranges(old, new)
-    took = counted("\n".join(line for area in ranges for line in old[area.start : area.end]))
-    wrote = counted(
-        "\n".join(line for area in ranges for line in new[area.new_start : area.new_end])
-    )
+    hunks = changed_hunks(old, new)
+    took = counted("\n".join(line for hunk in hunks for line in old[hunk.i1 : hunk.i2]))
+    wrote = counted("\n".join(line for hunk in hunks for line in new[hunk.j1 : hunk.j2]))
     assert counted(now) - counted(result) <= wrote
     assert counted(result) - counted(now) <= took
 

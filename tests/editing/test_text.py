@@ -6,8 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_boocode.editing.diff import unified_diff, without_common_indentation
-from git_boocode.editing.lines import LineMap, changed_ranges
+from git_boocode.editing.diff import (
+    LineMap,
+    changed_hunks,
+    unified_diff,
+    without_common_indentation,
+)
 from git_boocode.editing.textfile import (
     Text,
     changed_lines,
@@ -56,22 +60,22 @@ LINES = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 
 
 @given(LINES, LINES)
-def test_changed_ranges_turn_one_text_into_the_other(old: list[str], new: list[str]) -> None:
-    ranges = changed_ranges(old, new)
+def test_changed_hunks_turn_one_text_into_the_other(old: list[str], new: list[str]) -> None:
+    hunks = changed_hunks(old, new)
     built, position = [], 0
-    for area in ranges:
-        built += old[position : area.start] + new[area.new_start : area.new_end]
-        position = area.end
+    for hunk in hunks:
+        built += old[position : hunk.i1] + new[hunk.j1 : hunk.j2]
+        position = hunk.i2
     assert built + old[position:] == new
-    assert (not ranges) == (old == new)
+    assert (not hunks) == (old == new)
 
 
 def test_large_texts_are_compared_in_no_time() -> None:
     old = [f"{number}\n" for number in range(60_000)]
     new = ["first\n", *old[:30_000], "middle\n", *old[30_001:], "last\n"]
-    assert len(changed_ranges(old, new)) == 3
+    assert len(changed_hunks(old, new)) == 3
     same = ["x\n"] * 30_000
-    assert len(changed_ranges(["a\n", *same, "b\n"], ["c\n", *same[:-1], "d\n"])) == 1
+    assert len(changed_hunks(["a\n", *same, "b\n"], ["c\n", *same[:-1], "d\n"])) == 1
 
 
 TEXT = st.lists(st.sampled_from(["a\n", "b\n", "  c\n", "\n", "d\r\n"]), max_size=14).map("".join)
