@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.similarity import similarity
@@ -138,6 +137,18 @@ def align_lines(old: Sequence[str], rows: Sequence[str]) -> list[Owned]:
     return owned
 
 
+def align_between(known: dict[int, Owned], old: Sequence[str], rows: Sequence[str]) -> list[Owned]:
+    """For each line of ``old`` the rows it matches, where those of some lines are ``known``."""
+    owned: list[Owned] = []
+    at = 0
+    for index, own in [*sorted(known.items()), (len(old), (len(rows), len(rows)))]:
+        free = align_lines(old[len(owned) : index], rows[at : own[0]])
+        owned += [(at + first, at + stop) for first, stop in free]
+        owned.append(own)
+        at = own[1]
+    return owned[:-1]
+
+
 def _positions_agree(old: Sequence[str], rows: Sequence[str]) -> bool:
     """Whether line by line at least as much is equal as in the best alignment."""
     equal = sum(left == right for left, right in zip(old, rows, strict=True))
@@ -194,97 +205,3 @@ def _walk(scores: list[list[float]], best: list[list[float]]) -> list[tuple[int,
         else:
             j += 1
     return pairs
-
-
-Texts = tuple[Sequence[str], Sequence[str]]
-"""The lines of old and of new."""
-
-
-class SplitHunks(NamedTuple):
-    """The hunks, split where a line of the file lies between two changes.
-
-    ``lost`` is the number of lines missing from the old text that go with a block. ``doubt`` is the
-    row of one that could go or stay; None if there is none.
-    """
-
-    hunks: Sequence[Hunk]
-    changed: bool = False
-    lost: int = 0
-    doubt: int | None = None
-
-
-def split_hunks(
-    hunks: Sequence[Hunk], texts: Texts, rows: Sequence[str], owned: Sequence[Owned]
-) -> SplitHunks:
-    """Split the changes between ``texts`` where ``rows`` has a line that old lacks.
-
-    Where changed lines pair off with their new versions on both sides of it, it was not replaced
-    and stays. Where a block is deleted, or other code takes its place, it goes with the block.
-    ``owned`` are the rows that each old line matches.
-    """
-    if len(rows) == len(owned):
-        return SplitHunks(hunks)
-    found: list[Hunk] = []
-    lost, doubt = 0, None
-    for hunk in hunks:
-        gaps = [] if hunk.same else [*_gaps(hunk, rows, owned)]
-        if not gaps:
-            found.append(hunk)
-            continue
-        parts = [*_parts(hunk, texts)]
-        stops = [part.i2 for part in parts]
-        found += parts
-        for gap in gaps:
-            above, below = (parts[bisect_right(stops, at)] for at in (gap.above, gap.below))
-            side = _side(above, below)
-            if side is None and doubt is None:
-                doubt = gap.rows[0]
-            lost += len(gap.rows) if side == "inside" else 0
-    return SplitHunks(found, len(found) != len(hunks), lost, doubt)
-
-
-class _Gap(NamedTuple):
-    """Rows with text between those of old lines ``above`` and ``below``, which are neighbours."""
-
-    above: int
-    below: int
-    rows: list[int]
-
-
-def _gaps(hunk: Hunk, rows: Sequence[str], owned: Sequence[Owned]) -> Iterator[_Gap]:
-    there = [index for index in range(hunk.i1, hunk.i2) if owned[index][0] < owned[index][1]]
-    for above, below in pairwise(there):
-        lacked = [row for row in range(owned[above][1], owned[below][0]) if rows[row].strip()]
-        if lacked:
-            yield _Gap(above, below, lacked)
-
-
-def _parts(hunk: Hunk, texts: Texts) -> Iterator[Hunk]:
-    """The hunk in parts: lines with their new versions, and what is left between them."""
-    old = [line.strip() for line in texts[0][hunk.i1 : hunk.i2]]
-    new = [line.strip() for line in texts[1][hunk.j1 : hunk.j2]]
-    i, j = 0, 0
-    for left, right in [*pair_similar(old, new), (len(old), len(new))]:
-        if i < left or j < right:
-            yield hunk._replace(
-                i1=hunk.i1 + i, i2=hunk.i1 + left, j1=hunk.j1 + j, j2=hunk.j1 + right
-            )
-        if left < len(old):
-            at, to = hunk.i1 + left, hunk.j1 + right
-            yield hunk._replace(i1=at, i2=at + 1, j1=to, j2=to + 1)
-        i, j = left + 1, right + 1
-
-
-def _side(above: Hunk, below: Hunk) -> str | None:
-    """Whether the rows between two parts are ``inside`` a block or ``between`` two changes.
-
-    None if that is unclear: on one side of them stands a changed line, on the other a block.
-    """
-    if above is below:
-        one_by_one = above.i2 - above.i1 == above.j2 - above.j1
-        return None if one_by_one else "inside"
-    return "between" if _is_version(above) and _is_version(below) else None
-
-
-def _is_version(hunk: Hunk) -> bool:
-    return hunk.i2 - hunk.i1 == hunk.j2 - hunk.j1 == 1

@@ -1,10 +1,12 @@
-"""The side of a line missing from the old text on which new lines belong, where it is certain."""
+"""What becomes of lines of the file that the old text lacks, where the change is beside them."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from git_boocode.matching.align import Hunk, Owned, pair_similar
@@ -41,11 +43,13 @@ class Sides(NamedTuple):
     """Where new lines go beside lines of the file that the old text lacks.
 
     ``doubt`` is the first row at which both sides are plausible, None if there is none; ``late``
-    are the old lines above which new lines come in below the file's own lines.
+    are the old lines above which new lines come in below the file's own lines, ``amid`` those
+    above which they come in between blank lines and a copy of these.
     """
 
     doubt: int | None = None
     late: frozenset[int] = frozenset()
+    amid: frozenset[int] = frozenset()
 
 
 class Ambiguity:
@@ -75,6 +79,7 @@ class Ambiguity:
         first, stop = rows
         ends = [(0, 0), *owned, (stop - first, stop - first)]
         late: set[int] = set()
+        amid: set[int] = set()
         for boundary in self.boundaries:
             inside = range(first + ends[boundary.at][1], first + ends[boundary.at + 1][0])
             lacked = [row for row in inside if text.stripped[row] and not boundary.edge]
@@ -84,7 +89,53 @@ class Ambiguity:
                 late.update({boundary.at} if side == "below" else ())
             elif lacked or off:
                 return Sides((lacked + off)[0])
-        return Sides(late=frozenset(late))
+            elif inside and boundary.fresh:
+                fresh = boundary.fresh
+                if self._is_set_off(fresh):
+                    amid.add(boundary.at)
+                elif self._goes_below(fresh, len(inside)):
+                    late.add(boundary.at)
+        return Sides(late=frozenset(late), amid=frozenset(amid))
+
+    def _is_set_off(self, fresh: range) -> bool:
+        """Whether a block comes in, without blank lines around it, beside blank lines.
+
+        They end a block: the line below them is less deep than the one above. So does what comes
+        in, and it begins where the line below does, or it is a block that begins like that line.
+        """
+        if fresh.start == 0 or fresh.stop == len(self.new):
+            return False
+        above, *lines, below = self.lines[fresh.start - 1 : fresh.stop + 1]
+        if not (above.strip() and lines[0].strip() and lines[-1].strip()):
+            return False
+        over, first, last, under = (
+            len(indent_of(line)) for line in (above, lines[0], lines[-1], below)
+        )
+        alike = below.split()[:1] == lines[0].split()[:1]
+        opens = len(lines) > 1 and under < len(indent_of(lines[1]))
+        ends = first == under < last
+        closed = _ends_block(lines[-1]) and last == under == first and opens
+        return (
+            (over > under and ends)
+            or (alike and opens and (ends or closed))
+            or (over == under and closed and _ends_block(above))
+        )
+
+    def _goes_below(self, fresh: range, gap: int) -> bool:
+        """Whether new lines come in below blank lines of the file, ``gap`` of them.
+
+        A line keeps as many blank lines above it as it had; where new shows them already, those
+        that are missing belong to the lines that came in.
+        """
+        filled = [index for index in fresh if self.new[index]]
+        if not filled:
+            return False
+        if fresh.stop - filled[-1] > gap:
+            return True
+        above = self.lines[fresh.start - 1] if fresh.start else ""
+        if filled[0] - fresh.start >= gap or not above.strip():
+            return False
+        return len(indent_of(self.lines[filled[0]])) < len(indent_of(above))
 
     def _fresh(self, hunks: Sequence[Hunk]) -> Iterator[str]:
         """The lines with text that come in, once for each of some hunks that brings them."""
@@ -187,9 +238,105 @@ class _Layout:
         return bool(leaves) and min(depths) >= self.depth
 
 
+def _ends_block(line: str) -> bool:
+    """Whether a line is what closes a block: brackets, or a word such as `end`."""
+    bare = line.strip().rstrip(",;")
+    return bare in ("end", "fi", "done", "esac") or not bare.strip(")]}")
+
+
 def _lacks_some(owned: Sequence[Owned], indexes: range) -> bool:
     return any(owned[index][0] == owned[index][1] for index in indexes)
 
 
 def _blank(text: Text, row: int) -> bool:
     return 0 <= row < len(text.stripped) and not text.stripped[row]
+
+
+class SplitHunks(NamedTuple):
+    """The hunks, split where a line of the file lies between two changes.
+
+    ``lost`` is the number of lines missing from the old text that go with a block. ``doubt`` is the
+    row of one that could go or stay; None if there is none.
+    """
+
+    hunks: Sequence[Hunk]
+    changed: bool = False
+    lost: int = 0
+    doubt: int | None = None
+
+
+def split_hunks(
+    hunks: Sequence[Hunk],
+    texts: tuple[Sequence[str], Sequence[str]],
+    rows: Sequence[str],
+    owned: Sequence[Owned],
+) -> SplitHunks:
+    """Split the changes between ``texts`` where ``rows`` has a line that old lacks.
+
+    Where changed lines pair off with their new versions on both sides of it, it was not replaced
+    and stays. Where a block is deleted, or other code takes its place, it goes with the block.
+    ``owned`` are the rows that each old line matches.
+    """
+    found: list[Hunk] = []
+    lost, doubt = 0, None
+    for hunk in hunks:
+        gaps = [] if hunk.same else [*_gaps(hunk, rows, owned)]
+        parts = [*_parts(hunk, texts)] if gaps else []
+        stops = [part.i2 for part in parts]
+        splits = False
+        for gap in gaps:
+            above, below = (parts[bisect_right(stops, at)] for at in (gap.above, gap.below))
+            side = _side(above, below)
+            splits = splits or bool(gap.rows) or (side == "between" and below.j1 == above.j2)
+            if side is None and doubt is None and gap.rows:
+                doubt = gap.rows[0]
+            lost += len(gap.rows) if side == "inside" else 0
+        found += parts if splits else [hunk]
+    return SplitHunks(found, len(found) != len(hunks), lost, doubt)
+
+
+class _Gap(NamedTuple):
+    """Rows between those of old lines ``above`` and ``below``; ``rows`` are those with text."""
+
+    above: int
+    below: int
+    rows: list[int]
+
+
+def _gaps(hunk: Hunk, rows: Sequence[str], owned: Sequence[Owned]) -> Iterator[_Gap]:
+    there = [index for index in range(hunk.i1, hunk.i2) if owned[index][0] < owned[index][1]]
+    for above, below in pairwise(there):
+        lacked = range(owned[above][1], owned[below][0])
+        if lacked:
+            yield _Gap(above, below, [row for row in lacked if rows[row].strip()])
+
+
+def _parts(hunk: Hunk, texts: tuple[Sequence[str], Sequence[str]]) -> Iterator[Hunk]:
+    """The hunk in parts: lines with their new versions, and what is left between them."""
+    old = [line.strip() for line in texts[0][hunk.i1 : hunk.i2]]
+    new = [line.strip() for line in texts[1][hunk.j1 : hunk.j2]]
+    i, j = 0, 0
+    for left, right in [*pair_similar(old, new), (len(old), len(new))]:
+        if i < left or j < right:
+            yield hunk._replace(
+                i1=hunk.i1 + i, i2=hunk.i1 + left, j1=hunk.j1 + j, j2=hunk.j1 + right
+            )
+        if left < len(old):
+            at, to = hunk.i1 + left, hunk.j1 + right
+            yield hunk._replace(i1=at, i2=at + 1, j1=to, j2=to + 1)
+        i, j = left + 1, right + 1
+
+
+def _side(above: Hunk, below: Hunk) -> str | None:
+    """Whether the rows between two parts are ``inside`` a block or ``between`` two changes.
+
+    None if that is unclear: on one side of them stands a changed line, on the other a block.
+    """
+    if above is below:
+        one_by_one = above.i2 - above.i1 == above.j2 - above.j1
+        return None if one_by_one else "inside"
+    return "between" if _is_version(above) and _is_version(below) else None
+
+
+def _is_version(hunk: Hunk) -> bool:
+    return hunk.i2 - hunk.i1 == hunk.j2 - hunk.j1 == 1

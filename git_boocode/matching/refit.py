@@ -12,9 +12,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from git_boocode.matching.align import Hunk, Owned, align_lines, pair_similar, script, split_hunks
-from git_boocode.matching.ambiguity import Ambiguity
+from git_boocode.matching.align import (
+    Hunk,
+    Owned,
+    align_between,
+    align_lines,
+    pair_similar,
+    script,
+)
+from git_boocode.matching.ambiguity import Ambiguity, Sides, split_hunks
+from git_boocode.matching.boundary import without_doubled
 from git_boocode.matching.canonical import canonical_line, look_alikes, plain_in_file
+from git_boocode.matching.comments import is_comment
+from git_boocode.matching.elision import is_marker
 from git_boocode.matching.indentation import (
     NEAR,
     IndentStyle,
@@ -26,6 +36,8 @@ from git_boocode.matching.indentation import (
     reindented,
 )
 from git_boocode.matching.merge import carry, merge_line
+from git_boocode.matching.rungs import Place
+from git_boocode.matching.similarity import similarity
 from git_boocode.matching.text import Text, split_ends
 
 
@@ -94,6 +106,60 @@ def _moved(old: Sequence[str], hunks: Sequence[Hunk]) -> dict[str, int]:
     return {line: index for line, index in gone if line and counts[line] == 1}
 
 
+_SLIPPED = 0.9
+"""Comments this similar are one comment with a slip, and merged word by word like code."""
+
+
+def _in_other_words(line: str, row: str) -> bool:
+    """Whether two lines are comments that differ by more than a slip."""
+    if not (is_comment(line) and is_comment(row)):
+        return False
+    return similarity(line.strip(), row.strip(), _SLIPPED) < _SLIPPED
+
+
+def fitted(text: Text, old: Text, new: Text, fresh: Sequence[str], place: Place) -> Patch:
+    """Carry the change onto a place whose rung knows which rows each old line stands for.
+
+    ``fresh`` are the lines of new that take the place of old's.
+    """
+    first, stop = place.rows or (0, 0)
+    if place.partial:
+        return Refit(text, *_completed(text, old, new, place)).lines(first, stop)
+    known = {
+        index: (own[0] - first, own[1] - first)
+        for index, own in enumerate(place.lines or ())
+        if old.stripped[index] and (own[0] < own[1] or is_marker(old.lines[index]))
+    }
+    rows = text.stripped[first:stop]
+    elisions = frozenset(
+        index
+        for index, own in known.items()
+        if is_marker(old.lines[index]) and rows[slice(*own)] != [old.stripped[index]]
+    )
+    refit = Refit(text, old.lines, fresh, elisions=elisions)
+    owned = align_between(known, refit.keys, text.canonical[first:stop])
+    patch = refit.lines(first, stop, owned)
+    patch.done["elided"] += sum(known[index][1] - known[index][0] for index in elisions)
+    return patch
+
+
+def _completed(text: Text, old: Text, new: Text, place: Place) -> tuple[list[str], list[str]]:
+    """Old and new with the rest of the lines in which they begin and end."""
+    first, stop = place.rows or (0, 0)
+    before = text.raw[text.start_of(first) : place.start]
+    behind = text.raw[place.end : text.end_of(stop - 1)]
+    whole = (old.lines, new.lines) if old.closed else (old.pieces, new.pieces)
+    texts = ["\n".join(lines) for lines in whole]
+    fresh = without_doubled((texts[0], texts[1]), before, behind)
+    pair = [*whole[0]], fresh.split("\n")
+    for lines in pair:
+        if before.strip():
+            # Without indentation, which the file's own line has.
+            lines[0] = before.lstrip() + lines[0].lstrip()
+        lines[-1] += behind
+    return pair
+
+
 class Refit:
     """One old and new text, ready to be carried onto any number of places of a file."""
 
@@ -102,15 +168,15 @@ class Refit:
         text: Text,
         old: Sequence[str],
         new: Sequence[str],
-        silent: frozenset[int] = frozenset(),
         hunks: Sequence[Hunk] = (),
+        elisions: frozenset[int] = frozenset(),
     ) -> None:
-        """``silent`` are the lines of ``old`` that are no evidence of the model's indentation.
+        """``hunks`` lead from ``old`` to ``new``; without them the lines are compared.
 
-        ``hunks`` lead from ``old`` to ``new``; without them the lines are compared.
+        ``elisions`` are the lines of ``old`` that stand for others, such as ``...``.
         """
         self.text = text
-        self.silent = silent
+        self.elisions = elisions
         self.old = old
         self.new = new
         self.hunks = hunks or script(old, new)
@@ -118,24 +184,27 @@ class Refit:
         self.moved = _moved(old, self.hunks)
         self.ambiguity = Ambiguity(old, new, self.hunks)
 
-    def lines(self, first: int, stop: int) -> Patch:
-        """Carry the change onto whole rows ``first`` to ``stop`` (exclusive)."""
-        rows = self.text.lines[first:stop]
-        owned = align_lines(self.keys, self.text.canonical[first:stop])
-        plain = self._plainly(rows, owned)
-        return plain.lines(first, stop) if plain else self._placed(first, rows, owned)
+    def lines(self, first: int, stop: int, owned: Sequence[Owned] = ()) -> Patch:
+        """Carry the change onto whole rows ``first`` to ``stop`` (exclusive).
 
-    def _placed(self, first: int, rows: Sequence[str], owned: Sequence[Owned]) -> Patch:
+        ``owned`` are the rows that each old line matches, counted from the first one; without them
+        the lines are aligned.
+        """
+        rows = self.text.lines[first:stop]
+        owned = owned or align_lines(self.keys, self.text.canonical[first:stop])
+        refit = self._plainly(rows, owned) or self
+        return refit.placed(_Rows(first, rows, owned))
+
+    def placed(self, place: _Rows) -> Patch:
         """The patch for the reading of new's indentation that fits the lines around it.
 
         New lines are indented relative to the old ones, unless they show that they have the file's
         indentation already: all of them, all but the first, or those that old lacks.
         """
-        place = _Rows(first, rows, owned)
         relative = self.carried(place)
         if not relative.done["reindented"] or not self._file_indents(place):
             return relative
-        nesting = Nesting(self.text.lines, first, first + len(rows))
+        nesting = Nesting(self.text.lines, place.first, place.first + len(place.rows))
 
         def faults(patch: Patch) -> int:
             return nesting.faults(patch.text.split("\n"))
@@ -146,7 +215,7 @@ class Refit:
         added = self.carried(place, as_given=True)
         if not faults(added):
             return added
-        if faults(added) <= nesting.faults(rows) < faults(relative):
+        if faults(added) <= nesting.faults(place.rows) < faults(relative):
             why = "cannot tell whether the added lines have the file's indentation already"
             return relative._replace(doubt=why)
         return relative
@@ -163,11 +232,11 @@ class Refit:
         if given != mine:
             votes = self._votes(real)
             if votes[True] > votes[False] or (not votes and given == theirs):
-                absolute = Refit(self.text, old, self.new, self.silent).carried(place)
+                absolute = Refit(self.text, old, self.new, elisions=self.elisions).carried(place)
                 return absolute if faults(absolute) <= faults(relative) else None
         elif self._may_lack_first(mine, theirs):
             new = [theirs + self.new[0], *self.new[1:]]
-            trimmed = Refit(self.text, old, new, self.silent).carried(place)
+            trimmed = Refit(self.text, old, new, elisions=self.elisions).carried(place)
             gain = faults(relative) - faults(trimmed)
             if gain > 0:
                 return trimmed
@@ -187,7 +256,7 @@ class Refit:
             index: indent_of(place.rows[own[0]])
             for index, (line, own) in enumerate(zip(self.old, place.owned, strict=True))
             if own[0] < own[1] and line.strip() and place.rows[own[0]].strip()
-            if index not in self.silent
+            if index not in self.elisions
         }
 
     def _votes(self, real: dict[int, str]) -> Counter[bool]:
@@ -219,7 +288,7 @@ class Refit:
         if not table:
             return None
         old, new = ([line.translate(table) for line in lines] for lines in (self.old, self.new))
-        return Refit(self.text, old, new, self.silent, self.hunks)
+        return Refit(self.text, old, new, self.hunks, self.elisions)
 
     def carried(self, place: _Rows, *, as_given: bool = False) -> Patch:
         """The patch; ``as_given`` leaves the indentation of what comes in alone."""
@@ -234,7 +303,7 @@ class Refit:
         walk = _Walk(self, rows, first, owned, None if as_given else depths)
         walk.hunks = parted.hunks
         walk.trims = any(map(_trails, self.old)) and self._overhangs(rows, owned)
-        walk.late = sides.late
+        walk.sides = sides
         walk.done["replaced"] += parted.lost
         patch = self._joined(walk, self.text.ending(stop - 1))
         doubt_of = _doubt(first, sides.doubt, parted.doubt, walk.unclear)
@@ -332,13 +401,13 @@ class _Walk:
         self.hunks: Sequence[Hunk] = refit.hunks
         self.unclear: int | None = None
         self.trims = False
-        self.late: frozenset[int] = frozenset()
+        self.sides = Sides()
         self.done: Counter[str] = Counter()
         self.result: list[Line] = []
 
     def run(self) -> list[Line]:
         """The lines that take the place of the rows."""
-        for step in carry(self.hunks, self.owned, len(self.rows), self.late):
+        for step in carry(self.hunks, self.owned, len(self.rows), self.sides.late, self.sides.amid):
             if step.hunk:
                 self._change(step.hunk)
             else:
@@ -350,14 +419,15 @@ class _Walk:
         for row in rows:
             self.result.append(Line(self.rows[row], self.refit.text.ending(self.first + row)))
         if not shared:
-            self.done["forgotten"] += len(rows)
+            self.done["forgotten"] += sum(bool(self.rows[row].strip()) for row in rows)
 
     def _count_drift(self) -> None:
         for hunk in self.refit.hunks:
             for index in range(hunk.i1, hunk.i2) if hunk.same else ():
                 first, stop = self.owned[index]
                 mine = self.rows[first:stop]
-                self.done["drifted"] += bool(mine) and mine != [self.refit.old[index]]
+                drifted = bool(mine) and mine != [self.refit.old[index]]
+                self.done["drifted"] += drifted and index not in self.refit.elisions
 
     def _change(self, hunk: Hunk) -> None:
         partners = self._partners(hunk)
@@ -422,7 +492,9 @@ class _Walk:
         mine, old = split_ends(self.rows[row]), split_ends(self.refit.old[partner])
         new = split_ends(self.refit.new[index])
         indent = mine[0] if new[0] == old[0] else self._indent(hunk, index, new[0])
-        body = merge_line(mine[1], old[1], new[1])
+        # A comment that the model misquotes and then changes is changed as a whole.
+        misquoted = _in_other_words(self.refit.old[partner], self.rows[row])
+        body = new[1] if misquoted else merge_line(mine[1], old[1], new[1])
         # Trailing whitespace that the file lacks is ignored, unless it is the whole change.
         drifted = self.trims and new[:2] != old[:2]
         trail = "" if drifted else new[2]

@@ -337,14 +337,11 @@ class _Pen:
         return self._in_rows(place, *place.rows)
 
     def _fitted(self, place: Place) -> Splice:
-        from git_boocode.matching.reconcile import in_the_files_words
-        from git_boocode.matching.refit import Refit
+        from git_boocode.matching.refit import fitted
 
         first, stop = place.rows or (0, 0)
-        pair = in_the_files_words(self.text, self.old, self.new, self._new_lines(), place)
-        patch = Refit(self.text, pair.old, pair.new, pair.silent).lines(first, stop)
+        patch = fitted(self.text, self.old, self.new, self._new_lines(), place)
         self._note(patch)
-        self.done["elided"] += pair.elided
         # What is deleted takes one of the blank lines along that set it off on both sides.
         blank = [
             0 <= row < len(self.text.lines) and not self.text.stripped[row]

@@ -47,7 +47,6 @@ def test_all_blank_lines_dropped_or_many_added() -> None:
 
 
 BLANKS = {
-    "one is taken away where the model saw two": ("a()\n\nb()\n", "a()\n\n\nb()\n", "a()\n\nb()\n"),
     "the model adds one": ("a()\nb()\n\nc()\n", "a()\nb()\nc()\n", "a()\n\nb()\nc()\n"),
     "the model removes one": ("a()\n\nb()\n\nc()\n", "a()\n\nb()\nc()\n", "a()\nb()\nc()\n"),
     "both sides changed": ("a()\n\nb()\nc()\n", "a()\nb()\nc()\n", "aa()\nbb()\nc()\n"),
@@ -64,7 +63,6 @@ BLANKS = {
     ),
 }
 EXPECTED = {
-    "one is taken away where the model saw two": "a()\nb()\n",
     "the model adds one": "a()\n\nb()\n\nc()\n",
     "the model removes one": "a()\n\nb()\n\nc()\n".replace("b()\n\n", "b()\n"),
     "both sides changed": "aa()\n\nbb()\nc()\n",
@@ -81,6 +79,13 @@ def test_blank_lines_follow_the_change_alone(name: str) -> None:
     if name == "the model removes one":
         after = "a_of(item)\nb_of(item)\n\nc_of(item)\n"
     assert replace_text(content, old, new).content == after
+
+
+def test_a_blank_line_that_the_file_lacks_is_not_taken_away_from_it() -> None:
+    content = "a_of(item)\n\nb_of(item)\n"
+    with pytest.raises(MatchError) as caught:
+        replace_text(content, content.replace("\n\n", "\n\n\n"), content)
+    assert caught.value.code == "already_applied"
 
 
 SPACING = {
