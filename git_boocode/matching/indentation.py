@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import cached_property
 from itertools import islice, pairwise, product
 from typing import NamedTuple
 
@@ -152,7 +151,11 @@ class Scale(NamedTuple):
 
     def fits(self, pair: Pair) -> bool:
         """Whether the map sends the model's indentation of a pair to the file's."""
-        return self._exact(pair[0]) == width_of(pair[1], self.file_tab)
+        return self.shift_of(pair) == self.shift
+
+    def shift_of(self, pair: Pair) -> Fraction:
+        """By how much the file moved a line."""
+        return width_of(pair[1], self.file_tab) - width_of(pair[0], self.old_tab) * self.factor
 
 
 class IndentStyle(NamedTuple):
@@ -196,7 +199,7 @@ class Reindenter:
             return self.seen[indent]
         if self.identity:
             return self.foreign.render(indent) if self.foreign else indent
-        return self._render(self.scale.width(indent))
+        return self.render(self.scale.width(indent))
 
     @property
     def sure(self) -> bool:
@@ -207,7 +210,8 @@ class Reindenter:
         """Whether a pair is as it is mapped, and as the others with the same indentation are."""
         return self.seen[pair[0]] == pair[1] and (self.identity or self.scale.fits(pair))
 
-    def _render(self, width: int) -> str:
+    def render(self, width: int) -> str:
+        """An indentation of some columns, as the file writes it."""
         tab = self.scale.file_tab
         for known in self.seen.values():
             if width_of(known, tab) == width:
@@ -419,113 +423,72 @@ class Indent(NamedTuple):
 
 
 class LocalReindenter:
-    """The indentations of the matched lines around a change.
+    """The indentation of new lines: by all matched lines if they agree, else by those around.
 
-    ``placed`` are the pairs of indentations of matched lines by the index of the old line.
+    ``placed`` are the pairs of indentations of matched lines by the index of the old line. Each
+    shows by how much the file moved it; lines side by side that were moved alike form a run.
     """
 
     def __init__(self, placed: dict[int, Pair], style: IndentStyle) -> None:
-        # Bounds the work: the unit is derived anew for each change.
-        self._written = [*dict.fromkeys(style.old)][:_WRITTEN]
-        self._failed = False
         self.whole = Reindenter([*placed.values()], style)
-        rows = [*placed][1 if self.whole.dropped_first else 0 :]
-        self.placed = {row: placed[row] for row in rows}
-        self.rows = rows
+        self._rows = [*placed][1 if self.whole.dropped_first else 0 :]
+        self.placed = {row: placed[row] for row in self._rows}
+        self.scale = self.whole.scale
+        if self.scale.factor != 1 and not self._proven:
+            self.scale = self.scale._replace(factor=Fraction(1))
         self._sure = self.whole.sure
-        self._near: dict[tuple[int, int], list[Reindenter]] = {}
-        self._said: dict[str, set[str]] = defaultdict(set)
-        for old, mine in self.placed.values():
-            self._said[old].add(mine)
 
-    def give(self, indent: str, between: tuple[int, int], *, leading: bool) -> Indent:
-        """The file's indentation, from all lines if they agree, else from those around."""
-        guess = self.whole(indent, leading)
-        dropped = leading and self.whole.dropped_first and indent == self.whole.first[0]
-        if self._sure or dropped or indent.strip(" \t"):
-            return Indent(guess)
-        if self._failed:
-            return Indent(guess, unclear=True)
-        if between not in self._near:
-            self._near[between] = self._around(*between)
-        near = self._near[between]
-        if not near:
-            # All that speaks against the scale is far away, and little.
-            return Indent(guess)
-        known = {
-            one(indent, leading=False)
-            for one in near
-            if indent in one.seen or len(set(one.pairs)) >= _PROOF
-        }
-        known = known or self._said.get(indent, set()) or ({indent} if self._slipped else set())
-        self._failed = len(known) != 1
-        return Indent(guess, unclear=True) if self._failed else Indent(known.pop())
-
-    @cached_property
-    def _slipped(self) -> bool:
-        """Whether all lines but one are indented as in the file, and not all at the margin."""
-        other = sum(old != mine for old, mine in self.placed.values())
-        same = sum(old == mine != "" for old, mine in self.placed.values())
-        return other == 1 and same >= _PROOF
-
-    def _around(self, start: int, stop: int) -> list[Reindenter]:
-        """What the lines around old lines ``start`` to ``stop`` say, run by run.
-
-        Nothing if they follow the scale of all lines.
-        """
-        above, below = self._before(start), self._from(stop)
-        inside = self.rows[bisect_left(self.rows, start) : bisect_left(self.rows, stop)][:_REACH]
-        beside = [*above[-1:], *inside, *below[:1]]
-        if self._follow(beside):
-            return []
-        core = inside if inside and self._moved_alike(inside) else None
-        if core is None and not inside and self._moved_alike(beside):
-            core = beside
-            above, below = above[:-1], below[1:]
-        if core is not None:
-            return [self._run(core, above, below)]
-        parts = [rows for rows in (above[-1:], inside[:1], inside[-1:], below[:1]) if rows]
-        return [self._run(rows, self._before(rows[0]), self._from(rows[0] + 1)) for rows in parts]
-
-    def _before(self, row: int) -> list[int]:
-        at = bisect_left(self.rows, row)
-        return self.rows[max(0, at - _REACH) : at]
-
-    def _from(self, row: int) -> list[int]:
-        at = bisect_left(self.rows, row)
-        return self.rows[at : at + _REACH]
-
-    @cached_property
+    @property
     def _proven(self) -> bool:
-        """Whether the scale of all lines is well proven, though some do not follow it."""
+        """Whether enough lines follow the scale of all lines, and few do not."""
         pairs = [*self.placed.values()]
         held = [pair for pair in pairs if self.whole.fits(pair)]
         return len(set(held)) >= _MOST and len(pairs) - len(held) <= len(pairs) // _SLIPS
 
-    def _follow(self, rows: Sequence[int]) -> bool:
-        """Whether these lines, and most of all, follow a scale that is well proven."""
-        return self._proven and all(self.whole.fits(self.placed[row]) for row in rows)
+    def give(self, indent: str, between: tuple[int, int], *, leading: bool) -> Indent:
+        """The file's indentation for a new line in place of old lines ``between`` (first, stop)."""
+        guess = self.whole(indent, leading)
+        dropped = leading and self.whole.dropped_first and indent == self.whole.first[0]
+        if self._sure or dropped or indent.strip(" \t"):
+            return Indent(guess)
+        shown = (self._by(run, indent) for run in self._runs(*between))
+        known = {*(indent for indent in shown if indent is not None)}
+        return Indent(known.pop()) if len(known) == 1 else Indent(guess, unclear=True)
 
-    def _run(self, core: Sequence[int], above: Sequence[int], below: Sequence[int]) -> Reindenter:
-        """The fit of the run of lines around ``core`` that were all moved alike."""
-        run = [*core]
-        for row in reversed(above):
-            if not self._moved_alike([row, *run]):
-                break
-            run.insert(0, row)
-        for row in below:
-            if not self._moved_alike([*run, row]):
-                break
-            run.append(row)
-        return self._reindenter(run)
+    def _runs(self, start: int, stop: int) -> list[list[int]]:
+        """The runs of the matched lines in place of which, or between which, new lines come."""
+        first, last = (bisect_left(self._rows, row) for row in (start, stop))
+        beside = [at for at in (first - 1, last) if 0 <= at < len(self._rows)]
+        inside = {self._shift(at) for at in range(first, last)}
+        if last - first == 1 and len(beside) == 2 and len({*map(self._shift, beside)}) == 1:
+            # One line that was moved otherwise than those on both sides of it is a slip.
+            return [self._run(at) for at in beside]
+        if len(inside) == 1:
+            return [self._run(first)]
+        return [self._run(at) for at in [*beside, *([first, last - 1] if inside else [])]]
 
-    def _moved_alike(self, rows: Sequence[int]) -> bool:
-        one = self._reindenter(rows)
-        return not one.dropped_first and one.scale.factor == 1 and all(map(one.fits, one.pairs))
+    def _shift(self, at: int) -> Fraction:
+        return self.scale.shift_of(self.placed[self._rows[at]])
 
-    def _reindenter(self, rows: Sequence[int]) -> Reindenter:
-        pairs = [self.placed[row] for row in rows]
-        return Reindenter(pairs, IndentStyle(self._written, [mine for _, mine in pairs]))
+    def _run(self, at: int) -> list[int]:
+        """The indexes of the lines around one that were moved as it was."""
+        shift, first, stop = self._shift(at), at, at + 1
+        while first and at - first < _REACH and self._shift(first - 1) == shift:
+            first -= 1
+        while stop < len(self._rows) and stop - at <= _REACH and self._shift(stop) == shift:
+            stop += 1
+        return [*range(first, stop)]
+
+    def _by(self, run: Sequence[int], indent: str) -> str | None:
+        """The file's indentation by a run of lines; None if they do not show it."""
+        pairs = dict(self.placed[self._rows[at]] for at in run)
+        if indent in pairs:
+            return pairs[indent]
+        kept = len(run) >= _PROOF and all(old == mine != "" for old, mine in pairs.items())
+        if len(pairs) < _PROOF and not kept:
+            return None
+        scale = self.scale._replace(shift=self._shift(run[0]))
+        return self.whole.render(scale.width(indent))
 
 
 class Nesting:
