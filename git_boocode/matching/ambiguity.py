@@ -26,6 +26,117 @@ _GOES_ON = re.compile(
 )
 
 
+class Rows(NamedTuple):
+    """Rows of the file from ``first`` on, and what old lines match.
+
+    ``ending`` closes the last row; ``owned`` are the rows that each old line matches, counted from
+    the first one.
+    """
+
+    first: int
+    lines: Sequence[str]
+    ending: str
+    owned: Sequence[Owned]
+
+
+class Decision(NamedTuple):
+    """How to carry a change past lines of the file that the old text lacks.
+
+    ``hunks`` are those of the change, split where such a line stays between two changed ones;
+    ``lost`` is the number of those that go with a block. New lines come in below such lines above
+    the old lines ``late``, and between blank lines and a copy of them above the old lines ``amid``.
+    ``doubt`` says, for a message, why that is a guess; None if it is none.
+    """
+
+    hunks: Sequence[Hunk]
+    late: frozenset[int] = frozenset()
+    amid: frozenset[int] = frozenset()
+    lost: int = 0
+    doubt: str | None = None
+
+
+def decide(
+    text: Text,
+    texts: tuple[Sequence[str], Sequence[str]],
+    hunks: Sequence[Hunk],
+    rows: Rows,
+    depths: LocalReindenter,
+) -> Decision:
+    """Decide what becomes of the lines of ``rows`` that the old one of two texts lacks.
+
+    Where changed lines pair off with their new versions on both sides of one, it was not replaced
+    and stays. Where a block is deleted, or other code takes its place, it goes with the block.
+    ``depths`` gives the file's indentation for the model's.
+    """
+    split = _Split(texts, rows)
+    found = [part for hunk in hunks for part in split.parts(hunk)]
+    sides = _Sides(text, texts, rows, depths)
+    sides.decide([hunk for hunk in found if not hunk.same])
+    return Decision(
+        found,
+        frozenset(sides.late),
+        frozenset(sides.amid),
+        split.lost,
+        sides.doubt or split.doubt,
+    )
+
+
+def _lacks(row: int) -> str:
+    return f"line {row + 1} of the file is missing from the old text"
+
+
+class _Split:
+    """The changed hunks, split between lines that stay."""
+
+    def __init__(self, texts: tuple[Sequence[str], Sequence[str]], rows: Rows) -> None:
+        self.old, self.new = ([line.strip() for line in lines] for lines in texts)
+        self.rows = rows
+        self.lost = 0
+        self.doubt: str | None = None
+
+    def parts(self, hunk: Hunk) -> list[Hunk]:
+        """The hunk, in parts if lines of the file stay between them."""
+        gaps = [] if hunk.same else [*self._gaps(hunk)]
+        parts = [*self._parts(hunk)] if gaps else []
+        stops = [part.i2 for part in parts]
+        splits = False
+        for at, lacked in gaps:
+            above, below = (parts[bisect_right(stops, index)] for index in at)
+            inside = above is below and above.i2 - above.i1 != above.j2 - above.j1
+            between = _is_version(above) and _is_version(below) and above is not below
+            if lacked and not (inside or between) and self.doubt is None:
+                why = "it could stay or go with the lines around it"
+                self.doubt = f"{_lacks(self.rows.first + lacked[0])}: {why}"
+            self.lost += len(lacked) if inside else 0
+            splits = splits or bool(lacked) or (between and below.j1 == above.j2)
+        return parts if splits else [hunk]
+
+    def _gaps(self, hunk: Hunk) -> Iterator[tuple[tuple[int, int], list[int]]]:
+        """Neighbouring old lines with rows between them, and those rows that have text."""
+        owned = self.rows.owned
+        there = [index for index in range(hunk.i1, hunk.i2) if owned[index][0] < owned[index][1]]
+        for above, below in pairwise(there):
+            lacked = range(owned[above][1], owned[below][0])
+            if lacked:
+                yield (above, below), [row for row in lacked if self.rows.lines[row].strip()]
+
+    def _parts(self, hunk: Hunk) -> Iterator[Hunk]:
+        """The hunk in parts: lines with their new versions, and what is left between them."""
+        _, i1, i2, j1, j2 = hunk
+        for i, j in pair_similar(self.old[i1:i2], self.new[j1:j2]):
+            left, right = hunk.i1 + i, hunk.j1 + j
+            if i1 < left or j1 < right:
+                yield Hunk(same=False, i1=i1, i2=left, j1=j1, j2=right)
+            i1, j1 = left + 1, right + 1
+            yield Hunk(same=False, i1=left, i2=i1, j1=right, j2=j1)
+        if i1 < i2 or j1 < j2:
+            yield Hunk(same=False, i1=i1, i2=i2, j1=j1, j2=j2)
+
+
+def _is_version(hunk: Hunk) -> bool:
+    return hunk.i2 - hunk.i1 == hunk.j2 - hunk.j1 == 1
+
+
 class _Boundary(NamedTuple):
     """The old line above which lines come or go, if a line there could belong to either side.
 
@@ -39,63 +150,50 @@ class _Boundary(NamedTuple):
     edge: bool = False
 
 
-class Sides(NamedTuple):
-    """Where new lines go beside lines of the file that the old text lacks.
+class _Sides:
+    """On which side of lines that the old text lacks new ones go."""
 
-    ``doubt`` is the first row at which both sides are plausible, None if there is none; ``late``
-    are the old lines above which new lines come in below the file's own lines, ``amid`` those
-    above which they come in between blank lines and a copy of these.
-    """
-
-    doubt: int | None = None
-    late: frozenset[int] = frozenset()
-    amid: frozenset[int] = frozenset()
-
-
-class Ambiguity:
-    """One change, old and new lines, and its ``hunks``."""
-
-    def __init__(self, old: Sequence[str], new: Sequence[str], hunks: Sequence[Hunk]) -> None:
-        self.lines = new
-        self.old = [line.strip() for line in old]
-        self.new = [line.strip() for line in new]
-        self.filled = [index for index, line in enumerate(self.old) if line]
-        changed = [hunk for hunk in hunks if not hunk.same]
-        self.fresh = Counter(self._fresh(changed))
-        self.boundaries = [boundary for hunk in changed for boundary in self._boundaries(hunk)]
-
-    def resolve(
+    def __init__(
         self,
         text: Text,
-        rows: tuple[int, int],
-        owned: Sequence[Owned],
+        texts: tuple[Sequence[str], Sequence[str]],
+        rows: Rows,
         depths: LocalReindenter,
-    ) -> Sides:
-        """Decide, for ``rows`` (first, stop), on which side of lines that old lacks new ones go.
+    ) -> None:
+        self.text, self.rows, self.depths = text, rows, depths
+        self.lines = texts[1]
+        self.old, self.new = ([line.strip() for line in lines] for lines in texts)
+        self.late: set[int] = set()
+        self.amid: set[int] = set()
+        self.doubt: str | None = None
 
-        ``owned`` are the rows that each old line matches, counted from the first one; ``depths``
-        gives the file's indentation for the model's.
-        """
-        first, stop = rows
-        ends = [(0, 0), *owned, (stop - first, stop - first)]
-        late: set[int] = set()
-        amid: set[int] = set()
-        for boundary in self.boundaries:
-            inside = range(first + ends[boundary.at][1], first + ends[boundary.at + 1][0])
-            lacked = [row for row in inside if text.stripped[row] and not boundary.edge]
-            off = [row for row in self._off(text, boundary.at, owned, rows) if text.stripped[row]]
-            side = self._side(text, lacked, boundary, depths) if lacked and not off else None
-            if lacked and side and side == (boundary.side or side):
-                late.update({boundary.at} if side == "below" else ())
-            elif lacked or off:
-                return Sides((lacked + off)[0])
-            elif inside and boundary.fresh:
-                fresh = boundary.fresh
-                if self._is_set_off(fresh):
-                    amid.add(boundary.at)
-                elif self._goes_below(fresh, len(inside)):
-                    late.add(boundary.at)
-        return Sides(late=frozenset(late), amid=frozenset(amid))
+    def decide(self, changed: Sequence[Hunk]) -> None:
+        """Decide for all changed hunks, up to the first doubt."""
+        brought = (line for hunk in changed for line in {*self.new[hunk.j1 : hunk.j2]})
+        fresh = Counter(filter(None, brought))
+        for hunk in changed:
+            for boundary in self._boundaries(hunk, fresh):
+                self._decide(boundary)
+                if self.doubt:
+                    return
+
+    def _decide(self, boundary: _Boundary) -> None:
+        size = len(self.rows.lines)
+        ends = [(0, 0), *self.rows.owned, (size, size)]
+        inside = range(ends[boundary.at][1], ends[boundary.at + 1][0])
+        lacked = [row for row in inside if self.rows.lines[row].strip() and not boundary.edge]
+        lacked = [self.rows.first + row for row in lacked]
+        off = [row for row in self._off(boundary.at) if self.text.stripped[row]]
+        side = self._side(lacked, boundary) if lacked and not off else None
+        if lacked and side and side == (boundary.side or side):
+            self.late.update({boundary.at} if side == "below" else ())
+        elif lacked or off:
+            self.doubt = f"{_lacks((lacked + off)[0])}: the new lines could go above or below it"
+        elif inside and boundary.fresh:
+            if self._is_set_off(boundary.fresh):
+                self.amid.add(boundary.at)
+            elif self._goes_below(boundary.fresh, len(inside)):
+                self.late.add(boundary.at)
 
     def _is_set_off(self, fresh: range) -> bool:
         """Whether a block comes in, without blank lines around it, beside blank lines.
@@ -137,12 +235,7 @@ class Ambiguity:
             return False
         return len(indent_of(self.lines[filled[0]])) < len(indent_of(above))
 
-    def _fresh(self, hunks: Sequence[Hunk]) -> Iterator[str]:
-        """The lines with text that come in, once for each of some hunks that brings them."""
-        for hunk in hunks:
-            yield from filter(None, set(self.new[hunk.j1 : hunk.j2]))
-
-    def _boundaries(self, hunk: Hunk) -> Iterator[_Boundary]:
+    def _boundaries(self, hunk: Hunk, fresh: Counter[str]) -> Iterator[_Boundary]:
         """The old lines above which it matters to whom a line there belongs.
 
         It does not where lines are replaced or deleted.
@@ -153,7 +246,7 @@ class Ambiguity:
             return
         # Lines that come in elsewhere were moved.
         here = set(new)
-        if any(self.fresh[line] > (line in here) for line in old):
+        if any(fresh[line] > (line in here) for line in old):
             yield from (_Boundary(hunk.i1), _Boundary(hunk.i2))
             return
         if any(old):
@@ -164,12 +257,12 @@ class Ambiguity:
         if pairs and pairs[-1][0] == len(old) - 1 and pairs[-1][1] < len(new) - 1:
             yield _Boundary(hunk.i2, range(hunk.j1 + pairs[-1][1] + 1, hunk.j2), "above")
 
-    def _off(
-        self, text: Text, boundary: int, owned: Sequence[Owned], rows: tuple[int, int]
-    ) -> Iterator[int]:
+    def _off(self, boundary: int) -> Iterator[int]:
         """The row between the place and blank lines of the old text, if those are one line off."""
-        above, below = rows[0] - 1, rows[1]
-        top, bottom = (self.filled[0], self.filled[-1] + 1) if self.filled else (0, 0)
+        text, owned = self.text, self.rows.owned
+        above, below = self.rows.first - 1, self.rows.first + len(self.rows.lines)
+        filled = [index for index, line in enumerate(self.old) if line]
+        top, bottom = (filled[0], filled[-1] + 1) if filled else (0, 0)
         # A blank line that is missing at the boundary may lie beyond the line next to the place.
         tail, head = range(bottom, min(boundary + 1, len(owned))), range(max(boundary - 1, 0), top)
         if boundary >= bottom and _lacks_some(owned, tail) and _blank(text, below + 1):
@@ -177,20 +270,18 @@ class Ambiguity:
         if boundary <= top and _lacks_some(owned, head) and _blank(text, above - 1):
             yield above
 
-    def _side(
-        self, text: Text, lacked: Sequence[int], boundary: _Boundary, depths: LocalReindenter
-    ) -> Side | None:
+    def _side(self, lacked: Sequence[int], boundary: _Boundary) -> Side | None:
         fresh = [index for index in boundary.fresh if self.new[index]]
         if len(lacked) != 1 or not fresh:
             return None
         words = [self.new[index] for index in fresh]
         around = (boundary.at, boundary.at)
         indents = [
-            depths.give(indent_of(self.lines[index]), around, leading=index == 0).text
+            self.depths.give(indent_of(self.lines[index]), around, leading=index == 0).text
             for index in fresh
         ]
         widths = [width_of(indent, _TAB) for indent in indents]
-        return _Layout(text, lacked[0]).side(words, widths)
+        return _Layout(self.text, lacked[0]).side(words, widths)
 
 
 class _Layout:
@@ -250,93 +341,3 @@ def _lacks_some(owned: Sequence[Owned], indexes: range) -> bool:
 
 def _blank(text: Text, row: int) -> bool:
     return 0 <= row < len(text.stripped) and not text.stripped[row]
-
-
-class SplitHunks(NamedTuple):
-    """The hunks, split where a line of the file lies between two changes.
-
-    ``lost`` is the number of lines missing from the old text that go with a block. ``doubt`` is the
-    row of one that could go or stay; None if there is none.
-    """
-
-    hunks: Sequence[Hunk]
-    changed: bool = False
-    lost: int = 0
-    doubt: int | None = None
-
-
-def split_hunks(
-    hunks: Sequence[Hunk],
-    texts: tuple[Sequence[str], Sequence[str]],
-    rows: Sequence[str],
-    owned: Sequence[Owned],
-) -> SplitHunks:
-    """Split the changes between ``texts`` where ``rows`` has a line that old lacks.
-
-    Where changed lines pair off with their new versions on both sides of it, it was not replaced
-    and stays. Where a block is deleted, or other code takes its place, it goes with the block.
-    ``owned`` are the rows that each old line matches.
-    """
-    found: list[Hunk] = []
-    lost, doubt = 0, None
-    for hunk in hunks:
-        gaps = [] if hunk.same else [*_gaps(hunk, rows, owned)]
-        parts = [*_parts(hunk, texts)] if gaps else []
-        stops = [part.i2 for part in parts]
-        splits = False
-        for gap in gaps:
-            above, below = (parts[bisect_right(stops, at)] for at in (gap.above, gap.below))
-            side = _side(above, below)
-            splits = splits or bool(gap.rows) or (side == "between" and below.j1 == above.j2)
-            if side is None and doubt is None and gap.rows:
-                doubt = gap.rows[0]
-            lost += len(gap.rows) if side == "inside" else 0
-        found += parts if splits else [hunk]
-    return SplitHunks(found, len(found) != len(hunks), lost, doubt)
-
-
-class _Gap(NamedTuple):
-    """Rows between those of old lines ``above`` and ``below``; ``rows`` are those with text."""
-
-    above: int
-    below: int
-    rows: list[int]
-
-
-def _gaps(hunk: Hunk, rows: Sequence[str], owned: Sequence[Owned]) -> Iterator[_Gap]:
-    there = [index for index in range(hunk.i1, hunk.i2) if owned[index][0] < owned[index][1]]
-    for above, below in pairwise(there):
-        lacked = range(owned[above][1], owned[below][0])
-        if lacked:
-            yield _Gap(above, below, [row for row in lacked if rows[row].strip()])
-
-
-def _parts(hunk: Hunk, texts: tuple[Sequence[str], Sequence[str]]) -> Iterator[Hunk]:
-    """The hunk in parts: lines with their new versions, and what is left between them."""
-    old = [line.strip() for line in texts[0][hunk.i1 : hunk.i2]]
-    new = [line.strip() for line in texts[1][hunk.j1 : hunk.j2]]
-    i, j = 0, 0
-    for left, right in [*pair_similar(old, new), (len(old), len(new))]:
-        if i < left or j < right:
-            yield hunk._replace(
-                i1=hunk.i1 + i, i2=hunk.i1 + left, j1=hunk.j1 + j, j2=hunk.j1 + right
-            )
-        if left < len(old):
-            at, to = hunk.i1 + left, hunk.j1 + right
-            yield hunk._replace(i1=at, i2=at + 1, j1=to, j2=to + 1)
-        i, j = left + 1, right + 1
-
-
-def _side(above: Hunk, below: Hunk) -> str | None:
-    """Whether the rows between two parts are ``inside`` a block or ``between`` two changes.
-
-    None if that is unclear: on one side of them stands a changed line, on the other a block.
-    """
-    if above is below:
-        one_by_one = above.i2 - above.i1 == above.j2 - above.j1
-        return None if one_by_one else "inside"
-    return "between" if _is_version(above) and _is_version(below) else None
-
-
-def _is_version(hunk: Hunk) -> bool:
-    return hunk.i2 - hunk.i1 == hunk.j2 - hunk.j1 == 1

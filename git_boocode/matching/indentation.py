@@ -272,9 +272,9 @@ def _without_dropped_first(
 ) -> tuple[Sequence[Pair], bool]:
     """Leave out a first line whose indentation alone was dropped: it would mislead the scale."""
     rest = pairs[1:]
-    dropped = len(pairs[0][0]) < len(pairs[0][1])
+    dropped = bool(rest) and len(pairs[0][0]) < len(pairs[0][1])
     # That the first line alone is right takes more proof: it is the others that are wrong.
-    if not rest or (not dropped and len(rest) < _PROOF):
+    if not dropped and len(rest) < _PROOF:
         return pairs, False
     if dropped and all(old == mine for old, mine in rest):
         # Lines at the margin do not show that others are as deep as in the file.

@@ -9,7 +9,7 @@ unless they lie inside what the model replaced.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from git_boocode.matching.align import (
@@ -20,10 +20,9 @@ from git_boocode.matching.align import (
     pair_similar,
     script,
 )
-from git_boocode.matching.ambiguity import Ambiguity, Sides, split_hunks
+from git_boocode.matching.ambiguity import Decision, Rows, decide
 from git_boocode.matching.boundary import without_doubled
 from git_boocode.matching.canonical import canonical_line, look_alikes, plain_in_file
-from git_boocode.matching.comments import is_comment
 from git_boocode.matching.elision import is_marker
 from git_boocode.matching.indentation import (
     NEAR,
@@ -37,30 +36,13 @@ from git_boocode.matching.indentation import (
 )
 from git_boocode.matching.merge import carry, merge_line
 from git_boocode.matching.rungs import Place
-from git_boocode.matching.similarity import similarity
 from git_boocode.matching.text import Text, split_ends
-
-
-class _Rows(NamedTuple):
-    """Rows of the file from ``first`` on, and those among them that each old line matches."""
-
-    first: int
-    rows: Sequence[str]
-    owned: Sequence[Owned]
-
-
-class Line(NamedTuple):
-    """A line of the result. ``ending`` None: whatever its neighbours in the file have."""
-
-    text: str
-    ending: str | None = None
 
 
 class Patch(NamedTuple):
     """The text to put in a place, and what was done on the way, counted by kind of note.
 
-    ``doubt`` says, for a message, why the text is a guess on which nobody should rely; None if it
-    is none.
+    ``doubt`` says, for a message, why the text is a guess; None if it is none.
     """
 
     text: str
@@ -97,24 +79,6 @@ def notes(done: Counter[str]) -> tuple[str, ...]:
         if count := done[key]:
             found.append(f"{verb} {count} {what} line{'s' if count > 1 else ''}")
     return tuple(found)
-
-
-def _moved(old: Sequence[str], hunks: Sequence[Hunk]) -> dict[str, int]:
-    """The lines, stripped, that the change takes away in one place only, and where that is."""
-    gone = [(old[i].strip(), i) for hunk in hunks if not hunk.same for i in range(hunk.i1, hunk.i2)]
-    counts = Counter(line for line, _ in gone)
-    return {line: index for line, index in gone if line and counts[line] == 1}
-
-
-_SLIPPED = 0.9
-"""Comments this similar are one comment with a slip, and merged word by word like code."""
-
-
-def _in_other_words(line: str, row: str) -> bool:
-    """Whether two lines are comments that differ by more than a slip."""
-    if not (is_comment(line) and is_comment(row)):
-        return False
-    return similarity(line.strip(), row.strip(), _SLIPPED) < _SLIPPED
 
 
 def fitted(text: Text, old: Text, new: Text, fresh: Sequence[str], place: Place) -> Patch:
@@ -175,14 +139,10 @@ class Refit:
 
         ``elisions`` are the lines of ``old`` that stand for others, such as ``...``.
         """
-        self.text = text
-        self.elisions = elisions
-        self.old = old
-        self.new = new
+        self.text, self.old, self.new = text, old, new
         self.hunks = hunks or script(old, new)
+        self.elisions = elisions
         self.keys = [canonical_line(line.strip()) for line in old]
-        self.moved = _moved(old, self.hunks)
-        self.ambiguity = Ambiguity(old, new, self.hunks)
 
     def lines(self, first: int, stop: int, owned: Sequence[Owned] = ()) -> Patch:
         """Carry the change onto whole rows ``first`` to ``stop`` (exclusive).
@@ -190,79 +150,104 @@ class Refit:
         ``owned`` are the rows that each old line matches, counted from the first one; without them
         the lines are aligned.
         """
-        rows = self.text.lines[first:stop]
         owned = owned or align_lines(self.keys, self.text.canonical[first:stop])
-        refit = self._plainly(rows, owned) or self
-        return refit.placed(_Rows(first, rows, owned))
+        rows = Rows(first, self.text.lines[first:stop], self.text.ending(stop - 1), owned)
+        return self._plainly(rows).read(rows)
 
-    def placed(self, place: _Rows) -> Patch:
+    def segments(self, segments: Sequence[str], first: int, ending: str = "") -> Patch:
+        """Carry the change onto as many segments as the old text has, line by line.
+
+        ``segments`` is the file's text split at its line endings, the first and last perhaps part
+        of a line only; ``first`` is the row it begins on, ``ending`` what closes the last segment.
+        """
+        owned = [(index, index + 1) for index in range(len(segments))]
+        rows = Rows(first, segments, ending, owned)
+        return self._plainly(rows).carried(rows, as_given=True)
+
+    def _plainly(self, rows: Rows) -> Refit:
+        """The refit of texts in which what the file writes plainly is plain."""
+        pairs = [
+            (line.strip(), rows.lines[own[0]].strip())
+            for line, own in zip(self.old, rows.owned, strict=True)
+            if own[0] < own[1] and not line.isascii()
+        ]
+        table = plain_in_file(pairs)
+        if not table:
+            return self
+        old, new = ([line.translate(table) for line in lines] for lines in (self.old, self.new))
+        return Refit(self.text, old, new, self.hunks, self.elisions)
+
+    def read(self, rows: Rows) -> Patch:
         """The patch for the reading of new's indentation that fits the lines around it.
 
         New lines are indented relative to the old ones, unless they show that they have the file's
         indentation already: all of them, all but the first, or those that old lacks.
         """
-        relative = self.carried(place)
-        if not relative.done["reindented"] or not self._file_indents(place):
+        relative = self.carried(rows)
+        real = self._file_indents(rows)
+        if not relative.done["reindented"] or not real:
             return relative
-        nesting = Nesting(self.text.lines, place.first, place.first + len(place.rows))
+        nesting = Nesting(self.text.lines, rows.first, rows.first + len(rows.lines))
 
         def faults(patch: Patch) -> int:
             return nesting.faults(patch.text.split("\n"))
 
-        found = self._in_files_depth(place, relative, faults) or relative
-        if found is not relative or relative.doubt is not None or not faults(relative):
-            return found
-        added = self.carried(place, as_given=True)
+        whole = self._in_files_depth(rows, real)
+        gain = faults(relative) - faults(whole) if whole else -1
+        if whole and (gain > 0 or (gain == 0 and not self._may_lack_first(real))):
+            return whole
+        if whole and gain == 0 and len(real) == 1 and whole.text != relative.text:
+            return relative._replace(
+                doubt=f"line {rows.first + 1} of the file is indented, the old text is not: "
+                "cannot tell the indentation of the new text"
+            )
+        if relative.doubt is not None or not faults(relative):
+            return relative
+        added = self.carried(rows, as_given=True)
         if not faults(added):
             return added
-        if faults(added) <= nesting.faults(place.rows) < faults(relative):
+        if faults(added) <= nesting.faults(rows.lines) < faults(relative):
             why = "cannot tell whether the added lines have the file's indentation already"
             return relative._replace(doubt=why)
         return relative
 
-    def _in_files_depth(
-        self, place: _Rows, relative: Patch, faults: Callable[[Patch], int]
-    ) -> Patch | None:
-        """The patch if new, or all of it but the first line, has the file's indentation."""
-        real = self._file_indents(place)
-        lines = enumerate(self.old)
-        old = [reindented(line, real[at]) if at in real else line for at, line in lines]
-        top, start = next(iter(real)), next(filter(str.strip, self.new), "")
-        mine, theirs, given = indent_of(self.old[top]), real[top], indent_of(start)
-        if given != mine:
-            votes = self._votes(real)
-            if votes[True] > votes[False] or (not votes and given == theirs):
-                absolute = Refit(self.text, old, self.new, elisions=self.elisions).carried(place)
-                return absolute if faults(absolute) <= faults(relative) else None
-        elif self._may_lack_first(mine, theirs):
-            new = [theirs + self.new[0], *self.new[1:]]
-            trimmed = Refit(self.text, old, new, elisions=self.elisions).carried(place)
-            gain = faults(relative) - faults(trimmed)
-            if gain > 0:
-                return trimmed
-            if not gain and len(real) == 1 and trimmed.text != relative.text:
-                return relative._replace(doubt=_doubt(place.first, indented=True))
-        return None
+    def _in_files_depth(self, rows: Rows, real: dict[int, str]) -> Patch | None:
+        """The patch if new, or all of it but the first line, has the file's indentation.
 
-    def _may_lack_first(self, mine: str, theirs: str) -> bool:
-        """Whether all new lines but the first are at least as deep as the place."""
+        None if nothing speaks for it.
+        """
+        top, given = next(iter(real)), indent_of(next(filter(str.strip, self.new), ""))
+        new = self.new
+        if self._may_lack_first(real):
+            new = [real[top] + new[0], *new[1:]]
+        elif given == indent_of(self.old[top]) or not self._is_absolute(real, given == real[top]):
+            return None
+        old = [reindented(line, real.get(at, indent_of(line))) for at, line in enumerate(self.old)]
+        return Refit(self.text, old, new, elisions=self.elisions).carried(rows)
+
+    def _may_lack_first(self, real: dict[int, str]) -> bool:
+        """Whether new begins without indentation, as old, and is else as deep as the file."""
+        top = next(iter(real))
         rest = [line for line in self.new[1:] if line.strip()]
-        dropped = not mine and bool(theirs) and bool(self.new[0].strip())
-        return dropped and bool(rest) and all(line.startswith(theirs) for line in rest)
+        bare = [self.old[top], *self.new[:1]]
+        dropped = bool(real[top] and rest and self.new[0]) and not any(
+            line != line.lstrip() for line in bare
+        )
+        return dropped and all(line.startswith(real[top]) for line in rest)
 
-    def _file_indents(self, place: _Rows) -> dict[int, str]:
+    def _file_indents(self, rows: Rows) -> dict[int, str]:
         """The file's indentation of the old lines that are evidence of it, by their index."""
         return {
-            index: indent_of(place.rows[own[0]])
-            for index, (line, own) in enumerate(zip(self.old, place.owned, strict=True))
-            if own[0] < own[1] and line.strip() and place.rows[own[0]].strip()
+            index: indent_of(rows.lines[own[0]])
+            for index, (line, own) in enumerate(zip(self.old, rows.owned, strict=True))
+            if own[0] < own[1] and line.strip() and rows.lines[own[0]].strip()
             if index not in self.elisions
         }
 
-    def _votes(self, real: dict[int, str]) -> Counter[bool]:
-        """Of the lines that old and new share and the file indents differently than old.
+    def _is_absolute(self, real: dict[int, str], like_first: bool) -> bool:
+        """Whether new has the file's indentation, by most lines that it shares with old.
 
-        True counts those that new indents as the file, False those that it indents as old.
+        ``like_first`` is what the first line says if no other is indented otherwise than in old.
         """
         votes: Counter[bool] = Counter()
         stripped = ([line.strip() for line in lines] for lines in (self.old, self.new))
@@ -272,232 +257,135 @@ class Refit:
                 mine = indent_of(self.old[i])
                 if i in real and real[i] != mine and given in (mine, real[i]):
                     votes[given == real[i]] += 1
-        return votes
+        return votes[True] > votes[False] or (not votes and like_first)
 
-    def _plainly(self, rows: Sequence[str], owned: Sequence[Owned]) -> Refit | None:
-        """The refit of texts in which what only the model writes fancily is as plain as the file's.
-
-        None if it writes nothing so.
-        """
-        pairs = [
-            (line.strip(), rows[own[0]].strip())
-            for line, own in zip(self.old, owned, strict=True)
-            if own[0] < own[1] and not line.isascii()
-        ]
-        table = plain_in_file(pairs)
-        if not table:
-            return None
-        old, new = ([line.translate(table) for line in lines] for lines in (self.old, self.new))
-        return Refit(self.text, old, new, self.hunks, self.elisions)
-
-    def carried(self, place: _Rows, *, as_given: bool = False) -> Patch:
+    def carried(self, rows: Rows, *, as_given: bool = False) -> Patch:
         """The patch; ``as_given`` leaves the indentation of what comes in alone."""
-        first, rows, owned = place
-        stop = first + len(rows)
-        depths = self._depths(place)
-        parted = split_hunks(self.hunks, (self.old, self.new), rows, owned)
-        ambiguity = (
-            Ambiguity(self.old, self.new, parted.hunks) if parted.changed else self.ambiguity
-        )
-        sides = ambiguity.resolve(self.text, (first, stop), owned, depths)
-        walk = _Walk(self, rows, first, owned, None if as_given else depths)
-        walk.hunks = parted.hunks
-        walk.trims = any(map(_trails, self.old)) and self._overhangs(rows, owned)
-        walk.sides = sides
-        walk.done["replaced"] += parted.lost
-        patch = self._joined(walk, self.text.ending(stop - 1))
-        doubt_of = _doubt(first, sides.doubt, parted.doubt, walk.unclear)
-        return patch._replace(doubt=doubt_of)
-
-    def _overhangs(self, rows: Sequence[str], owned: Sequence[Owned]) -> bool:
-        """Whether the old text has trailing whitespace on a line where the file has none."""
-        return any(
-            _trails(line) and own[0] < own[1] and not _trails(rows[own[0]])
-            for line, own in zip(self.old, owned, strict=True)
-        )
-
-    def segments(self, segments: Sequence[str], first: int, ending: str = "") -> Patch:
-        """Carry the change onto as many segments as the old text has, line by line.
-
-        ``segments`` is the file's text split at its line endings, the first and last perhaps part
-        of a line only; ``first`` is the row it begins on, ``ending`` what closes the last segment.
-        """
-        owned = [(index, index + 1) for index in range(len(segments))]
-        plain = self._plainly(segments, owned)
-        if plain:
-            return plain.segments(segments, first, ending)
-        return self._joined(_Walk(self, segments, first, owned, None), ending)
-
-    def _depths(self, place: _Rows) -> LocalReindenter:
         pairs: dict[int, Pair] = {
             index: (indent_of(self.old[index]), real)
-            for index, real in self._file_indents(place).items()
+            for index, real in self._file_indents(rows).items()
         }
-        start, stop = place.first, place.first + len(place.rows)
-        near = self.text.lines[max(0, start - NEAR) : stop + NEAR]
-        return LocalReindenter(pairs, IndentStyle(indents([*self.old, *self.new]), indents(near)))
-
-    def _joined(self, walk: _Walk, last: str) -> Patch:
-        lines = walk.run()
-        if not lines:
-            return Patch("", walk.done)
-        endings = _filled([line.ending for line in lines], self.text.usual_ending)
-        endings[-1] = last
-        pieces = [line.text + ending for line, ending in zip(lines, endings, strict=True)]
-        return Patch("".join(pieces), walk.done)
-
-
-def _trails(line: str) -> bool:
-    """Whether a line ends in whitespace."""
-    return line[-1:].isspace()
-
-
-def _doubt(
-    first: int,
-    beside: int | None = None,
-    inside: int | None = None,
-    unclear: int | None = None,
-    *,
-    indented: bool = False,
-) -> str | None:
-    """Why a patch at row ``first`` is a guess, in the words of a message; None if it is none."""
-    if beside is not None:
-        lacks = f"line {beside + 1} of the file is missing from the old text"
-        return f"{lacks}: the new lines could go above or below it"
-    if inside is not None:
-        lacks = f"line {first + inside + 1} of the file is missing from the old text"
-        return f"{lacks}: it could stay or go with the lines around it"
-    if unclear is not None:
-        return f"cannot tell the indentation of line {unclear + 1} of the new text"
-    if indented:
-        why = f"line {first + 1} of the file is indented, the old text is not"
-        return f"{why}: cannot tell the indentation of the new text"
-    return None
-
-
-def _filled(endings: Sequence[str | None], usual: str) -> list[str]:
-    """Endings with each gap filled from the line above, else the line below, else ``usual``."""
-    known = next((ending for ending in endings if ending), usual)
-    filled = []
-    for ending in endings:
-        known = ending or known
-        filled.append(known)
-    return filled
+        near = self.text.lines[max(0, rows.first - NEAR) : rows.first + len(rows.lines) + NEAR]
+        style = IndentStyle(indents([*self.old, *self.new]), indents(near))
+        depths = LocalReindenter(pairs, style)
+        decision = decide(self.text, (self.old, self.new), self.hunks, rows, depths)
+        return _Walk(self, rows, None if as_given else depths).patch(decision)
 
 
 class _Walk:
     """The making of one patch."""
 
-    def __init__(
-        self,
-        refit: Refit,
-        rows: Sequence[str],
-        first: int,
-        owned: Sequence[Owned],
-        depths: LocalReindenter | None,
-    ) -> None:
-        self.refit, self.rows, self.first, self.owned = refit, rows, first, owned
-        self.depths = depths
-        self.hunks: Sequence[Hunk] = refit.hunks
-        self.unclear: int | None = None
-        self.trims = False
-        self.sides = Sides()
+    def __init__(self, refit: Refit, rows: Rows, depths: LocalReindenter | None) -> None:
+        self.text, self.old, self.new = refit.text, refit.old, refit.new
+        self.rows, self.depths = rows, depths
+        self.shared = {
+            index for hunk in refit.hunks if hunk.same for index in range(hunk.i1, hunk.i2)
+        }
+        # Lines that the change takes away in one place only may be moved.
+        gone = [line.strip() for index, line in enumerate(self.old) if index not in self.shared]
+        counts = Counter(gone)
+        self.moved = {
+            line.strip(): index
+            for index, line in enumerate(self.old)
+            if index not in self.shared and counts[line.strip()] == 1
+        }
+        self.trims = any(
+            _trails(line) and mine and not _trails(mine)
+            for line, mine in ((line, self._row(index)) for index, line in enumerate(self.old))
+        )
         self.done: Counter[str] = Counter()
-        self.result: list[Line] = []
+        self.doubt: str | None = None
+        self.lines: list[tuple[str, str | None]] = []
+        for index in self.shared - refit.elisions:
+            first, stop = rows.owned[index]
+            self.done["drifted"] += first < stop and rows.lines[first:stop] != [self.old[index]]
 
-    def run(self) -> list[Line]:
-        """The lines that take the place of the rows."""
-        for step in carry(self.hunks, self.owned, len(self.rows), self.sides.late, self.sides.amid):
+    def _row(self, index: int) -> str:
+        """The file's line for a line of old; empty if there is none."""
+        first, stop = self.rows.owned[index]
+        return self.rows.lines[first] if first < stop else ""
+
+    def _ending(self, index: int) -> str:
+        """The line ending of the file's line for a line of old."""
+        return self.text.ending(self.rows.first + self.rows.owned[index][0])
+
+    def patch(self, decision: Decision) -> Patch:
+        """The lines that take the place of the rows.
+
+        A line that replaces none has the ending of the line above.
+        """
+        self.done["replaced"] += decision.lost
+        size = len(self.rows.lines)
+        for step in carry(decision.hunks, self.rows.owned, size, decision.late, decision.amid):
             if step.hunk:
                 self._change(step.hunk)
-            else:
-                self._keep(range(step.first, step.stop), shared=step.shared)
-        self._count_drift()
-        return self.result
-
-    def _keep(self, rows: range, *, shared: bool) -> None:
-        for row in rows:
-            self.result.append(Line(self.rows[row], self.refit.text.ending(self.first + row)))
-        if not shared:
-            self.done["forgotten"] += sum(bool(self.rows[row].strip()) for row in rows)
-
-    def _count_drift(self) -> None:
-        for hunk in self.refit.hunks:
-            for index in range(hunk.i1, hunk.i2) if hunk.same else ():
-                first, stop = self.owned[index]
-                mine = self.rows[first:stop]
-                drifted = bool(mine) and mine != [self.refit.old[index]]
-                self.done["drifted"] += drifted and index not in self.refit.elisions
+                continue
+            for row in range(step.first, step.stop):
+                line = self.rows.lines[row]
+                self.lines.append((line, self.text.ending(self.rows.first + row)))
+                self.done["forgotten"] += bool(line.strip()) and not step.shared
+        known = next((ending for _, ending in self.lines if ending), self.text.usual_ending)
+        pieces: list[str] = []
+        for line, ending in self.lines:
+            known = ending or known
+            pieces += [line, known]
+        pieces[-1:] = [self.rows.ending] if pieces else []
+        return Patch("".join(pieces), self.done, decision.doubt or self.doubt)
 
     def _change(self, hunk: Hunk) -> None:
         partners = self._partners(hunk)
         for index in range(hunk.j1, hunk.j2):
-            partner = partners.get(index)
-            row = self.owned[partner][0] if partner is not None else None
-            if partner is None or row is None or not self.rows[row].strip():
-                self.result.append(Line(self._new_line(hunk, index), self._ending(hunk, index)))
+            if index in partners:
+                self._add_changed(hunk, index, partners[index])
             else:
-                self.result.append(self._changed_line(hunk, index, partner))
-
-    def _ending(self, hunk: Hunk, index: int) -> str | None:
-        """The ending of the line that a line of the new text replaces, if it replaces one."""
-        old = hunk.i1 + index - hunk.j1
-        if old >= hunk.i2 or self.owned[old][0] == self.owned[old][1]:
-            return None
-        return self.refit.text.ending(self.first + self.owned[old][0])
+                self._add_new(hunk, index)
 
     def _partners(self, hunk: Hunk) -> dict[int, int]:
         """For lines of the new text the old line that each is a version of, or was moved from."""
-        old = [self.refit.old[index].strip() for index in range(hunk.i1, hunk.i2)]
-        new = [self.refit.new[index].strip() for index in range(hunk.j1, hunk.j2)]
-        pairs = [(hunk.j1 + j, hunk.i1 + i) for i, j in pair_similar(old, new)]
-        if hunk.i2 - hunk.i1 == hunk.j2 - hunk.j1:
-            pairs += self._look_alike_pairs(hunk, {j for j, _ in pairs})
-        moved = self.refit.moved
-        pairs += [(hunk.j1 + j, moved[line]) for j, line in enumerate(new) if line in moved]
-        return {j: i for j, i in pairs if self.owned[i][0] < self.owned[i][1]}
-
-    def _look_alike_pairs(self, hunk: Hunk, paired: set[int]) -> Iterator[tuple[int, int]]:
-        """Lines replaced one by one, however unlike, where the file's only looks like the old one.
-
-        What the two have in common keeps the file's characters.
-        """
-        for index, other in zip(range(hunk.j1, hunk.j2), range(hunk.i1, hunk.i2), strict=True):
-            mine = self.rows[self.owned[other][0] : self.owned[other][1]]
-            old = self.refit.old[other].strip()
-            fancy = len(mine) == 1 and not mine[0].isascii()
-            if fancy and index not in paired and look_alikes(mine[0].strip()) == look_alikes(old):
-                yield index, other
+        old = [self.old[index].strip() for index in range(hunk.i1, hunk.i2)]
+        new = [self.new[index].strip() for index in range(hunk.j1, hunk.j2)]
+        pairs = {hunk.j1 + j: hunk.i1 + i for i, j in pair_similar(old, new)}
+        if len(old) == len(new):
+            # What a line has in common with one that looks like the file's keeps its characters.
+            for i, j in zip(range(hunk.i1, hunk.i2), range(hunk.j1, hunk.j2), strict=True):
+                mine = self._row(i).strip()
+                if not mine.isascii() and look_alikes(mine) == look_alikes(self.old[i].strip()):
+                    pairs.setdefault(j, i)
+        pairs |= {hunk.j1 + j: self.moved[line] for j, line in enumerate(new) if line in self.moved}
+        return {j: i for j, i in pairs.items() if self._row(i).strip()}
 
     def _indent(self, hunk: Hunk, index: int, given: str) -> str:
         """The file's indentation for that of a line of the new text."""
         if self.depths is None:
             return given
         depth = self.depths.give(given, (hunk.i1, hunk.i2), leading=index == 0)
-        if depth.unclear and self.unclear is None and self.refit.new[index].strip():
-            self.unclear = index
+        if depth.unclear and self.doubt is None and self.new[index].strip():
+            self.doubt = f"cannot tell the indentation of line {index + 1} of the new text"
         return depth.text
 
-    def _new_line(self, hunk: Hunk, index: int) -> str:
-        line = self.refit.new[index].rstrip() if self.trims else self.refit.new[index]
-        given = indent_of(line)
-        if not given and not line:
-            return line
-        wanted = self._indent(hunk, index, given)
-        self.done["reindented"] += wanted != given
-        return reindented(line, wanted)
+    def _add_new(self, hunk: Hunk, index: int) -> None:
+        line = self.new[index].rstrip() if self.trims else self.new[index]
+        if line:
+            given = indent_of(line)
+            wanted = self._indent(hunk, index, given)
+            self.done["reindented"] += wanted != given
+            line = reindented(line, wanted)
+        replaced = hunk.i1 + index - hunk.j1
+        there = replaced < hunk.i2 and self.rows.owned[replaced][0] < self.rows.owned[replaced][1]
+        self.lines.append((line, self._ending(replaced) if there else None))
 
-    def _changed_line(self, hunk: Hunk, index: int, partner: int) -> Line:
-        row = self.owned[partner][0]
-        mine, old = split_ends(self.rows[row]), split_ends(self.refit.old[partner])
-        new = split_ends(self.refit.new[index])
+    def _add_changed(self, hunk: Hunk, index: int, partner: int) -> None:
+        row = self._row(partner)
+        mine, old, new = map(split_ends, (row, self.old[partner], self.new[index]))
         indent = mine[0] if new[0] == old[0] else self._indent(hunk, index, new[0])
-        # A comment that the model misquotes and then changes is changed as a whole.
-        misquoted = _in_other_words(self.refit.old[partner], self.rows[row])
-        body = new[1] if misquoted else merge_line(mine[1], old[1], new[1])
+        body = merge_line(mine[1], old[1], new[1])
         # Trailing whitespace that the file lacks is ignored, unless it is the whole change.
-        drifted = self.trims and new[:2] != old[:2]
-        trail = "" if drifted else new[2]
+        trail = "" if self.trims and new[:2] != old[:2] else new[2]
         self.done["reindented"] += indent != new[0]
         self.done["changed"] += body + trail != new[1] + new[2]
-        return Line(indent + body + trail, self.refit.text.ending(self.first + row))
+        self.lines.append((indent + body + trail, self._ending(partner)))
+
+
+def _trails(line: str) -> bool:
+    """Whether a line ends in whitespace."""
+    return line[-1:].isspace()
