@@ -12,9 +12,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import islice, pairwise, product
+from functools import cache, partial
+from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.text import split_ends
@@ -23,7 +24,8 @@ Pair = tuple[str, str]
 """The indentation of an old line and of the file's line it matches."""
 
 _TAB_WIDTHS = (4, 8, 2, 3)
-_FACTORS = tuple(map(Fraction, ("1", "2", "1/2", "4", "1/4", "8", "1/8", "3", "1/3")))
+_WIDEST = 4
+"""A wider step of the model is no unit."""
 _OBSERVED = 20
 """At most this many further factors are taken from neighbouring indentations."""
 _REACH = 6
@@ -179,14 +181,19 @@ class Reindenter:
     """Gives the file's indentation for the model's."""
 
     def __init__(self, pairs: Sequence[Pair], style: IndentStyle) -> None:
+        self.style = style
+        # The most common step of the model's lines, and of the file's, by the width of a tab.
+        self._here = cache(partial(common_step, style.old))
+        self._there = cache(partial(common_step, style.near))
         self.first = pairs[0] if pairs else ("", "")
-        self.pairs, self.dropped_first = _without_dropped_first(pairs, style)
-        self.identity = _is_identity(self.pairs, style)
-        self.tabs = _file_uses_tabs(self.pairs, style)
-        self.units = _Units(style, self.tabs)
-        self.scale = fit(self.pairs, style, self.tabs)
-        self.seen = _most_common(self.pairs)
-        self.foreign = _Foreign.found(self.pairs, style) if self.identity else None
+        there = [mine for _, mine in pairs if mine]
+        self.tabs = any("\t" in mine for mine in there) if there else style.file_has_tabs
+        self.pairs, self.dropped_first = self._without_dropped_first(pairs)
+        self.identity = all(old == mine for old, mine in self.pairs)
+        self.scale = self._fit(self.pairs)
+        # Of lines indented alike by the model, the most common indentation in the file.
+        self.seen = {old: mine for (old, mine), _ in reversed(Counter(self.pairs).most_common())}
+        self.per_tab = self._spaces_per_tab() if self.identity else 0
 
     def __call__(self, indent: str, leading: bool) -> str:
         """The file's indentation for ``indent``; ``leading`` for the very first line of new text.
@@ -197,14 +204,18 @@ class Reindenter:
             return self.first[1]
         if indent in self.seen:
             return self.seen[indent]
-        if self.identity:
-            return self.foreign.render(indent) if self.foreign else indent
-        return self.render(self.scale.width(indent))
+        if not self.identity:
+            return self.render(self.scale.width(indent))
+        if not self.per_tab or not self.tabs:
+            return " " * width_of(indent, self.per_tab) if self.per_tab else indent
+        # Behind a tab, spaces align.
+        tabs, rest = divmod(len(indent), self.per_tab)
+        return "\t" * tabs + " " * rest if not indent.strip(" ") else indent
 
     @property
     def sure(self) -> bool:
         """Whether one map explains every matched line, and is more than a guess."""
-        return all(map(self.fits, self.pairs)) and not _doubtful(self.pairs, self.scale, self.units)
+        return all(map(self.fits, self.pairs)) and not self._is_doubtful(self.pairs, self.scale)
 
     def fits(self, pair: Pair) -> bool:
         """Whether a pair is as it is mapped, and as the others with the same indentation are."""
@@ -212,207 +223,111 @@ class Reindenter:
 
     def render(self, width: int) -> str:
         """An indentation of some columns, as the file writes it."""
-        tab = self.scale.file_tab
-        for known in self.seen.values():
-            if width_of(known, tab) == width:
-                return known
-        return "\t" * (width // tab) + " " * (width % tab) if self.tabs else " " * width
+        tabs, rest = divmod(width, self.scale.file_tab) if self.tabs else (0, width)
+        return "\t" * tabs + " " * rest
 
+    def _spaces_per_tab(self) -> int:
+        """For how many spaces a tab stands where one of model and file has tabs; 0 if unclear.
 
-class _Foreign(NamedTuple):
-    """Tabs of new lines in a file of spaces, or spaces in a file of tabs.
-
-    For files in which the matched lines do not show it, because both sides indent them alike. A tab
-    is worth ``unit`` spaces.
-    """
-
-    unit: int
-    to_tabs: bool
-
-    @classmethod
-    def found(cls, pairs: Sequence[Pair], style: IndentStyle) -> _Foreign | None:
-        """How to write what is foreign; None if nothing is, or nobody knows."""
-        there = [*style.near, *(mine for _, mine in pairs)]
-        tabs = any("\t" in indent for indent in there)
-        blanks = any(indent.startswith("  ") for indent in there)
-        if tabs and not blanks:
-            unit = cls._blanks_per_tab(pairs, style)
-            return cls(unit, to_tabs=True) if unit else None
-        if tabs or not blanks or not any("\t" in indent for indent in style.old):
-            return None
-        return cls(common_step(["", *there], 8) or 4, to_tabs=False)
-
-    @staticmethod
-    def _blanks_per_tab(pairs: Sequence[Pair], style: IndentStyle) -> int:
-        """The blanks that new lines have where those beside them have a tab; 0 if that is unclear.
-
-        Behind a tab, blanks align.
+        For files in which the matched lines do not show it, because both sides indent them alike.
         """
-        known = {old for old, _ in pairs}
-        widths = {len(indent) for indent in style.old if indent.strip(" ") == "" != indent}
-        depths = {indent.count("\t") for indent in known}
-        if len(depths) != 1 or not widths or any(" " in indent for indent in known):
+        there = [*self.style.near, *(mine for _, mine in self.pairs)]
+        self.tabs = any("\t" in indent for indent in there)
+        if self.tabs == any(indent.startswith("  ") for indent in there):
             return 0
-        unit, rest = divmod(min(widths), max(1, *depths))
-        alike = not rest and all(width % unit == 0 for width in widths)
-        return unit if alike and unit in (2, 3, 4, *((8,) if len(widths) > 1 else ())) else 0
+        if not self.tabs:
+            return common_step(["", *there], _TAB) or 4
+        depth = max(1, min((old.count("\t") for old, _ in self.pairs), default=1))
+        widths = {len(indent) for indent in self.style.old if indent and not indent.strip(" ")}
+        unit = min(widths, default=0) // depth
+        return unit if unit in _TAB_WIDTHS and not any(width % unit for width in widths) else 0
 
-    def render(self, indent: str) -> str:
-        """The file's form of an indentation, if it is a foreign one."""
-        if not self.to_tabs:
-            return " " * width_of(indent, self.unit) if "\t" in indent else indent
-        foreign = len(indent) >= self.unit and indent.strip(" ") == ""
-        if not foreign:
-            return indent
-        return "\t" * (len(indent) // self.unit) + indent[: len(indent) % self.unit]
+    def _without_dropped_first(self, pairs: Sequence[Pair]) -> tuple[Sequence[Pair], bool]:
+        """Leave out a first line that alone is indented otherwise: it would mislead the scale."""
+        rest = pairs[1:]
+        dropped = bool(rest) and len(pairs[0][0]) < len(pairs[0][1])
+        # That the first line alone is right takes more proof: it is the others that are wrong.
+        if not dropped and len(rest) < _PROOF:
+            return pairs, False
+        if dropped and all(old == mine for old, mine in rest):
+            # Lines at the margin do not show that others are as deep as in the file.
+            shown = not pairs[0][0] or any(old for old, _ in rest)
+            return (rest, True) if shown else (pairs, False)
+        if all(map(self._fit(pairs).fits, pairs)):
+            return pairs, False
+        scale = self._fit(rest)
+        dropped = all(map(scale.fits, rest)) and not scale.fits(pairs[0])
+        return (rest, True) if dropped and not self._is_doubtful(rest, scale) else (pairs, False)
 
+    def _fit(self, pairs: Sequence[Pair]) -> Scale:
+        """The scale that explains most pairs; among equals the one under which the units agree.
 
-def _without_dropped_first(
-    pairs: Sequence[Pair], style: IndentStyle
-) -> tuple[Sequence[Pair], bool]:
-    """Leave out a first line whose indentation alone was dropped: it would mislead the scale."""
-    rest = pairs[1:]
-    dropped = bool(rest) and len(pairs[0][0]) < len(pairs[0][1])
-    # That the first line alone is right takes more proof: it is the others that are wrong.
-    if not dropped and len(rest) < _PROOF:
-        return pairs, False
-    if dropped and all(old == mine for old, mine in rest):
-        # Lines at the margin do not show that others are as deep as in the file.
-        shown = not pairs[0][0] or any(old for old, _ in rest)
-        return (rest, True) if shown else (pairs, False)
-    tabs = _file_uses_tabs(pairs, style)
-    if all(map(fit(pairs, style, tabs).fits, pairs)):
-        return pairs, False
-    scale = fit(rest, style, tabs)
-    dropped = all(map(scale.fits, rest)) and not scale.fits(pairs[0])
-    dropped = dropped and not _doubtful(rest, scale, _Units(style, tabs))
-    return (rest, True) if dropped else (pairs, False)
+        With one pair, or all at one depth, every factor explains them, and the units decide: the
+        most common step between a line and the next, here and there.
+        """
+        weights = Counter(pairs)
+        best: tuple[tuple[int, bool, bool, bool, bool], Scale] | None = None
+        for unshifted in self._scales(pairs):
+            shifts: Counter[Fraction] = Counter()
+            for pair, count in weights.items():
+                shifts[unshifted.shift_of(pair)] += count
+            shift, explained = shifts.most_common(1)[0] if shifts else (Fraction(0), 0)
+            scale = unshifted._replace(shift=shift)
+            # Blocks are moved by whole units.
+            unit = self._unit(scale)
+            whole = not unit or shift % unit == 0
+            if scale.factor != 1 and not whole:
+                continue
+            rank = (explained, self._agree(scale), whole, scale.factor == 1, shift == 0)
+            if best is None or rank > best[0]:
+                best = rank, scale
+        return best[1] if best else Scale(4, 4, Fraction(1), Fraction(0))
 
-
-def _doubtful(pairs: Sequence[Pair], scale: Scale, units: _Units) -> bool:
-    """Whether nothing but two indentations speaks for a factor, and the units speak against it.
-
-    Through two points there is always a line.
-    """
-    if scale.factor == 1 or units.tabs or len(set(pairs)) != 2:
-        return False
-    here, there = units.here(scale.old_tab), units.there(scale.file_tab)
-    return bool(here and there) and not units.agree(scale)
-
-
-def _is_identity(pairs: Sequence[Pair], style: IndentStyle) -> bool:
-    if any(old != mine for old, mine in pairs):
-        return False
-    # Lines at the margin do not show how the file indents; without others its surroundings do.
-    shown = any(old for old, _ in pairs)
-    return shown or not style.file_has_tabs
-
-
-def _file_uses_tabs(pairs: Sequence[Pair], style: IndentStyle) -> bool:
-    indents = [mine for _, mine in pairs if mine]
-    if indents:
-        return any("\t" in mine for mine in indents)
-    return style.file_has_tabs
-
-
-def _most_common(pairs: Sequence[Pair]) -> dict[str, str]:
-    counts: dict[str, Counter[str]] = {}
-    for old, mine in pairs:
-        counts.setdefault(old, Counter())[mine] += 1
-    return {old: count.most_common(1)[0][0] for old, count in counts.items()}
-
-
-def fit(pairs: Sequence[Pair], style: IndentStyle, tabs: bool) -> Scale:
-    """The scale that explains most pairs; among equals the one under which the units agree.
-
-    With one pair, or all at one depth, every factor explains them, and the units decide: the most
-    common step between a line and the next, here and there.
-    """
-    weights = Counter(pairs)
-    best: tuple[tuple[int, bool, bool, bool, bool], Scale] | None = None
-    units = _Units(style, tabs)
-    unit = 0 if tabs else units.there(8)
-    for old_tab, file_tab, factor in _scales(pairs, style, tabs):
-        scale = _shifted(weights, old_tab, file_tab, factor)
-        # Blocks are moved by whole units.
-        step = file_tab if tabs else unit
-        whole = not step or scale.shift % step == 0
-        if not tabs and factor != 1 and not whole:
-            continue
-        explained = sum(count for pair, count in weights.items() if scale.fits(pair))
-        rank = (explained, units.agree(scale), whole, factor == 1, scale.shift == 0)
-        if best is None or rank > best[0]:
-            best = rank, scale
-    return best[1] if best else Scale(4, 4, Fraction(1), Fraction(0))
-
-
-def _scales(
-    pairs: Sequence[Pair], style: IndentStyle, tabs: bool
-) -> Iterable[tuple[int, int, Fraction]]:
-    old_tabs = any("\t" in indent for indent in style.old)
-    if tabs and old_tabs:
-        return [(tab, tab, factor) for tab, factor in product(_TAB_WIDTHS, _FACTORS)]
-    if tabs:
-        # The width of the file's tab is free, so a factor would be redundant.
-        unit = common_step(style.old, 8)
-        widths = dict.fromkeys([unit, *_TAB_WIDTHS, 1] if unit else [*_TAB_WIDTHS, 1])
-        return [(8, width, Fraction(1)) for width in widths]
-    widths_old = _TAB_WIDTHS if old_tabs else (8,)
-    factors = dict.fromkeys([*_FACTORS, *islice(_observed_factors(pairs), _OBSERVED)])
-    return [(width, 8, factor) for width, factor in product(widths_old, factors)]
-
-
-def _observed_factors(pairs: Sequence[Pair]) -> Iterable[Fraction]:
-    points = sorted({(width_of(old, 8), width_of(mine, 8)) for old, mine in pairs})
-    for (old, mine), (old_next, mine_next) in pairwise(points):
-        if old_next > old and mine_next > mine:
-            yield Fraction(mine_next - mine, old_next - old)
-
-
-def _shifted(weights: Counter[Pair], old_tab: int, file_tab: int, factor: Fraction) -> Scale:
-    shifts: Counter[Fraction] = Counter()
-    for (old, mine), count in weights.items():
-        shifts[width_of(mine, file_tab) - width_of(old, old_tab) * factor] += count
-    shift = shifts.most_common(1)[0][0] if shifts else Fraction(0)
-    return Scale(old_tab, file_tab, factor, shift)
-
-
-_WIDEST = 4
-"""A wider step of the model is no unit."""
-
-
-class _Units:
-    """The steps of indentation here and there, by the width of a tab."""
-
-    def __init__(self, style: IndentStyle, tabs: bool) -> None:
-        self.style, self.tabs = style, tabs
-        self._here: dict[int, int] = {}
-        self._there: dict[int, int] = {}
-
-    def here(self, tab: int) -> int:
-        """The most common step of the model's lines."""
-        if tab not in self._here:
-            self._here[tab] = common_step(self.style.old, tab)
-        return self._here[tab]
-
-    def there(self, tab: int) -> int:
-        """The most common step of the file's lines around the place."""
+    def _scales(self, pairs: Sequence[Pair]) -> Iterator[Scale]:
+        """The scales to try, without their shift."""
+        one, none = Fraction(1), Fraction(0)
+        old_tabs = any("\t" in indent for indent in self.style.old)
         if self.tabs:
-            return tab
-        if tab not in self._there:
-            self._there[tab] = common_step(self.style.near, tab)
-        return self._there[tab]
+            # The width of the file's tab is free, so a factor would be redundant.
+            unit = self._here(_TAB) or 4
+            for tab in dict.fromkeys([*(() if old_tabs else [unit]), *_TAB_WIDTHS, 1]):
+                yield Scale(tab if old_tabs else _TAB, tab, one, none)
+            return
+        points = sorted({(width_of(old, _TAB), width_of(mine, _TAB)) for old, mine in pairs})
+        observed = [
+            Fraction(mine_next - mine, old_next - old)
+            for (old, mine), (old_next, mine_next) in pairwise(points[:_OBSERVED])
+            if old_next > old and mine_next > mine
+        ]
+        there = self._there(_TAB)
+        for tab in _TAB_WIDTHS if old_tabs else (_TAB,):
+            here = self._here(tab)
+            ratio = [Fraction(there, here)] if here and there else []
+            for factor in dict.fromkeys([one, *ratio, *observed]):
+                yield Scale(tab, _TAB, factor, none)
 
-    def agree(self, scale: Scale) -> bool:
-        """Whether a scale sends one unit to the other."""
-        step, there = self.here(scale.old_tab), self.there(scale.file_tab)
-        if scale.factor == 1 and step > _WIDEST and there and step % there == 0:
-            # Lines that hang or skip a level, rather than a unit.
-            return True
+    def _unit(self, scale: Scale) -> int:
+        """The columns of a level in the file."""
+        return scale.file_tab if self.tabs else self._there(scale.file_tab)
+
+    def _agree(self, scale: Scale) -> bool:
+        """Whether a scale sends the model's unit to the file's."""
+        step, there = self._here(scale.old_tab), self._unit(scale)
+        if not step or not there:
+            return False
+        # Lines that hang or skip a level are several units deeper.
+        skips = not scale.shift if self.tabs else scale.factor == 1 and step > _WIDEST
         here = step * scale.factor
-        # Lines that are not moved may skip a level.
-        steps = here % there == 0 if there and self.tabs and not scale.shift else here == there
-        return bool(here and there and steps)
+        return here % there == 0 if skips else here == there
+
+    def _is_doubtful(self, pairs: Sequence[Pair], scale: Scale) -> bool:
+        """Whether nothing but two indentations speaks for a factor, and the units speak against it.
+
+        Through two points there is always a line.
+        """
+        if scale.factor == 1 or len(set(pairs)) != 2 or not self._unit(scale):
+            return False
+        return bool(self._here(scale.old_tab)) and not self._agree(scale)
 
 
 class Indent(NamedTuple):
