@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache, partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.text import split_ends
@@ -28,16 +28,12 @@ _WIDEST = 4
 """A wider step of the model is no unit."""
 _OBSERVED = 20
 """At most this many further factors are taken from neighbouring indentations."""
-_REACH = 6
-"""Matched lines on either side of a change that are consulted."""
 _PROOF = 2
 """Different indentations that must be moved alike to prove that others are."""
 _MOST = 3
 """Different indentations that prove a scale although some lines do not follow it."""
 _SLIPS = 4
 """At most one in this many lines may break a proven scale."""
-_WRITTEN = 200
-"""Different indentations of the model from which its unit is derived."""
 NEAR = 200
 """Lines above and below a place that show how the file is indented."""
 _TAB = 8
@@ -46,49 +42,14 @@ _OPENERS = (":", "{", "(", "[")
 _BLOCKS = (":", "{")
 _OPEN_ENDS = ":{([=|\\+&"
 _TAILS = (" do", " then", " else", " begin", " of", " in", " where", " and", " or", " return")
-_HEADS = frozenset(
-    [
-        "begin",
-        "case",
-        "catch",
-        "class",
-        "def",
-        "do",
-        "else",
-        "elsif",
-        "elif",
-        "ensure",
-        "except",
-        "finally",
-        "for",
-        "fn",
-        "func",
-        "function",
-        "if",
-        "impl",
-        "interface",
-        "local",
-        "loop",
-        "module",
-        "proc",
-        "rescue",
-        "struct",
-        "switch",
-        "then",
-        "try",
-        "unless",
-        "until",
-        "when",
-        "while",
-        "with",
-    ]
+_HEADS = re.compile(
+    r"(?:begin|case|catch|class|def|do|else|elsif|elif|ensure|except|finally|for|fn|func|function|if"
+    r"|impl|interface|local|loop|module|proc|rescue|struct|switch|then|try|unless|until|when|while"
+    r"|with)\b"
 )
 _CLOSERS = (")", "]", "}", "end", "</", "-", "fi", "done", "esac")
-_CONTINUES = (".", "?", ":", "|", "&", "+", "-", "*", "/", "=", "<", ",", ")", "]", "}")
 _COMMENTS = ("#", "//", "/*", "* ", "-- ", "<!--")
 _LEAVES = re.compile(r"(?:return|break|continue|raise|throw|goto)\b")
-_GUARD = re.compile(r"\b(?:if|unless)\b")
-_WORD = re.compile(r"[A-Za-z_]+")
 
 
 def indent_of(line: str) -> str:
@@ -98,14 +59,7 @@ def indent_of(line: str) -> str:
 
 def width_of(indent: str, tab: int) -> int:
     """The columns an indentation takes when tab stops are ``tab`` columns apart."""
-    if "\t" not in indent:
-        return len(indent)
-    if not indent.strip(" \t"):
-        return len(indent.expandtabs(tab))
-    width = 0
-    for char in indent:
-        width += tab - width % tab if char == "\t" else 1
-    return width
+    return len(indent.expandtabs(tab)) if "\t" in indent else len(indent)
 
 
 def indents(lines: Iterable[str]) -> list[str]:
@@ -146,10 +100,7 @@ class Scale(NamedTuple):
 
     def width(self, indent: str) -> int:
         """The file's columns for an indentation of the model."""
-        return max(0, round(self._exact(indent)))
-
-    def _exact(self, indent: str) -> Fraction:
-        return width_of(indent, self.old_tab) * self.factor + self.shift
+        return max(0, round(width_of(indent, self.old_tab) * self.factor + self.shift))
 
     def fits(self, pair: Pair) -> bool:
         """Whether the map sends the model's indentation of a pair to the file's."""
@@ -170,12 +121,6 @@ class IndentStyle(NamedTuple):
     old: Sequence[str]
     near: Sequence[str]
 
-    @property
-    def file_has_tabs(self) -> bool:
-        """Whether the lines around the place mostly start with tabs, where they are indented."""
-        tabs = sum(indent.startswith("\t") for indent in self.near)
-        return tabs > sum(indent.startswith(" ") for indent in self.near)
-
 
 class Reindenter:
     """Gives the file's indentation for the model's."""
@@ -187,7 +132,9 @@ class Reindenter:
         self._there = cache(partial(common_step, style.near))
         self.first = pairs[0] if pairs else ("", "")
         there = [mine for _, mine in pairs if mine]
-        self.tabs = any("\t" in mine for mine in there) if there else style.file_has_tabs
+        tabs = sum(indent.startswith("\t") for indent in style.near)
+        mostly_tabs = tabs > sum(indent.startswith(" ") for indent in style.near)
+        self.tabs = any("\t" in mine for mine in there) if there else mostly_tabs
         self.pairs, self.dropped_first = self._without_dropped_first(pairs)
         self.identity = all(old == mine for old, mine in self.pairs)
         self.scale = self._fit(self.pairs)
@@ -206,11 +153,12 @@ class Reindenter:
             return self.seen[indent]
         if not self.identity:
             return self.render(self.scale.width(indent))
-        if not self.per_tab or not self.tabs:
-            return " " * width_of(indent, self.per_tab) if self.per_tab else indent
         # Behind a tab, spaces align.
-        tabs, rest = divmod(len(indent), self.per_tab)
-        return "\t" * tabs + " " * rest if not indent.strip(" ") else indent
+        if not self.per_tab or (self.tabs and indent.strip(" ")):
+            return indent
+        if not self.tabs:
+            return " " * width_of(indent, self.per_tab)
+        return "\t" * (len(indent) // self.per_tab) + " " * (len(indent) % self.per_tab)
 
     @property
     def sure(self) -> bool:
@@ -337,26 +285,41 @@ class Indent(NamedTuple):
     unclear: bool = False
 
 
+class _Run(NamedTuple):
+    """Matched lines, one below the other, that the file moved alike.
+
+    ``seen`` is the file's indentation by the model's; ``same`` is whether they are equal, and so in
+    more than one line.
+    """
+
+    shift: Fraction
+    seen: dict[str, str]
+    same: bool
+
+
 class LocalReindenter:
     """The indentation of new lines: by all matched lines if they agree, else by those around.
 
-    ``placed`` are the pairs of indentations of matched lines by the index of the old line. Each
-    shows by how much the file moved it; lines side by side that were moved alike form a run.
+    ``placed`` are the pairs of indentations of matched lines by the index of the old line.
     """
 
     def __init__(self, placed: dict[int, Pair], style: IndentStyle) -> None:
         self.whole = Reindenter([*placed.values()], style)
-        self._rows = [*placed][1 if self.whole.dropped_first else 0 :]
-        self.placed = {row: placed[row] for row in self._rows}
-        self.scale = self.whole.scale
-        if self.scale.factor != 1 and not self._proven:
-            self.scale = self.scale._replace(factor=Fraction(1))
         self._sure = self.whole.sure
+        self._rows = [*placed][1 if self.whole.dropped_first else 0 :]
+        self.scale = self.whole.scale
+        if self.scale.factor != 1 and not self._proven([placed[row] for row in self._rows]):
+            self.scale = self.scale._replace(factor=Fraction(1))
+        self._runs: list[_Run] = []
+        """The run to which each matched line belongs."""
+        pairs = (placed[row] for row in self._rows)
+        for shift, group in groupby(pairs, self.scale.shift_of):
+            moved = [*group]
+            same = len(moved) >= _PROOF and all(old == mine != "" for old, mine in moved)
+            self._runs += [_Run(shift, dict(moved), same)] * len(moved)
 
-    @property
-    def _proven(self) -> bool:
+    def _proven(self, pairs: Sequence[Pair]) -> bool:
         """Whether enough lines follow the scale of all lines, and few do not."""
-        pairs = [*self.placed.values()]
         held = [pair for pair in pairs if self.whole.fits(pair)]
         return len(set(held)) >= _MOST and len(pairs) - len(held) <= len(pairs) // _SLIPS
 
@@ -366,44 +329,29 @@ class LocalReindenter:
         dropped = leading and self.whole.dropped_first and indent == self.whole.first[0]
         if self._sure or dropped or indent.strip(" \t"):
             return Indent(guess)
-        shown = (self._by(run, indent) for run in self._runs(*between))
-        known = {*(indent for indent in shown if indent is not None)}
+        shown = (self._by(run, indent) for run in self._around(*between))
+        known = {indent for indent in shown if indent is not None}
         return Indent(known.pop()) if len(known) == 1 else Indent(guess, unclear=True)
 
-    def _runs(self, start: int, stop: int) -> list[list[int]]:
+    def _around(self, start: int, stop: int) -> list[_Run]:
         """The runs of the matched lines in place of which, or between which, new lines come."""
         first, last = (bisect_left(self._rows, row) for row in (start, stop))
-        beside = [at for at in (first - 1, last) if 0 <= at < len(self._rows)]
-        inside = {self._shift(at) for at in range(first, last)}
-        if last - first == 1 and len(beside) == 2 and len({*map(self._shift, beside)}) == 1:
+        inside = self._runs[first:last]
+        beside = [*self._runs[max(first - 1, 0) : first], *self._runs[last : last + 1]]
+        if len(inside) == 1 and len(beside) == 2 and beside[0].shift == beside[1].shift:
             # One line that was moved otherwise than those on both sides of it is a slip.
-            return [self._run(at) for at in beside]
-        if len(inside) == 1:
-            return [self._run(first)]
-        return [self._run(at) for at in [*beside, *([first, last - 1] if inside else [])]]
+            return beside
+        if len({run.shift for run in inside}) == 1:
+            return inside[:1]
+        return [*beside, *inside[:1], *inside[-1:]]
 
-    def _shift(self, at: int) -> Fraction:
-        return self.scale.shift_of(self.placed[self._rows[at]])
-
-    def _run(self, at: int) -> list[int]:
-        """The indexes of the lines around one that were moved as it was."""
-        shift, first, stop = self._shift(at), at, at + 1
-        while first and at - first < _REACH and self._shift(first - 1) == shift:
-            first -= 1
-        while stop < len(self._rows) and stop - at <= _REACH and self._shift(stop) == shift:
-            stop += 1
-        return [*range(first, stop)]
-
-    def _by(self, run: Sequence[int], indent: str) -> str | None:
+    def _by(self, run: _Run, indent: str) -> str | None:
         """The file's indentation by a run of lines; None if they do not show it."""
-        pairs = dict(self.placed[self._rows[at]] for at in run)
-        if indent in pairs:
-            return pairs[indent]
-        kept = len(run) >= _PROOF and all(old == mine != "" for old, mine in pairs.items())
-        if len(pairs) < _PROOF and not kept:
+        if indent in run.seen:
+            return run.seen[indent]
+        if len(run.seen) < _PROOF and not run.same:
             return None
-        scale = self.scale._replace(shift=self._shift(run[0]))
-        return self.whole.render(scale.width(indent))
+        return self.whole.render(self.scale._replace(shift=run.shift).width(indent))
 
 
 class Nesting:
@@ -437,14 +385,14 @@ class Nesting:
         for row in rows:
             line, width = row.strip(), width_of(indent_of(row), _TAB)
             if width > levels[-1]:
-                faults += not (_can_open(above) or line.startswith(_CONTINUES))
+                faults += not _can_open(above)
                 limit = above_width + self.unit
                 faults += bool(self.unit) and above[-1:] in _BLOCKS and width > limit
                 levels.append(width)
             else:
                 needs_body = above[-1:] in _BLOCKS and width <= above_width
-                dead = width == above_width and line[0].isalpha() and _leaves(above)
-                faults += (needs_body or dead) and not line.startswith(_CLOSERS)
+                dead = width == above_width and line[0].isalpha() and _LEAVES.match(above)
+                faults += bool(needs_body or dead) and not line.startswith(_CLOSERS)
                 while levels and levels[-1] > width:
                     levels.pop()
                 if not levels or levels[-1] < width:
@@ -455,20 +403,13 @@ class Nesting:
         return faults
 
 
-def _leaves(line: str) -> bool:
-    """Whether nothing in the block runs after ``line``."""
-    found = _LEAVES.match(line)
-    return bool(found) and not _GUARD.search(line) and not _can_open(line)
-
-
 def _can_open(line: str) -> bool:
     """Whether the line below may be deeper than ``line``."""
     if not line or line[0] == "<" or line[-1] == ">":
         return "</" not in line and not line.endswith("/>")
     if line[-1] in _OPEN_ENDS or line[0] == "-":
         return True
-    word = _WORD.match(line)
-    if (word and word[0] in _HEADS) or line.endswith(_TAILS):
+    if _HEADS.match(line) or line.endswith(_TAILS):
         return True
     # The label of a shell's case closes a bracket that it does not open.
     label = line[-1] == ")" and "(" not in line and line[0] not in ")]}"
@@ -476,15 +417,10 @@ def _can_open(line: str) -> bool:
 
 
 def only_first_dropped(new: Sequence[str], real: str, near: Sequence[str]) -> bool | None:
-    """Whether the new lines stand as deep as in the file, but for the first one.
+    """Whether the new lines are as deep as in the file, but for the first one, which is not.
 
-    Args:
-        new: the new lines; the first one has no indentation.
-        real: the file's indentation of the line searched for, which had none.
-        near: lines of the file around the place.
-
-    Returns:
-        False if all new lines lack the file's indentation, None if nothing tells.
+    ``real`` is the file's indentation of the line searched for, which had none; ``near`` are lines
+    around it. False if all new lines lack the file's indentation, None if that is unclear.
     """
     rest = indents(new[1:])
     if not all(indent.startswith(real) for indent in rest) or not rest:
