@@ -2,20 +2,27 @@
 
 The same walk serves for the lines of a hunk and for the tokens of a line: what old and new share is
 taken from the file, what new changed is taken from new, and what only the file has stays unless it
-lies inside what was changed.
+lies inside what was changed. New text that replaces part of a line is fitted to the rest of it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, Owned, script
-from git_boocode.matching.canonical import INVISIBLE, canonical_line, look_alikes
+from git_boocode.matching.canonical import INVISIBLE, canonical_line
+from git_boocode.matching.text import Text
 
 _TOKENS = re.compile(r"\w+|\s+|.", re.DOTALL)
+
+_CLOSING = re.compile(r"(?:</\w{1,40}>|[;,:.)\]}>'\"`]){1,16}")
+_OPENING = re.compile(r"[(\[{<'\"`@#$]{1,16}")
+_BRACKETS = ("()", "[]", "{}", "<>")
+_QUOTES = "'\"`"
 
 LONG_BODY = 20_000
 """Longer changed lines (characters) are not merged: the new line is taken as it is."""
@@ -74,7 +81,9 @@ def merge_line(mine: str, old: str, new: str) -> str:
     """
     if mine in (old, new) or max(map(len, (mine, old, new))) > LONG_BODY:
         return new
-    split = list if _has_invisible(mine, old) else _TOKENS.findall
+    # Invisible characters stay where a word changes around them.
+    invisible = not INVISIBLE.isdisjoint(mine) and canonical_line(mine) == old
+    split = list if invisible else _TOKENS.findall
     return _LineMerge(*(_Tokens.of(split(text)) for text in (mine, old, new))).text()
 
 
@@ -85,10 +94,8 @@ class _Tokens(NamedTuple):
     gaps: list[str]
 
     @classmethod
-    def of(cls, tokens: Iterable[str]) -> _Tokens:
-        """Tokens and whitespace, as they follow each other, apart."""
-        words: list[str] = []
-        gaps = [""]
+    def of(cls, tokens: Sequence[str]) -> _Tokens:
+        words, gaps = [], [""]
         for token in tokens:
             if token.isspace():
                 gaps[-1] += token
@@ -116,17 +123,16 @@ class _LineMerge:
 
     def __init__(self, mine: _Tokens, old: _Tokens, new: _Tokens) -> None:
         self.mine, self.old, self.new = mine, old, new
-        self.owned = _own_tokens(old.words, mine.words)
+        self.owned = [own for hunk in script(old.words, mine.words) for own in _owned(hunk)]
         self.hunks = script(old.words, new.words)
         # Tokens that stay or are replaced one by one.
-        pairs = [
-            (hunk.i1 + step, hunk.j1 + step)
+        self.in_new = {
+            hunk.i1 + step: hunk.j1 + step
             for hunk in self.hunks
             if hunk.i2 - hunk.i1 == hunk.j2 - hunk.j1
             for step in range(hunk.i2 - hunk.i1)
-        ]
-        self.in_new = dict(pairs)
-        self.in_old = {new: old for old, new in pairs}
+        }
+        self.in_old = {new: old for old, new in self.in_new.items()}
         self.owner = {
             index: at for at, (first, stop) in enumerate(self.owned) for index in range(first, stop)
         }
@@ -172,55 +178,33 @@ class _LineMerge:
             if after < len(self.old.gaps) - 1 and self.old.gaps[after] == given:
                 return self.mine.gaps[(before.at or 0) + 1]
         # What comes in is spaced as it is written; what it pushes aside, as the file does.
-        for key in _keys(before.word, piece.word) if piece.at is not None else ():
-            usual = self.spacing.get(key)
-            if usual and usual[0] == given:
-                return usual[1]
-        return given
+        usual = self.spacing.get(_sides(before.word, piece.word)) if piece.at is not None else None
+        return usual[1] if usual and usual[0] == given else given
 
     def _respaced(self, before: _Piece, piece: _Piece) -> bool:
         """Whether new has other whitespace than old between two tokens that are side by side."""
-        if None in (before.old, before.new) or piece.old is None or piece.new is None:
+        if before.old is None or before.new is None or piece.old is None or piece.new is None:
             return False
-        beside = (piece.old - 1, piece.new - 1) == (before.old, before.new)
+        beside = (piece.old - before.old, piece.new - before.new) == (1, 1)
         return beside and self.new.gaps[piece.new] != self.old.gaps[piece.old]
 
     def _spacing(self) -> dict[tuple[str, str], tuple[str, str] | None]:
         """How old and the file space the same tokens; None where the file does both."""
         found: dict[tuple[str, str], tuple[str, str] | None] = {}
         for at, ((_, left), (right, stop)) in enumerate(pairwise(self.owned), 1):
-            if left != right or right == stop or not left:
-                continue
-            gaps = self.old.gaps[at], self.mine.gaps[right]
-            for key in _keys(self.old.words[at - 1], self.old.words[at]):
-                found[key] = gaps if found.get(key, gaps) == gaps else None
+            sides = _sides(self.old.words[at - 1], self.old.words[at])
+            if 0 < left == right < stop and sides != ("", ""):
+                gaps = self.old.gaps[at], self.mine.gaps[right]
+                found[sides] = gaps if found.get(sides, gaps) == gaps else None
         return found
 
 
-def _keys(left: str, right: str) -> Iterator[tuple[str, str]]:
-    """What the space between two tokens depends on: both, or punctuation on one side."""
-    one, other = (word if not word[0].isalnum() else "" for word in (left, right))
-    if one or other:
-        yield one, other
-    if one and not other:
-        yield one, "any"
-    if other and not one:
-        yield "any", other
+def _sides(left: str, right: str) -> tuple[str, str]:
+    """What the space between two tokens depends on: the punctuation on either side."""
+    return "" if left[0].isalnum() else left, "" if right[0].isalnum() else right
 
 
-def _has_invisible(mine: str, old: str) -> bool:
-    """Whether the file's line is the old one but for characters within words that nobody sees."""
-    return mine != old and not INVISIBLE.isdisjoint(mine) and canonical_line(mine) == old
-
-
-def _own_tokens(old: Sequence[str], mine: Sequence[str]) -> list[Owned]:
-    owned: list[Owned] = []
-    for hunk in script([*map(look_alikes, old)], [*map(look_alikes, mine)]):
-        owned += _shares(hunk)
-    return owned
-
-
-def _shares(hunk: Hunk) -> Iterator[Owned]:
+def _owned(hunk: Hunk) -> Iterator[Owned]:
     """One item each; the last one of a changed hunk stands for all that is left of the other side.
 
     So a word that the file spells as two tokens goes or stays as a whole.
@@ -228,5 +212,77 @@ def _shares(hunk: Hunk) -> Iterator[Owned]:
     height = hunk.i2 - hunk.i1
     for step in range(height):
         first = min(hunk.j1 + step, hunk.j2)
-        stop = min(first + 1, hunk.j2) if step < height - 1 else hunk.j2
-        yield first, stop
+        yield first, min(first + 1, hunk.j2) if step < height - 1 else hunk.j2
+
+
+def fit_to_line(text: Text, span: tuple[int, int], texts: tuple[str, str]) -> str:
+    """New text as it can take the place of the characters of ``span``, which old text is.
+
+    ``texts`` are old and new, with LF line endings.
+    """
+    raw, (start, end) = text.raw, span
+    before = raw[raw.rfind("\n", 0, start) + 1 : start].removeprefix(text.mark)
+    stop = raw.find("\n", end)
+    behind = raw[end : stop if stop >= 0 else len(raw)].rstrip("\r")
+    old, new = texts[0], without_doubled(texts, before, behind)
+    if before and not before.strip() and not old[:1].isspace():
+        return _indented(text, start, (old, new), (before, behind))
+    return new
+
+
+def without_doubled(texts: tuple[str, str], before: str, behind: str) -> str:
+    """The new one of two texts without punctuation at its ends that is in the file already.
+
+    The old text, which is between ``before`` and ``behind`` in the file, does not have it.
+    """
+    old, new = texts
+    closing, opening = _CLOSING.match(behind), _OPENING.match(before[::-1])
+    for size in range(closing.end() if closing else 0, 0, -1):
+        mark = behind[:size]
+        if new.endswith(mark) and not old.endswith(mark) and _is_doubled(old, new, new[:-size]):
+            new = new[:-size]
+            break
+    for size in range(opening.end() if opening else 0, 0, -1):
+        mark = before[-size:]
+        if new.startswith(mark) and not old.startswith(mark) and _is_doubled(old, new, new[size:]):
+            return new[size:]
+    return new
+
+
+def _is_doubled(old: str, new: str, rest: str) -> bool:
+    """Whether ``new`` without its punctuation, ``rest``, is as balanced as ``old``.
+
+    If ``new`` opens itself what that punctuation closes, the punctuation belongs to it. If nothing
+    else changes, the punctuation is the edit.
+    """
+    return rest != old and new != old and _balance(rest) == _balance(old)
+
+
+def _balance(text: str) -> tuple[int, ...]:
+    count = Counter(text)
+    nested = (count[pair[0]] - count[pair[1]] for pair in _BRACKETS)
+    return (*nested, *(count[quote] % 2 for quote in _QUOTES))
+
+
+def _indented(text: Text, start: int, texts: tuple[str, str], around: tuple[str, str]) -> str:
+    """``new`` for a line whose indentation ``old`` leaves out, without doubling or missing it."""
+    (old, new), (indent, behind) = texts, around
+    first, *rest = new.split("\n")
+    if first.startswith(indent):
+        other = new.removeprefix(indent)
+        if other == old:
+            return new
+    elif rest and not first[:1].isspace() and "\n" not in old:
+        other = "\n".join([first, *(indent + line if line.strip() else line for line in rest)])
+    else:
+        return new
+    from git_boocode.matching.indentation import Nesting
+
+    row = text.raw.count("\n", 0, start)
+    nesting = Nesting(text.lines, row, row + old.count("\n") + 1)
+    given, fitted = (
+        nesting.faults((indent + version + behind).split("\n")) for version in (new, other)
+    )
+    # An indentation that new brings itself is not meant to be added to the file's.
+    better = fitted <= given if first.startswith(indent) else fitted < given
+    return other if better else new

@@ -21,7 +21,6 @@ from git_boocode.matching.align import (
     script,
 )
 from git_boocode.matching.ambiguity import Decision, Rows, decide
-from git_boocode.matching.boundary import without_doubled
 from git_boocode.matching.canonical import canonical_line, look_alikes, plain_in_file
 from git_boocode.matching.elision import is_marker
 from git_boocode.matching.indentation import (
@@ -34,7 +33,7 @@ from git_boocode.matching.indentation import (
     indents,
     reindented,
 )
-from git_boocode.matching.merge import carry, merge_line
+from git_boocode.matching.merge import carry, merge_line, without_doubled
 from git_boocode.matching.rungs import Place
 from git_boocode.matching.text import Text, split_ends
 

@@ -353,7 +353,7 @@ class _Pen:
     def _fitting(self, place: Place) -> str:
         if self.verbatim or self.text.is_whole(place.start, place.end):
             return self.new.lf
-        from git_boocode.matching.boundary import fit_to_line
+        from git_boocode.matching.merge import fit_to_line
 
         return fit_to_line(self.text, place[:2], (self.old.lf, self.new.lf))
 

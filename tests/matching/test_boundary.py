@@ -12,6 +12,7 @@ ONCE = {
     "a colon": ("if a:\n    b\n", "if a", "if c:", "if c:\n    b\n"),
     "a bracket that old opens": ("foo(bar)\n", "foo(bar", "foo(baz)", "foo(baz)\n"),
     "a bracket and a semicolon": ("a(b(1));\n", "a(b(1)", "a(b(2));", "a(b(2));\n"),
+    "a closing tag": ("<a>one</a>\n", "<a>one", "<a>two</a>", "<a>two</a>\n"),
     "a quote": ("x = 'abc'\n", "x = 'abc", "x = 'abd'", "x = 'abd'\n"),
     "a quote in front": ("x = 'abc'\n", "abc'", "'abd'", "x = 'abd'\n"),
     "a bracket in front": ("foo(bar)\n", "bar)", "(baz)", "foo(baz)\n"),

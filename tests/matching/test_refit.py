@@ -420,6 +420,12 @@ MERGED = {
         "log(1)\nself.logger(self.charset_name,\n            self.language)\n",
         "log(1)\nself.logger(self.charset_name,\n            self.language)\n",
     ),
+    "a word that the file spells as two tokens goes as a whole": (
+        "    value = re-read(path, options, timeout)\n    finish_all_calls(value)\n",
+        "    value = reread(path, options, timeout)\n    finish_all_calls(value)\n",
+        "    value = load(path, options, timeout)\n    finish_all_calls(value)\n",
+        "    value = load(path, options, timeout)\n    finish_all_calls(value)\n",
+    ),
     "look-alikes of a line most of which changes": (
         "let a = null;\nif\u00a0(scrollDown)\u00a0{\n    go();\n}\n",
         "if (scrollDown) {\n",
