@@ -16,7 +16,6 @@ from git_boocode.matching.text import Text
 Side = Literal["above", "below"]
 
 _TAB = 8
-_CLOSES = re.compile(r"[)\]}]|(?:end|fi|done|esac)\b|</")
 _LEAVES = re.compile(r"(?:return|break|continue|raise|throw|goto)\b")
 _DOCUMENTS = re.compile(r"[rRuUbB]*(?:\"\"\"|''')")
 # Lines that continue a block at the depth of its head: their own depth is no evidence.
@@ -24,6 +23,7 @@ _GOES_ON = re.compile(
     r"#\s*(?:if|ifdef|ifndef|elif|else|endif)\b|[)}]*\s*(?:else|elif|elsif|except|finally|catch|rescue"
     r"|ensure|then|do|when|case|default)\b"
 )
+_ENDS = re.compile(r"(?:end|fi|done|esac|[)\]}]*)[,;]*$")
 
 
 class Rows(NamedTuple):
@@ -68,57 +68,77 @@ def decide(
     and stays. Where a block is deleted, or other code takes its place, it goes with the block.
     ``depths`` gives the file's indentation for the model's.
     """
-    split = _Split(texts, rows)
-    found = [part for hunk in hunks for part in split.parts(hunk)]
-    sides = _Sides(text, texts, rows, depths)
-    sides.decide([hunk for hunk in found if not hunk.same])
-    return Decision(
-        found,
-        frozenset(sides.late),
-        frozenset(sides.amid),
-        split.lost,
-        sides.doubt or split.doubt,
-    )
+    gaps = _Gaps(text, texts, rows, depths)
+    found = [part for hunk in hunks for part in gaps.split(hunk)]
+    gaps.take_sides([hunk for hunk in found if not hunk.same])
+    late, amid = frozenset(gaps.late), frozenset(gaps.amid)
+    return Decision(found, late, amid, gaps.lost, gaps.beside or gaps.within)
 
 
-def _lacks(row: int) -> str:
-    return f"line {row + 1} of the file is missing from the old text"
+class _Boundary(NamedTuple):
+    """The old line above which lines come or go, if a line there could belong to either side.
+
+    ``fresh`` are the lines of the new text that come in; ``side`` is where they go if only one side
+    is possible, as seen from the line there.
+    """
+
+    at: int
+    fresh: range = range(0)
+    side: Side | None = None
 
 
-class _Split:
-    """The changed hunks, split between lines that stay."""
+class _Gaps:
+    """The rows between those that neighbouring old lines match."""
 
-    def __init__(self, texts: tuple[Sequence[str], Sequence[str]], rows: Rows) -> None:
+    def __init__(
+        self,
+        text: Text,
+        texts: tuple[Sequence[str], Sequence[str]],
+        rows: Rows,
+        depths: LocalReindenter,
+    ) -> None:
+        self.text, self.rows, self.depths = text, rows, depths
+        self.lines = texts[1]
         self.old, self.new = ([line.strip() for line in lines] for lines in texts)
-        self.rows = rows
         self.lost = 0
-        self.doubt: str | None = None
+        self.late: set[int] = set()
+        self.amid: set[int] = set()
+        self.beside: str | None = None
+        """Why it is unclear on which side of a line new ones go."""
+        self.within: str | None = None
+        """Why it is unclear whether a line goes with a block."""
 
-    def parts(self, hunk: Hunk) -> list[Hunk]:
+    def split(self, hunk: Hunk) -> list[Hunk]:
         """The hunk, in parts if lines of the file stay between them."""
-        gaps = [] if hunk.same else [*self._gaps(hunk)]
+        gaps = [] if hunk.same else [*self._inside(hunk)]
         parts = [*self._parts(hunk)] if gaps else []
         stops = [part.i2 for part in parts]
         splits = False
-        for at, lacked in gaps:
-            above, below = (parts[bisect_right(stops, index)] for index in at)
-            inside = above is below and above.i2 - above.i1 != above.j2 - above.j1
-            between = _is_version(above) and _is_version(below) and above is not below
-            if lacked and not (inside or between) and self.doubt is None:
+        for neighbours, lacked in gaps:
+            above, below = (parts[bisect_right(stops, index)] for index in neighbours)
+            goes = above is below and above.i2 - above.i1 != above.j2 - above.j1
+            stays = above is not below and _is_version(above) and _is_version(below)
+            if lacked and not (goes or stays):
                 why = "it could stay or go with the lines around it"
-                self.doubt = f"{_lacks(self.rows.first + lacked[0])}: {why}"
-            self.lost += len(lacked) if inside else 0
-            splits = splits or bool(lacked) or (between and below.j1 == above.j2)
+                self.within = self.within or self._missing(lacked[0], why)
+            self.lost += len(lacked) if goes else 0
+            splits = splits or bool(lacked) or (stays and below.j1 == above.j2)
         return parts if splits else [hunk]
 
-    def _gaps(self, hunk: Hunk) -> Iterator[tuple[tuple[int, int], list[int]]]:
+    def _missing(self, row: int, why: str) -> str:
+        return f"line {self.rows.first + row + 1} of the file is missing from the old text: {why}"
+
+    def _inside(self, hunk: Hunk) -> Iterator[tuple[tuple[int, int], list[int]]]:
         """Neighbouring old lines with rows between them, and those rows that have text."""
         owned = self.rows.owned
         there = [index for index in range(hunk.i1, hunk.i2) if owned[index][0] < owned[index][1]]
         for above, below in pairwise(there):
-            lacked = range(owned[above][1], owned[below][0])
-            if lacked:
-                yield (above, below), [row for row in lacked if self.rows.lines[row].strip()]
+            rows = range(owned[above][1], owned[below][0])
+            if rows:
+                yield (above, below), self._filled(rows)
+
+    def _filled(self, rows: range) -> list[int]:
+        return [row for row in rows if self.rows.lines[row].strip()]
 
     def _parts(self, hunk: Hunk) -> Iterator[Hunk]:
         """The hunk in parts: lines with their new versions, and what is left between them."""
@@ -132,108 +152,15 @@ class _Split:
         if i1 < i2 or j1 < j2:
             yield Hunk(same=False, i1=i1, i2=i2, j1=j1, j2=j2)
 
-
-def _is_version(hunk: Hunk) -> bool:
-    return hunk.i2 - hunk.i1 == hunk.j2 - hunk.j1 == 1
-
-
-class _Boundary(NamedTuple):
-    """The old line above which lines come or go, if a line there could belong to either side.
-
-    ``fresh`` are the lines of the new text that come in; ``side`` is where they go if only one side
-    is possible, as seen from the line there. ``edge``: only lines outside the place matter.
-    """
-
-    at: int
-    fresh: range = range(0)
-    side: Side | None = None
-    edge: bool = False
-
-
-class _Sides:
-    """On which side of lines that the old text lacks new ones go."""
-
-    def __init__(
-        self,
-        text: Text,
-        texts: tuple[Sequence[str], Sequence[str]],
-        rows: Rows,
-        depths: LocalReindenter,
-    ) -> None:
-        self.text, self.rows, self.depths = text, rows, depths
-        self.lines = texts[1]
-        self.old, self.new = ([line.strip() for line in lines] for lines in texts)
-        self.late: set[int] = set()
-        self.amid: set[int] = set()
-        self.doubt: str | None = None
-
-    def decide(self, changed: Sequence[Hunk]) -> None:
-        """Decide for all changed hunks, up to the first doubt."""
+    def take_sides(self, changed: Sequence[Hunk]) -> None:
+        """Decide on which side of lines that old lacks new ones go, up to the first doubt."""
         brought = (line for hunk in changed for line in {*self.new[hunk.j1 : hunk.j2]})
         fresh = Counter(filter(None, brought))
         for hunk in changed:
             for boundary in self._boundaries(hunk, fresh):
-                self._decide(boundary)
-                if self.doubt:
+                self._take_side(boundary)
+                if self.beside:
                     return
-
-    def _decide(self, boundary: _Boundary) -> None:
-        size = len(self.rows.lines)
-        ends = [(0, 0), *self.rows.owned, (size, size)]
-        inside = range(ends[boundary.at][1], ends[boundary.at + 1][0])
-        lacked = [row for row in inside if self.rows.lines[row].strip() and not boundary.edge]
-        lacked = [self.rows.first + row for row in lacked]
-        off = [row for row in self._off(boundary.at) if self.text.stripped[row]]
-        side = self._side(lacked, boundary) if lacked and not off else None
-        if lacked and side and side == (boundary.side or side):
-            self.late.update({boundary.at} if side == "below" else ())
-        elif lacked or off:
-            self.doubt = f"{_lacks((lacked + off)[0])}: the new lines could go above or below it"
-        elif inside and boundary.fresh:
-            if self._is_set_off(boundary.fresh):
-                self.amid.add(boundary.at)
-            elif self._goes_below(boundary.fresh, len(inside)):
-                self.late.add(boundary.at)
-
-    def _is_set_off(self, fresh: range) -> bool:
-        """Whether a block comes in, without blank lines around it, beside blank lines.
-
-        They end a block: the line below them is less deep than the one above. So does what comes
-        in, and it begins where the line below does, or it is a block that begins like that line.
-        """
-        if fresh.start == 0 or fresh.stop == len(self.new):
-            return False
-        above, *lines, below = self.lines[fresh.start - 1 : fresh.stop + 1]
-        if not (above.strip() and lines[0].strip() and lines[-1].strip()):
-            return False
-        over, first, last, under = (
-            len(indent_of(line)) for line in (above, lines[0], lines[-1], below)
-        )
-        alike = below.split()[:1] == lines[0].split()[:1]
-        opens = len(lines) > 1 and under < len(indent_of(lines[1]))
-        ends = first == under < last
-        closed = _ends_block(lines[-1]) and last == under == first and opens
-        return (
-            (over > under and ends)
-            or (alike and opens and (ends or closed))
-            or (over == under and closed and _ends_block(above))
-        )
-
-    def _goes_below(self, fresh: range, gap: int) -> bool:
-        """Whether new lines come in below blank lines of the file, ``gap`` of them.
-
-        A line keeps as many blank lines above it as it had; where new shows them already, those
-        that are missing belong to the lines that came in.
-        """
-        filled = [index for index in fresh if self.new[index]]
-        if not filled:
-            return False
-        if fresh.stop - filled[-1] > gap:
-            return True
-        above = self.lines[fresh.start - 1] if fresh.start else ""
-        if filled[0] - fresh.start >= gap or not above.strip():
-            return False
-        return len(indent_of(self.lines[filled[0]])) < len(indent_of(above))
 
     def _boundaries(self, hunk: Hunk, fresh: Counter[str]) -> Iterator[_Boundary]:
         """The old lines above which it matters to whom a line there belongs.
@@ -245,99 +172,118 @@ class _Sides:
             yield _Boundary(hunk.i1, range(hunk.j1, hunk.j2))
             return
         # Lines that come in elsewhere were moved.
-        here = set(new)
-        if any(fresh[line] > (line in here) for line in old):
+        if any(fresh[line] > (line in new) for line in old):
             yield from (_Boundary(hunk.i1), _Boundary(hunk.i2))
             return
-        if any(old):
-            yield from (_Boundary(at, edge=True) for at in (hunk.i1, hunk.i2))
         pairs = pair_similar(old, new)
         if pairs and pairs[0][0] == 0 < pairs[0][1]:
             yield _Boundary(hunk.i1, range(hunk.j1, hunk.j1 + pairs[0][1]), "below")
         if pairs and pairs[-1][0] == len(old) - 1 and pairs[-1][1] < len(new) - 1:
             yield _Boundary(hunk.i2, range(hunk.j1 + pairs[-1][1] + 1, hunk.j2), "above")
 
-    def _off(self, boundary: int) -> Iterator[int]:
+    def _take_side(self, boundary: _Boundary) -> None:
+        at, fresh, only = boundary
+        size = len(self.rows.lines)
+        ends = [(0, 0), *self.rows.owned, (size, size)]
+        inside = range(ends[at][1], ends[at + 1][0])
+        lacked = self._filled(inside)
+        off = [*self._off(at)]
+        side = self._side(lacked[0], boundary) if len(lacked) == 1 and not off else None
+        if lacked and side and side == (only or side):
+            self.late.update({at} if side == "below" else ())
+        elif lacked or off:
+            why = "the new lines could go above or below it"
+            self.beside = self._missing((lacked + off)[0], why)
+        elif inside and fresh and self._is_set_off(fresh):
+            self.amid.add(at)
+        elif inside and fresh and self._goes_below(fresh, len(inside)):
+            self.late.add(at)
+
+    def _off(self, at: int) -> Iterator[int]:
         """The row between the place and blank lines of the old text, if those are one line off."""
-        text, owned = self.text, self.rows.owned
-        above, below = self.rows.first - 1, self.rows.first + len(self.rows.lines)
         filled = [index for index, line in enumerate(self.old) if line]
         top, bottom = (filled[0], filled[-1] + 1) if filled else (0, 0)
         # A blank line that is missing at the boundary may lie beyond the line next to the place.
-        tail, head = range(bottom, min(boundary + 1, len(owned))), range(max(boundary - 1, 0), top)
-        if boundary >= bottom and _lacks_some(owned, tail) and _blank(text, below + 1):
-            yield below
-        if boundary <= top and _lacks_some(owned, head) and _blank(text, above - 1):
-            yield above
+        for blank, row, step in (
+            (range(bottom, min(at + 1, len(self.old))), len(self.rows.lines), 1),
+            (range(max(at - 1, 0), top), -1, -1),
+        ):
+            lacks = any(first == stop for first, stop in (self.rows.owned[i] for i in blank))
+            if lacks and self._line(row) and self._line(row + step) == "":
+                yield row
 
-    def _side(self, lacked: Sequence[int], boundary: _Boundary) -> Side | None:
+    def _line(self, row: int) -> str | None:
+        """A line of the file, stripped, counted from the first row of the place."""
+        row += self.rows.first
+        return self.text.stripped[row] if 0 <= row < len(self.text.stripped) else None
+
+    def _is_set_off(self, fresh: range) -> bool:
+        """Whether a block comes in, without blank lines around it, above one that begins alike."""
+        if fresh.start == 0 or fresh.stop == len(self.new) or len(fresh) == 1:
+            return False
+        above, first, second = self.lines[fresh.start - 1 : fresh.start + 2]
+        last, below = self.lines[fresh.stop - 1 : fresh.stop + 1]
+        if not (above.strip() and last.strip() and below.split()[:1] == first.split()[:1]):
+            return False
+        start, inside, end = (len(indent_of(line)) for line in (first, second, last))
+        closed = end > start or (end == start and _ENDS.match(last.strip()))
+        return start == len(indent_of(below)) < inside and bool(closed)
+
+    def _goes_below(self, fresh: range, gap: int) -> bool:
+        """Whether new lines come in below blank lines of the file, ``gap`` of them.
+
+        A line keeps as many blank lines above it as it had; where new shows them already, those
+        that are missing belong to the lines that came in.
+        """
+        filled = [index for index in fresh if self.new[index]]
+        above = self.lines[fresh.start - 1] if fresh.start else ""
+        if filled and fresh.stop - filled[-1] > gap:
+            return True
+        if not filled or not above.strip() or filled[0] - fresh.start >= gap:
+            return False
+        return len(indent_of(self.lines[filled[0]])) < len(indent_of(above))
+
+    def _side(self, row: int, boundary: _Boundary) -> Side | None:
+        """The one side of a row on which new lines leave the blocks around as they are."""
         fresh = [index for index in boundary.fresh if self.new[index]]
-        if len(lacked) != 1 or not fresh:
+        at = self.rows.first + row
+        above, below = self._filled_row(at, -1), self._filled_row(at, 1)
+        line, after = self.text.stripped[at], self.text.stripped[below] if below >= 0 else ""
+        words = [line, after, *(self.new[index] for index in fresh)]
+        if not fresh or any(map(_GOES_ON.match, words)):
             return None
-        words = [self.new[index] for index in fresh]
         around = (boundary.at, boundary.at)
-        indents = [
-            self.depths.give(indent_of(self.lines[index]), around, leading=index == 0).text
-            for index in fresh
+        depths = [
+            width_of(self.depths.give(indent_of(self.lines[i]), around, leading=i == 0).text, _TAB)
+            for i in fresh
         ]
-        widths = [width_of(indent, _TAB) for indent in indents]
-        return _Layout(self.text, lacked[0]).side(words, widths)
-
-
-class _Layout:
-    """A line and its neighbours, and what must not come between them."""
-
-    def __init__(self, text: Text, row: int) -> None:
-        self.text = text
-        self.line = text.stripped[row]
-        self.depth = self._depth(row)
-        above = next((other for other in range(row - 1, -1, -1) if text.stripped[other]), None)
-        below = next((o for o in range(row + 1, len(text.stripped)) if text.stripped[o]), None)
-        self.above = text.stripped[above] if above is not None else ""
-        self.below = self._depth(below) if below is not None else 0
-        self.next = text.stripped[below] if below is not None else ""
-
-    def _depth(self, row: int) -> int:
-        return width_of(indent_of(self.text.lines[row]), _TAB)
-
-    def side(self, words: Sequence[str], depths: Sequence[int]) -> Side | None:
-        """The one side of the line on which new lines leave the blocks around as they are."""
-        if any(map(_GOES_ON.match, [self.line, self.next, *words])):
+        depth, deeper = (
+            width_of(indent_of(self.text.lines[i]), _TAB) if i >= 0 else 0 for i in (at, below)
+        )
+        documents = _DOCUMENTS.match(line) and above >= 0 and self.text.stripped[above][-1] == ":"
+        # Above it, new lines take away what the line belongs to, unless they open a block as well.
+        parts_above = deeper <= depths[-1] and (bool(documents) or min(depths) < depth)
+        parts_below = self._parts_below(line, (depth, deeper), depths)
+        if parts_above == parts_below:
             return None
-        above, below = self._breaks_above(depths), self._breaks_below(depths)
-        if above == below:
-            return None
-        return "below" if above else "above"
+        return "below" if parts_above else "above"
 
-    def _breaks_above(self, depths: Sequence[int]) -> bool:
-        """Whether the line would lose what it belongs to, were the new lines above it."""
-        if self.below > depths[-1]:
-            return False  # the new lines open a block: it may be the line's, too
-        if _CLOSES.match(self.line):
-            return min(depths) <= self.depth
-        documents = _DOCUMENTS.match(self.line) and self.above.endswith(":")
-        return bool(documents) or min(depths) < self.depth
+    def _parts_below(self, line: str, around: tuple[int, int], depths: Sequence[int]) -> bool:
+        """Whether new lines would part a line from what belongs to it, or be its orphans."""
+        depth, below = around
+        if depths[0] > depth:
+            return below <= depth
+        if below > depth:
+            return below > depths[-1]
+        return below < depth <= min(depths) and bool(_LEAVES.match(line))
 
-    def _breaks_below(self, depths: Sequence[int]) -> bool:
-        """Whether the new lines would part the line from what belongs to it, or be its orphans."""
-        opens = self.below > self.depth
-        if depths[0] > self.depth:
-            return not opens
-        if opens:
-            return self.below > depths[-1]
-        leaves = _LEAVES.match(self.line) and self.below < self.depth
-        return bool(leaves) and min(depths) >= self.depth
+    def _filled_row(self, row: int, step: int) -> int:
+        """The next row of the file with text above or below one; -1 if there is none."""
+        row += step
+        while 0 <= row < len(self.text.stripped) and not self.text.stripped[row]:
+            row += step
+        return row if row < len(self.text.stripped) else -1
 
 
-def _ends_block(line: str) -> bool:
-    """Whether a line is what closes a block: brackets, or a word such as `end`."""
-    bare = line.strip().rstrip(",;")
-    return bare in ("end", "fi", "done", "esac") or not bare.strip(")]}")
-
-
-def _lacks_some(owned: Sequence[Owned], indexes: range) -> bool:
-    return any(owned[index][0] == owned[index][1] for index in indexes)
-
-
-def _blank(text: Text, row: int) -> bool:
-    return 0 <= row < len(text.stripped) and not text.stripped[row]
+def _is_version(hunk: Hunk) -> bool:
+    return hunk.i2 - hunk.i1 == hunk.j2 - hunk.j1 == 1
