@@ -125,15 +125,16 @@ def align_lines(old: Sequence[str], rows: Sequence[str]) -> list[Owned]:
     Both sides come in comparison form. Equal lines belong together; between them, gaps of the same
     size are paired line by line, others by similarity.
     """
-    if len(old) == len(rows) and _positions_agree(old, rows):
-        return [(row, row + 1) for row in range(len(rows))]
     owned: list[Owned] = []
-    for hunk in script(old, rows):
-        height = hunk.i2 - hunk.i1
-        if hunk.same or height == hunk.j2 - hunk.j1:
-            owned += [(hunk.j1 + step, hunk.j1 + step + 1) for step in range(height)]
-        else:
-            owned += _own_by_similarity(old[hunk.i1 : hunk.i2], rows[hunk.j1 : hunk.j2], hunk.j1)
+    for _, i1, i2, j1, j2 in script(old, rows):
+        pairs = {step: step for step in range(i2 - i1)}
+        if i2 - i1 != j2 - j1:
+            pairs = dict(pair_similar(old[i1:i2], rows[j1:j2]))
+        at = j1
+        for index in range(i2 - i1):
+            first = j1 + pairs[index] if index in pairs else at
+            at = first + (index in pairs)
+            owned.append((first, at))
     return owned
 
 
@@ -149,54 +150,23 @@ def align_between(known: dict[int, Owned], old: Sequence[str], rows: Sequence[st
     return owned[:-1]
 
 
-def _positions_agree(old: Sequence[str], rows: Sequence[str]) -> bool:
-    """Whether line by line at least as much is equal as in the best alignment."""
-    equal = sum(left == right for left, right in zip(old, rows, strict=True))
-    if equal == len(old):
-        return True
-    common = sum(hunk.i2 - hunk.i1 for hunk in script(old, rows) if hunk.same)
-    return equal >= common
-
-
-def _own_by_similarity(old: Sequence[str], rows: Sequence[str], first: int) -> list[Owned]:
-    pairs = dict(pair_similar(old, rows))
-    owned, at = [], first
-    for index in range(len(old)):
-        row = pairs.get(index)
-        at = first + row + 1 if row is not None else at
-        owned.append((at - 1, at) if row is not None else (at, at))
-    return owned
-
-
 def pair_similar(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]:
     """Pairs (index, index), in order on both sides, with the greatest similarity in total.
 
     The dynamic programme of S. Needleman and C. Wunsch (1970) without gap penalty. Too many lines
     are paired by their position, and only if there are as many on both sides.
     """
-    if len(left) * len(right) > PAIR_WORK:
-        return [(index, index) for index in range(len(left))] if len(left) == len(right) else []
-    scores = [[_pair_score(line, other) for other in right] for line in left]
-    return _best_path(scores)
-
-
-def _pair_score(left: str, right: str) -> float:
-    return similarity(left[:PAIR_LINE], right[:PAIR_LINE], PAIR_FLOOR) if left and right else 0.0
-
-
-def _best_path(scores: list[list[float]]) -> list[tuple[int, int]]:
-    height, width = len(scores), len(scores[0]) if scores else 0
+    height, width = len(left), len(right)
+    if height * width > PAIR_WORK:
+        return [(index, index) for index in range(height)] if height == width else []
+    scores = [[_likeness(line, other) for other in right] for line in left]
     best = [[0.0] * (width + 1) for _ in range(height + 1)]
     for i in reversed(range(height)):
         for j in reversed(range(width)):
             paired = scores[i][j] + best[i + 1][j + 1] if scores[i][j] else 0.0
             best[i][j] = max(paired, best[i + 1][j], best[i][j + 1])
-    return _walk(scores, best)
-
-
-def _walk(scores: list[list[float]], best: list[list[float]]) -> list[tuple[int, int]]:
     pairs, i, j = [], 0, 0
-    while i < len(scores) and j < len(scores[0]):
+    while i < height and j < width:
         if scores[i][j] and best[i][j] == scores[i][j] + best[i + 1][j + 1]:
             pairs.append((i, j))
             i, j = i + 1, j + 1
@@ -205,3 +175,7 @@ def _walk(scores: list[list[float]], best: list[list[float]]) -> list[tuple[int,
         else:
             j += 1
     return pairs
+
+
+def _likeness(left: str, right: str) -> float:
+    return similarity(left[:PAIR_LINE], right[:PAIR_LINE], PAIR_FLOOR) if left and right else 0.0
