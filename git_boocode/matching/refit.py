@@ -200,12 +200,13 @@ class Refit:
                 doubt=f"line {rows.first + 1} of the file is indented, the old text is not: "
                 "cannot tell the indentation of the new text"
             )
-        if relative.doubt is not None or not faults(relative):
+        if relative.doubt is not None:
             return relative
         added = self.carried(rows, as_given=True)
-        if not faults(added):
+        better = faults(relative) - faults(added)
+        if (better > 0 and not faults(added)) or (better >= 0 and self._replaces_in_depth(real)):
             return added
-        if faults(added) <= nesting.faults(rows.lines) < faults(relative):
+        if better > 0 and faults(added) <= nesting.faults(rows.lines):
             why = "cannot tell whether the added lines have the file's indentation already"
             return relative._replace(doubt=why)
         return relative
@@ -223,6 +224,15 @@ class Refit:
             return None
         old = [reindented(line, real.get(at, indent_of(line))) for at, line in enumerate(self.old)]
         return Refit(self.text, old, new, elisions=self.elisions).carried(rows)
+
+    def _replaces_in_depth(self, real: dict[int, str]) -> bool:
+        """Whether new lines are indented as the file's lines are that they replace, not as old."""
+        shown = set()
+        for hunk in self.hunks:
+            if not hunk.same and hunk.i1 < hunk.i2 and hunk.j1 < hunk.j2:
+                given = indent_of(self.new[hunk.j1])
+                shown.add(given == real.get(hunk.i1) != indent_of(self.old[hunk.i1]))
+        return shown == {True}
 
     def _may_lack_first(self, real: dict[int, str]) -> bool:
         """Whether new begins without indentation, as old, and is else as deep as the file."""

@@ -76,6 +76,30 @@ def test_the_file_and_the_lines_around_show_how_new_is_indented(new: str) -> Non
     assert replace_text(CLASS, SHORT, new).content == ADDED
 
 
+BRANCHES = """\
+class C:
+    def alpha(self):
+        if self.x:
+            first()
+        else:
+            second()
+        third()
+"""
+BRANCHES_SHORT = "if self.x:\n    first()\nelse:\n    second()\nthird()\n"
+
+
+def test_a_line_replaced_at_the_files_depth_is_not_moved_into_the_block_above() -> None:
+    new = BRANCHES_SHORT.replace("third()", "        other()")
+    expected = BRANCHES.replace("third()", "other()")
+    assert replace_text(BRANCHES, BRANCHES_SHORT, new).content == expected
+
+
+def test_a_line_replaced_by_a_block_is_as_deep_as_it_was() -> None:
+    new = BRANCHES_SHORT.replace("third()", "if self:\n    third()")
+    expected = BRANCHES.replace("third()", "if self:\n            third()")
+    assert replace_text(BRANCHES, BRANCHES_SHORT, new).content == expected
+
+
 def test_new_lines_are_deeper_than_the_file_if_they_say_so() -> None:
     old = "    first()\n    second()\n"
     new = "    if self:\n        first()\n        second()\n"
