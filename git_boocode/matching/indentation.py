@@ -411,9 +411,7 @@ def _can_open(line: str) -> bool:
         return True
     if _HEADS.match(line) or line.endswith(_TAILS):
         return True
-    # The label of a shell's case closes a bracket that it does not open.
-    label = line[-1] == ")" and "(" not in line and line[0] not in ")]}"
-    return label or sum(map(line.count, "([{")) > sum(map(line.count, ")]}"))
+    return sum(map(line.count, "([{")) > sum(map(line.count, ")]}"))
 
 
 def only_first_dropped(new: Sequence[str], real: str, near: Sequence[str]) -> bool | None:

@@ -171,7 +171,7 @@ class _LineMerge:
         theirs = self.mine.gaps[piece.at] if piece.at is not None else ""
         given = self.new.gaps[piece.new] if piece.new is not None else theirs
         if before.at is not None and piece.at == before.at + 1:
-            return given if self._respaced(before, piece) else theirs
+            return theirs
         if None not in (before.at, before.old, piece.at, piece.old):
             # What stood between them goes, with the whitespace on one side of it.
             after = (before.old or 0) + 1
@@ -180,13 +180,6 @@ class _LineMerge:
         # What comes in is spaced as it is written; what it pushes aside, as the file does.
         usual = self.spacing.get(_sides(before.word, piece.word)) if piece.at is not None else None
         return usual[1] if usual and usual[0] == given else given
-
-    def _respaced(self, before: _Piece, piece: _Piece) -> bool:
-        """Whether new has other whitespace than old between two tokens that are side by side."""
-        if before.old is None or before.new is None or piece.old is None or piece.new is None:
-            return False
-        beside = (piece.old - before.old, piece.new - before.new) == (1, 1)
-        return beside and self.new.gaps[piece.new] != self.old.gaps[piece.old]
 
     def _spacing(self) -> dict[tuple[str, str], tuple[str, str] | None]:
         """How old and the file space the same tokens; None where the file does both."""
@@ -236,16 +229,16 @@ def without_doubled(texts: tuple[str, str], before: str, behind: str) -> str:
     The old text, which is between ``before`` and ``behind`` in the file, does not have it.
     """
     old, new = texts
-    closing, opening = _CLOSING.match(behind), _OPENING.match(before[::-1])
-    for size in range(closing.end() if closing else 0, 0, -1):
-        mark = behind[:size]
-        if new.endswith(mark) and not old.endswith(mark) and _is_doubled(old, new, new[:-size]):
-            new = new[:-size]
-            break
-    for size in range(opening.end() if opening else 0, 0, -1):
-        mark = before[-size:]
-        if new.startswith(mark) and not old.startswith(mark) and _is_doubled(old, new, new[size:]):
-            return new[size:]
+    new = _without_end(old, new, behind, _CLOSING)
+    return _without_end(old[::-1], new[::-1], before[::-1], _OPENING)[::-1]
+
+
+def _without_end(old: str, new: str, behind: str, marks: re.Pattern[str]) -> str:
+    found = marks.match(behind)
+    for size in range(found.end() if found else 0, 0, -1):
+        mark, rest = behind[:size], new[:-size]
+        if new.endswith(mark) and not old.endswith(mark) and _is_doubled(old, new, rest):
+            return rest
     return new
 
 

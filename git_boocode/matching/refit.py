@@ -22,7 +22,6 @@ from git_boocode.matching.align import (
 )
 from git_boocode.matching.ambiguity import Decision, Rows, decide
 from git_boocode.matching.canonical import canonical_line, look_alikes, plain_in_file
-from git_boocode.matching.elision import is_marker
 from git_boocode.matching.indentation import (
     NEAR,
     IndentStyle,
@@ -65,13 +64,8 @@ def notes(done: Counter[str]) -> tuple[str, ...]:
     ``kept N drifted lines`` – shared lines on which the file differs from the model's old text
     ``merged N changed lines`` – changed lines on which some of the file's own characters stayed
     ``kept N forgotten lines`` – lines of the file, among those matched, that the old text lacks
-    ``replaced N forgotten lines`` – such lines that went with the lines around them, which the new
-    text deletes or replaces as one block
+    ``replaced N forgotten lines`` – such lines that went with the block around them
     ``kept N elided lines`` – lines of the file for which old and new have a line like ``...``
-
-    They are preceded, in this order, by what was undone in old and new text alike before they
-    were matched (see ``readings``): ``code fence stripped``, ``line numbers stripped``,
-    ``unescaped``, ``entities decoded``, ``diff marks stripped``.
     """
     found = ["reindented"] if done["reindented"] else []
     for key, verb, what in _COUNTED:
@@ -85,6 +79,8 @@ def fitted(text: Text, old: Text, new: Text, fresh: Sequence[str], place: Place)
 
     ``fresh`` are the lines of new that take the place of old's.
     """
+    from git_boocode.matching.elision import is_marker
+
     first, stop = place.rows or (0, 0)
     if place.partial:
         return Refit(text, *_completed(text, old, new, place)).lines(first, stop)
@@ -314,9 +310,10 @@ class _Walk:
         first, stop = self.rows.owned[index]
         return self.rows.lines[first] if first < stop else ""
 
-    def _ending(self, index: int) -> str:
-        """The line ending of the file's line for a line of old."""
-        return self.text.ending(self.rows.first + self.rows.owned[index][0])
+    def _ending(self, index: int) -> str | None:
+        """The line ending of the file's line for a line of old; None if there is none."""
+        first, stop = self.rows.owned[index]
+        return self.text.ending(self.rows.first + first) if first < stop else None
 
     def patch(self, decision: Decision) -> Patch:
         """The lines that take the place of the rows.
@@ -380,8 +377,7 @@ class _Walk:
             self.done["reindented"] += wanted != given
             line = reindented(line, wanted)
         replaced = hunk.i1 + index - hunk.j1
-        there = replaced < hunk.i2 and self.rows.owned[replaced][0] < self.rows.owned[replaced][1]
-        self.lines.append((line, self._ending(replaced) if there else None))
+        self.lines.append((line, self._ending(replaced) if replaced < hunk.i2 else None))
 
     def _add_changed(self, hunk: Hunk, index: int, partner: int) -> None:
         row = self._row(partner)
