@@ -1,4 +1,4 @@
-"""Place several changes of one text jointly, each by the rungs of the ordinary ladder.
+"""Place several changes of one text jointly: the matcher finds places, the order chooses.
 
 The changes come in the order of the text and do not overlap, so those that have one place restrict
 the places of the others. All are located in the text as it was.
@@ -8,34 +8,32 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, script
-from git_boocode.matching.ladder import SHOWN, SHOWN_TEXT, Answer, ascend, climb, to_match
+from git_boocode.matching.already_applied import applied_rows
+from git_boocode.matching.canonical import canonical_line
+from git_boocode.matching.ladder import SHOWN, SHOWN_TEXT, Answer, climb, to_match
 from git_boocode.matching.profiles import profile_named
 from git_boocode.matching.replace import Splice, written
 from git_boocode.matching.rungs import Found, Place, Query
-from git_boocode.matching.similarity import most_similar, similarity
-from git_boocode.matching.text import LineIndex, Text
-from git_boocode.matching.types import Candidate, Match, MatchError, Span
+from git_boocode.matching.similarity import most_similar
+from git_boocode.matching.text import LineIndex, Text, common_prefix, split_ends
+from git_boocode.matching.types import Candidate, Code, Match, MatchError
 
 LOOSE_WORK = 3_000_000
 """Rows that are searched with tolerance in one text; changes beyond that are not found."""
 LISTED = 100
 """At most this many places of a change that occurs several times are listed."""
-_EQUAL_LINES = ("whitespace", "rstripped", "line_trimmed", "unicode")
-"""Rungs that compare whole lines for equality, so that several places may be kept open."""
-_LIKE = 0.3
-"""The least similarity of a line that is shown."""
-_COMPARED = 500
-"""Characters that are compared to say how similar the text shown is."""
+SECTION_WORK = 5_000_000
+"""Rows that are visited to look for sections in one text."""
+_CUT = 40
+"""A section of this length may be a line that git cut off within a word."""
+_NEAR = 0.4
+"""A line less similar than this is not shown for a section that does not exist."""
 _WORD = re.compile(r"\w")
-
-Core = tuple[int, int]
-"""The rows from the first changed line of a change to its last one, the end exclusive."""
 
 
 class Placement(NamedTuple):
@@ -47,7 +45,7 @@ class Placement(NamedTuple):
 
     first: int
     stop: int
-    core: Core
+    core: tuple[int, int]
     splice: Splice
     rung: str = "exact"
     similarity: float = 1.0
@@ -55,11 +53,11 @@ class Placement(NamedTuple):
 
 
 class PendingChange:
-    """One change that is to be placed, with its places so far.
+    """One change that is to be placed.
 
-    ``rows`` are the first rows of the places that are equally good, ascending; ``answer`` is what
-    the rung said that found them, None where the old lines occur as they are. ``row``, ``place``
-    and ``core`` are those of the place taken.
+    ``rows`` are the first rows of the places that are equally good, ascending; ``answer`` holds
+    these places where the matcher found them, and is None where the old lines occur as they are.
+    ``row``, ``stop`` and ``place`` are those of the place taken.
     """
 
     def __init__(self, number: int, query: Query) -> None:
@@ -70,46 +68,56 @@ class PendingChange:
         self.old, self.new = query.needle.lines, self.given.lines
         self.height = len(self.old)
         self.script: Sequence[Hunk] = query.hints.script or script(self.old, self.new)
-        self.changed = [hunk for hunk in self.script if not hunk.same]
-        self.head = self.changed[0].i1
-        self.tail = self.height - self.changed[-1].i2
+        changed = [hunk for hunk in self.script if not hunk.same]
+        self.added = [line for hunk in changed for line in self.new[hunk.j1 : hunk.j2]]
+        self.head = changed[0].i1
+        self.tail = self.height - changed[-1].i2
         self.rows: list[int] = []
         self.answer: Answer | None = None
-        self.row = 0
+        self.row = self.stop = -1
         self.place: Place | None = None
-        self.core: Core | None = None
         self.error: MatchError | None = None
+
+    @property
+    def placed(self) -> bool:
+        """Whether it has a place."""
+        return self.row >= 0
 
     @property
     def waits(self) -> bool:
         """Whether it has neither a place nor an error."""
-        return self.core is None and self.error is None
+        return not self.placed and self.error is None
 
     @property
-    def offset(self) -> int | None:
-        """How far below its line it was placed."""
-        return None if self.hints.line is None else self.row - (self.hints.line - 1)
+    def core(self) -> tuple[int, int]:
+        """The rows that it changes in its place."""
+        first = self.row + self.head
+        return first, max(self.stop - self.tail, first)
 
-    def core_at(self, row: int) -> Core:
-        """The rows that it changes if its old lines begin at ``row``."""
-        return row + self.head, row + self.height - self.tail
+    @property
+    def extent(self) -> tuple[int, int]:
+        """What its place changes, as positions; see ``_extent``."""
+        return _extent(*self.core)
 
-    def take(self, row: int, core: Core) -> None:
-        """Take the place at a row."""
-        self.row, self.core = row, core
-        if self.answer is not None and self.place is None:
-            self.place = self.answer.found.places[bisect_left(self.rows, row)]
+    def extent_at(self, row: int) -> tuple[int, int]:
+        """What it changes, as positions, if its old lines are at ``row``."""
+        return _extent(row + self.head, row + self.height - self.tail)
 
-    def after(self, core: Core) -> int:
-        """The number of its first place below some changed rows."""
-        start, stop = self.core_at(0)
-        # The order of two insertions at one row is unknown.
-        return bisect_left(self.rows, core[1] - start + (start == stop and core[0] == core[1]))
+    def first_from(self, position: int) -> int:
+        """The number of its first place that begins no further up than a position."""
+        return bisect_left(self.rows, position, key=lambda row: self.extent_at(row)[0])
 
-    def before(self, core: Core) -> int:
-        """The number of its places above some changed rows."""
-        start, stop = self.core_at(0)
-        return bisect_right(self.rows, core[0] - stop - (start == stop and core[0] == core[1]))
+    def last_to(self, position: int) -> int:
+        """The number of its last place that ends no further down than a position."""
+        return bisect_right(self.rows, position, key=lambda row: self.extent_at(row)[1]) - 1
+
+
+def _extent(first: int, stop: int) -> tuple[int, int]:
+    """Rows as positions: 2 n + 1 is row n, and 2 n the boundary above it.
+
+    Two insertions never share a boundary, because their order would be unknown.
+    """
+    return (2 * first, 2 * first + 1) if first == stop else (2 * first + 1, 2 * stop)
 
 
 def place_changes(
@@ -141,44 +149,40 @@ class _Sequence:
         return LineIndex(self.text.stripped)
 
     def run(self) -> list[Placement | MatchError]:
-        self._each(self._find_exactly, self.changes)
-        self._settle()
+        self._each(self._find_exactly)
         if self.profile.name != "exact":
-            waiting = [one for one in self._waiting() if not one.rows and one.old]
-            self._each(self._find_equal_lines, waiting)
-            self._settle()
-            self._each(self._find_loosely, (one for one in waiting if not one.rows))
-            # What occurs several times may have one place between neighbours that came later.
-            self._settle()
+            self._each(self._find_loosely)
         for at, change in enumerate([*self._waiting()]):
             # A message names the first few, and each may have as many places as there are rows.
-            change.error = self._unplaced(change) if at < SHOWN else MatchError("not_found", "")
-        self._show()
+            change.error = self._unplaced(change) if at < SHOWN else _not_found()
+        self._show_nearest([change for change in self.changes if change.error][:SHOWN])
         return self._apart([change.error or self._written(change) for change in self.changes])
+
+    def _each(self, find: Callable[[PendingChange], None]) -> None:
+        """Find places of the changes that have none yet, and choose among them."""
+        for change in self.changes:
+            try:
+                if change.waits and not change.rows:
+                    find(change)
+            except MatchError as error:  # noqa: PERF203  # one error must not hide the others
+                change.error = error
+        self._settle()
 
     def _waiting(self) -> Iterator[PendingChange]:
         return (change for change in self.changes if change.waits)
 
-    def _each(
-        self, find: Callable[[PendingChange], None], changes: Iterable[PendingChange]
-    ) -> None:
-        for change in changes:
-            try:
-                if change.waits:
-                    find(change)
-            except MatchError as error:  # noqa: PERF203  # one error must not hide the others
-                change.error = error
-
     # Places that are equally good
 
     def _find_exactly(self, change: PendingChange) -> None:
-        hints, needle = change.hints, change.query.needle
+        hints, needle, text = change.hints, change.query.needle, self.text
+        lowest = 0
         if hints.within:
-            self.text.sections.check(hints.sections)
+            text.sections.check(hints.sections)
+            lowest = text.sections.below(hints.sections) or 0
         line = (hints.line or 0) - 1
         if not change.old:
             # Only an empty text, its end or a proven line prove a place.
-            end = len(self.text.lines)
+            end = len(text.lines)
             proven = [line] if hints.proven and 0 < line <= end else []
             change.rows = [end] if hints.at_end or not end else proven
             return
@@ -186,38 +190,73 @@ class _Sequence:
         # What changes line endings only must find them, except for that of the last line.
         if not rows and (needle.lf != change.given.lf or hints.at_end):
             rows = self.bare.find(change.old)
-        rows = self._allowed(change, rows)
+        if hints.at_end:
+            lowest = max(lowest, text.core.stop - change.height)
+            if rows and rows[-1] < lowest:
+                raise self._refused(change, rows[-1], "it occurs only above the end of the file")
+        rows = rows[bisect_left(rows, lowest) :]
         change.rows = [line] if hints.proven and line in rows else rows
 
-    def _allowed(self, change: PendingChange, rows: list[int]) -> list[int]:
-        """The rows to which the hints do not restrict a change otherwise."""
+    def _find_loosely(self, change: PendingChange) -> None:
+        """Climb the ladder in the rows that the neighbours leave."""
+        first, stop = (position // 2 for position in self._bounds(change))
         if change.hints.within:
-            rows = rows[bisect_left(rows, self.text.sections.below(change.hints.sections) or 0) :]
-        lowest = self.text.core.stop - change.height if change.hints.at_end else 0
-        if rows and rows[-1] < lowest:
-            raise self._refused(change, rows[-1], "it occurs only above the end of the file")
-        return rows[bisect_left(rows, lowest) :]
+            first = max(first, self.text.sections.below(change.hints.sections) or 0)
+        self._loose_work -= stop - first
+        if self._loose_work < 0:
+            raise _not_found(
+                "too many changes differ from the file to compare them all: "
+                "read it again, and send fewer changes at once"
+            )
+        if change.old and not change.hints.strict:
+            self._keep(change, self._climb(change, first, stop), first)
 
-    def _find_equal_lines(self, change: PendingChange) -> None:
-        if change.hints.strict:
-            return
-        if _strip(change.old) == _strip(change.new):
-            self._check_applied(change)
-        if change.query.needle.lf == change.given.lf:
-            raise MatchError("not_found", "the file has other line endings")
-        steps = [step for step in self.profile.steps if step.rung in _EQUAL_LINES]
-        change.answer = ascend(change.query, steps, None)
-        places = change.answer.found.places
-        # Blank lines at the ends count where the file has all of them.
-        rows = self._allowed(change, self.stripped.find(_strip(change.old)))
-        known = set(rows)
-        full = [place for place in places if place.rows and place.rows[0] in known]
-        if len(rows) > len(full) > 1:
-            # Places that overlap each other cannot be told apart by their order.
-            raise self._ambiguous(change, rows)
-        if full:
-            change.answer = change.answer._replace(found=Found(tuple(full)))
-        change.rows = [self._row(place) for place in full or places]
+    def _keep(self, change: PendingChange, answer: Answer, first: int) -> None:
+        """Keep the places that the matcher found for a change below the ``first`` rows."""
+        places, start_of = answer.found.places, self.text.start_of
+        if answer.chosen is not None:
+            places = (places[answer.chosen],)
+        elif not answer.found.equal:
+            raise MatchError("ambiguous", "several places are alike", to_match(answer))
+        elif not places:
+            applied = applied_rows(answer.query, None)
+            raise self._applied(*applied) if applied else _not_found(answer.found.reason)
+        else:
+            # Blank lines at the ends count where the file has all of them, and places may overlap.
+            rows = [row for row in self.stripped.find(_strip(change.old)) if row >= first]
+            ends = [(row, row + change.height) for row in rows]
+            whole = (Place(start_of(row), start_of(end), 1.0, (row, end)) for row, end in ends)
+            places = tuple(whole) or places
+        change.answer = answer._replace(found=Found(places), chosen=0)
+        change.rows = [self._row(place) for place in places]
+        if len(places) == 1:
+            self._take(change, 0)
+
+    def _climb(self, change: PendingChange, first: int, stop: int) -> Answer:
+        """The matcher's answer in some rows, in terms of the whole text."""
+        text, line = self.text, self._expected(change)
+        hints = change.hints._replace(
+            line=None if line is None else line - first + 1, sections=(), within=False
+        )
+        if hints.at_end and stop < len(text.lines):
+            first = stop
+        piece = text.raw[text.start_of(first) : text.start_of(stop)]
+        new = change.given.raw
+        narrow = Query(piece, change.query.needle.raw, new, whole_lines=True, hints=hints)
+        answer = climb(narrow, self.profile)
+        read, hints = answer.query, change.hints._replace(script=answer.query.hints.script)
+        new = read.new.raw if read.new else ""
+        query = Query(text, read.needle.raw, new, whole_lines=True, hints=hints)
+        places = tuple(self._moved(place, first) for place in answer.found.places)
+        return answer._replace(query=query, found=answer.found._replace(places=places))
+
+    def _moved(self, place: Place, first: int) -> Place:
+        """A place in the rows from ``first`` on as one in the whole text."""
+        offset = self.text.start_of(first)
+        lines = place.lines and tuple((start + first, end + first) for start, end in place.lines)
+        rows = place.rows and (place.rows[0] + first, place.rows[1] + first)
+        start, end = place.start + offset, place.end + offset
+        return place._replace(start=start, end=end, rows=rows, lines=lines)
 
     def _row(self, place: Place) -> int:
         return place.rows[0] if place.rows else self.text.raw.count("\n", 0, place.start)
@@ -226,20 +265,23 @@ class _Sequence:
 
     def _settle(self) -> None:
         """Place what has one place, then what the order forces, then what the hints name."""
-        self._put_all([(one, one.rows[0]) for one in self._waiting() if len(one.rows) == 1])
-        while self._put_all(self._forced()) or self._put_all(self._named()):
+        self._take_all([(one, 0) for one in self._waiting() if len(one.rows) == 1])
+        while self._take_all(self._forced()) or self._take_all(self._named()):
             pass
 
-    def _put_all(self, found: Sequence[tuple[PendingChange, int]]) -> bool:
-        """Place changes that were chosen side by side, unless they get in each other's way."""
-        put = False
-        for change, row in found:
-            low, high = self._between(change)
-            if low <= bisect_left(change.rows, row) < high:
-                change.take(row, change.core_at(row))
-                insort(self._placed, change.number)
-                put = True
-        return put
+    def _take_all(self, chosen: Sequence[tuple[PendingChange, int]]) -> bool:
+        """Take places that were chosen side by side, unless they get in each other's way."""
+        count = len(self._placed)
+        for change, at in chosen:
+            if at in self._open(change):
+                self._take(change, at)
+        return len(self._placed) > count
+
+    def _take(self, change: PendingChange, at: int) -> None:
+        place = change.answer.found.places[at] if change.answer else None
+        change.row, change.place = change.rows[at], place
+        change.stop = place.rows[1] if place and place.rows else change.row + change.height
+        insort(self._placed, change.number)
 
     def _neighbours(
         self, change: PendingChange
@@ -249,17 +291,11 @@ class _Sequence:
         below = self.changes[self._placed[at]] if at < len(self._placed) else None
         return self.changes[self._placed[at - 1]] if at else None, below
 
-    def _bounds(self, change: PendingChange) -> Core:
-        """The rows that the placed neighbours leave."""
+    def _bounds(self, change: PendingChange) -> tuple[int, int]:
+        """The positions between which the placed neighbours leave room."""
         above, below = self._neighbours(change)
-        first = above.core[1] if above and above.core else 0
-        return first, below.core[0] if below and below.core else len(self.text.lines)
-
-    def _between(self, change: PendingChange) -> tuple[int, int]:
-        """Which of a change's places, by number, the placed neighbours leave."""
-        above, below = self._neighbours(change)
-        low = change.after(above.core) if above and above.core else 0
-        return low, change.before(below.core) if below and below.core else len(change.rows)
+        end = 2 * len(self.text.lines) + 1
+        return above.extent[1] if above else 0, below.extent[0] if below else end
 
     def _forced(self) -> list[tuple[PendingChange, int]]:
         """The changes with one place only in any choice of places that keeps the order.
@@ -267,124 +303,52 @@ class _Sequence:
         No choice puts a change above the first place that those above it leave, nor below the last
         one that those below it leave.
         """
-        first, last = self._extremes(1), self._extremes(-1)
-        return [(self.changes[at], row) for at, row in first.items() if last.get(at) == row]
+        first, last = self._extremes(upward=False), self._extremes(upward=True)
+        return [(self.changes[at], one) for at, one in first.items() if last.get(at) == one]
 
-    def _extremes(self, step: int) -> dict[int, int]:
-        """The first place of each change that those above it leave; the last one for step -1."""
-        end = len(self.text.lines)
-        core: Core = (-1, 0) if step > 0 else (end, end + 1)
+    def _extremes(self, *, upward: bool) -> dict[int, int]:
+        """For each change the first place that those above it leave, or the last one upward."""
+        position = 2 * len(self.text.lines) + 1 if upward else 0
         found: dict[int, int] = {}
-        for change in self.changes[::step]:
-            if change.core is not None:
-                core = change.core
-            elif change.rows and change.error is None:
-                at = change.after(core) if step > 0 else change.before(core) - 1
+        for change in self.changes[:: -1 if upward else 1]:
+            if change.placed:
+                position = change.extent[not upward]
+            elif change.waits:
+                at = change.last_to(position) if upward else change.first_from(position)
                 if 0 <= at < len(change.rows):
-                    found[change.number] = change.rows[at]
-                    core = change.core_at(change.rows[at])
+                    found[change.number] = at
+                    position = change.extent_at(change.rows[at])[not upward]
         return found
 
+    def _open(self, change: PendingChange) -> range:
+        """Which of a change's places, by number, the placed neighbours leave."""
+        start, end = self._bounds(change)
+        return range(change.first_from(start), change.last_to(end) + 1)
+
     def _named(self) -> list[tuple[PendingChange, int]]:
-        """The changes with several places of which line or section name one."""
-        rows = ((change, self._named_row(change)) for change in self._waiting())
-        return [(change, row) for change, row in rows if row is not None]
-
-    def _named_row(self, change: PendingChange) -> int | None:
-        """The one of several places that the line names, else the section.
-
-        Where they contradict each other, a neighbour must confirm the offset of the lines.
-        """
-        low, high = self._between(change)
-        if high - low < 2:
-            return None
-        expected = self._expected(change)
-        if expected is not None:
-            at = bisect_left(change.rows, expected, low, high)
-            expected = expected if at < high and change.rows[at] == expected else None
-        if not change.hints.sections or (expected is not None and self._placed):
-            return expected
-        sole = self.text.sections.sole(change.hints.sections, change.rows[low:high])
-        return sole if expected is None else expected if sole in (None, expected) else None
+        """The changes with several places of which line and section agree on one."""
+        found = []
+        for change in self._waiting():
+            places = self._open(change)
+            if len(places) > 1:
+                rows, sections = change.rows[places.start : places.stop], change.hints.sections
+                sole = self.text.sections.sole(sections, rows) if sections else None
+                named = {self._expected(change), sole}.intersection(rows)
+                found += [(change, at) for at in places if {change.rows[at]} == named]
+        return found
 
     def _expected(self, change: PendingChange) -> int | None:
         """The row that a change's line names, moved as far as its neighbours are; None if unknown.
 
         Neighbours that were moved differently do not tell.
         """
-        offsets = {other.offset for other in self._neighbours(change) if other} - {None}
+        near = [other for other in self._neighbours(change) if other]
+        offsets = {one.row - one.hints.line + 1 for one in near if one.hints.line is not None}
         if change.hints.line is None or len(offsets) > 1:
             return None
-        return change.hints.line - 1 + (offsets.pop() or 0 if offsets else 0)
-
-    # The whole ladder
-
-    def _find_loosely(self, change: PendingChange) -> None:
-        """Climb the ladder in the rows that the neighbours leave."""
-        self._check_applied(change)
-        if change.hints.strict:
-            return
-        first, stop = self._bounds(change)
-        if change.hints.within:
-            first = max(first, self.text.sections.below(change.hints.sections) or 0)
-        self._loose_work -= stop - first
-        if self._loose_work < 0:
-            raise MatchError(
-                "not_found",
-                "too many changes differ from the file to compare them all: "
-                "read it again, and send fewer changes at once",
-            )
-        answer = climb(self._narrowed(change, first, stop), self.profile)
-        if answer.chosen is None:
-            raise self._missed(change, answer, first)
-        change.place = place = self._moved(answer.found.places[answer.chosen], first)
-        read = answer.query.needle.raw, answer.query.new.raw if answer.query.new else ""
-        query = Query(self.text, *read, whole_lines=True, hints=answer.query.hints)
-        change.answer = answer._replace(query=query, found=Found((place,)), chosen=0)
-        row = self._row(place)
-        start = row + change.head
-        end = place.rows[1] if place.rows else row + change.height
-        change.take(row, (start, max(end - change.tail, start)))
-        insort(self._placed, change.number)
-
-    def _narrowed(self, change: PendingChange, first: int, stop: int) -> Query:
-        """The query of a change in some rows only."""
-        hints, text = change.hints, self.text
-        expected = self._expected(change)
-        hints = hints._replace(line=None if expected is None else expected - first + 1)
-        piece: str | Text = text
-        if stop - first < len(text.lines):
-            piece = text.raw[text.start_of(first) : text.start_of(stop)]
-            # The end of these rows is not that of the file.
-            hints = hints._replace(sections=(), within=False)
-            if hints.at_end and stop < len(text.lines):
-                piece = ""
-        return Query(
-            piece, change.query.needle.raw, change.given.raw, whole_lines=True, hints=hints
-        )
-
-    def _moved(self, place: Place, first: int) -> Place:
-        """A place in some rows as one in the whole text."""
-        offset = self.text.start_of(first)
-        lines = place.lines and tuple((start + first, end + first) for start, end in place.lines)
-        rows = place.rows and (place.rows[0] + first, place.rows[1] + first)
-        start, end = place.start + offset, place.end + offset
-        return place._replace(start=start, end=end, rows=rows, lines=lines)
+        return change.hints.line - 1 + sum(offsets)
 
     # What is there already
-
-    def _check_applied(self, change: PendingChange) -> None:
-        """Raise MatchError if the rows that the neighbours leave hold the new lines already."""
-        first, stop = self._bounds(change)
-        if not _proves(change):
-            return
-        if _strip(change.old) == _strip(change.new):
-            found = self.raw.find(change.given.parts[:-1])
-        else:
-            found = self.stripped.find(_strip(change.new))
-        at = bisect_left(found, first)
-        if at < len(found) and found[at] + len(change.new) <= stop:
-            raise self._applied(found[at], found[at] + len(change.new))
 
     def _applied(self, first: int, stop: int) -> MatchError:
         match = Match("not_found", candidates=(self._candidate(first, stop),))
@@ -392,207 +356,227 @@ class _Sequence:
 
     def _repeats(self, change: PendingChange) -> bool:
         """Whether lines that are added without context on one side are beside the place already."""
-        above, below = change.changed[0], change.changed[-1]
-        sides = (
-            (above, change.head, change.row - (above.j2 - above.j1)),
-            (below, change.tail, change.row + change.height),
-        )
-        for hunk, context, start in sides:
-            added = _strip(change.new[hunk.j1 : hunk.j2])
-            if not context and hunk.i1 == hunk.i2 and any(map(_WORD.search, added)) and start >= 0:
-                there = self.text.stripped[start : start + len(added)]
-                if there == added:
-                    return True
-        return False
+        more, row = len(change.new) - change.height, change.row
+        if more <= 0 or change.hints.proven or not any(map(_WORD.search, change.added)):
+            return False
+        there, new = self.text.stripped, _strip(change.new)
+        starts = [row] * (not change.tail) + [max(row - more, 0)] * (not change.head)
+        return any(there[start : start + len(new)] == new for start in starts)
 
     # What is written
 
     def _written(self, change: PendingChange) -> Placement | MatchError:
-        row, text, place, answer = change.row, self.text, change.place, change.answer
-        stop = place.rows[1] if place and place.rows else row + change.height
-        if not change.hints.proven and self._repeats(change):
+        row, stop, text, answer = change.row, change.stop, self.text, change.answer
+        if self._repeats(change):
             return self._applied(row, stop)
-        notes: tuple[str, ...] = ()
-        exact = text.parts[row:stop] == change.query.needle.parts[:-1]
-        if exact or self.verbatim:
+        rung = answer.rung or "exact" if answer else "exact"
+        if answer is None or change.place is None or self.verbatim:
             if stop - row != change.height:
                 return self._refused(change, row, "the file has more or fewer lines there")
-            splice = self._as_marked(change, exact=exact and bool(change.old))
-        else:
-            if answer is None or place is None:
-                place = Place(text.start_of(row), text.start_of(stop))
-                answer = Answer(change.query, "exact", Found((place,)), 0)
-            try:
-                splice, notes = written(answer, place, row)
-            except MatchError as error:
-                return error
-            if any(note.startswith("replaced") for note in notes):
-                return self._refused(change, row, "the file has lines there that it would delete")
-            if answer.rung != "exact" and splice.text == text.raw[splice.start : splice.end]:
-                return self._applied(row, stop)
-            splice = _trimmed(text.raw, splice, change)
-        rung = answer.rung if answer is not None and answer.rung else "exact"
-        likeness = place.similarity if place else 1.0
-        return Placement(row, stop, change.core or (row, stop), splice, rung, likeness, notes)
+            return Placement(row, stop, change.core, self._as_marked(change), rung)
+        try:
+            splice, notes = written(answer, change.place, row)
+        except MatchError as error:
+            return error
+        if any(note.startswith("replaced") for note in notes):
+            return self._refused(change, row, "the file has lines there that it would delete")
+        if splice.text == text.raw[splice.start : splice.end]:
+            return self._applied(row, stop)
+        splice = _trimmed(text.raw, splice)
+        return Placement(row, stop, change.core, splice, rung, change.place.similarity, notes)
 
-    def _as_marked(self, change: PendingChange, *, exact: bool) -> Splice:
+    def _as_marked(self, change: PendingChange) -> Splice:
         """A change whose old lines are rows one by one, all of its new lines as given."""
-        text, row = self.text, change.row
-        start, end = change.core_at(row)
-        ending = (text.ending(row - 1) if row else text.ending(0)) or text.usual_ending
+        text, row, (start, end) = self.text, change.row, change.core
+        exact = change.old and text.parts[row : change.stop] == change.query.needle.parts[:-1]
         given = change.given.parts if exact else change.new
-        pieces: list[str] = []
+        lines: list[str] = []
         for hunk in change.script:
-            if hunk.same:
-                pieces += [f"{line}\n" for line in text.parts[row + hunk.i1 : row + hunk.i2]]
-            else:
-                added = given[hunk.j1 : hunk.j2]
-                pieces += [line + ("\n" if exact else ending) for line in added]
-        pieces = pieces[change.head : len(pieces) - change.tail]
-        return Splice(text.start_of(start), text.start_of(end), "".join(pieces))
+            near = text.ending(max(row + hunk.i2 - 1, 0)) or text.usual_ending
+            kept = text.parts[row + hunk.i1 : row + hunk.i2]
+            came = given[hunk.j1 : hunk.j2]
+            ending = "\n" if exact or hunk.same else near
+            lines += [line + ending for line in (kept if hunk.same else came)]
+        changed = lines[change.head : len(lines) - change.tail]
+        return Splice(text.start_of(start), text.start_of(end), "".join(changed))
 
     def _apart(self, outcomes: list[Placement | MatchError]) -> list[Placement | MatchError]:
         """The outcomes, of which none writes where one above it does."""
-        placed = [(at, one) for at, one in enumerate(outcomes) if isinstance(one, Placement)]
-        for (above, one), (at, other) in pairwise(placed):
-            if one.splice.end > other.splice.start:
-                outcomes[at] = self._overlaps(self.changes[at], self.changes[above], other.first)
+        last = None
+        for change, one in zip(self.changes, outcomes, strict=True):
+            if isinstance(one, Placement):
+                if last and last[1] > one.splice.start:
+                    outcomes[change.number] = self._overlaps(change, last[0], one.first)
+                else:
+                    last = change, one.splice.end
         return outcomes
 
     # Why not
 
     def _unplaced(self, change: PendingChange) -> MatchError:
         """Why a change without a place, and without an error yet, has none."""
-        if not change.old:
-            return MatchError(
-                "not_found", "it has no line of the file to go by, and a line number proves nothing"
-            )
         if not change.rows:
-            return MatchError("not_found", "")
-        low, high = self._between(change)
-        if high - low > 1:
-            return self._ambiguous(change, change.rows[low:high])
-        cores = [change.core_at(row) for row in change.rows]
-        above, below = self._neighbours(change)
-        for other in filter(None, (above, below)):
-            start, end = other.core or (0, 0)
-            if (start, end) in cores or any(one < end and start < stop for one, stop in cores):
+            return _not_found(None if change.old else "it has no line of the file to go by")
+        left = self._open(change)
+        if len(left) > 1:
+            return self._ambiguous(change, change.rows[left.start : left.stop])
+        for other in filter(None, self._neighbours(change)):
+            start, end = other.extent
+            extents = map(change.extent_at, change.rows)
+            if any(first < end and start < stop for first, stop in extents):
                 return self._overlaps(change, other, change.rows[0])
-        side, one = ("above", above) if above else ("below", below)
-        number = one.number + 1 if one else 0
-        message = f"it occurs only {side} hunk {number}, so the hunks are out of order"
-        return self._refused(change, change.rows[0], message)
+        out = "it occurs only elsewhere, so the hunks are out of order"
+        return self._refused(change, change.rows[0], out)
 
     def _overlaps(self, change: PendingChange, other: PendingChange, row: int) -> MatchError:
-        error = self._refused(change, row, f"it overlaps hunk {other.number + 1}")
-        return MatchError("overlap", error.message, error.match)
+        return self._refused(change, row, f"it overlaps hunk {other.number + 1}", "overlap")
 
-    def _refused(self, change: PendingChange, row: int, message: str) -> MatchError:
+    def _refused(
+        self, change: PendingChange, row: int, message: str, code: Code = "not_found"
+    ) -> MatchError:
         near = self._candidate(row, row + change.height)
-        return MatchError("not_found", message, Match("not_found", candidates=(near,)))
+        return MatchError(code, message, Match("not_found", candidates=(near,)))
 
     def _ambiguous(self, change: PendingChange, rows: Sequence[int]) -> MatchError:
-        ends = [(row, row + change.height) for row in rows[:LISTED]]
-        spans = (
-            Span(self.text.start_of(first), self.text.start_of(stop), first + 1, stop)
-            for first, stop in ends
-        )
-        near = self._offers(change, [(*rows, 1.0) for rows in ends[:SHOWN]])
-        match = Match("ambiguous", count=len(rows), candidates=near, spans=tuple(spans))
+        start_of, height = self.text.start_of, change.height
+        places = (Place(start_of(row), start_of(row + height)) for row in rows[:LISTED])
+        match = to_match(Answer(change.query, "exact", Found(tuple(places)), None))
+        match = match._replace(count=len(rows))
         return MatchError("ambiguous", f"it occurs {len(rows)} times", match)
-
-    def _missed(self, change: PendingChange, answer: Answer, first: int) -> MatchError:
-        """The error of a change that the ladder, below a row, found nowhere or several times."""
-        match = to_match(answer)
-        near = [
-            (one.start_line - 1 + first, one.end_line + first, one.similarity)
-            for one in match.candidates
-        ]
-        spans = (
-            one._replace(start_line=one.start_line + first, end_line=one.end_line + first)
-            for one in match.spans[:LISTED]
-        )
-        match = match._replace(candidates=self._offers(change, near), spans=tuple(spans))
-        if match.kind == "ambiguous":
-            return MatchError("ambiguous", "several places are alike", match)
-        return MatchError("not_found", match.reason or "", match)
-
-    def _offers(
-        self, change: PendingChange, places: Sequence[tuple[int, int, float]]
-    ) -> tuple[Candidate, ...]:
-        """Places with what a model can send back for them."""
-        from git_boocode.matching.suggestions import descriptions, differing_lines, unique_text
-
-        text, needle = self.text, change.query.needle
-        where = descriptions(text, [(first, stop) for first, stop, _ in places])
-        return tuple(
-            Candidate(
-                *self._candidate(first, stop, likeness)[:4],
-                *unique_text(text, (first, stop)),
-                description,
-                tuple(differing_lines(text, (first, stop), needle)) if likeness < 1 else (),
-            )
-            for (first, stop, likeness), description in zip(places, where, strict=True)
-        )
 
     def _candidate(self, first: int, stop: int, likeness: float = 1.0) -> Candidate:
         stop = min(max(stop, first + 1), len(self.text.lines))
         shown = self.text.rows_text(first, stop)[:SHOWN_TEXT] if first < stop else ""
         return Candidate(first + 1, stop, likeness, shown)
 
-    def _show(self) -> None:
-        """Add the nearest text to the first errors that have none."""
-        for change in [change for change in self.changes if change.error][:SHOWN]:
+    def _show_nearest(self, changes: Sequence[PendingChange]) -> None:
+        """Add to errors that show nothing the text most like a change, or what its line names."""
+        for change in changes:
             error = change.error
             if error and error.code == "not_found" and not error.candidates and self.text.lines:
-                error.candidates = self._nearest(change)
+                match = to_match(Answer(change.query, None, Found(), None))
+                error.candidates = match.candidates or self._pointed_at(change)
 
-    def _nearest(self, change: PendingChange) -> tuple[Candidate, ...]:
-        """What the line names, else the rows with the rarest line that the old text shares."""
-        expected = self._expected(change)
-        if expected is None and change.hints.line is not None:
-            expected = change.hints.line - 1
-        if expected is None:
-            rows = self.stripped.rows
-            old = [(at, line) for at, line in enumerate(_strip(change.old)) if line]
-            shared = [(len(rows[line]), rows[line][0] - at) for at, line in old if line in rows]
-            longest = max((line for _, line in old), key=len, default="")[:_COMPARED]
-            like = [] if shared else most_similar(longest, self.text.stripped, _LIKE, 1)
-            expected = min([*shared, *like])[1] if shared or like else None
-        if expected is None:
-            return ()
-        first = max(min(expected, len(self.text.lines) - max(change.height, 1)), 0)
-        there = "\n".join(self.text.lines[first : first + change.height])
-        likeness = similarity("\n".join(change.old)[:_COMPARED], there[:_COMPARED], 0.0)
-        return (self._candidate(first, first + change.height, likeness),)
+    def _pointed_at(self, change: PendingChange) -> tuple[Candidate, ...]:
+        """The rows that the line of a change names, or those with a line like its longest one."""
+        longest = max(_strip(change.old), key=len, default="")
+        rows = [row for _, row in most_similar(longest, self.text.stripped, _NEAR, 1)]
+        if change.hints.line is not None:
+            rows = [min(change.hints.line, len(self.text.lines) - max(change.height, 1) + 1) - 1]
+        return tuple(self._candidate(max(row, 0), row + change.height, 0.0) for row in rows)
+
+
+def _not_found(message: str | None = None) -> MatchError:
+    return MatchError("not_found", message or "")
 
 
 def _strip(lines: Sequence[str]) -> list[str]:
     return [line.strip() for line in lines]
 
 
-def _proves(change: PendingChange) -> bool:
-    """Whether the new lines, found in a file, prove that a change was applied."""
-    added = [line for hunk in change.changed for line in change.new[hunk.j1 : hunk.j2]]
-    if added:
-        return any(map(_WORD.search, added))
-    around = change.new[: change.head], change.new[change.head :]
-    return all(any(map(_WORD.search, lines)) for lines in around)
+def _trimmed(raw: str, splice: Splice) -> Splice:
+    """A splice without the lines at its ends that stay as they are."""
+    old, new = raw[splice.start : splice.end], splice.text
+    head = old.rfind("\n", 0, common_prefix(old, new)) + 1
+    old, new = old[head:], new[head:]
+    same = common_prefix(old[::-1], new[::-1])
+    tail = same and len(old[-same:].partition("\n")[2])
+    stop = len(new) - tail
+    return Splice(splice.start + head, splice.end - tail, new[:stop])
 
 
-def _trimmed(raw: str, splice: Splice, change: PendingChange) -> Splice:
-    """A splice without the lines at its ends that the change leaves as they are."""
-    old, new = (
-        [f"{line}\n" for line in text.split("\n")[:-1]]
-        for text in (raw[splice.start : splice.end], splice.text)
-    )
-    head = 0
-    while head < min(change.head, len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    most = min(change.tail, len(old) - head, len(new) - head)
-    while tail < most and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    start = splice.start + sum(map(len, old[:head]))
-    end = splice.end - sum(map(len, old[len(old) - tail :]))
-    return Splice(start, end, "".join(new[head : len(new) - tail]))
+class Sections:
+    """Looks up the sections that a patch names: lines such as `class A:`, and their blocks.
+
+    Every method raises MatchError (``ambiguous``) when its budget of work is used up.
+    """
+
+    def __init__(self, text: Text) -> None:
+        self.text = text
+        self._work = SECTION_WORK
+        self._heads: dict[str, list[int]] = {}
+
+    def check(self, sections: Sequence[str]) -> None:
+        """Raise MatchError (``not_found``), with the nearest line, if a section does not exist."""
+        if self.below(sections) is not None:
+            return
+        missing = next((name for name in sections if not self.heads(name)), None)
+        if missing is None:
+            raise _not_found(f"the file has no '{sections[-1]}' below '{sections[0]}'")
+        near, shown = most_similar(canonical_line(missing), self.text.canonical, _NEAR, 1), ""
+        candidates = [
+            Candidate(row + 1, row + 1, score, self.text.lines[row]) for score, row in near
+        ]
+        for one in candidates:
+            shown = f"; nearest is line {one.start_line}, '{one.text.strip()}'"
+        match = Match("not_found", candidates=tuple(candidates))
+        raise MatchError("not_found", f"the file has no section '{missing}'{shown}", match)
+
+    def below(self, sections: Sequence[str]) -> int | None:
+        """The first row below the innermost of nested sections; None if one is missing."""
+        row = 0
+        for section in sections:
+            heads = self.heads(section)
+            at = bisect_left(heads, row)
+            if at == len(heads):
+                return None
+            row = heads[at]
+        return row
+
+    def sole(self, sections: Sequence[str], rows: Sequence[int]) -> int | None:
+        """The one of ascending rows that lies in the sections; None if none or several do."""
+        inside = (row for row in rows if self._holds(sections, row))
+        first, second = next(inside, None), next(inside, None)
+        return first if second is None else None
+
+    def heads(self, section: str) -> list[int]:
+        """The rows that a section line names: equal to it, else beginning with it."""
+        wanted = canonical_line(section.strip())
+        if wanted not in self._heads:
+            found = [*self._beginning(wanted)] if wanted else []
+            whole = [row for row, is_whole in found if is_whole]
+            self._heads[wanted] = whole or [row for row, _ in found]
+        return self._heads[wanted]
+
+    def _beginning(self, wanted: str) -> Iterator[tuple[int, bool]]:
+        """The rows of lines that begin with a section line, and whether they are equal to it."""
+        view, row, seen = self.text.framed_canonical, 0, 0
+        self._spend(len(view) // 1000)
+        at = view.find(f"\n{wanted}")
+        while at >= 0:
+            self._spend(1)
+            row, seen = row + view.count("\n", seen, at), at
+            following = view[at + 1 + len(wanted)]
+            # Git cuts long lines and models leave out parameters, but a name must end here.
+            if len(wanted) >= _CUT or not (following.isalnum() or following == "_"):
+                yield row, following == "\n"
+            at = view.find(f"\n{wanted}", at + 1)
+
+    def _spend(self, work: int) -> None:
+        self._work -= work
+        if self._work < 0:
+            raise MatchError(
+                "ambiguous",
+                "the sections that the patch names occur too often to check every place: "
+                "show more unchanged lines instead, and send fewer hunks at once",
+            )
+
+    def _holds(self, sections: Sequence[str], row: int) -> bool:
+        """Whether a row is in blocks that the sections open, the last one innermost."""
+        rows = range(row, len(self._widths))
+        row = next((at for at in rows if self.text.stripped[at]), row)
+        left, width = [*sections], self._widths[row] + 1
+        for above in range(row, -1, -1):
+            if not (left and width):
+                break
+            self._spend(1)
+            if self._widths[above] < width and self.text.stripped[above][:1] not in "{}])#":
+                width = self._widths[above]
+                heads = self.heads(left[-1])
+                at = bisect_left(heads, above)
+                left = left[:-1] if heads[at : at + 1] == [above] else left
+        return not left
+
+    @cached_property
+    def _widths(self) -> list[int]:
+        return [len(split_ends(line)[0].expandtabs(8)) for line in self.text.lines]

@@ -17,7 +17,7 @@ from git_boocode.matching.canonical import canonical_line, look_alikes
 from git_boocode.matching.types import MatchError, Position, Span
 
 if TYPE_CHECKING:
-    from git_boocode.matching.sections import Sections
+    from git_boocode.matching.sequence import Sections
 
 BOM = "\ufeff"
 LOOKUP_WORK = 100_000_000
@@ -133,7 +133,7 @@ class Text:
     @cached_property
     def sections(self) -> Sections:
         """The blocks of lines that its lines open."""
-        from git_boocode.matching.sections import Sections
+        from git_boocode.matching.sequence import Sections
 
         return Sections(self)
 
