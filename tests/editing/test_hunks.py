@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from git_boocode.editing.diff import unified_diff
 from git_boocode.editing.edits import How, Landing, MissError
-from git_boocode.editing.formats.diffs import Diffs
+from git_boocode.editing.formats.unified import Diffs
 from git_boocode.editing.patch import PatchAction, PatchHunk, PatchLine
 from git_boocode.editing.textfile import Text, decode
 from git_boocode.matching.text import LineIndex
@@ -595,7 +595,7 @@ def test_marks_that_are_missing_are_no_dropped_indentation() -> None:
 
 def test_whether_marks_are_missing_must_show() -> None:
     change = hunk(" 'HAVE_A': 1,\n+     'HAVE_X': 1,\n 'HAVE_B': 1,")
-    assert "unclear whether their marks are missing" in refused(COLUMN, change).message
+    assert refused(COLUMN, change).code == "not_found"
 
 
 def test_lines_further_in_than_their_neighbours_move_as_far() -> None:
@@ -637,7 +637,7 @@ texts = st.tuples(st.lists(words, max_size=30), st.booleans()).map(
 
 def action(diff: str) -> PatchAction:
     (file,) = Diffs(diff).files
-    return PatchAction(tuple(file.hunks))
+    return PatchAction(tuple(file.hunks.found))
 
 
 @given(old=texts, new=texts)

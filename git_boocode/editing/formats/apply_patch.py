@@ -8,28 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from git_boocode.editing.actions import Create, Delete, Keep
-from git_boocode.editing.edits import Action, Edit, Failure, short
+from git_boocode.editing.edits import Action, Edit, Failure, MissError, short
 from git_boocode.editing.formats import Context, fields
-from git_boocode.editing.formats.diff_names import agree
-from git_boocode.editing.formats.diffs import NO_CHANGE, opened_hunk, read_head, skipped_notes
-from git_boocode.editing.formats.patches import (
-    check_hunks,
-    flattened_notes,
+from git_boocode.editing.formats.diffs import (
+    END_OF_FILE,
+    Area,
+    Hunks,
+    agree,
     invalid,
     opened_fence,
     patch_lines,
-    peeked,
+    patch_text,
 )
-from git_boocode.editing.patch import PatchAction, PatchHunk
 
-_NAME = "apply-patch"
 _COMMAND = ("command", "cmd")
 _BEGIN = "*** Begin Patch"
 _END = "*** End Patch"
-_END_OF_FILE = "*** End of File"
 _FILE = re.compile(r"\*\*\* (Add|Delete|Update) File:(.*)", re.DOTALL)
 _MOVE = "*** Move to:"
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
@@ -38,54 +35,48 @@ _MARKERS = "'*** Add File: ', '*** Delete File: ', '*** Update File: ' or '*** E
 _SHOWN = 60
 
 
-def _operation(item: object) -> str | None:
-    """The word for what an operation of OpenAI's `apply_patch_call` does; None if it is none."""
-    if not isinstance(item, dict) or not fields.has(item, fields.PATH):
-        return None
-    kind = item.get("type")
-    return fields.OPERATIONS.get(kind) if isinstance(kind, str) else None
-
-
-def _operated(item: fields.Object, kind: str, context: Context) -> Iterator[Edit | Failure]:
-    """The one edit of an operation, whose `diff` holds the lines of a section of a patch."""
-    path = fields.text(item, fields.PATH, context.path)
-    text = fields.text(item, ("diff",), "" if kind == "Delete" else None)
-    file = _EnvelopeReader(text, kind, path).files[0]
-    base = fields.base(item) or context.base
-    yield Edit(0, path, file.action, base, _NAME, item, file.to)
-
-
-def _text(item: object) -> str | None:
-    text = peeked(item)
-    if text is None and isinstance(item, dict):
-        command = next((item[name] for name in _COMMAND if item.get(name) is not None), None)
-        words = command if isinstance(command, list) else [command]
-        text = next((word for word in words if isinstance(word, str) and _BEGIN in word), None)
-    return text
-
-
 def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     """The edits of a text, or of an object with a patch: one for each file."""
-    kind = _operation(item)
-    if isinstance(item, dict) and kind and _BEGIN not in str(item.get("diff")):
-        yield from _operated(item, kind, context)
-        return
-    notes = flattened_notes(item)
-    reader = _EnvelopeReader(_text(item) or "")
     path, base = context.path, context.base
     if isinstance(item, dict):
-        path = fields.text(item, fields.PATH, path or "") or None
         base = fields.base(item) or base
-    for file in reader.files:
-        given = item if len(reader.files) == 1 else reader.portion(file)
+        kind = _operation(item)
+        if kind and _BEGIN not in str(item.get("diff")):
+            path = fields.text(item, fields.PATH, path)
+            text = fields.text(item, ("diff",), "" if kind == "Delete" else None)
+            file = _EnvelopeReader(text, ()).read_section(kind, path)
+            yield Edit(0, path, file.action, base, "apply-patch", item, file.to)
+            return
+        path = fields.text(item, fields.PATH, path or "") or None
+    text, notes = _text(item)
+    reader = _EnvelopeReader(text, notes)
+    files = reader.read()
+    for file in files:
+        given = item if len(files) == 1 else reader.portion(file)
         if path is not None and not agree(path, file.path):
             message = f"the patch is for '{file.path}', but 'path' is '{path}'"
             yield Failure(None, file.path, "invalid_input", message, given=given)
         else:
-            action = file.action
-            if notes and isinstance(action, PatchAction):
-                action = action._replace(notes=(*notes, *action.notes))
-            yield Edit(0, path or file.path, action, base, _NAME, given, file.to)
+            yield Edit(0, path or file.path, file.action, base, "apply-patch", given, file.to)
+
+
+def _operation(item: fields.Object) -> str | None:
+    """The word for what an operation of OpenAI's `apply_patch_call` does; None if it is none."""
+    kind = item.get("type") if fields.has(item, fields.PATH) else None
+    return fields.OPERATIONS.get(kind) if isinstance(kind, str) else None
+
+
+def _text(item: object) -> tuple[str, tuple[str, ...]]:
+    """The patch that an item holds, and the notes on how it was read."""
+    try:
+        text, notes = patch_text(item)
+    except MissError:
+        text, notes = None, ()
+    if text is None and isinstance(item, dict):
+        command = next((item[name] for name in _COMMAND if item.get(name) is not None), None)
+        words = command if isinstance(command, list) else [command]
+        text = next((word for word in words if isinstance(word, str) and _BEGIN in word), None)
+    return text or "", notes
 
 
 class _Section(NamedTuple):
@@ -101,48 +92,48 @@ class _Section(NamedTuple):
 class _EnvelopeReader:
     """Reads all envelopes of a text, or the lines of one section without any."""
 
-    def __init__(self, text: str, kind: str = "", path: str = "") -> None:
-        """Read a text; for a section, of which `kind` `Add`, `Delete` or `Update` it is."""
+    def __init__(self, text: str, notes: tuple[str, ...]) -> None:
         self.lines = patch_lines(text)
-        self.files: list[_Section] = []
+        self.notes = notes
         self.closers: set[str] = set()
         self.bare = False
         self.at = 0
-        if kind:
-            self._section(kind, path)
-            return
+
+    def read(self) -> list[_Section]:
+        """The sections of all envelopes."""
+        files: list[_Section] = []
         begun = any(_OPENING.fullmatch(line.strip()) for line in self.lines)
         while self.at < len(self.lines):
-            if _OPENING.fullmatch(self.lines[self.at].strip()):
-                self._envelope(self.at + 1)
-            elif _FILE.fullmatch(self.lines[self.at].strip()):
-                if begun:
-                    what = f"'{short(self.lines[self.at], _SHOWN)}' is outside of '{_BEGIN}'"
-                    invalid(self.at + 1, what)
-                self.bare = True
-                self._envelope(self.at)
+            line = self.lines[self.at].strip()
+            self.bare = _FILE.fullmatch(line) is not None
+            if self.bare and begun:
+                self._invalid(f"{self._quoted()} is outside of '{_BEGIN}'")
+            if self.bare or _OPENING.fullmatch(line):
+                self.closers = set(self._closers())
+                self.at += not self.bare
+                files += self._envelope()
             else:
                 self.at += 1
-        if not self.files:
+        if not files:
             invalid(len(self.lines), f"there is no file; expected one of {_MARKERS}")
+        return files
 
-    def _section(self, kind: str, path: str) -> None:
-        self.files.append(self._of_kind(kind, path, 0))
-        rest = range(self.at, len(self.lines))
-        at = next((at for at in rest if self.lines[at].strip()), None)
-        if at is not None:
-            shown = short(self.lines[at], _SHOWN)
-            invalid(at + 1, f"'{shown}' cannot be read; expected ' ', '+', '-' or '@@'")
+    def read_section(self, kind: str, path: str) -> _Section:
+        """The section that all lines are, which `Add`, `Delete` or `Update` a file."""
+        section = self._section(kind, path, 0)
+        self._skip_empty()
+        if self.at < len(self.lines):
+            self._invalid(f"{self._quoted()} cannot be read; expected ' ', '+', '-' or '@@'")
+        return section
 
     def portion(self, file: _Section) -> str:
         """A section as a patch of its own."""
         lines = [_BEGIN, *self.lines[file.first : file.stop], _END]
         return "".join(f"{line}\n" for line in lines)
 
-    def _envelope(self, first: int) -> None:
-        """Read the sections of an envelope; a bare one has no first line and needs no last one."""
-        self.closers = set(self._closers(first if self.bare else first - 1))
-        self.at = first
+    def _envelope(self) -> Iterator[_Section]:
+        """The sections of an envelope; a bare one has no first line and needs no last one."""
+        self._skip_empty()
         while not self._ends():
             if self.at >= len(self.lines):
                 if self.bare:
@@ -153,18 +144,23 @@ class _EnvelopeReader:
                     "send the whole patch again",
                 )
             line = self.lines[self.at].strip()
-            if line in self.closers or (self.bare and line and not _FILE.fullmatch(line)):
+            found = _FILE.fullmatch(line)
+            if line in self.closers or (self.bare and not found):
                 # What it is wrapped in ends here, so it is not cut off.
                 return
-            if line:
-                self.files.append(self._file())
-            else:
-                self.at += 1
+            if found is None:
+                self._invalid(f"{self._quoted()}; expected one of {_MARKERS}")
+            kind, path = found[1], found[2].strip()
+            if not path:
+                self._invalid(f"the path is missing after '*** {kind} File:'")
+            self.at += 1
+            yield self._section(kind, path, self.at - 1)
+            self._skip_empty()
         self.at += 1
 
-    def _closers(self, opened: int) -> Iterator[str]:
+    def _closers(self) -> Iterator[str]:
         """The lines that end what an envelope is wrapped in."""
-        above = (self.lines[at] for at in range(opened - 1, -1, -1))
+        above = (self.lines[at] for at in range(self.at - 1, -1, -1))
         here = next((line for line in above if line.strip()), "")
         fence, heredoc = opened_fence(here), _HEREDOC.search(here)
         if fence is not None:
@@ -182,108 +178,84 @@ class _EnvelopeReader:
         if line.strip() != _END:
             return False
         rest = (self.lines[at].strip() for at in range(self.at + 1, len(self.lines)))
-        return not any(text for text in rest if not _is_wrapping(text))
+        # Below may be what only closes what the patch is wrapped in.
+        return all(
+            not text or opened_fence(text) is not None or re.fullmatch(r"\w+['\")]*", text)
+            for text in rest
+        )
 
-    def _file(self) -> _Section:
-        first = self.at
-        found = _FILE.fullmatch(self.lines[first].strip())
-        if found is None:
-            invalid(first + 1, f"'{short(self.lines[first], _SHOWN)}'; expected one of {_MARKERS}")
-        kind, path = found[1], found[2].strip()
-        if not path:
-            invalid(first + 1, f"the path is missing after '*** {kind} File:'")
-        self.at += 1
-        return self._of_kind(kind, path, first)
-
-    def _of_kind(self, kind: str, path: str, first: int) -> _Section:
+    def _section(self, kind: str, path: str, first: int) -> _Section:
+        to = None
         if kind == "Add":
-            action: Action = Create(self._added())
+            action: Action = Create(self._added(), notes=self.notes)
         elif kind == "Delete":
             action = Delete(None)
         else:
-            return self._updated(first, path)
-        return _Section(first, self.at, path, action)
+            to = self._destination()
+            found = self._hunks().action(self.notes)
+            if found is None and to is None:
+                what = f"no change follows; expected '@@' or lines of '{short(path, _SHOWN)}'"
+                invalid(first + 1, what)
+            action = found or Keep()
+        return _Section(first, self.at, path, action, None if to == path else to)
 
     def _added(self) -> str:
         lines: list[str] = []
-        while self._inside(" +-@"):
+        while self._inside() and self.lines[self.at][:1] in ("", *" +-@"):
             line = self.lines[self.at]
             if line and line[0] != "+":
-                invalid(
-                    self.at + 1, f"'{short(line, _SHOWN)}' in a file that is added; expected '+'"
-                )
+                self._invalid(f"{self._quoted()} in a file that is added; expected '+'")
             lines.append(line[1:])
             self.at += 1
         # Empty lines below the last one separate sections.
-        while lines and not lines[-1] and not self.lines[self.at - 1]:
+        while lines and not self.lines[self.at - 1]:
             lines.pop()
             self.at -= 1
         return "".join(f"{line}\n" for line in lines)
 
-    def _updated(self, first: int, path: str) -> _Section:
-        to = self._destination()
-        hunks, skipped = [], []
+    def _hunks(self) -> Hunks:
+        hunks, first = Hunks([], []), self.at
         while self._inside():
-            row = self.at
-            if not self.lines[row].strip():
-                self.at += 1
-            elif (hunk := self._hunk()) is not None:
-                hunks.append(hunk)
-            else:
-                skipped.append(row)
-        check_hunks(len(hunks))
-        action: Action = Keep()
-        if hunks:
-            action = PatchAction(tuple(hunks), notes=skipped_notes(len(skipped)))
-        elif skipped:
-            invalid(skipped[0] + 1, NO_CHANGE)
-        elif to is None:
-            invalid(
-                first + 1, f"no change follows; expected '@@' or lines of '{short(path, _SHOWN)}'"
-            )
-        return _Section(first, self.at, path, action, None if to == path else to)
+            self.at += 1
+        area = Area(self.lines, self.at, fenced=not self.bare, envelope=True)
+        self.at = first
+        self._skip_empty()
+        while self.at < area.stop:
+            hunk, stop = area.read_hunk(self.at)
+            if stop == self.at:
+                # Prose below a patch without an envelope.
+                break
+            hunks.add(hunk)
+            self.at = stop
+            self._skip_empty()
+        self.at = max(self.at, area.stop)
+        return hunks
 
     def _destination(self) -> str | None:
-        if self.at >= len(self.lines) or not self.lines[self.at].strip().startswith(_MOVE):
+        line = self.lines[self.at].strip() if self.at < len(self.lines) else ""
+        if not line.startswith(_MOVE):
             return None
-        to = self.lines[self.at].strip()[len(_MOVE) :].strip()
+        to = line[len(_MOVE) :].strip()
         if not to:
-            invalid(self.at + 1, f"the path is missing after '{_MOVE}'")
+            self._invalid(f"the path is missing after '{_MOVE}'")
         self.at += 1
         return to
 
-    def _inside(self, marks: str = "") -> bool:
-        """Whether the section goes on at this line, which begins with one of some marks."""
+    def _inside(self) -> bool:
+        """Whether the section goes on at this line."""
         if self.at >= len(self.lines) or self._ends():
             return False
         line = self.lines[self.at]
-        if line.strip() in self.closers and line:
+        if line and line.strip() in self.closers:
             return False
-        if marks:
-            return line == "" or line[0] in marks
-        return not line.startswith("***") or line.rstrip() == _END_OF_FILE
+        return not line.startswith("***") or line.rstrip() == END_OF_FILE
 
-    def _hunk(self) -> PatchHunk | None:
-        """Read a hunk; None for one that changes nothing."""
-        first = self.at
-        heads = []
-        while self.at < len(self.lines) and self.lines[self.at].startswith("@@"):
-            heads.append(read_head(self.lines[self.at].rstrip()))
+    def _skip_empty(self) -> None:
+        while self.at < len(self.lines) and not self.lines[self.at].strip():
             self.at += 1
-        given: list[str] = []
-        at_end = False
-        while self._inside() and not self.lines[self.at].startswith("@@") and not at_end:
-            at_end = self.lines[self.at].rstrip() == _END_OF_FILE
-            given += [] if at_end else [self.lines[self.at]]
-            self.at += 1
-        # Without an envelope there may be prose below.
-        while given and (not given[-1] or (self.bare and given[-1][0] not in " +-")):
-            given.pop()
-        header = self.lines[first].rstrip() if heads else ""
-        hunk = opened_hunk(header, first + 1, heads, given)
-        return None if hunk is None else hunk._replace(at_end=at_end)
 
+    def _quoted(self) -> str:
+        return f"'{short(self.lines[self.at], _SHOWN)}'"
 
-def _is_wrapping(line: str) -> bool:
-    """Whether a line below the end only closes what the patch is wrapped in."""
-    return opened_fence(line) is not None or re.fullmatch(r"\w+['\")]*", line) is not None
+    def _invalid(self, message: str) -> NoReturn:
+        invalid(self.at + 1, message)

@@ -1,113 +1,259 @@
-"""Read a text with unified diffs in it, as git writes them and as models drift from that."""
+"""What the formats of patches share: the text of a patch, its hunks, and the names of files."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
-from git_boocode.editing.formats.diff_names import NOWHERE, git_names, read_name, without_prefixes
-from git_boocode.editing.formats.patches import invalid, opened_fence, patch_lines
-from git_boocode.editing.patch import UNMARKED, PatchHunk, PatchLine
+from git_boocode.editing.edits import MissError
+from git_boocode.editing.formats import fields
+from git_boocode.editing.patch import UNMARKED, PatchAction, PatchHunk, PatchLine
 
+MAX_HUNKS = 10_000
+"""At most this many hunks are read for one file."""
+NOWHERE = "/dev/null"
+END_OF_FILE = "*** End of File"
+_FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})(.*)", re.DOTALL)
+_OWN = re.compile(
+    r"(?:@@|diff --git |--- \S|\+\+\+ \S|\*\*\* (?:Begin|End) Patch|\*\*\* (?:Add|Update|Delete) )"
+)
 _HEADER = re.compile(r"@@ *-(\d{1,9})(?:,(\d{1,9}))? +\+(\d{1,9})(?:,(\d{1,9}))? *@@ ?(.*)")
 _NUMBERS = re.compile(r"[-+\d,.…? ]*")
-_EXTENDED = re.compile(
-    r"(old mode|new mode|deleted file mode|new file mode|copy from|copy to|rename from|rename to"
-    r"|similarity index|dissimilarity index|index) ?(.*)"
-)
-_BINARY = re.compile(r"GIT binary patch|Binary files .* differ")
-_COMBINED = re.compile(r"@@@+ |diff --(?:cc|combined) ")
 _BULLET = re.compile(r"[-+] [^\s*]")
-_SHOWN = 60
-NO_CHANGE = "the hunk holds no line that begins with '+' or '-'"
+_ESCAPE = re.compile(rb'\\([0-7]{3}|[abtnvfr"\\])')
+_LETTERS = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
+_BACKUPS = (".orig", ".old", ".bak", "~")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_STAMP = re.compile(r"\s(?:\w{3} \w{3} +\d+ \d|\d{4}-\d\d-\d\d[ T]\d).*", re.DOTALL)
+_PREFIXES = (
+    ("a", "b"), ("i", "w"), ("c", "i"), ("c", "w"), ("o", "w"), ("1", "2"), ("old", "new"),
+    ("orig", "new"), ("original", "modified"), ("original", "updated"), ("before", "after"),
+    ("left", "right"),
+)  # fmt: skip
 
 
-class HunkHeader(NamedTuple):
-    """The first line of a hunk.
+# The text, in whatever it is wrapped
 
-    `start` is the line, from 1, at which its old lines begin; `counts` are those of its old and new
-    lines; `section` is the text after the numbers.
+
+class Fence(NamedTuple):
+    """An open code fence: its indentation and its marks."""
+
+    indent: str
+    marks: str
+
+    def is_closed_by(self, line: str) -> bool:
+        """Whether a line closes it: as far indented, as many marks or more, nothing else.
+
+        A line of a hunk has a character before its own text, so that it is further indented.
+        """
+        body = line.rstrip().removeprefix(self.indent)
+        is_long = line.startswith(self.indent) and len(body) >= len(self.marks)
+        return is_long and not body.strip(self.marks[0])
+
+
+def opened_fence(line: str) -> Fence | None:
+    """The fence that a line opens, or None."""
+    found = _FENCE.fullmatch(line.rstrip())
+    return None if found is None or "`" in found[3] else Fence(found[1], found[2])
+
+
+def patch_text(item: object) -> tuple[str | None, tuple[str, ...]]:
+    """The patch that an item holds, as text or under a name, and the notes on how it was read.
+
+    None if it has no place for one. Raises MissError (`invalid_input`) if it is of another type.
+    """
+    if not isinstance(item, dict):
+        return item if isinstance(item, str) else None, ()
+    if not fields.has(item, fields.PATCH_LINES):
+        return fields.text(item, fields.PATCH) if fields.has(item, fields.PATCH) else None, ()
+    name = next(name for name in fields.PATCH_LINES if item.get(name) is not None)
+    lines = fields.lines(item, name, name) or ()
+    entries = item[name] if isinstance(item[name], list) else []
+    count = sum("\n" in entry.rstrip("\r\n") for entry in entries)
+    what = "an entry" if count == 1 else f"{count} entries"
+    notes = (f"{what} of patch_lines with line breaks flattened",) if count else ()
+    return "".join(f"{line}\n" for line in lines), notes
+
+
+def patch_lines(text: str) -> list[str]:
+    """The lines of a patch without their line feeds.
+
+    Carriage returns go too if all lines that name files or open hunks have them. Else they belong
+    to the lines of the file.
+    """
+    lines = text.removesuffix("\n").split("\n")
+    own = [line for line in lines if _OWN.match(line)]
+    if own and all(line.endswith("\r") for line in own):
+        lines = [line.removesuffix("\r") for line in lines]
+    return lines
+
+
+def invalid(row: int, message: str, hint: str | None = None) -> NoReturn:
+    """Refuse a line of a patch, counted from 1."""
+    raise MissError("invalid_input", f"line {row} of the patch: {message}", hint=hint)
+
+
+# Hunks
+
+
+class Head(NamedTuple):
+    """A line that begins with `@@`.
+
+    `start` is the line, from 1, at which the old lines begin; `counts` are those of the old and the
+    new lines; `section` is the text after the numbers.
     """
 
-    start: int | None
-    counts: tuple[int, int] | None
-    section: str
+    start: int | None = None
+    counts: tuple[int, int] | None = None
+    section: str = ""
 
 
-def read_head(line: str) -> HunkHeader:
-    """Read a line that begins with `@@`."""
-    found = _HEADER.match(line)
-    if found is not None:
-        start, old, _, new, section = found.groups()
-        return HunkHeader(int(start), (int(old or 1), int(new or 1)), section.strip())
-    middle, _, after = line[2:].partition("@@")
-    texts = [text.strip() for text in (middle, after)]
-    # Models write `...` or `-x,y +z` in place of numbers.
-    sections = [text for text in texts if not _NUMBERS.fullmatch(text) and text[0] != "-"]
-    return HunkHeader(None, None, sections[-1] if sections else "")
+class Hunks(NamedTuple):
+    """The hunks of one file: those that change something, and the indexes of the others."""
+
+    found: list[PatchHunk]
+    skipped: list[int]
+
+    def add(self, hunk: PatchHunk) -> None:
+        """Add a hunk."""
+        if any(line.op != " " for line in hunk.lines):
+            self.found.append(hunk)
+        else:
+            self.skipped.append(hunk.row - 1)
+
+    def action(
+        self, notes: tuple[str, ...] = (), preimage: str | None = None
+    ) -> PatchAction | None:
+        """The action of all hunks, None if there are none.
+
+        Raises MissError (`invalid_input`) if none changes anything, or if there are more than can
+        be placed in good time.
+        """
+        if self.skipped and not self.found:
+            line = self.skipped[0] + 1
+            invalid(line, "the hunk holds no line that begins with '+' or '-'")
+        if len(self.found) > MAX_HUNKS:
+            raise MissError(
+                "invalid_input",
+                f"the patch of one file has {len(self.found)} hunks; at most {MAX_HUNKS} are read",
+                hint="send the whole file as {path, content}",
+            )
+        count = len(self.skipped)
+        what = "a hunk" if count == 1 else f"{count} hunks"
+        skipped = (f"{what} without changes skipped",) if count else ()
+        return PatchAction(tuple(self.found), preimage, (*notes, *skipped)) if self.found else None
 
 
-def opened_hunk(
-    header: str, row: int, heads: Sequence[HunkHeader], given: Sequence[str]
-) -> PatchHunk | None:
-    """The hunk of some lines below `@@` lines, of which the first is `header`, on a row from 1.
+class Area(NamedTuple):
+    """The lines of a patch: where the readable ones end, and whether all of them are of the patch.
 
-    Lines without a mark are context. None for a hunk that changes nothing.
+    In an `envelope` only `@@` opens a hunk, and no line names a file.
     """
-    lines: list[PatchLine] = []
-    for line in given:
-        op = _op(line)
-        if op == "\\" and lines:
-            lines[-1] = lines[-1]._replace(text=lines[-1].text.removesuffix("\n"))
-        elif op != "\\":
-            text = f"{line if op == '?' else line[1:]}\n"
-            lines.append(PatchLine(" " if op == "?" else op, text))
-    if all(line.op == " " for line in lines):
-        return None
-    start = next((head.start for head in reversed(heads) if head.start is not None), None)
-    sections = tuple(head.section for head in heads if head.section)
-    within = bool(sections) and start is None
-    if start is not None and any(line.op != "+" for line in lines):
-        start = max(start - 1, 0)
-    unmarked = any(_op(line) == "?" for line in given)
-    notes = [] if all(given) else ["empty lines read as blank ones"]
-    notes += [UNMARKED] if unmarked else []
-    return PatchHunk(
-        header, row, tuple(lines), start, sections, within, unmarked=unmarked, notes=tuple(notes)
-    )
-
-
-def skipped_notes(count: int) -> tuple[str, ...]:
-    """The note on hunks that change nothing."""
-    what = "a hunk" if count == 1 else f"{count} hunks"
-    return (f"{what} without changes skipped",) if count else ()
-
-
-class _Area(NamedTuple):
-    """The lines of a patch: where the readable ones end, and whether a fence holds all of them."""
 
     lines: Sequence[str]
     stop: int
     fenced: bool
+    envelope: bool = False
 
     def names_file(self, at: int) -> bool:
         """Whether a pair of lines that names a file begins here."""
-        return (
-            at + 1 < self.stop
-            and self.lines[at].startswith("--- ")
-            and self.lines[at + 1].startswith("+++ ")
-        )
+        pair = self.lines[at : min(at + 2, self.stop)]
+        begins = [line[:4] for line in pair] == ["--- ", "+++ "]
+        return begins and not self.envelope
 
-    def opens(self, at: int, *, counted: bool) -> bool:
+    def opens(self, at: int, *, counted: bool = False) -> bool:
         """Whether a line opens the next hunk or file; `counted` if the counts say it does not."""
         if not self.names_file(at):
-            return self.lines[at].startswith(("@@", "diff --git ", "Index: "))
+            openings = ("@@", END_OF_FILE) if self.envelope else ("@@", "diff --git ", "Index: ")
+            return self.lines[at].startswith(openings)
         if at + 2 < self.stop and self.lines[at + 2].startswith("@@"):
             return True
         old, new = (read_name(line[4:]) for line in self.lines[at : at + 2])
         one = old != new and len(set(without_prefixes(old, new))) == 1
         return not counted and (NOWHERE in (old, new) or one)
+
+    def read_hunk(self, at: int) -> tuple[PatchHunk, int]:
+        """Read the hunk that begins at a line, and the index of the line after it."""
+        row, heads = at, [Head()]
+        while at < self.stop and self.lines[at].startswith("@@") and not heads[-1].counts:
+            heads.append(_read_head(self.lines[at].rstrip()))
+            at += 1
+        counts = heads[-1].counts
+        notes = [] if counts else ["no line numbers" if len(heads) > 1 else "no '@@' line"]
+        stop = self._counted(at, counts) if counts else None
+        if counts and stop is None:
+            notes.append("wrong counts, recomputed")
+        given, stop = (self.lines[at:stop], stop) if stop is not None else self._uncounted(at)
+        notes = [] if self.envelope else notes
+        notes += [] if all(given) else ["empty lines read as blank ones"]
+        unmarked = any(_op(line) == "?" for line in given)
+        notes += [UNMARKED] if unmarked else []
+        header = self.lines[row].rstrip() if len(heads) > 1 else ""
+        lines, start = _marked(given), heads[-1].start
+        if start is not None and any(line.op != "+" for line in lines):
+            start = max(start - 1, 0)
+        sections = tuple(head.section for head in heads if head.section)
+        within = bool(sections) and start is None
+        at_end = self.envelope and stop < self.stop and self.lines[stop].startswith(END_OF_FILE)
+        hunk = PatchHunk(header, row + 1, lines, start, sections, within, at_end, unmarked)
+        return hunk._replace(notes=tuple(notes)), stop + at_end
+
+    def _counted(self, at: int, counts: tuple[int, int]) -> int | None:
+        """The end of a hunk by its counts; None where they do not fit what follows."""
+        old, new = counts
+        ops: list[str] = []
+        while (old > 0 or new > 0) and at < self.stop:
+            if self.opens(at, counted=True):
+                return None
+            ops.append(_op(self.lines[at]))
+            old -= ops[-1] in " -?"
+            new -= ops[-1] in " +?"
+            at += 1
+        while at < self.stop and self.lines[at].startswith("\\ "):
+            at += 1
+        # An unmarked last line may be prose.
+        fits = not (old or new) and ops[-1:] != ["?"] and not {"+", "-"}.isdisjoint(ops)
+        return at if fits and self._ends_well(at) else None
+
+    def _ends_well(self, at: int) -> bool:
+        """Whether what follows the counted lines does not go on like a hunk."""
+        after = next((row for row in range(at, self.stop) if self.lines[row]), None)
+        if after is None or self.names_file(after):
+            return True
+        line = self.lines[after]
+        # Below may be a signature, or a list in the prose.
+        listed = after > at and not self.fenced and _BULLET.match(line) is not None
+        return line[0] not in " +-" or line.rstrip() == "--" or listed
+
+    def _uncounted(self, at: int) -> tuple[Sequence[str], int]:
+        """The lines of a hunk as far as they look like its lines, and where to read on."""
+        stop = next((row for row in range(at, self.stop) if self.opens(row)), self.stop)
+        if not self.fenced:
+            # Below the last line that goes or comes there may be prose.
+            rows = range(stop - 1, at - 1, -1)
+            ops = ((row, _op(self.lines[row])) for row in rows)
+            marked = (row for row, op in ops if op in "+-" and not _BULLET.match(self.lines[row]))
+            rest = range(next(marked, at - 1) + 1, stop)
+            stop = next((row for row in rest if _op(self.lines[row]) == "?"), stop)
+        last = stop
+        # Empty lines below the last one separate hunks.
+        while last > at and not self.lines[last - 1]:
+            last -= 1
+        return self.lines[at:last], stop
+
+
+def _read_head(line: str) -> Head:
+    found = _HEADER.match(line)
+    if found is not None:
+        start, old, _, new, section = found.groups()
+        return Head(int(start), (int(old or 1), int(new or 1)), section.strip())
+    middle, _, after = line[2:].partition("@@")
+    texts = [text.strip() for text in (middle, after)]
+    # Models write `...` or `-x,y +z` in place of numbers.
+    sections = [text for text in texts if not _NUMBERS.fullmatch(text) and text[0] != "-"]
+    return Head(section=sections[-1] if sections else "")
 
 
 def _op(line: str) -> str:
@@ -116,239 +262,75 @@ def _op(line: str) -> str:
     return op if op in " +-\\" else "?"
 
 
-def _read_hunk(area: _Area, at: int) -> tuple[PatchHunk | None, int]:
-    """Read the hunk that begins at a line; the index of the line after it comes with it.
+def _marked(given: Sequence[str]) -> tuple[PatchLine, ...]:
+    lines: list[PatchLine] = []
+    for line in given:
+        op = _op(line)
+        if op == "?":
+            lines.append(PatchLine(" ", f"{line}\n"))
+        elif op != "\\":
+            lines.append(PatchLine(op, f"{line[1:]}\n"))
+        elif lines:
+            lines[-1] = lines[-1]._replace(text=lines[-1].text.removesuffix("\n"))
+    return tuple(lines)
 
-    None for one that changes nothing.
+
+# The names of files
+
+
+def read_name(rest: str) -> str:
+    """The name in the rest of a header line: unquoted, without a timestamp."""
+    found = _QUOTED.match(rest)
+    if found:
+        raw = _ESCAPE.sub(_unescaped, found[1].encode("utf-8", "surrogateescape"))
+        return raw.decode("utf-8", "surrogateescape")
+    return _STAMP.sub("", rest.split("\t", 1)[0]).rstrip()
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    code = found[1]
+    return bytes([_LETTERS[code[0]] if len(code) == 1 else int(code, 8) & 0xFF])
+
+
+def git_names(rest: str) -> tuple[str, str] | None:
+    """The two names of a `diff --git` line, prefixes included; None if they cannot be told."""
+    rest = rest.rstrip()
+    quoted = re.fullmatch(r'("(?:[^"\\]|\\.)*"|\S+) ("(?:[^"\\]|\\.)*"|\S+)', rest)
+    if quoted:
+        return read_name(quoted[1]), read_name(quoted[2])
+    # Both names are the same but for the prefix, which is as long on either side.
+    middle = len(rest) // 2
+    old, new = rest[:middle], rest[middle + 1 :]
+    same = old.split("/", 1)[-1] == new.split("/", 1)[-1]
+    return (old, new) if len(rest) % 2 and rest[middle] == " " and same else None
+
+
+def without_prefixes(old: str, new: str) -> tuple[str, str]:
+    """The names of a pair of headers without what only distinguishes the sides.
+
+    That is a prefix such as `a/`, the ending of a backup on the old side, `.new` on the new one.
     """
-    row, heads = at, []
-    while at < area.stop and area.lines[at].startswith("@@"):
-        heads.append(read_head(area.lines[at].rstrip()))
-        at += 1
-        if heads[-1].counts:
-            break
-    counts = heads[-1].counts if heads else None
-    notes = [] if counts else ["no line numbers" if heads else "no '@@' line"]
-    stop = _counted(area, at, counts) if counts else None
-    if counts and stop is None:
-        notes.append("wrong counts, recomputed")
-    given, stop = (area.lines[at:stop], stop) if stop is not None else _uncounted(area, at)
-    header = area.lines[row].rstrip() if heads else ""
-    hunk = opened_hunk(header, row + 1, heads, given)
-    return hunk and hunk._replace(notes=(*notes, *hunk.notes)), stop
+    old, new = _unprefixed(old, new)
+    if any(old == f"{new}{ending}" for ending in _BACKUPS):
+        return new, new
+    return (old, old) if new == f"{old}.new" else (old, new)
 
 
-def _counted(area: _Area, at: int, counts: tuple[int, int]) -> int | None:
-    """The end of a hunk by its counts; None where they do not fit what follows."""
-    old, new = counts
-    ops: list[str] = []
-    while (old > 0 or new > 0) and at < area.stop:
-        if area.opens(at, counted=True):
-            return None
-        ops.append(_op(area.lines[at]))
-        old -= ops[-1] in " -?"
-        new -= ops[-1] in " +?"
-        at += 1
-    while at < area.stop and area.lines[at].startswith("\\ "):
-        at += 1
-    # An unmarked last line may be prose.
-    fits = not (old or new) and ops[-1:] != ["?"] and not {"+", "-"}.isdisjoint(ops)
-    return at if fits and _ends_well(area, at) else None
+def _unprefixed(old: str, new: str) -> tuple[str, str]:
+    (head, _, tail), (new_head, _, new_tail) = old.partition("/"), new.partition("/")
+    if NOWHERE in (old, new):
+        # A name alone cannot be compared with the other one.
+        known, other = (set(side) for side in zip(*_PREFIXES, strict=True))
+        old = tail if len(head) == 1 and head in known and tail else old
+        return old, new_tail if len(new_head) == 1 and new_head in other and new_tail else new
+    if {(head, new_head), (new_head, head)} & set(_PREFIXES) and tail and new_tail:
+        return tail, new_tail
+    if head in ("a", "b") and tail == new:
+        return new, new
+    return (old, old) if new_head in ("a", "b") and new_tail == old else (old, new)
 
 
-def _ends_well(area: _Area, at: int) -> bool:
-    """Whether what follows the counted lines does not go on like a hunk."""
-    after = at
-    while after < area.stop and not area.lines[after]:
-        after += 1
-    if after >= area.stop or area.names_file(after):
-        return True
-    line = area.lines[after]
-    if line[0] not in " +-" or line.rstrip() == "--":
-        return True
-    # A list in the prose below.
-    return after > at and not area.fenced and _BULLET.match(line) is not None
-
-
-def _uncounted(area: _Area, at: int) -> tuple[Sequence[str], int]:
-    """The lines of a hunk as far as they look like its lines, and where to read on."""
-    stop = at
-    while stop < area.stop and not area.opens(stop, counted=False):
-        stop += 1
-    if not area.fenced:
-        # Below the last line that goes or comes there may be prose.
-        marked = (
-            row for row in range(stop - 1, at - 1, -1)
-            if _op(area.lines[row]) in "+-" and not _BULLET.match(area.lines[row])
-        )  # fmt: skip
-        rest = range(next(marked, at - 1) + 1, stop)
-        stop = next((row for row in rest if _op(area.lines[row]) == "?"), stop)
-    last = stop
-    # Empty lines below the last one separate hunks.
-    while last > at and not area.lines[last - 1]:
-        last -= 1
-    return area.lines[at:last], stop
-
-
-class FileDiff:
-    """What a diff says about one file.
-
-    Attributes:
-        first: the index of its first line in the patch.
-        stop: the index after its last line.
-        names: the names of its `---` and `+++` lines, or those of `diff --git`, as given.
-        extended: git's further header lines, by their key.
-        binary: the index of the line that says that it is binary, or None.
-        hunks: its hunks.
-        skipped: the indexes of hunks that change nothing.
-    """
-
-    def __init__(self, first: int, names: tuple[str, str] | None = None) -> None:
-        self.first = first
-        self.stop = first + 1
-        self.names = names
-        self.headed = False
-        self.extended: dict[str, str] = {}
-        self.binary: int | None = None
-        self.hunks: list[PatchHunk] = []
-        self.skipped: list[int] = []
-
-    def takes(self, old: str, new: str) -> bool:
-        """Whether `---` and `+++` lines below belong to this file, of which git's header is read.
-
-        Raises:
-            MissError: they contradict it (`invalid_input`).
-        """
-        if self.headed or self.hunks:
-            return False
-        if self.names is None or {old, new} - {NOWHERE} <= set(self.names):
-            return True
-        side = next((at for at, key in enumerate(_SIDES) if key in self.extended), None)
-        if side is None:
-            return False
-        if (new, old)[side] != self.names[1 - side]:
-            names = f"'{self.names[1 - side]}', but '{('+++ ', '--- ')[side]}' names"
-            invalid(self.stop + 1, f"{_SIDES[side]} is for {names} '{(new, old)[side]}'")
-        return True
-
-
-_SIDES = ("new file mode", "deleted file mode")
-
-
-class Diffs:
-    """The diffs of a text.
-
-    Attributes:
-        lines: the lines of the text.
-        files: what it says about each file, in order.
-    """
-
-    def __init__(self, text: str) -> None:
-        """Read a text.
-
-        Raises:
-            MissError: it is malformed (`invalid_input`), with the number of the line.
-        """
-        self.lines = patch_lines(text)
-        self.files: list[FileDiff] = []
-        self._current: FileDiff | None = None
-        self._read(_Area(self.lines, len(self.lines), fenced=False), 0)
-
-    def _read(self, area: _Area, at: int) -> None:
-        while at < area.stop:
-            fence_stop = None if area.fenced else self._fenced(at)
-            at = self._step(area, at) if fence_stop is None else fence_stop
-
-    def _fenced(self, at: int) -> int | None:
-        """Read the fenced block that begins at a line; the index after it, None if none does."""
-        fence = opened_fence(self.lines[at])
-        if fence is None:
-            return None
-        rows = range(at + 1, len(self.lines))
-        stop = next((row for row in rows if fence.is_closed_by(self.lines[row])), len(self.lines))
-        for row in range(at + 1, stop):
-            self.lines[row] = self.lines[row].removeprefix(fence.indent)
-        self._current = None
-        self._read(_Area(self.lines, stop, fenced=True), at + 1)
-        self._current = None
-        return stop + 1
-
-    def _step(self, area: _Area, at: int) -> int:
-        """Read what begins at a line outside of hunks; the index after it."""
-        line, file = area.lines[at], self._current
-        if line.startswith("diff --git "):
-            self._begin(FileDiff(at, git_names(line[len("diff --git ") :])))
-            return self._extended(area, at + 1)
-        if area.names_file(at):
-            return self._file_header(area, at)
-        if line.startswith("rename from ") and self._follows(area, at, "rename to "):
-            self._begin(FileDiff(at))
-            return self._extended(area, at)
-        if _COMBINED.match(line):
-            invalid(at + 1, "a combined diff, of a merge, cannot be applied; expected '@@ -'")
-        # The first hunk may lack its `@@` line.
-        headless = file is not None and file.headed and not (file.hunks or file.skipped)
-        if line.startswith("@@") or (headless and line[:1] in (" ", "+", "-")):
-            file = file or self._begin(FileDiff(at))
-            hunk, file.stop = _read_hunk(area, at)
-            if hunk is None:
-                file.skipped.append(at)
-            else:
-                file.hunks.append(hunk)
-            return file.stop
-        self._check_stray(area, at)
-        return at + 1
-
-    def _begin(self, file: FileDiff) -> FileDiff:
-        self._current = file
-        self.files.append(file)
-        return file
-
-    def _extended(self, area: _Area, at: int) -> int:
-        file = self._current
-        assert file is not None
-        while at < area.stop:
-            found = _EXTENDED.fullmatch(area.lines[at].rstrip())
-            if found:
-                file.extended[found[1]] = found[2]
-            elif _BINARY.match(area.lines[at]):
-                file.binary = at
-            else:
-                break
-            at += 1
-        file.stop = at
-        return at
-
-    def _file_header(self, area: _Area, at: int) -> int:
-        file = self._current
-        old, new = (read_name(line[4:]) for line in area.lines[at : at + 2])
-        if not old or not new:
-            invalid(at + 1 + (old != ""), "the name of a file is missing after '---' or '+++'")
-        # A header of git's own goes right before this one and belongs to the same file.
-        if file is None or file.stop != at or not file.takes(old, new):
-            file = self._begin(FileDiff(at))
-        file.names = (old, new)
-        file.headed = True
-        file.stop = at + 2
-        return at + 2
-
-    def _follows(self, area: _Area, at: int, start: str) -> bool:
-        return at + 1 < area.stop and area.lines[at + 1].startswith(start)
-
-    def _check_stray(self, area: _Area, at: int) -> None:
-        """Refuse a line that looks like one of a hunk or a header where none can be."""
-        line = area.lines[at]
-        for start, other in (("--- ", "'+++ '"), ("+++ ", "'--- '")):
-            if line.startswith(start) and self._follows(area, at, "@@"):
-                invalid(at + 1, f"'{line[:_SHOWN]}' stands without a line {other}")
-        stray = line[:1] in ("+", "-") and line.rstrip() != "--"
-        if area.fenced and self._current is not None and stray:
-            invalid(at + 1, f"'{line[:_SHOWN]}' is outside of any hunk; expected '@@'")
-
-
-def headless_hunk(text: str) -> PatchHunk | None:
-    """The one hunk of a text that is nothing else, without headers or `@@`; None if it is not."""
-    lines = patch_lines(text)
-    if not any(lines) or any(_op(line) == "?" for line in lines):
-        return None
-    return _read_hunk(_Area(lines, len(lines), fenced=True), 0)[0]
+def agree(path: str, name: str) -> bool:
+    """Whether a path and the name in a patch can be those of one file, seen from two places."""
+    one, other = (os.path.normpath(text) for text in (path, name))
+    return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")

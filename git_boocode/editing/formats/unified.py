@@ -6,30 +6,35 @@ It comes as text, bare, fenced or with prose around it, or in an object with the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NoReturn
 
 from git_boocode.editing.actions import Create, Delete, Keep
 from git_boocode.editing.edits import Action, Edit, Failure, MissError, short
 from git_boocode.editing.formats import Context, fields
-from git_boocode.editing.formats.diff_names import NOWHERE, agree, read_name, without_prefixes
 from git_boocode.editing.formats.diffs import (
-    NO_CHANGE,
-    Diffs,
-    FileDiff,
-    headless_hunk,
-    skipped_notes,
-)
-from git_boocode.editing.formats.patches import (
-    check_hunks,
-    flattened_notes,
+    NOWHERE,
+    Area,
+    Hunks,
+    agree,
+    git_names,
     invalid,
+    opened_fence,
+    patch_lines,
     patch_text,
+    read_name,
+    without_prefixes,
 )
-from git_boocode.editing.patch import PatchAction
 
-_NAME = "unified"
-GIT_MODES = ("100644", "100755")
+_EXTENDED = re.compile(
+    r"(old mode|new mode|deleted file mode|new file mode|copy from|copy to|rename from|rename to"
+    r"|similarity index|dissimilarity index|index) ?(.*)"
+)
+_BINARY = re.compile(r"GIT binary patch|Binary files .* differ")
+_COMBINED = re.compile(r"@@@+ |diff --(?:cc|combined) ")
+_SHOWN = 60
+_GIT_MODES = ("100644", "100755")
 _MODES = {"100644": False, "100664": False, "100755": True, "100775": True}
 """Whether a file of a mode is executable."""
 _SPECIAL = {"120000": "a symbolic link", "160000": "a submodule"}
@@ -37,20 +42,15 @@ _SPECIAL = {"120000": "a symbolic link", "160000": "a submodule"}
 
 def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     """The edits of a text, or of an object with a diff: one for each file."""
-    text = patch_text(item) or ""
-    base = context.base
-    path = context.path
+    text, notes = patch_text(item)
+    path, base = context.path, context.base
     if isinstance(item, dict):
         path = fields.text(item, fields.PATH, path or "") or None
         base = fields.base(item) or base
-    notes = flattened_notes(item)
-    diffs = Diffs(text)
-    files = _joined(diffs.files)
-    if not files and path is not None and (hunk := headless_hunk(text)):
-        files = [FileDiff(0)]
-        files[0].hunks.append(hunk)
+    diffs = Diffs(text or "")
     # A file that is shown without a change is skipped, unless there is nothing else.
-    files = [file for file in files if file.hunks or not file.skipped] or files
+    files = [file for file in diffs.files if file.hunks.found or not file.hunks.skipped]
+    files = files or diffs.files or (headless(text or "") if path is not None else [])
     if not files:
         raise MissError(
             "invalid_input", "the patch has no hunk; expected a line like '@@ -1,2 +1,3 @@'"
@@ -58,80 +58,225 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     for file in files:
         portion = "".join(f"{line}\n" for line in diffs.lines[file.first : file.stop])
         given = item if len(files) == 1 else portion
-        yield _draft(file, path, Edit(0, path or "", Keep(), base, _NAME, given), notes)
-
-
-def _joined(files: list[FileDiff]) -> list[FileDiff]:
-    """The files, hunks without a header of neighbouring blocks put together."""
-    joined: list[FileDiff] = []
-    for file in files:
-        if joined and file.names is None and joined[-1].names is None and not file.extended:
-            joined[-1].hunks += file.hunks
-            joined[-1].skipped += file.skipped
-            joined[-1].stop = file.stop
+        shown = path
+        try:
+            old, new = _names(file, path)
+            shown = new if old == NOWHERE else old
+            action = _action(file, old, new, notes)
+        except MissError as miss:
+            yield Failure.of(miss, None, shown, given)
         else:
-            joined.append(file)
-    return joined
+            to = new if NOWHERE not in (old, new) and old != new else None
+            yield Edit(0, shown, action, base, "unified", given, to)
 
 
-def _draft(file: FileDiff, path: str | None, blank: Edit, notes: tuple[str, ...]) -> Edit | Failure:
-    shown = path
-    try:
-        old, new = _names(file, path)
-        shown = new if old == NOWHERE else old
-        _check_possible(file)
-        check_hunks(len(file.hunks))
-        action = _action(file, old, new, notes)
-    except MissError as miss:
-        return Failure.of(miss, None, shown, blank.given)
-    to = new if NOWHERE not in (old, new) and old != new else None
-    return blank._replace(path=shown, action=action, to=to)
+class FileDiff:
+    """What a diff says about one file.
+
+    It takes the lines `first` to `stop` of the patch. `names` are those of its `---` and `+++`
+    lines, or of `diff --git`, as given; `extended` holds git's further header lines by their key,
+    and `binary` is the index of the line that says that the file is binary.
+    """
+
+    def __init__(self, first: int, names: tuple[str, str] | None = None) -> None:
+        self.first = first
+        self.stop = first + 1
+        self.names = names
+        self.headed = False
+        self.extended: dict[str, str] = {}
+        self.binary: int | None = None
+        self.hunks = Hunks([], [])
+
+    def takes(self, old: str, new: str) -> bool:
+        """Whether `---` and `+++` lines below belong to this file, of which git's header is read.
+
+        Raises MissError (`invalid_input`) if they contradict it.
+        """
+        if self.headed or self.hunks.found:
+            return False
+        if self.names is None or {old, new} - {NOWHERE} <= set(self.names):
+            return True
+        for key, mark, name, mine in (
+            ("new file mode", "+++ ", new, self.names[1]),
+            ("deleted file mode", "--- ", old, self.names[0]),
+        ):
+            if key in self.extended:
+                if name != mine:
+                    message = f"{key} is for '{mine}', but '{mark}' names '{name}'"
+                    invalid(self.stop + 1, message)
+                return True
+        return False
+
+    def wrong(self, message: str, hint: str | None = None) -> NoReturn:
+        """Refuse it."""
+        invalid(self.first + 1, message, hint)
+
+
+class Diffs:
+    """The diffs of a text: its lines, and what it says about each file, in order.
+
+    Raises MissError (`invalid_input`) if it is malformed, with the number of the line.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.lines = patch_lines(text)
+        self.files: list[FileDiff] = []
+        self._current: FileDiff | None = None
+        self._read(Area(self.lines, len(self.lines), fenced=False), 0)
+
+    def _read(self, area: Area, at: int) -> None:
+        while at < area.stop:
+            stop = None if area.fenced else self._fenced(at)
+            at = self._step(area, at) if stop is None else stop
+
+    def _fenced(self, at: int) -> int | None:
+        """Read the fenced block that begins at a line; the index after it, None if none does."""
+        fence = opened_fence(self.lines[at])
+        if fence is None:
+            return None
+        rows = range(at + 1, len(self.lines))
+        stop = next((row for row in rows if fence.is_closed_by(self.lines[row])), len(self.lines))
+        for row in range(at + 1, stop):
+            self.lines[row] = self.lines[row].removeprefix(fence.indent)
+        self._current = None
+        self._read(Area(self.lines, stop, fenced=True), at + 1)
+        self._current = None
+        return stop + 1
+
+    def _step(self, area: Area, at: int) -> int:
+        """Read what begins at a line outside of hunks; the index after it."""
+        line, file = area.lines[at], self._current
+        if line.startswith("diff --git "):
+            return self._extended(area, at + 1, FileDiff(at, git_names(line[len("diff --git ") :])))
+        if area.names_file(at):
+            return self._file_header(area, at)
+        if line.startswith("rename from ") and self._follows(area, at, "rename to "):
+            return self._extended(area, at, FileDiff(at))
+        if _COMBINED.match(line):
+            invalid(at + 1, "a combined diff, of a merge, cannot be applied; expected '@@ -'")
+        # The first hunk may lack its `@@` line.
+        headless = file is not None and file.headed and file.hunks == ([], [])
+        if line.startswith("@@") or (headless and line[:1] in (" ", "+", "-")):
+            file = file or self._unnamed(at)
+            hunk, file.stop = area.read_hunk(at)
+            file.hunks.add(hunk)
+            return file.stop
+        self._check_stray(area, at)
+        return at + 1
+
+    def _begin(self, file: FileDiff) -> FileDiff:
+        self._current = file
+        self.files.append(file)
+        return file
+
+    def _unnamed(self, at: int) -> FileDiff:
+        """The file of a hunk without a header: that of the last block, if it has none either."""
+        last = self.files[-1] if self.files else None
+        if last is None or last.names or last.extended:
+            return self._begin(FileDiff(at))
+        self._current = last
+        return last
+
+    def _extended(self, area: Area, at: int, file: FileDiff) -> int:
+        self._begin(file)
+        while at < area.stop:
+            found = _EXTENDED.fullmatch(area.lines[at].rstrip())
+            if found:
+                file.extended[found[1]] = found[2]
+            elif _BINARY.match(area.lines[at]):
+                file.binary = at
+            else:
+                break
+            at += 1
+        file.stop = at
+        return at
+
+    def _file_header(self, area: Area, at: int) -> int:
+        file = self._current
+        old, new = (read_name(line[4:]) for line in area.lines[at : at + 2])
+        if not old or not new:
+            invalid(at + 1 + (old != ""), "the name of a file is missing after '---' or '+++'")
+        # A header of git's own goes right before this one and belongs to the same file.
+        if file is None or file.stop != at or not file.takes(old, new):
+            file = self._begin(FileDiff(at))
+        file.names, file.headed, file.stop = (old, new), True, at + 2
+        return file.stop
+
+    def _follows(self, area: Area, at: int, start: str) -> bool:
+        return at + 1 < area.stop and area.lines[at + 1].startswith(start)
+
+    def _check_stray(self, area: Area, at: int) -> None:
+        """Refuse a line that looks like one of a hunk or a header where none can be."""
+        line = area.lines[at]
+        for start, other in (("--- ", "'+++ '"), ("+++ ", "'--- '")):
+            if line.startswith(start) and self._follows(area, at, "@@"):
+                invalid(at + 1, f"'{line[:_SHOWN]}' stands without a line {other}")
+        stray = line[:1] in ("+", "-") and line.rstrip() != "--"
+        if area.fenced and self._current is not None and stray:
+            invalid(at + 1, f"'{line[:_SHOWN]}' is outside of any hunk; expected '@@'")
+
+
+def headless(text: str) -> list[FileDiff]:
+    """The file of a text that is the lines of one hunk, without headers or `@@`, and no more."""
+    lines = patch_lines(text)
+    file = FileDiff(0)
+    if any(lines) and all(line[:1] in ("", *" +-\\") for line in lines):
+        file.hunks.add(Area(lines, len(lines), fenced=True).read_hunk(0)[0])
+    return [file] if file.hunks.found else []
 
 
 def _names(file: FileDiff, path: str | None) -> tuple[str, str]:
-    """The path before and after, `/dev/null` for none."""
-    named = _named(file)
-    if named is None:
-        if path is None:
-            _wrong(file, "a hunk of no file; expected '--- a/name' and '+++ b/name' before it")
-        return path, path
-    old, new = named
-    if old == new == NOWHERE:
-        _wrong(file, "both names are /dev/null")
-    for name in {old, new} - {NOWHERE}:
-        if not name:
-            _wrong(file, "the name of the file is empty")
-    if path is None:
-        return old, new
-    return _under(file, path, old, new)
-
-
-def _named(file: FileDiff) -> tuple[str, str] | None:
+    """The path before and after, `/dev/null` for none; `path` came with the patch."""
     extended = file.extended
     if "rename from" in extended and "rename to" in extended:
-        return read_name(extended["rename from"]), read_name(extended["rename to"])
-    if file.names is None:
-        if file.extended or not (file.hunks or file.skipped):
-            _wrong(file, "the names cannot be told apart; expected 'diff --git a/name b/name'")
-        return None
-    old, new = without_prefixes(*file.names)
-    if "new file mode" in extended:
-        old = NOWHERE
-    if "deleted file mode" in extended:
-        new = NOWHERE
-    return old, new
+        old, new = read_name(extended["rename from"]), read_name(extended["rename to"])
+    elif file.names is not None:
+        old, new = without_prefixes(*file.names)
+        old = NOWHERE if "new file mode" in extended else old
+        new = NOWHERE if "deleted file mode" in extended else new
+    elif extended or file.hunks == ([], []):
+        file.wrong("the names cannot be told apart; expected 'diff --git a/name b/name'")
+    elif path is None:
+        file.wrong("a hunk of no file; expected '--- a/name' and '+++ b/name' before it")
+    else:
+        return path, path
+    if old == new == NOWHERE:
+        file.wrong("both names are /dev/null")
+    if not (old and new):
+        file.wrong("the name of the file is empty")
+    return (old, new) if path is None else _under(file, path, old, new)
 
 
 def _under(file: FileDiff, path: str, old: str, new: str) -> tuple[str, str]:
     """The names of a patch that came with a path, with which they must agree."""
     name = new if old == NOWHERE else old
     if not agree(path, name):
-        _wrong(file, f"the patch is for '{name}', but 'path' is '{path}'")
+        file.wrong(f"the patch is for '{name}', but 'path' is '{path}'")
     if old == NOWHERE:
         return old, path
     # The path may begin further up than the names of the patch do.
     above = path[: len(path) - len(old)] if path.endswith(f"/{old}") else ""
     return path, path if new == old else new if new == NOWHERE else above + new
+
+
+def _action(file: FileDiff, old: str, new: str, notes: tuple[str, ...]) -> Action:
+    _check_possible(file)
+    extended = file.extended
+    if NOWHERE in (old, new):
+        # A file that is made or deleted needs no places.
+        notes = (*notes, *dict.fromkeys(note for hunk in file.hunks.found for note in hunk.notes))
+        if old != NOWHERE:
+            return Delete(_content(file, "-").removeprefix("\ufeff"), notes)
+        return Create(_content(file, "+"), _MODES[extended.get("new file mode", "100644")], notes)
+    mode, before = extended.get("new mode"), extended.get("old mode", "")
+    same = mode is None or _MODES.get(before) == _MODES[mode]
+    executable = None if mode is None or same else _MODES[mode]
+    action = file.hunks.action(notes, extended.get("index", "").partition("..")[0] or None)
+    if action is not None:
+        return action._replace(executable=executable)
+    if old == new and executable is None:
+        file.wrong("no hunk follows; expected a line like '@@ -1,2 +1,3 @@'")
+    return Keep(executable)
 
 
 def _check_possible(file: FileDiff) -> None:
@@ -141,64 +286,26 @@ def _check_possible(file: FileDiff) -> None:
         message = f"line {file.binary + 1} of the patch: a binary patch cannot be applied"
         raise MissError("binary", message, hint="write the file itself, and leave out this part")
     if "copy from" in extended or "copy to" in extended:
-        _wrong(file, "a copy cannot be applied", "give the new file with all of its lines instead")
-    kinds = ("new file mode", "deleted file mode", "old mode", "new mode")
+        file.wrong("a copy cannot be applied", "give the new file with all of its lines instead")
+    kinds = ("deleted file mode", "old mode", "new file mode", "new mode")
     modes = [extended.get(key, "") for key in kinds]
-    modes.append(extended.get("index", "").rpartition(" ")[2])
-    for mode in modes:
+    for mode in (*modes, extended.get("index", "").rpartition(" ")[2]):
         if mode in _SPECIAL:
-            _wrong(file, f"{_SPECIAL[mode]} cannot be patched")
-    for key in ("new file mode", "new mode"):
-        mode = extended.get(key, "100644")
+            file.wrong(f"{_SPECIAL[mode]} cannot be patched")
+    for mode in filter(None, modes[2:]):
         if mode not in _MODES:
-            _wrong(
-                file,
+            file.wrong(
                 f"a file of mode {short(mode, 20)} cannot be created",
-                f"leave out the mode, or write {' or '.join(GIT_MODES)}",
+                f"leave out the mode, or write {' or '.join(_GIT_MODES)}",
             )
-
-
-def _executable(file: FileDiff) -> bool | None:
-    """Whether to make the file executable; None if its mode does not change."""
-    old, new = (file.extended.get(key) for key in ("old mode", "new mode"))
-    if new is None or (old is not None and _MODES.get(old) == _MODES[new]):
-        return None
-    return _MODES[new]
-
-
-def _action(file: FileDiff, old: str, new: str, notes: tuple[str, ...]) -> Action:
-    if old == NOWHERE:
-        executable = _MODES[file.extended.get("new file mode", "100644")]
-        return Create(_content(file, "+"), executable, _read_notes(file, notes))
-    if new == NOWHERE:
-        return Delete(_content(file, "-").removeprefix("\ufeff"), _read_notes(file, notes))
-    executable_now = _executable(file)
-    if file.hunks:
-        notes = (*notes, *skipped_notes(len(file.skipped)))
-        preimage = file.extended.get("index", "").partition("..")[0] or None
-        return PatchAction(tuple(file.hunks), preimage, notes, executable_now)
-    if file.skipped:
-        invalid(file.skipped[0] + 1, NO_CHANGE)
-    if old == new and executable_now is None:
-        _wrong(file, "no hunk follows; expected a line like '@@ -1,2 +1,3 @@'")
-    return Keep(executable_now)
-
-
-def _read_notes(file: FileDiff, notes: tuple[str, ...]) -> tuple[str, ...]:
-    """The notes of a file that is made or deleted, which needs no places."""
-    return (*notes, *dict.fromkeys(note for hunk in file.hunks for note in hunk.notes))
 
 
 def _content(file: FileDiff, op: str) -> str:
     """All lines of a file that is created or deleted."""
-    for hunk in file.hunks:
+    for hunk in file.hunks.found:
         for line in hunk.lines:
             if line.op != op and (line.op != " " or line.text.strip()):
                 what = "created" if op == "+" else "deleted"
                 only = f"has only lines that begin with '{op}', not '{line.op}'"
                 invalid(hunk.row, f"a file that is {what} {only}")
-    return "".join(line.text for hunk in file.hunks for line in hunk.lines)
-
-
-def _wrong(file: FileDiff, message: str, hint: str | None = None) -> NoReturn:
-    invalid(file.first + 1, message, hint)
+    return "".join(line.text for hunk in file.hunks.found for line in hunk.lines)
