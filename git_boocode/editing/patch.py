@@ -11,7 +11,7 @@ from git_boocode.editing.edits import How, Landing, MissError, Outcome, lines_of
 from git_boocode.editing.textfile import Text
 
 if TYPE_CHECKING:
-    from git_boocode.matching import Candidate, MatchError
+    from git_boocode.matching import MatchError
     from git_boocode.matching.align import Hunk
     from git_boocode.matching.rungs import Query
     from git_boocode.matching.sequence import Placement
@@ -19,20 +19,17 @@ if TYPE_CHECKING:
 
 MAX_LISTED = 5
 """At most this many line numbers, and other hunks, are named in a message."""
+UNMARKED = "context lines lack their leading blank"
 _MAX_LINE = 80
 _MAX_CANDIDATES = 10
 _BOM = "\ufeff"
-_APPLIED = "read the file again; leave out what it has already"
-_ORDER = "put the hunks into the order of the file"
-_CONTEXT = "add the unchanged lines above and below as context, each after a space"
+_SIMILAR = 0.5
 
 
 class PatchLine(NamedTuple):
-    """One line of a hunk.
+    """One line of a hunk: its mark, which is a space, `-` or `+`, and its text.
 
-    Attributes:
-        op: a space for an unchanged line, `-` for a removed one, `+` for an added one.
-        text: the line with its ending; none where the patch says that the file ends without.
+    The text has its line ending, unless the patch says that the file ends without one.
     """
 
     op: str
@@ -42,17 +39,11 @@ class PatchLine(NamedTuple):
 class PatchHunk(NamedTuple):
     """A change of one stretch of a file.
 
-    Attributes:
-        header: the line that opens it, as in the patch; empty if there is none.
-        row: the line of the patch, from 1, at which it begins.
-        lines: its lines in order.
-        start: the row of the file, from 0, at which the patch says its old lines begin; None if it
-            does not say.
-        sections: lines of the file, outermost first, under which the place lies.
-        within: whether the place must lie below them; else they only decide between places.
-        at_end: whether its old lines must be the last ones of the file.
-        unmarked: whether context lines lack the space before them.
-        notes: what was done to read it.
+    `header` is the line that opens it, and `row` the line of the patch, from 1, at which it begins.
+    `start` is the row of the file, from 0, at which the patch says its old lines begin, `sections`
+    are lines of the file, outermost first, under which they lie: they must with `within`, else they
+    only decide between places. `at_end` is whether the old lines must be the last ones of the file,
+    `unmarked` whether context lines lack the space before them.
     """
 
     header: str
@@ -83,16 +74,18 @@ class PatchHunk(NamedTuple):
         old, new = (bool(of) and not of[-1].endswith("\n") for of in (self.old, self.new))
         return (old, new) if old or new else None
 
+    @property
+    def is_for_empty(self) -> bool:
+        """Whether it is for a file without content."""
+        return not self.old and self.start == 0
+
 
 class PatchAction(NamedTuple):
-    """Apply the hunks of one file.
+    """Apply the hunks of one file, which come in its order.
 
-    Attributes:
-        hunks: the hunks, in the order of the file.
-        preimage: the id, perhaps abbreviated, of the blob that the patch was made from, or None.
-            A file that is that very blob proves the line numbers.
-        notes: what was done to read the patch.
-        executable: whether to make the file executable; None leaves its mode.
+    `preimage` is the id, perhaps abbreviated, of the blob that the patch was made from: a file that
+    is that very blob proves the line numbers. `executable` is whether to make the file executable;
+    None leaves its mode.
     """
 
     hunks: tuple[PatchHunk, ...]
@@ -107,10 +100,12 @@ class PatchAction(NamedTuple):
 
     def apply(self, text: Text | None, how: How) -> Outcome:
         """Place every hunk and make all changes."""
+        notes = (*self.notes, *mode_notes(self.executable))
         if text is None:
-            return self._create()
-        for hunk in self.hunks:
-            check_text(text, "".join(line.text for line in hunk.lines if line.op == "+"), how)
+            landing = Landing("exact", "create", 1.0, 1, 1, 0, notes)
+            return Outcome(Text(self._content()), landing, self.executable)
+        added = (line.text for hunk in self.hunks for line in hunk.lines if line.op == "+")
+        check_text(text, "".join(added), how)
         # Detecting the format of an input needs no engine.
         from git_boocode.matching import MatchError
         from git_boocode.matching.sequence import place_changes
@@ -120,9 +115,7 @@ class PatchAction(NamedTuple):
         is_open = bool(text.text) and not file.closed
         content = Lines(text.text + file.usual_ending) if is_open else file
         present = frozenset(line.rstrip() for line in content.lines)
-        given = _without_mark(self.hunks, text)
-        read = [_respaced(hunk, present) for hunk in given]
-        hunks = [back or hunk for hunk, back in zip(given, read, strict=True)]
+        hunks = [_remarked(hunk, present) for hunk in _without_bom(self.hunks, text)]
         proven = self._is(text)
         queries = [_query(content, hunk, proven=proven) for hunk in hunks]
         profile = "exact" if text.is_raw else how.profile
@@ -130,28 +123,21 @@ class PatchAction(NamedTuple):
             found = place_changes(queries, profile, verbatim=how.verbatim or text.is_raw)
         except MatchError as error:
             raise MissError(error.code, error.message) from None
-        unclear = {index for index, back in enumerate(read) if back is None}
-        report = _Report(hunks, _checked(hunks, found, unclear, len(content.lines)), content.lines)
-        if report.errors:
-            miss = report.miss()
-            raise _as_binary(miss) if text.is_raw and miss.code == "not_found" else miss
-        made = _joined(content.raw, report.placed)
+        placed = _all_placed(hunks, found, content.lines, is_raw=text.is_raw)
+        made = _joined(content.raw, placed)
         last = next((hunk for hunk in hunks if hunk.opens), None)
         if last.opens[1] if last and last.opens else is_open:
             # The carriage return of a last line that ends without a newline is its own.
             own = "".join(last.new) if last else text.text
             made = made.removesuffix("\n" if own.endswith("\r") else file.usual_ending)
-        notes = (*self.notes, *mode_notes(self.executable))
-        return Outcome(text._replace(text=made), report.landing(notes), self.executable)
+        landing = _landing(placed, (*notes, *_notes(hunks, placed)))
+        return Outcome(text._replace(text=made), landing, self.executable)
 
-    def _create(self) -> Outcome:
-        """Make a file that is missing, if the patch is for an empty one."""
-        if any(hunk.old for hunk in self.hunks) or self.hunks[0].start != 0:
+    def _content(self) -> str:
+        """The content of a file that is missing, if the patch is for an empty one."""
+        if any(hunk.old for hunk in self.hunks) or not self.hunks[0].is_for_empty:
             raise MissError("missing_file", "there is no such file")
-        content = "".join(line for hunk in self.hunks for line in hunk.new)
-        notes = (*self.notes, *mode_notes(self.executable))
-        landing = Landing("exact", "create", 1.0, 1, 1, 0, notes)
-        return Outcome(Text(content), landing, self.executable)
+        return "".join(line for hunk in self.hunks for line in hunk.new)
 
     def _is(self, text: Text) -> bool:
         """Whether a file's text is the blob that the patch names."""
@@ -162,11 +148,8 @@ class PatchAction(NamedTuple):
         data = text.encode()
         blob = b"blob %d\0%b" % (len(data), data)
         # Git's ids are names here, not a safeguard.
-        ids = [
-            hashlib.new(name, blob, usedforsecurity=False).hexdigest()
-            for name in ("sha1", "sha256")
-        ]
-        return any(identifier.startswith(self.preimage) for identifier in ids)
+        made = (hashlib.new(name, blob, usedforsecurity=False) for name in ("sha1", "sha256"))
+        return any(one.hexdigest().startswith(self.preimage) for one in made)
 
 
 def _closed(lines: Sequence[str]) -> str:
@@ -186,26 +169,6 @@ def _query(content: Lines, hunk: PatchHunk, *, proven: bool) -> Query:
         script=tuple(_script(hunk.lines)),
     )
     return Query(content, _closed(hunk.old), _closed(hunk.new), whole_lines=True, hints=hints)
-
-
-def _checked(
-    hunks: Sequence[PatchHunk],
-    found: Sequence[Placement | MatchError],
-    unclear: set[int],
-    count: int,
-) -> Iterator[Placement | MatchError]:
-    """What was found, without places where the marks of a hunk or the end of the file matter."""
-    from git_boocode.matching import MatchError
-
-    for index, (hunk, place) in enumerate(zip(hunks, found, strict=True)):
-        if isinstance(place, MatchError):
-            yield place
-        elif index in unclear and place.rung != "exact":
-            yield MatchError("not_found", _UNCLEAR)
-        elif hunk.opens and place.stop < count:
-            yield MatchError("not_found", "it must be at the end of the file")
-        else:
-            yield place
 
 
 def _script(lines: Sequence[PatchLine]) -> Iterator[Hunk]:
@@ -232,23 +195,12 @@ def _joined(content: str, placed: Sequence[Placement]) -> str:
     return "".join([*pieces, content[at:]])
 
 
-def _as_binary(error: MissError) -> MissError:
-    return MissError(
-        "binary",
-        "the file is no UTF-8 or UTF-16 text, so only an exact match counts, and there is none: "
-        + error.message,
-        lines=error.lines,
-        candidates=error.candidates,
-        hint=error.hint,
-    )
-
-
-def _without_mark(hunks: tuple[PatchHunk, ...], text: Text) -> tuple[PatchHunk, ...]:
+def _without_bom(hunks: tuple[PatchHunk, ...], text: Text) -> tuple[PatchHunk, ...]:
     """The hunks as the text is: without the byte order mark, which is not part of it."""
-    if not hunks or text.codec == "utf-8" or text.is_raw:
+    if text.codec == "utf-8" or text.is_raw:
         return hunks
-    lines = [line for line in hunks[0].lines if line.text.startswith(_BOM)]
-    if {line.op for line in lines} in ({"+"}, {"-"}):
+    marked = {line.op for line in hunks[0].lines if line.text.startswith(_BOM)}
+    if marked in ({"+"}, {"-"}):
         raise MissError(
             "invalid_input", "the patch changes the byte order mark, which cannot be done"
         )
@@ -259,38 +211,41 @@ def _without_mark(hunks: tuple[PatchHunk, ...], text: Text) -> tuple[PatchHunk, 
 # Context lines without the space that marks them
 
 
-def _respaced(hunk: PatchHunk, present: frozenset[str]) -> PatchHunk | None:
+def _remarked(hunk: PatchHunk, present: frozenset[str]) -> PatchHunk:
     """The hunk with the space back that its context lines lack, where the file has them so.
 
     A hunk all of which is indented by one space less than the file looks the same; then its other
-    lines lack that space as well. None if it is unclear which of both it is.
-
-    Args:
-        hunk: the hunk.
-        present: the lines of the file without trailing whitespace.
+    lines lack that space as well. Where it is unclear which of both it is, the hunk must be found
+    as it is. `present` are the lines of the file without trailing whitespace.
     """
-    lines = tuple(
-        PatchLine(" ", f" {line.text}") if line.op == " " and _lacks_mark(line, hunk, present)
-        else line
-        for line in hunk.lines
-    )  # fmt: skip
-    if lines == hunk.lines:
+    lacking = [line.op == " " and _lacks_mark(line, hunk, present) for line in hunk.lines]
+    if not any(lacking):
         return hunk
-    notes = () if hunk.unmarked else (UNMARKED,)
-    spaced = hunk._replace(lines=lines, notes=(*hunk.notes, *notes))
-    removed = [_is_there(line, present) for line in hunk.lines if line.op == "-"]
-    votes = {there for there in removed if there is not None} or set(_depth_votes(hunk, spaced))
-    added = any(line.op == "+" and line.text.strip() for line in hunk.lines)
-    if hunk.unmarked or votes == {True} or not (votes or added):
+    pairs = list(zip(hunk.lines, lacking, strict=True))
+    lines = tuple(PatchLine(" ", f" {line.text}") if lacks else line for line, lacks in pairs)
+    if hunk.unmarked:
+        return hunk._replace(lines=lines)
+    spaced = hunk._replace(lines=lines, notes=(*hunk.notes, UNMARKED))
+    votes = {_is_there(line, present) for line in hunk.lines if line.op == "-"} - {None}
+    added = {_depth(line) for line in hunk.lines if line.op == "+" and line.text.strip()}
+    read = {_depth(line) for line, lacks in pairs if lacks}
+    votes = votes or set(_depth_votes(added, read))
+    if votes == {True} or not (votes or added):
         return spaced
-    return hunk if votes == {False} else None
+    return hunk if votes == {False} else hunk._replace(unmarked=True)
 
 
-UNMARKED = "context lines lack their leading blank"
-_UNCLEAR = (
-    "its context lines have one space more in the file, and it is unclear whether their marks are "
-    "missing or the whole hunk is indented less"
-)
+def _depth_votes(added: set[int], read: set[int]) -> Iterator[bool]:
+    """For each depth of added lines whether it suits the context with its spaces back, or as read.
+
+    `read` are the depths of the context as read.
+    """
+    unit = gcd(*(depth + 1 for depth in read))
+    for depth in added:
+        if (depth in read) != (depth - 1 in read):
+            yield depth - 1 in read
+        elif unit > 1 and depth % unit in (0, unit - 1):
+            yield depth % unit == 0
 
 
 def _lacks_mark(line: PatchLine, hunk: PatchHunk, present: frozenset[str]) -> bool:
@@ -307,21 +262,6 @@ def _is_there(line: PatchLine, present: frozenset[str]) -> bool | None:
     return as_is if text and as_is != spaced else None
 
 
-def _depth_votes(hunk: PatchHunk, spaced: PatchHunk) -> Iterator[bool]:
-    """For each added line whether its depth suits the context with its spaces back, or as read."""
-    pairs = zip(hunk.lines, spaced.lines, strict=True)
-    read = {_depth(line) for line, back in pairs if line != back}
-    unit = gcd(*(depth + 1 for depth in read))
-    for line in hunk.lines:
-        if line.op != "+" or not line.text.strip():
-            continue
-        depth = _depth(line)
-        if (depth in read) != (depth - 1 in read):
-            yield depth - 1 in read
-        elif unit > 1 and depth % unit in (0, unit - 1):
-            yield depth % unit == 0
-
-
 def _depth(line: PatchLine) -> int:
     return len(line.text) - len(line.text.lstrip(" "))
 
@@ -329,125 +269,29 @@ def _depth(line: PatchLine) -> int:
 # What became of the hunks, in words
 
 
-class _Report:
-    """Says what became of the hunks of a file, whose lines it quotes."""
-
-    def __init__(
-        self,
-        hunks: Sequence[PatchHunk],
-        found: Iterator[Placement | MatchError],
-        lines: Sequence[str],
-    ) -> None:
-        from git_boocode.matching import MatchError
-
-        self.hunks = hunks
-        self.lines = lines
-        self.errors: dict[int, MatchError] = {}
-        self.placed: list[Placement] = []
-        for index, one in enumerate(found):
-            if isinstance(one, MatchError):
-                self.errors[index] = one
-            else:
-                self.placed.append(one)
-
-    def landing(self, notes: Sequence[str]) -> Landing:
-        """Where all hunks landed, taken together."""
-        placed = self.placed
-        loosest = min(placed, key=lambda place: (place.rung == "exact", place.similarity))
-        return Landing(
-            "exact" if loosest.rung == "exact" else "fuzzy",
-            loosest.rung,
-            min(place.similarity for place in placed),
-            len(placed),
-            min(place.core[0] for place in placed) + 1,
-            max(place.core[1] for place in placed),
-            (*notes, *self._notes()),
-        )
-
-    def _notes(self) -> Iterator[str]:
-        """The notes of all hunks; those that are alike are listed once."""
-        found: dict[str, list[int]] = {}
-        for number, (hunk, place) in enumerate(zip(self.hunks, self.placed, strict=True), start=1):
-            rung = () if place.rung == "exact" else (f"found by {place.rung}",)
-            for note in (*hunk.notes, *_moved(hunk, place), *rung, *place.notes):
-                found.setdefault(note, []).append(number)
-        for note, numbers in found.items():
-            yield f"hunk{'s' if len(numbers) > 1 else ''} {listed(numbers, MAX_LISTED)}: {note}"
-
-    def miss(self) -> MissError:
-        """The one error for all hunks that have no place; the first one gives its code."""
-        order = list(self.errors)
-        message = "; ".join(self._message(at, self.errors[at]) for at in order[:MAX_LISTED])
-        if len(order) > MAX_LISTED:
-            rest = [at + 1 for at in order[MAX_LISTED:]]
-            message += f"; also hunks {listed(rest, MAX_LISTED)}"
-        first = self.errors[order[0]]
-        code: str = "exists" if self._is_for_empty(order[0]) else first.code
-        applied = [error.code == "already_applied" for error in self.errors.values()]
-        if code == "already_applied" and not (all(applied) and not self.placed):
-            code = "not_found"
-        candidates = [near for error in self.errors.values() for near in error.candidates]
-        hints = dict.fromkeys(hint for at in order if (hint := self._hint(at, self.errors[at])))
-        places = first.match.spans or first.candidates
-        return MissError(
-            code,
-            message,
-            lines=tuple(near.start_line for near in places[:MAX_LINES]),
-            candidates=tuple(candidates[:_MAX_CANDIDATES]),
-            hint="; ".join(hints) or None,
-        )
-
-    def _is_for_empty(self, at: int) -> bool:
-        return not self.hunks[at].old and self.hunks[at].start == 0
-
-    def _hint(self, at: int, error: MatchError) -> str | None:
-        if error.code == "already_applied":
-            return _APPLIED
-        if "out of order" in error.message:
-            return _ORDER
-        return None if self.hunks[at].old or self._is_for_empty(at) else _CONTEXT
-
-    def _message(self, at: int, error: MatchError) -> str:
-        hunk = self.hunks[at]
-        header = f"'{short(hunk.header, _MAX_LINE)}', " if hunk.header else ""
-        of = f" of {len(self.hunks)}" if len(self.hunks) > 1 else ""
-        what = error.message or "the file does not have its lines"
-        if self._is_for_empty(at):
-            what = "it is for an empty file, but the file has content"
-        where = self._where(hunk, error)
-        return f"hunk {at + 1}{of} ({header}line {hunk.row} of the patch): {what}{where}"
-
-    def _where(self, hunk: PatchHunk, error: MatchError) -> str:
-        near = error.candidates
-        if error.code == "ambiguous" or any(one.similarity == 1 for one in near):
-            places = [_numbers(one) for one in near]
-            return f", at {_lines(places)}" if places else ""
-        if ";" in error.message:
-            return ""
-        expected = self._expected(hunk, near[0] if near else None)
-        return f"; {expected}" if expected else ""
-
-    def _expected(self, hunk: PatchHunk, near: Candidate | None) -> str:
-        """The first line that the file lacks, and what it has instead."""
-        old = [line.rstrip("\r\n") for line in hunk.old]
-        if near is None:
-            present = frozenset(self.lines)
-            lacking = next((line for line in old if line not in present), None)
-            return "" if lacking is None else f"no line is '{short(lacking, _MAX_LINE)}'"
-        there = self.lines[near.start_line - 1 : near.end_line]
-        nearest = ""
-        if near.similarity >= _SIMILAR:
-            nearest = f"nearest is {_lines([_numbers(near)])}, {near.similarity:.0%} similar"
-        at = next((at for at, line in enumerate(old) if line not in there), None)
-        if at is None or not there:
-            return nearest
-        row = near.start_line - 1 + min(at, len(there) - 1)
-        holds = short(self.lines[row], _MAX_LINE)
-        lacking = f"expected '{short(old[at], _MAX_LINE)}', line {row + 1} is '{holds}'"
-        return f"{lacking}; {nearest}" if nearest else lacking
+def _landing(placed: Sequence[Placement], notes: tuple[str, ...]) -> Landing:
+    """Where all hunks landed, taken together."""
+    loosest = min(placed, key=lambda place: (place.rung == "exact", place.similarity))
+    return Landing(
+        "exact" if loosest.rung == "exact" else "fuzzy",
+        loosest.rung,
+        min(place.similarity for place in placed),
+        len(placed),
+        min(place.core[0] for place in placed) + 1,
+        max(place.core[1] for place in placed),
+        notes,
+    )
 
 
-_SIMILAR = 0.5
+def _notes(hunks: Sequence[PatchHunk], placed: Sequence[Placement]) -> Iterator[str]:
+    """The notes of all hunks; those that are alike are listed once."""
+    found: dict[str, list[int]] = {}
+    for number, (hunk, place) in enumerate(zip(hunks, placed, strict=True), start=1):
+        rung = () if place.rung == "exact" else (f"found by {place.rung}",)
+        for note in (*hunk.notes, *_moved(hunk, place), *rung, *place.notes):
+            found.setdefault(note, []).append(number)
+    for note, numbers in found.items():
+        yield f"hunk{'s' if len(numbers) > 1 else ''} {listed(numbers, MAX_LISTED)}: {note}"
 
 
 def _moved(hunk: PatchHunk, place: Placement) -> Iterator[str]:
@@ -457,10 +301,109 @@ def _moved(hunk: PatchHunk, place: Placement) -> Iterator[str]:
         yield f"{count} line{'s' if count > 1 else ''} {side} its number"
 
 
-def _lines(places: Sequence[str]) -> str:
-    shown = listed(places, MAX_LISTED)
-    return f"line{'s' if len(places) > 1 or '-' in shown else ''} {shown}"
+def _all_placed(
+    hunks: Sequence[PatchHunk],
+    found: Sequence[Placement | MatchError],
+    lines: Sequence[str],
+    *,
+    is_raw: bool,
+) -> list[Placement]:
+    """The places of all hunks; MissError if one has none, the first such one gives its code."""
+    from git_boocode.matching import MatchError
+
+    placed: list[Placement] = []
+    errors: dict[int, MatchError] = {}
+    for at, one in enumerate(found):
+        if isinstance(one, MatchError):
+            errors[at] = one
+        elif hunks[at].opens and one.stop < len(lines):
+            errors[at] = MatchError("not_found", "it must be at the end of the file")
+        else:
+            placed.append(one)
+    if errors:
+        code = _code(hunks, errors, any_placed=bool(placed))
+        message = _message(hunks, errors, lines)
+        if is_raw and code == "not_found":
+            code = "binary"
+            message = (
+                "the file is no UTF-8 or UTF-16 text, so only an exact match counts, and there is "
+                f"none: {message}"
+            )
+        first, *_ = errors.values()
+        near = [near for error in errors.values() for near in error.candidates]
+        hints = dict.fromkeys(filter(None, (_hint(hunks[at], one) for at, one in errors.items())))
+        raise MissError(
+            code,
+            message,
+            lines=tuple(
+                place.start_line for place in (first.match.spans or first.candidates)[:MAX_LINES]
+            ),
+            candidates=tuple(near[:_MAX_CANDIDATES]),
+            hint="; ".join(hints) or None,
+        )
+    return placed
 
 
-def _numbers(near: Candidate) -> str:
-    return lines_of(near.start_line, near.end_line).split()[-1]
+def _code(hunks: Sequence[PatchHunk], errors: dict[int, MatchError], *, any_placed: bool) -> str:
+    at, first = next(iter(errors.items()))
+    if hunks[at].is_for_empty:
+        return "exists"
+    applied = all(error.code == "already_applied" for error in errors.values())
+    partly = first.code == "already_applied" and (any_placed or not applied)
+    return "not_found" if partly else first.code
+
+
+def _hint(hunk: PatchHunk, error: MatchError) -> str | None:
+    if error.code == "already_applied":
+        return "read the file again; leave out what it has already"
+    if "out of order" in error.message:
+        return "put the hunks into the order of the file"
+    if hunk.old or hunk.is_for_empty:
+        return None
+    return "add the unchanged lines above and below as context, each after a space"
+
+
+def _message(
+    hunks: Sequence[PatchHunk], errors: dict[int, MatchError], lines: Sequence[str]
+) -> str:
+    order, of = list(errors), f" of {len(hunks)}" if len(hunks) > 1 else ""
+    said = []
+    for at in order[:MAX_LISTED]:
+        hunk, error = hunks[at], errors[at]
+        header = f"'{short(hunk.header, _MAX_LINE)}', " if hunk.header else ""
+        what = error.message or "the file does not have its lines"
+        if hunk.is_for_empty:
+            what = "it is for an empty file, but the file has content"
+        where = _where(hunk, error, lines)
+        said.append(f"hunk {at + 1}{of} ({header}line {hunk.row} of the patch): {what}{where}")
+    if len(order) > MAX_LISTED:
+        rest = [at + 1 for at in order[MAX_LISTED:]]
+        said.append(f"also hunks {listed(rest, MAX_LISTED)}")
+    return "; ".join(said)
+
+
+def _where(hunk: PatchHunk, error: MatchError, lines: Sequence[str]) -> str:
+    """The places that a refusal is about, or what the file lacks and has instead."""
+    near = error.candidates
+    if error.code == "ambiguous" or any(one.similarity == 1 for one in near):
+        places = [lines_of(one.start_line, one.end_line).split()[-1] for one in near]
+        many = "s" if len(places) > 1 or "-" in "".join(places) else ""
+        return f", at line{many} {listed(places, MAX_LISTED)}" if places else ""
+    if "nearest" in error.message:
+        return ""
+    first = near[0].start_line - 1 if near else 0
+    there = lines[first : near[0].end_line] if near else lines
+    old = [line.rstrip("\r\n") for line in hunk.old]
+    known = frozenset(there)
+    at = next((at for at, line in enumerate(old) if line not in known), None)
+    said = ""
+    if at is not None and near and there:
+        row = first + min(at, len(there) - 1)
+        holds = short(lines[row], _MAX_LINE)
+        said = f"; expected '{short(old[at], _MAX_LINE)}', line {row + 1} is '{holds}'"
+    elif at is not None and not near:
+        said = f"; no line is '{short(old[at], _MAX_LINE)}'"
+    if near and near[0].similarity >= _SIMILAR:
+        where = lines_of(near[0].start_line, near[0].end_line)
+        said += f"; nearest is {where}, {near[0].similarity:.0%} similar"
+    return said

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -102,6 +102,11 @@ class PendingChange:
     def extent_at(self, row: int) -> tuple[int, int]:
         """What it changes, as positions, if its old lines are at ``row``."""
         return _extent(row + self.head, row + self.height - self.tail)
+
+    def at(self, row: int) -> int:
+        """The number of its place at ``row``, -1 if it has none."""
+        at = bisect_left(self.rows, row)
+        return at if self.rows[at : at + 1] == [row] else -1
 
     def first_from(self, position: int) -> int:
         """The number of its first place that begins no further up than a position."""
@@ -329,12 +334,13 @@ class _Sequence:
         """The changes with several places of which line and section agree on one."""
         found = []
         for change in self._waiting():
-            places = self._open(change)
+            places, sections = self._open(change), change.hints.sections
             if len(places) > 1:
-                rows, sections = change.rows[places.start : places.stop], change.hints.sections
+                rows = (change.rows[at] for at in places)
                 sole = self.text.sections.sole(sections, rows) if sections else None
-                named = {self._expected(change), sole}.intersection(rows)
-                found += [(change, at) for at in places if {change.rows[at]} == named]
+                wanted = [row for row in (self._expected(change), sole) if row is not None]
+                named = {at for row in wanted if (at := change.at(row)) in places}
+                found += [(change, at) for at in named if len(named) == 1]
         return found
 
     def _expected(self, change: PendingChange) -> int | None:
@@ -523,7 +529,7 @@ class Sections:
             row = heads[at]
         return row
 
-    def sole(self, sections: Sequence[str], rows: Sequence[int]) -> int | None:
+    def sole(self, sections: Sequence[str], rows: Iterable[int]) -> int | None:
         """The one of ascending rows that lies in the sections; None if none or several do."""
         inside = (row for row in rows if self._holds(sections, row))
         first, second = next(inside, None), next(inside, None)
