@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from math import gcd
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,6 +25,13 @@ _MAX_LINE = 80
 _MAX_CANDIDATES = 10
 _BOM = "\ufeff"
 _SIMILAR = 0.5
+_NO_TEXT = "the file is no UTF-8 or UTF-16 text, so only an exact match counts, and there is none"
+_HINTS = (
+    ("applied already", "read the file again; leave out what it has already"),
+    ("out of order", "put the hunks into the order of the file"),
+    ("to go by", "add the unchanged lines above and below as context, each after a space"),
+)
+"""What to do next, by what a message says."""
 
 
 class PatchLine(NamedTuple):
@@ -104,6 +112,8 @@ class PatchAction(NamedTuple):
         if text is None:
             landing = Landing("exact", "create", 1.0, 1, 1, 0, notes)
             return Outcome(Text(self._content()), landing, self.executable)
+        if text.text and any(hunk.is_for_empty for hunk in self.hunks):
+            raise MissError("exists", "the patch is for an empty file, but the file has content")
         added = (line.text for hunk in self.hunks for line in hunk.lines if line.op == "+")
         check_text(text, "".join(added), how)
         # Detecting the format of an input needs no engine.
@@ -121,9 +131,14 @@ class PatchAction(NamedTuple):
         profile = "exact" if text.is_raw else how.profile
         try:
             found = place_changes(queries, profile, verbatim=how.verbatim or text.is_raw)
+            placed = _all_placed(hunks, found, content.lines)
         except MatchError as error:
             raise MissError(error.code, error.message) from None
-        placed = _all_placed(hunks, found, content.lines, is_raw=text.is_raw)
+        except MissError as miss:
+            if text.is_raw and miss.code == "not_found":
+                miss.code = "binary"
+                miss.message = f"{_NO_TEXT}: {miss.message}"
+            raise
         made = _joined(content.raw, placed)
         last = next((hunk for hunk in hunks if hunk.opens), None)
         if last.opens[1] if last and last.opens else is_open:
@@ -175,16 +190,12 @@ def _script(lines: Sequence[PatchLine]) -> Iterator[Hunk]:
     """The runs of lines that stay, and of those that go and come between them."""
     from git_boocode.matching.align import Hunk
 
-    i = j = i1 = j1 = 0
-    same: bool | None = None
-    for line in lines:
-        if same is not None and same != (line.op == " "):
-            yield Hunk(same, i1, i, j1, j)
-            i1, j1 = i, j
-        same = line.op == " "
-        i, j = i + (line.op != "+"), j + (line.op != "-")
-    if same is not None:
-        yield Hunk(same, i1, i, j1, j)
+    i1 = j1 = 0
+    for same, run in groupby(lines, key=lambda line: line.op == " "):
+        ops = [line.op for line in run]
+        i2, j2 = i1 + len(ops) - ops.count("+"), j1 + len(ops) - ops.count("-")
+        yield Hunk(same, i1, i2, j1, j2)
+        i1, j1 = i2, j2
 
 
 def _joined(content: str, placed: Sequence[Placement]) -> str:
@@ -302,11 +313,7 @@ def _moved(hunk: PatchHunk, place: Placement) -> Iterator[str]:
 
 
 def _all_placed(
-    hunks: Sequence[PatchHunk],
-    found: Sequence[Placement | MatchError],
-    lines: Sequence[str],
-    *,
-    is_raw: bool,
+    hunks: Sequence[PatchHunk], found: Sequence[Placement | MatchError], lines: Sequence[str]
 ) -> list[Placement]:
     """The places of all hunks; MissError if one has none, the first such one gives its code."""
     from git_boocode.matching import MatchError
@@ -320,47 +327,20 @@ def _all_placed(
             errors[at] = MatchError("not_found", "it must be at the end of the file")
         else:
             placed.append(one)
-    if errors:
-        code = _code(hunks, errors, any_placed=bool(placed))
-        message = _message(hunks, errors, lines)
-        if is_raw and code == "not_found":
-            code = "binary"
-            message = (
-                "the file is no UTF-8 or UTF-16 text, so only an exact match counts, and there is "
-                f"none: {message}"
-            )
-        first, *_ = errors.values()
-        near = [near for error in errors.values() for near in error.candidates]
-        hints = dict.fromkeys(filter(None, (_hint(hunks[at], one) for at, one in errors.items())))
-        raise MissError(
-            code,
-            message,
-            lines=tuple(
-                place.start_line for place in (first.match.spans or first.candidates)[:MAX_LINES]
-            ),
-            candidates=tuple(near[:_MAX_CANDIDATES]),
-            hint="; ".join(hints) or None,
-        )
-    return placed
-
-
-def _code(hunks: Sequence[PatchHunk], errors: dict[int, MatchError], *, any_placed: bool) -> str:
-    at, first = next(iter(errors.items()))
-    if hunks[at].is_for_empty:
-        return "exists"
-    applied = all(error.code == "already_applied" for error in errors.values())
-    partly = first.code == "already_applied" and (any_placed or not applied)
-    return "not_found" if partly else first.code
-
-
-def _hint(hunk: PatchHunk, error: MatchError) -> str | None:
-    if error.code == "already_applied":
-        return "read the file again; leave out what it has already"
-    if "out of order" in error.message:
-        return "put the hunks into the order of the file"
-    if hunk.old or hunk.is_for_empty:
-        return None
-    return "add the unchanged lines above and below as context, each after a space"
+    if not errors:
+        return placed
+    first, *_ = errors.values()
+    done = {error.code for error in errors.values()} == {"already_applied"} and not placed
+    message = _message(hunks, errors, lines)
+    near = [near for error in errors.values() for near in error.candidates]
+    places = first.match.spans or first.candidates
+    raise MissError(
+        "not_found" if first.code == "already_applied" and not done else first.code,
+        message,
+        lines=tuple(place.start_line for place in places[:MAX_LINES]),
+        candidates=tuple(near[:_MAX_CANDIDATES]),
+        hint="; ".join(hint for said, hint in _HINTS if said in message) or None,
+    )
 
 
 def _message(
@@ -372,13 +352,10 @@ def _message(
         hunk, error = hunks[at], errors[at]
         header = f"'{short(hunk.header, _MAX_LINE)}', " if hunk.header else ""
         what = error.message or "the file does not have its lines"
-        if hunk.is_for_empty:
-            what = "it is for an empty file, but the file has content"
-        where = _where(hunk, error, lines)
-        said.append(f"hunk {at + 1}{of} ({header}line {hunk.row} of the patch): {what}{where}")
+        what += _where(hunk, error, lines)
+        said.append(f"hunk {at + 1}{of} ({header}line {hunk.row} of the patch): {what}")
     if len(order) > MAX_LISTED:
-        rest = [at + 1 for at in order[MAX_LISTED:]]
-        said.append(f"also hunks {listed(rest, MAX_LISTED)}")
+        said.append(f"also hunks {listed([at + 1 for at in order[MAX_LISTED:]], MAX_LISTED)}")
     return "; ".join(said)
 
 
