@@ -52,7 +52,7 @@ class Placement(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class PendingChange:
+class _Change:
     """One change that is to be placed.
 
     ``rows`` are the first rows of the places that are equally good, ascending; ``answer`` holds
@@ -69,44 +69,30 @@ class PendingChange:
         self.height = len(self.old)
         self.script: Sequence[Hunk] = query.hints.script or script(self.old, self.new)
         changed = [hunk for hunk in self.script if not hunk.same]
-        self.added = [line for hunk in changed for line in self.new[hunk.j1 : hunk.j2]]
+        self.adds = any(_WORD.search(line) for h in changed for line in self.new[h.j1 : h.j2])
         self.head = changed[0].i1
         self.tail = self.height - changed[-1].i2
         self.rows: list[int] = []
         self.answer: Answer | None = None
-        self.row = self.stop = -1
+        self.row: int | None = None
+        self.stop = 0
         self.place: Place | None = None
         self.error: MatchError | None = None
 
     @property
-    def placed(self) -> bool:
-        """Whether it has a place."""
-        return self.row >= 0
-
-    @property
     def waits(self) -> bool:
-        """Whether it has neither a place nor an error."""
-        return not self.placed and self.error is None
+        return self.row is None and self.error is None
 
-    @property
     def core(self) -> tuple[int, int]:
         """The rows that it changes in its place."""
-        first = self.row + self.head
+        first = (self.row or 0) + self.head
         return first, max(self.stop - self.tail, first)
 
-    @property
     def extent(self) -> tuple[int, int]:
-        """What its place changes, as positions; see ``_extent``."""
-        return _extent(*self.core)
+        return _extent(*self.core())
 
     def extent_at(self, row: int) -> tuple[int, int]:
-        """What it changes, as positions, if its old lines are at ``row``."""
         return _extent(row + self.head, row + self.height - self.tail)
-
-    def at(self, row: int) -> int:
-        """The number of its place at ``row``, -1 if it has none."""
-        at = bisect_left(self.rows, row)
-        return at if self.rows[at : at + 1] == [row] else -1
 
     def first_from(self, position: int) -> int:
         """The number of its first place that begins no further up than a position."""
@@ -143,11 +129,10 @@ class _Sequence:
         self.text = queries[0].text
         self.profile = profile_named(profile)
         self.verbatim = verbatim
-        self.changes = [PendingChange(number, query) for number, query in enumerate(queries)]
+        self.changes = [_Change(number, query) for number, query in enumerate(queries)]
         self._placed: list[int] = []
         self._loose_work = LOOSE_WORK
-        self.raw = LineIndex(self.text.parts[:-1])
-        self.bare = LineIndex(self.text.lines) if self.text.has_crlf else self.raw
+        self.lines = LineIndex(self.text.lines)
 
     @cached_property
     def stripped(self) -> LineIndex:
@@ -163,7 +148,7 @@ class _Sequence:
         self._show_nearest([change for change in self.changes if change.error][:SHOWN])
         return self._apart([change.error or self._written(change) for change in self.changes])
 
-    def _each(self, find: Callable[[PendingChange], None]) -> None:
+    def _each(self, find: Callable[[_Change], None]) -> None:
         """Find places of the changes that have none yet, and choose among them."""
         for change in self.changes:
             try:
@@ -173,12 +158,12 @@ class _Sequence:
                 change.error = error
         self._settle()
 
-    def _waiting(self) -> Iterator[PendingChange]:
+    def _waiting(self) -> Iterator[_Change]:
         return (change for change in self.changes if change.waits)
 
     # Places that are equally good
 
-    def _find_exactly(self, change: PendingChange) -> None:
+    def _find_exactly(self, change: _Change) -> None:
         hints, needle, text = change.hints, change.query.needle, self.text
         lowest = 0
         if hints.within:
@@ -191,10 +176,11 @@ class _Sequence:
             proven = [line] if hints.proven and 0 < line <= end else []
             change.rows = [end] if hints.at_end or not end else proven
             return
-        rows = self.raw.find(needle.parts[:-1])
-        # What changes line endings only must find them, except for that of the last line.
-        if not rows and (needle.lf != change.given.lf or hints.at_end):
-            rows = self.bare.find(change.old)
+        rows = self.lines.find(change.old)
+        if needle.lf == change.given.lf and not hints.at_end:
+            # What changes line endings only must find them.
+            parts = needle.parts[:-1]
+            rows = [row for row in rows if text.parts[row : row + change.height] == parts]
         if hints.at_end:
             lowest = max(lowest, text.core.stop - change.height)
             if rows and rows[-1] < lowest:
@@ -202,7 +188,7 @@ class _Sequence:
         rows = rows[bisect_left(rows, lowest) :]
         change.rows = [line] if hints.proven and line in rows else rows
 
-    def _find_loosely(self, change: PendingChange) -> None:
+    def _find_loosely(self, change: _Change) -> None:
         """Climb the ladder in the rows that the neighbours leave."""
         first, stop = (position // 2 for position in self._bounds(change))
         if change.hints.within:
@@ -216,7 +202,7 @@ class _Sequence:
         if change.old and not change.hints.strict:
             self._keep(change, self._climb(change, first, stop), first)
 
-    def _keep(self, change: PendingChange, answer: Answer, first: int) -> None:
+    def _keep(self, change: _Change, answer: Answer, first: int) -> None:
         """Keep the places that the matcher found for a change below the ``first`` rows."""
         places, start_of = answer.found.places, self.text.start_of
         if answer.chosen is not None:
@@ -235,9 +221,10 @@ class _Sequence:
         change.answer = answer._replace(found=Found(places), chosen=0)
         change.rows = [self._row(place) for place in places]
         if len(places) == 1:
+            # It is between its neighbours, even where it is higher than its old lines.
             self._take(change, 0)
 
-    def _climb(self, change: PendingChange, first: int, stop: int) -> Answer:
+    def _climb(self, change: _Change, first: int, stop: int) -> Answer:
         """The matcher's answer in some rows, in terms of the whole text."""
         text, line = self.text, self._expected(change)
         hints = change.hints._replace(
@@ -274,7 +261,7 @@ class _Sequence:
         while self._take_all(self._forced()) or self._take_all(self._named()):
             pass
 
-    def _take_all(self, chosen: Sequence[tuple[PendingChange, int]]) -> bool:
+    def _take_all(self, chosen: Sequence[tuple[_Change, int]]) -> bool:
         """Take places that were chosen side by side, unless they get in each other's way."""
         count = len(self._placed)
         for change, at in chosen:
@@ -282,27 +269,25 @@ class _Sequence:
                 self._take(change, at)
         return len(self._placed) > count
 
-    def _take(self, change: PendingChange, at: int) -> None:
+    def _take(self, change: _Change, at: int) -> None:
         place = change.answer.found.places[at] if change.answer else None
         change.row, change.place = change.rows[at], place
         change.stop = place.rows[1] if place and place.rows else change.row + change.height
         insort(self._placed, change.number)
 
-    def _neighbours(
-        self, change: PendingChange
-    ) -> tuple[PendingChange | None, PendingChange | None]:
+    def _neighbours(self, change: _Change) -> tuple[_Change | None, _Change | None]:
         """The nearest placed changes above and below."""
         at = bisect_left(self._placed, change.number)
         below = self.changes[self._placed[at]] if at < len(self._placed) else None
         return self.changes[self._placed[at - 1]] if at else None, below
 
-    def _bounds(self, change: PendingChange) -> tuple[int, int]:
+    def _bounds(self, change: _Change) -> tuple[int, int]:
         """The positions between which the placed neighbours leave room."""
         above, below = self._neighbours(change)
         end = 2 * len(self.text.lines) + 1
-        return above.extent[1] if above else 0, below.extent[0] if below else end
+        return above.extent()[1] if above else 0, below.extent()[0] if below else end
 
-    def _forced(self) -> list[tuple[PendingChange, int]]:
+    def _forced(self) -> list[tuple[_Change, int]]:
         """The changes with one place only in any choice of places that keeps the order.
 
         No choice puts a change above the first place that those above it leave, nor below the last
@@ -316,8 +301,8 @@ class _Sequence:
         position = 2 * len(self.text.lines) + 1 if upward else 0
         found: dict[int, int] = {}
         for change in self.changes[:: -1 if upward else 1]:
-            if change.placed:
-                position = change.extent[not upward]
+            if change.row is not None:
+                position = change.extent()[not upward]
             elif change.waits:
                 at = change.last_to(position) if upward else change.first_from(position)
                 if 0 <= at < len(change.rows):
@@ -325,12 +310,12 @@ class _Sequence:
                     position = change.extent_at(change.rows[at])[not upward]
         return found
 
-    def _open(self, change: PendingChange) -> range:
+    def _open(self, change: _Change) -> range:
         """Which of a change's places, by number, the placed neighbours leave."""
         start, end = self._bounds(change)
         return range(change.first_from(start), change.last_to(end) + 1)
 
-    def _named(self) -> list[tuple[PendingChange, int]]:
+    def _named(self) -> list[tuple[_Change, int]]:
         """The changes with several places of which line and section agree on one."""
         found = []
         for change in self._waiting():
@@ -338,18 +323,20 @@ class _Sequence:
             if len(places) > 1:
                 rows = (change.rows[at] for at in places)
                 sole = self.text.sections.sole(sections, rows) if sections else None
-                wanted = [row for row in (self._expected(change), sole) if row is not None]
-                named = {at for row in wanted if (at := change.at(row)) in places}
+                wanted = {self._expected(change), sole} - {None}
+                numbers = [bisect_left(change.rows, row) for row in wanted if row is not None]
+                named = [at for at in numbers if at in places and change.rows[at] in wanted]
                 found += [(change, at) for at in named if len(named) == 1]
         return found
 
-    def _expected(self, change: PendingChange) -> int | None:
+    def _expected(self, change: _Change) -> int | None:
         """The row that a change's line names, moved as far as its neighbours are; None if unknown.
 
         Neighbours that were moved differently do not tell.
         """
         near = [other for other in self._neighbours(change) if other]
-        offsets = {one.row - one.hints.line + 1 for one in near if one.hints.line is not None}
+        lined = [(one.row or 0, one.hints.line) for one in near]
+        offsets = {row - line + 1 for row, line in lined if line is not None}
         if change.hints.line is None or len(offsets) > 1:
             return None
         return change.hints.line - 1 + sum(offsets)
@@ -360,26 +347,25 @@ class _Sequence:
         match = Match("not_found", candidates=(self._candidate(first, stop),))
         return MatchError("already_applied", "it seems to be applied already", match)
 
-    def _repeats(self, change: PendingChange) -> bool:
+    def _repeats(self, change: _Change) -> bool:
         """Whether lines that are added without context on one side are beside the place already."""
-        more, row = len(change.new) - change.height, change.row
-        if more <= 0 or change.hints.proven or not any(map(_WORD.search, change.added)):
-            return False
+        more, row = len(change.new) - change.height, change.row or 0
         there, new = self.text.stripped, _strip(change.new)
         starts = [row] * (not change.tail) + [max(row - more, 0)] * (not change.head)
-        return any(there[start : start + len(new)] == new for start in starts)
+        beside = any(there[start : start + len(new)] == new for start in starts)
+        return beside and more > 0 and change.adds and not change.hints.proven
 
     # What is written
 
-    def _written(self, change: PendingChange) -> Placement | MatchError:
-        row, stop, text, answer = change.row, change.stop, self.text, change.answer
+    def _written(self, change: _Change) -> Placement | MatchError:
+        row, stop, text, answer = change.row or 0, change.stop, self.text, change.answer
         if self._repeats(change):
             return self._applied(row, stop)
         rung = answer.rung or "exact" if answer else "exact"
         if answer is None or change.place is None or self.verbatim:
             if stop - row != change.height:
                 return self._refused(change, row, "the file has more or fewer lines there")
-            return Placement(row, stop, change.core, self._as_marked(change), rung)
+            return Placement(row, stop, change.core(), self._as_marked(change), rung)
         try:
             splice, notes = written(answer, change.place, row)
         except MatchError as error:
@@ -389,11 +375,11 @@ class _Sequence:
         if splice.text == text.raw[splice.start : splice.end]:
             return self._applied(row, stop)
         splice = _trimmed(text.raw, splice)
-        return Placement(row, stop, change.core, splice, rung, change.place.similarity, notes)
+        return Placement(row, stop, change.core(), splice, rung, change.place.similarity, notes)
 
-    def _as_marked(self, change: PendingChange) -> Splice:
+    def _as_marked(self, change: _Change) -> Splice:
         """A change whose old lines are rows one by one, all of its new lines as given."""
-        text, row, (start, end) = self.text, change.row, change.core
+        text, row, (start, end) = self.text, change.row or 0, change.core()
         exact = change.old and text.parts[row : change.stop] == change.query.needle.parts[:-1]
         given = change.given.parts if exact else change.new
         lines: list[str] = []
@@ -419,7 +405,7 @@ class _Sequence:
 
     # Why not
 
-    def _unplaced(self, change: PendingChange) -> MatchError:
+    def _unplaced(self, change: _Change) -> MatchError:
         """Why a change without a place, and without an error yet, has none."""
         if not change.rows:
             return _not_found(None if change.old else "it has no line of the file to go by")
@@ -427,23 +413,23 @@ class _Sequence:
         if len(left) > 1:
             return self._ambiguous(change, change.rows[left.start : left.stop])
         for other in filter(None, self._neighbours(change)):
-            start, end = other.extent
+            start, end = other.extent()
             extents = map(change.extent_at, change.rows)
             if any(first < end and start < stop for first, stop in extents):
                 return self._overlaps(change, other, change.rows[0])
         out = "it occurs only elsewhere, so the hunks are out of order"
         return self._refused(change, change.rows[0], out)
 
-    def _overlaps(self, change: PendingChange, other: PendingChange, row: int) -> MatchError:
+    def _overlaps(self, change: _Change, other: _Change, row: int) -> MatchError:
         return self._refused(change, row, f"it overlaps hunk {other.number + 1}", "overlap")
 
     def _refused(
-        self, change: PendingChange, row: int, message: str, code: Code = "not_found"
+        self, change: _Change, row: int, message: str, code: Code = "not_found"
     ) -> MatchError:
         near = self._candidate(row, row + change.height)
         return MatchError(code, message, Match("not_found", candidates=(near,)))
 
-    def _ambiguous(self, change: PendingChange, rows: Sequence[int]) -> MatchError:
+    def _ambiguous(self, change: _Change, rows: Sequence[int]) -> MatchError:
         start_of, height = self.text.start_of, change.height
         places = (Place(start_of(row), start_of(row + height)) for row in rows[:LISTED])
         match = to_match(Answer(change.query, "exact", Found(tuple(places)), None))
@@ -455,7 +441,7 @@ class _Sequence:
         shown = self.text.rows_text(first, stop)[:SHOWN_TEXT] if first < stop else ""
         return Candidate(first + 1, stop, likeness, shown)
 
-    def _show_nearest(self, changes: Sequence[PendingChange]) -> None:
+    def _show_nearest(self, changes: Sequence[_Change]) -> None:
         """Add to errors that show nothing the text most like a change, or what its line names."""
         for change in changes:
             error = change.error
@@ -463,7 +449,7 @@ class _Sequence:
                 match = to_match(Answer(change.query, None, Found(), None))
                 error.candidates = match.candidates or self._pointed_at(change)
 
-    def _pointed_at(self, change: PendingChange) -> tuple[Candidate, ...]:
+    def _pointed_at(self, change: _Change) -> tuple[Candidate, ...]:
         """The rows that the line of a change names, or those with a line like its longest one."""
         longest = max(_strip(change.old), key=len, default="")
         rows = [row for _, row in most_similar(longest, self.text.stripped, _NEAR, 1)]

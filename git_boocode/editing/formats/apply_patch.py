@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
 
 from git_boocode.editing.actions import Create, Delete, Keep
-from git_boocode.editing.edits import Action, Edit, Failure, MissError, short
+from git_boocode.editing.edits import Action, Edit, Failure, short
 from git_boocode.editing.formats import Context, fields
 from git_boocode.editing.formats.diffs import (
     END_OF_FILE,
@@ -31,6 +31,7 @@ _FILE = re.compile(r"\*\*\* (Add|Delete|Update) File:(.*)", re.DOTALL)
 _MOVE = "*** Move to:"
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 _OPENING = re.compile(r"(?:.*\bapply_patch\s+['\"])?\*\*\* Begin Patch")
+_CLOSING = re.compile(r"\w+['\")]*")
 _MARKERS = "'*** Add File: ', '*** Delete File: ', '*** Update File: ' or '*** End Patch'"
 _SHOWN = 60
 
@@ -68,10 +69,7 @@ def _operation(item: fields.Object) -> str | None:
 
 def _text(item: object) -> tuple[str, tuple[str, ...]]:
     """The patch that an item holds, and the notes on how it was read."""
-    try:
-        text, notes = patch_text(item)
-    except MissError:
-        text, notes = None, ()
+    text, notes = patch_text(item)
     if text is None and isinstance(item, dict):
         command = next((item[name] for name in _COMMAND if item.get(name) is not None), None)
         words = command if isinstance(command, list) else [command]
@@ -179,24 +177,20 @@ class _EnvelopeReader:
             return False
         rest = (self.lines[at].strip() for at in range(self.at + 1, len(self.lines)))
         # Below may be what only closes what the patch is wrapped in.
-        return all(
-            not text or opened_fence(text) is not None or re.fullmatch(r"\w+['\")]*", text)
-            for text in rest
-        )
+        return all(not text or opened_fence(text) or _CLOSING.fullmatch(text) for text in rest)
 
     def _section(self, kind: str, path: str, first: int) -> _Section:
         to = None
         if kind == "Add":
-            action: Action = Create(self._added(), notes=self.notes)
+            action: Action = Create(self._added())
         elif kind == "Delete":
             action = Delete(None)
         else:
             to = self._destination()
-            found = self._hunks().action(self.notes)
-            if found is None and to is None:
+            action = self._hunks().action(self.notes) or Keep()
+            if action == Keep() and to is None:
                 what = f"no change follows; expected '@@' or lines of '{short(path, _SHOWN)}'"
                 invalid(first + 1, what)
-            action = found or Keep()
         return _Section(first, self.at, path, action, None if to == path else to)
 
     def _added(self) -> str:

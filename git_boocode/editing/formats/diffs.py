@@ -27,11 +27,11 @@ _LETTERS = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 _BACKUPS = (".orig", ".old", ".bak", "~")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _STAMP = re.compile(r"\s(?:\w{3} \w{3} +\d+ \d|\d{4}-\d\d-\d\d[ T]\d).*", re.DOTALL)
-_PREFIXES = (
-    ("a", "b"), ("i", "w"), ("c", "i"), ("c", "w"), ("o", "w"), ("1", "2"), ("old", "new"),
-    ("orig", "new"), ("original", "modified"), ("original", "updated"), ("before", "after"),
-    ("left", "right"),
-)  # fmt: skip
+_SIDES = {
+    "a", "b", "c", "i", "o", "w", "1", "2", "old", "new", "orig", "original", "modified",
+    "updated", "before", "after", "left", "right",
+}  # fmt: skip
+"""Directories that only distinguish the sides of a diff."""
 
 
 # The text, in whatever it is wrapped
@@ -159,9 +159,8 @@ class Area(NamedTuple):
 
     def names_file(self, at: int) -> bool:
         """Whether a pair of lines that names a file begins here."""
-        pair = self.lines[at : min(at + 2, self.stop)]
-        begins = [line[:4] for line in pair] == ["--- ", "+++ "]
-        return begins and not self.envelope
+        marks = [line[:4] for line in self.lines[at : min(at + 2, self.stop)]]
+        return marks == ["--- ", "+++ "] and not self.envelope
 
     def opens(self, at: int, *, counted: bool = False) -> bool:
         """Whether a line opens the next hunk or file; `counted` if the counts say it does not."""
@@ -318,12 +317,12 @@ def without_prefixes(old: str, new: str) -> tuple[str, str]:
 
 def _unprefixed(old: str, new: str) -> tuple[str, str]:
     (head, _, tail), (new_head, _, new_tail) = old.partition("/"), new.partition("/")
-    if NOWHERE in (old, new):
+    if old == NOWHERE:
         # A name alone cannot be compared with the other one.
-        known, other = (set(side) for side in zip(*_PREFIXES, strict=True))
-        old = tail if len(head) == 1 and head in known and tail else old
-        return old, new_tail if len(new_head) == 1 and new_head in other and new_tail else new
-    if {(head, new_head), (new_head, head)} & set(_PREFIXES) and tail and new_tail:
+        return old, new_tail if new_head in ("b", "i", "w", "2") and new_tail else new
+    if new == NOWHERE:
+        return tail if head in ("a", "i", "c", "o", "1") and tail else old, new
+    if head != new_head and {head, new_head} <= _SIDES and tail and new_tail:
         return tail, new_tail
     if head in ("a", "b") and tail == new:
         return new, new

@@ -34,9 +34,9 @@ _EXTENDED = re.compile(
 _BINARY = re.compile(r"GIT binary patch|Binary files .* differ")
 _COMBINED = re.compile(r"@@@+ |diff --(?:cc|combined) ")
 _SHOWN = 60
-_GIT_MODES = ("100644", "100755")
 _MODES = {"100644": False, "100664": False, "100755": True, "100775": True}
 """Whether a file of a mode is executable."""
+_ONE_SIDED = ("new file mode", "deleted file mode")
 _SPECIAL = {"120000": "a symbolic link", "160000": "a submodule"}
 
 
@@ -96,16 +96,11 @@ class FileDiff:
             return False
         if self.names is None or {old, new} - {NOWHERE} <= set(self.names):
             return True
-        for key, mark, name, mine in (
-            ("new file mode", "+++ ", new, self.names[1]),
-            ("deleted file mode", "--- ", old, self.names[0]),
-        ):
-            if key in self.extended:
-                if name != mine:
-                    message = f"{key} is for '{mine}', but '{mark}' names '{name}'"
-                    invalid(self.stop + 1, message)
-                return True
-        return False
+        side = next((at for at, key in enumerate(_ONE_SIDED) if key in self.extended), None)
+        if side is not None and (new, old)[side] != self.names[1 - side]:
+            names = f"'{self.names[1 - side]}', but '{('+++ ', '--- ')[side]}' names"
+            invalid(self.stop + 1, f"{_ONE_SIDED[side]} is for {names} '{(new, old)[side]}'")
+        return side is not None
 
     def wrong(self, message: str, hint: str | None = None) -> NoReturn:
         """Refuse it."""
@@ -287,17 +282,12 @@ def _check_possible(file: FileDiff) -> None:
         raise MissError("binary", message, hint="write the file itself, and leave out this part")
     if "copy from" in extended or "copy to" in extended:
         file.wrong("a copy cannot be applied", "give the new file with all of its lines instead")
-    kinds = ("deleted file mode", "old mode", "new file mode", "new mode")
-    modes = [extended.get(key, "") for key in kinds]
-    for mode in (*modes, extended.get("index", "").rpartition(" ")[2]):
-        if mode in _SPECIAL:
-            file.wrong(f"{_SPECIAL[mode]} cannot be patched")
-    for mode in filter(None, modes[2:]):
-        if mode not in _MODES:
-            file.wrong(
-                f"a file of mode {short(mode, 20)} cannot be created",
-                f"leave out the mode, or write {' or '.join(_GIT_MODES)}",
-            )
+    kinds = ("old mode", "new mode", "new file mode", "deleted file mode")
+    modes = [extended[key] for key in kinds if key in extended]
+    for mode in (*modes, extended.get("index", "").partition(" ")[2]):
+        if mode and mode not in _MODES:
+            what = _SPECIAL.get(mode) or f"a file of mode {short(mode, 20)}"
+            file.wrong(f"{what} cannot be patched", "leave out the mode, or write 100644 or 100755")
 
 
 def _content(file: FileDiff, op: str) -> str:
