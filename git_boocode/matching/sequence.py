@@ -341,11 +341,7 @@ class _Sequence:
             return None
         return change.hints.line - 1 + sum(offsets)
 
-    # What is there already
-
-    def _applied(self, first: int, stop: int) -> MatchError:
-        match = Match("not_found", candidates=(self._candidate(first, stop),))
-        return MatchError("already_applied", "it seems to be applied already", match)
+    # What is written
 
     def _repeats(self, change: _Change) -> bool:
         """Whether lines that are added without context on one side are beside the place already."""
@@ -354,8 +350,6 @@ class _Sequence:
         starts = [row] * (not change.tail) + [max(row - more, 0)] * (not change.head)
         beside = any(there[start : start + len(new)] == new for start in starts)
         return beside and more > 0 and change.adds and not change.hints.proven
-
-    # What is written
 
     def _written(self, change: _Change) -> Placement | MatchError:
         row, stop, text, answer = change.row or 0, change.stop, self.text, change.answer
@@ -423,11 +417,17 @@ class _Sequence:
     def _overlaps(self, change: _Change, other: _Change, row: int) -> MatchError:
         return self._refused(change, row, f"it overlaps hunk {other.number + 1}", "overlap")
 
+    def _applied(self, first: int, stop: int) -> MatchError:
+        return self._error("already_applied", "it seems to be applied already", first, stop)
+
     def _refused(
         self, change: _Change, row: int, message: str, code: Code = "not_found"
     ) -> MatchError:
-        near = self._candidate(row, row + change.height)
-        return MatchError(code, message, Match("not_found", candidates=(near,)))
+        return self._error(code, message, row, row + change.height)
+
+    def _error(self, code: Code, message: str, first: int, stop: int) -> MatchError:
+        match = Match("not_found", candidates=(self._candidate(first, stop),))
+        return MatchError(code, message, match)
 
     def _ambiguous(self, change: _Change, rows: Sequence[int]) -> MatchError:
         start_of, height = self.text.start_of, change.height

@@ -236,8 +236,8 @@ def test_the_operations_of_an_apply_patch_call() -> None:
 @pytest.mark.parametrize(
     ("kind", "diff", "said"),
     [
-        ("create_file", "+a\nb\n", "line 2 of the patch: 'b' cannot be read"),
-        ("create_file", "+a\n b\n", "line 2 of the patch: ' b' in a file that is added"),
+        ("create_file", "+a\nb\n", "line 2 of the patch: ' b' in a file that is created"),
+        ("create_file", "+a\n b\n", "line 2 of the patch: ' b' in a file that is created"),
         ("update_file", " a\n", "line 1 of the patch: the hunk holds no line"),
         ("update_file", "", "no change follows"),
         ("update_file", None, "'diff' is missing"),

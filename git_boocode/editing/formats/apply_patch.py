@@ -126,8 +126,8 @@ class _EnvelopeReader:
 
     def portion(self, file: _Section) -> str:
         """A section as a patch of its own."""
-        lines = [_BEGIN, *self.lines[file.first : file.stop], _END]
-        return "".join(f"{line}\n" for line in lines)
+        text = "\n".join(self.lines[file.first : file.stop])
+        return "\n".join([_BEGIN, text.rstrip("\n"), _END, ""])
 
     def _envelope(self) -> Iterator[_Section]:
         """The sections of an envelope; a bare one has no first line and needs no last one."""
@@ -182,7 +182,7 @@ class _EnvelopeReader:
     def _section(self, kind: str, path: str, first: int) -> _Section:
         to = None
         if kind == "Add":
-            action: Action = Create(self._added())
+            action: Action = Create(self._hunks().content("+"))
         elif kind == "Delete":
             action = Delete(None)
         else:
@@ -192,20 +192,6 @@ class _EnvelopeReader:
                 what = f"no change follows; expected '@@' or lines of '{short(path, _SHOWN)}'"
                 invalid(first + 1, what)
         return _Section(first, self.at, path, action, None if to == path else to)
-
-    def _added(self) -> str:
-        lines: list[str] = []
-        while self._inside() and self.lines[self.at][:1] in ("", *" +-@"):
-            line = self.lines[self.at]
-            if line and line[0] != "+":
-                self._invalid(f"{self._quoted()} in a file that is added; expected '+'")
-            lines.append(line[1:])
-            self.at += 1
-        # Empty lines below the last one separate sections.
-        while lines and not self.lines[self.at - 1]:
-            lines.pop()
-            self.at -= 1
-        return "".join(f"{line}\n" for line in lines)
 
     def _hunks(self) -> Hunks:
         hunks, first = Hunks([], []), self.at

@@ -7,13 +7,15 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple, NoReturn
 
-from git_boocode.editing.edits import MissError
+from git_boocode.editing.edits import MissError, short
 from git_boocode.editing.formats import fields
 from git_boocode.editing.patch import UNMARKED, PatchAction, PatchHunk, PatchLine
 
 MAX_HUNKS = 10_000
 """At most this many hunks are read for one file."""
 NOWHERE = "/dev/null"
+NO_CHANGE = "the hunk holds no line that begins with '+' or '-'"
+_SHOWN = 60
 END_OF_FILE = "*** End of File"
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})(.*)", re.DOTALL)
 _OWN = re.compile(
@@ -132,8 +134,7 @@ class Hunks(NamedTuple):
         be placed in good time.
         """
         if self.skipped and not self.found:
-            line = self.skipped[0] + 1
-            invalid(line, "the hunk holds no line that begins with '+' or '-'")
+            invalid(self.skipped[0] + 1, NO_CHANGE)
         if len(self.found) > MAX_HUNKS:
             raise MissError(
                 "invalid_input",
@@ -144,6 +145,18 @@ class Hunks(NamedTuple):
         what = "a hunk" if count == 1 else f"{count} hunks"
         skipped = (f"{what} without changes skipped",) if count else ()
         return PatchAction(tuple(self.found), preimage, (*notes, *skipped)) if self.found else None
+
+    def content(self, mark: str) -> str:
+        """The lines of a file that is created or deleted, all of which have this mark."""
+        done = "created" if mark == "+" else "deleted"
+        for row in self.skipped:
+            invalid(row + 1, NO_CHANGE)
+        for hunk in self.found:
+            for at, (op, text) in enumerate(hunk.lines, hunk.row + bool(hunk.header)):
+                if op != mark and (op != " " or text.strip()):
+                    line = short(f"{op}{text.rstrip()}", _SHOWN)
+                    invalid(at, f"'{line}' in a file that is {done}; expected '{mark}'")
+        return "".join(line.text for hunk in self.found for line in hunk.lines)
 
 
 class Area(NamedTuple):

@@ -261,8 +261,10 @@ def _action(file: FileDiff, old: str, new: str, notes: tuple[str, ...]) -> Actio
         # A file that is made or deleted needs no places.
         notes = (*notes, *dict.fromkeys(note for hunk in file.hunks.found for note in hunk.notes))
         if old != NOWHERE:
-            return Delete(_content(file, "-").removeprefix("\ufeff"), notes)
-        return Create(_content(file, "+"), _MODES[extended.get("new file mode", "100644")], notes)
+            return Delete(file.hunks.content("-").removeprefix("\ufeff"), notes)
+        return Create(
+            file.hunks.content("+"), _MODES[extended.get("new file mode", "100644")], notes
+        )
     mode, before = extended.get("new mode"), extended.get("old mode", "")
     same = mode is None or _MODES.get(before) == _MODES[mode]
     executable = None if mode is None or same else _MODES[mode]
@@ -288,14 +290,3 @@ def _check_possible(file: FileDiff) -> None:
         if mode and mode not in _MODES:
             what = _SPECIAL.get(mode) or f"a file of mode {short(mode, 20)}"
             file.wrong(f"{what} cannot be patched", "leave out the mode, or write 100644 or 100755")
-
-
-def _content(file: FileDiff, op: str) -> str:
-    """All lines of a file that is created or deleted."""
-    for hunk in file.hunks.found:
-        for line in hunk.lines:
-            if line.op != op and (line.op != " " or line.text.strip()):
-                what = "created" if op == "+" else "deleted"
-                only = f"has only lines that begin with '{op}', not '{line.op}'"
-                invalid(hunk.row, f"a file that is {what} {only}")
-    return "".join(line.text for hunk in file.hunks.found for line in hunk.lines)
