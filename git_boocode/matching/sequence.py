@@ -146,7 +146,17 @@ class _Sequence:
             # A message names the first few, and each may have as many places as there are rows.
             change.error = self._unplaced(change) if at < SHOWN else _not_found()
         self._show_nearest([change for change in self.changes if change.error][:SHOWN])
-        return self._apart([change.error or self._written(change) for change in self.changes])
+        outcomes: list[Placement | MatchError] = []
+        written = 0
+        for change in self.changes:
+            one = change.error or self._written(change)
+            if isinstance(one, Placement) and one.splice.start < written:
+                # The matcher may write to more than the rows that change.
+                one = self._refused(change, one.first, "it overlaps the hunk above", "overlap")
+            elif isinstance(one, Placement):
+                written = one.splice.end
+            outcomes.append(one)
+        return outcomes
 
     def _each(self, find: Callable[[_Change], None]) -> None:
         """Find places of the changes that have none yet, and choose among them."""
@@ -219,7 +229,8 @@ class _Sequence:
             whole = (Place(start_of(row), start_of(end), 1.0, (row, end)) for row, end in ends)
             places = tuple(whole) or places
         change.answer = answer._replace(found=Found(places), chosen=0)
-        change.rows = [self._row(place) for place in places]
+        count = self.text.raw.count
+        change.rows = [one.rows[0] if one.rows else count("\n", 0, one.start) for one in places]
         if len(places) == 1:
             # It is between its neighbours, even where it is higher than its old lines.
             self._take(change, 0)
@@ -232,13 +243,13 @@ class _Sequence:
         )
         if hints.at_end and stop < len(text.lines):
             first = stop
-        piece = text.raw[text.start_of(first) : text.start_of(stop)]
-        new = change.given.raw
-        narrow = Query(piece, change.query.needle.raw, new, whole_lines=True, hints=hints)
+        piece, given = text.raw[text.start_of(first) : text.start_of(stop)], change.query
+        old, new = given.needle.raw, change.given.raw
+        narrow = Query(piece, old, new, whole_lines=True, hints=hints)
         answer = climb(narrow, self.profile)
-        read, hints = answer.query, change.hints._replace(script=answer.query.hints.script)
+        read = answer.query
         new = read.new.raw if read.new else ""
-        query = Query(text, read.needle.raw, new, whole_lines=True, hints=hints)
+        query = given if read is narrow else given.reread(read.needle.raw, new)
         places = tuple(self._moved(place, first) for place in answer.found.places)
         return answer._replace(query=query, found=answer.found._replace(places=places))
 
@@ -249,9 +260,6 @@ class _Sequence:
         rows = place.rows and (place.rows[0] + first, place.rows[1] + first)
         start, end = place.start + offset, place.end + offset
         return place._replace(start=start, end=end, rows=rows, lines=lines)
-
-    def _row(self, place: Place) -> int:
-        return place.rows[0] if place.rows else self.text.raw.count("\n", 0, place.start)
 
     # Which of them
 
@@ -386,17 +394,6 @@ class _Sequence:
         changed = lines[change.head : len(lines) - change.tail]
         return Splice(text.start_of(start), text.start_of(end), "".join(changed))
 
-    def _apart(self, outcomes: list[Placement | MatchError]) -> list[Placement | MatchError]:
-        """The outcomes, of which none writes where one above it does."""
-        last = None
-        for change, one in zip(self.changes, outcomes, strict=True):
-            if isinstance(one, Placement):
-                if last and last[1] > one.splice.start:
-                    outcomes[change.number] = self._overlaps(change, last[0], one.first)
-                else:
-                    last = change, one.splice.end
-        return outcomes
-
     # Why not
 
     def _unplaced(self, change: _Change) -> MatchError:
@@ -410,12 +407,10 @@ class _Sequence:
             start, end = other.extent()
             extents = map(change.extent_at, change.rows)
             if any(first < end and start < stop for first, stop in extents):
-                return self._overlaps(change, other, change.rows[0])
+                out = f"it overlaps hunk {other.number + 1}"
+                return self._refused(change, change.rows[0], out, "overlap")
         out = "it occurs only elsewhere, so the hunks are out of order"
         return self._refused(change, change.rows[0], out)
-
-    def _overlaps(self, change: _Change, other: _Change, row: int) -> MatchError:
-        return self._refused(change, row, f"it overlaps hunk {other.number + 1}", "overlap")
 
     def _applied(self, first: int, stop: int) -> MatchError:
         return self._error("already_applied", "it seems to be applied already", first, stop)

@@ -129,6 +129,14 @@ def test_counts_that_swallow_the_next_header() -> None:
     assert [len(found.action.hunks[0].lines) for found in edits_of(text)] == [4, 4]  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("wrap", ["{}", "```diff\n{}```\n"])
+def test_counts_that_are_too_small_cut_no_change_off(wrap: str) -> None:
+    body = " one\n-two\n+TWO\n three\n-four\n+FOUR\n"
+    for counts in ("-1,2 +1,2", "-1,3 +1,3", "-1,3 +1,4"):
+        patch = wrap.format(f"--- a/f\n+++ b/f\n@@ {counts} @@\n{body}")
+        assert applied(patch) == NEW.replace("four", "FOUR")
+
+
 def test_several_files_and_hunks() -> None:
     second = "@@ -4,2 +4,2 @@\n four\n-five\n+FIVE\n"
     text = f"{PATCH}{second}diff --git a/g b/g\n{PATCH.replace('/f', '/g')}"
