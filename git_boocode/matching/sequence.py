@@ -490,14 +490,12 @@ class Sections:
         missing = next((name for name in sections if not self.heads(name)), None)
         if missing is None:
             raise _not_found(f"the file has no '{sections[-1]}' below '{sections[0]}'")
-        near, shown = most_similar(canonical_line(missing), self.text.canonical, _NEAR, 1), ""
-        candidates = [
-            Candidate(row + 1, row + 1, score, self.text.lines[row]) for score, row in near
-        ]
-        for one in candidates:
-            shown = f"; nearest is line {one.start_line}, '{one.text.strip()}'"
+        text = self.text
+        near = most_similar(canonical_line(missing), text.canonical, _NEAR, 1)
+        shown = [f"; nearest is line {row + 1}, '{text.stripped[row]}'" for _, row in near]
+        candidates = (Candidate(row + 1, row + 1, score, text.lines[row]) for score, row in near)
         match = Match("not_found", candidates=tuple(candidates))
-        raise MatchError("not_found", f"the file has no section '{missing}'{shown}", match)
+        raise MatchError("not_found", f"the file has no section '{missing}'{''.join(shown)}", match)
 
     def below(self, sections: Sequence[str]) -> int | None:
         """The first row below the innermost of nested sections; None if one is missing."""
@@ -550,8 +548,9 @@ class Sections:
 
     def _holds(self, sections: Sequence[str], row: int) -> bool:
         """Whether a row is in blocks that the sections open, the last one innermost."""
-        rows = range(row, len(self._widths))
-        row = next((at for at in rows if self.text.stripped[at]), row)
+        while not self.text.stripped[row] and row + 1 < len(self._widths):
+            self._spend(1)
+            row += 1
         left, width = [*sections], self._widths[row] + 1
         for above in range(row, -1, -1):
             if not (left and width):
