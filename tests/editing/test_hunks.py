@@ -139,6 +139,18 @@ def test_hunks_may_share_context() -> None:
     assert patched(ABC, *hunks) == lines("A", "beta", "gamma", "D", "epsilon")
 
 
+def test_drifted_hunks_may_share_context() -> None:
+    text = ABC.replace("beta", "beta  ")
+    hunks = hunk("-alpha\n+A\n beta\n gamma"), hunk(" beta\n gamma\n-delta\n+D")
+    assert patched(text, *hunks) == lines("A", "beta  ", "gamma", "D", "epsilon")
+
+
+def test_a_drifted_hunk_at_the_end_is_not_above_another_one() -> None:
+    text = lines("first(one) ", "second(two)", "third(three)")
+    end = hunk("-first(one)\n+x", at_end=True)
+    assert refused(text, end, hunk("-second(two)\n+y")).code == "not_found"
+
+
 def test_every_failing_hunk_is_told() -> None:
     error = refused(ABC, hunk("-nothing\n+x"), hunk("-beta\n+B"), hunk("-no such line\n+y"))
     assert error.code == "not_found"

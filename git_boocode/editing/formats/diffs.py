@@ -175,16 +175,12 @@ class Area(NamedTuple):
         marks = [line[:4] for line in self.lines[at : min(at + 2, self.stop)]]
         return marks == ["--- ", "+++ "] and not self.envelope
 
-    def opens(self, at: int, *, counted: bool = False) -> bool:
-        """Whether a line opens the next hunk or file; `counted` if the counts say it does not."""
-        if not self.names_file(at):
-            openings = ("@@", END_OF_FILE) if self.envelope else ("@@", "diff --git ", "Index: ")
-            return self.lines[at].startswith(openings)
-        if at + 2 < self.stop and self.lines[at + 2].startswith("@@"):
-            return True
-        old, new = (read_name(line[4:]) for line in self.lines[at : at + 2])
-        one = old != new and len(set(without_prefixes(old, new))) == 1
-        return not counted and (NOWHERE in (old, new) or one)
+    def opens(self, at: int) -> bool:
+        """Whether a line opens the next hunk or file."""
+        if self.names_file(at):
+            return at + 2 < self.stop and self.lines[at + 2].startswith("@@")
+        openings = ("@@", END_OF_FILE) if self.envelope else ("@@", "diff --git ", "Index: ")
+        return self.lines[at].startswith(openings)
 
     def read_hunk(self, at: int) -> tuple[PatchHunk, int]:
         """Read the hunk that begins at a line, and the index of the line after it."""
@@ -217,7 +213,7 @@ class Area(NamedTuple):
         old, new = counts
         ops: list[str] = []
         while (old > 0 or new > 0) and at < self.stop:
-            if self.opens(at, counted=True):
+            if self.opens(at):
                 return None
             ops.append(_op(self.lines[at]))
             old -= ops[-1] in " -?"
