@@ -3,44 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator
 from importlib import import_module
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from git_boocode.editing import formats
 from git_boocode.editing.edits import Edit, Failure, MissError
 from git_boocode.editing.formats import FORMATS, Context, fields
+from git_boocode.editing.formats.fields import invalid
 
 MAX_INPUT = 64 * 1024 * 1024
 """Bytes of one input."""
 MAX_EDITS = 5_000
 """Edits of one call."""
-_BOM = b"\xef\xbb\xbf"
-_COMMANDS = ("str_replace", "insert", "create", "write", "view", "undo_edit", "delete")
-"""Of the text-editor tool, those included that cannot be carried out here."""
 _PATCHES = (*fields.PATCH, *fields.PATCH_LINES)
-_SHELL = ("command", "cmd")
-_MISSING = {
-    "string": "no 'old_string' and no 'command'",
-    "multi": "no 'edits'",
-    "write": "no 'content'",
-    "region": "no 'changes' and no 'start'",
-    "unified": "no 'patch', 'diff' or 'patch_lines'",
-    "search-replace": "no 'diff' with a '<<<<<<< SEARCH' line",
-    "apply-patch": "no line '*** Begin Patch'",
+_WANTED = {
+    "string": (
+        (*fields.OLD, *fields.INSERTED, *fields.INSERT_LINE),
+        "no 'old_string' and no 'command'",
+    ),
+    "multi": (fields.EDITS, "no 'edits'"),
+    "write": ((*fields.CONTENT, *fields.LAZY), "no 'content'"),
+    "region": (("changes", "start"), "no 'changes' and no 'start'"),
+    "unified": (_PATCHES, "no line like '@@ -1,2 +1,3 @@', 'diff --git' or '--- a/name'"),
+    "search-replace": (("diff",), "no '<<<<<<< SEARCH' line"),
+    "apply-patch": (fields.PATCH, "no line '*** Begin Patch'"),
 }
-"""What an object lacks to be of a format."""
-_NO_DIFF = "no line like '@@ -1,2 +1,3 @@', 'diff --git' or '--- a/name'"
-_KEYS = {
-    "string": (*fields.OLD, *fields.INSERTED, *fields.INSERT_LINE),
-    "multi": fields.EDITS,
-    "write": (*fields.CONTENT, *fields.LAZY),
-    "region": ("changes", "start"),
-    "unified": _PATCHES,
-    "search-replace": ("diff",),
-    "apply-patch": fields.PATCH,
-}
-"""The keys that show which format an object comes near to."""
+"""The keys that show which format an object comes near to, and what an item lacks to be of it."""
+_KEYS = (*fields.PATH, *fields.SHELL, *(key for keys, _ in _WANTED.values() for key in keys))
 NOTHING_TO_DO = "nothing is to be applied; send only what edits a file"
 _SEND = "send {path, old_string, new_string}, a whole file as {path, content}, or a diff as {patch}"
 
@@ -80,7 +71,8 @@ def read_inputs(sources: Iterable[Source], only: str | None = None) -> Inputs:
             continue
         for item in read_item(value, Context(), only):
             if number >= MAX_EDITS:
-                return Inputs([], [_too_many()])
+                many = invalid(f"the call has more than {MAX_EDITS} edits", "send several calls")
+                return Inputs([], [Failure.of(many, None, None, None)])
             if isinstance(item, Failure):
                 inputs.failures.append(item._replace(number=number))
             else:
@@ -89,27 +81,23 @@ def read_inputs(sources: Iterable[Source], only: str | None = None) -> Inputs:
     return inputs
 
 
-def _too_many() -> Failure:
-    message = f"the call has more than {MAX_EDITS} edits, which is the most that one may have"
-    return Failure(None, None, "invalid_input", message, hint="send them in several calls")
-
-
 def _text(source: Source) -> str:
     size = len(source.data)
     if size > MAX_INPUT:
-        _invalid(f"the input has {size} bytes; at most {MAX_INPUT} are read")
+        raise invalid(f"the input has {size} bytes; at most {MAX_INPUT} are read")
     try:
-        return source.data.removeprefix(_BOM).decode()
+        return source.data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        at = source.data.count(b"\n", 0, error.start) + 1
-        _invalid(f"the input is not UTF-8 (byte 0x{source.data[error.start]:02x} in line {at})")
+        row = error.object.count(b"\n", 0, error.start) + 1
+        wrong = f"byte 0x{error.object[error.start]:02x} in line {row}"
+        raise invalid(f"the input is not UTF-8 ({wrong})") from None
 
 
 def _value(text: str) -> object:
     """The JSON value that an input is, or the text itself."""
     start = text.lstrip()[:1]
     if not start:
-        _invalid("the input is empty; expected edits as JSON, a diff, a patch or blocks")
+        raise invalid("the input is empty; expected edits as JSON, a diff, a patch or blocks")
     if start in '{["':
         try:
             return fields.parse_json(text)
@@ -117,10 +105,7 @@ def _value(text: str) -> object:
             if start == "{" or not shapes(text):
                 raise
             return text
-    if len(text) > 2 * formats.MAX_TEXT:
-        _invalid(
-            f"the text has {len(text)} characters; at most {formats.MAX_TEXT} are read of a text"
-        )
+    _check_length(text)
     if shapes(text):
         return text
     # What does not begin like JSON is for the formats to judge, unless it shows JSON in fences.
@@ -128,85 +113,89 @@ def _value(text: str) -> object:
     return (values if len(values) > 1 else values[0]) if values else text
 
 
-def _invalid(message: str) -> NoReturn:
-    raise MissError("invalid_input", message)
+def _check_length(*texts: str) -> None:
+    length = sum(map(len, texts))
+    if length > formats.MAX_TEXT:
+        raise invalid(
+            f"the text has {length} characters; at most {formats.MAX_TEXT} are read of a text",
+            "send it in several calls, or large files whole, as {path, content} in JSON",
+        )
 
 
 def read_item(item: object, context: Context, only: str | None = None) -> Iterator[Edit | Failure]:
     """Read an item in the one format that it fits, or the edit that it wraps.
 
-    What is wrong comes out as a failure. `only` is the one format to accept, None to detect it.
+    What is wrong comes out as a failure, and so does an edit that leaves the file of what encloses
+    it. `only` is the one format to accept, None to detect it.
     """
-    length = sum(map(len, _texts(item, (*_PATCHES, *_SHELL))))
+    given = None
     try:
-        if length > formats.MAX_TEXT:
-            raise _too_long(length)
-        names = shapes(item)
-        if names or not isinstance(item, dict):
-            yield from _parser(_one_of(names, item, only))(item, context)
-            return
+        _check_length(*_texts(item, (*_PATCHES, *fields.SHELL)))
+        given = item
+        for edit in _edits(item, context, only):
+            if isinstance(edit, Edit) and context.path is not None and _leaves(edit, context.path):
+                outside = invalid(
+                    f"'path' is '{edit.path}', but the edits around it are for '{context.path}'"
+                )
+                yield Failure.of(outside, None, edit.path, edit.given)
+            else:
+                yield edit
+    except MissError as miss:
+        paths = item if isinstance(item, dict) else {}
+        path = next((paths[key] for key in fields.PATH if isinstance(paths.get(key), str)), None)
+        yield Failure.of(miss, None, path or context.path, given)
+
+
+def _edits(item: object, context: Context, only: str | None) -> Iterator[Edit | Failure]:
+    fitting = shapes(item)
+    if isinstance(item, dict) and not fitting:
         from git_boocode.editing.formats.envelopes import opened
 
         wrapped = opened(item, context)
-        if wrapped is None:
-            raise no_format(item, only)
-        yield from inner_edits(wrapped.value, wrapped.context, only)
-    except MissError as miss:
-        # A text that is too long is not repeated in the answer.
-        given = None if length > formats.MAX_TEXT else item
-        yield Failure.of(miss, None, _path_of(item) or context.path, given)
-
-
-def inner_edits(
-    item: object, context: Context, only: str | None = None
-) -> Iterator[Edit | Failure]:
-    """As `read_item`, for an item that may not leave the file that what encloses it names."""
-    for edit in read_item(item, context, only):
-        if isinstance(edit, Edit) and context.path is not None and _leaves(edit.path, context.path):
-            message = f"'path' is '{edit.path}', but the edits around it are for '{context.path}'"
-            yield Failure(None, edit.path, "invalid_input", message, given=edit.given)
-        else:
-            yield edit
-
-
-def _leaves(path: str, outer: str) -> bool:
-    return os.path.normpath(path) != os.path.normpath(outer)
-
-
-def _parser(name: str) -> Callable[[object, Context], Iterator[Edit | Failure]]:
-    module, function = FORMATS[name].split(".")
-    parser: Callable[[object, Context], Iterator[Edit | Failure]]
+        if wrapped is not None:
+            return read_item(wrapped.value, wrapped.context, only)
+    chosen = [name for name in fitting if only in (None, name)]
+    if not chosen:
+        raise no_format(item, only)
+    if len(chosen) > 1:
+        raise invalid(f"it mixes the formats {' and '.join(chosen)} in one object")
+    module, function = FORMATS[chosen[0]].split(".")
     parser = getattr(import_module(f"git_boocode.editing.formats.{module}"), function)
-    return parser
+    edits: Iterator[Edit | Failure] = parser(item, context)
+    return edits
+
+
+def _leaves(edit: Edit, outer: str) -> bool:
+    return os.path.normpath(edit.path) != os.path.normpath(outer)
 
 
 def shapes(item: object) -> list[str]:
     """The formats that an item fits: an object by its keys, a text by its first marker line."""
     if isinstance(item, dict):
-        return list(_shapes(item))
+        return _shapes(item)
     if isinstance(item, list):
         return ["multi"]
     mark = mark_of(item)
     return [mark] if mark else []
 
 
-def _shapes(item: fields.Object) -> Iterator[str]:
+def _shapes(item: fields.Object) -> list[str]:
     has_path = fields.has(item, fields.PATH)
     is_message = isinstance(item.get("role"), str) or item.get("tool_calls") is not None
     if (is_message and not has_path) or isinstance(item.get("tool_input"), dict):
-        return
+        return []
     mark = mark_of(item)
     command = None if mark == "apply-patch" else item.get("command")
-    is_command = command in _COMMANDS or (isinstance(command, str) and has_path)
-    inserts = fields.has(item, fields.INSERT_LINE) and fields.has(item, fields.INSERTED)
+    is_command = isinstance(command, str)
     has_start = isinstance(item.get("start"), (list, str))
     is_operation = item.get("type") in tuple(fields.OPERATIONS)
     is_diff = mark is None and fields.has(item, ("patch", "patchText", "diff", *fields.PATCH_LINES))
     fits = {
-        "string": is_command or inserts or fields.has(item, fields.OLD),
+        "string": (is_command and (has_path or command in fields.COMMANDS))
+        or (fields.has(item, fields.INSERT_LINE) and fields.has(item, fields.INSERTED))
+        or fields.has(item, fields.OLD),
         "multi": fields.has(item, fields.EDITS),
-        "write": not isinstance(command, str)
-        and not has_start
+        "write": not (is_command or has_start)
         and fields.has(item, (*fields.CONTENT, *fields.LAZY)),
         "region": item.get("changes") is not None
         or (has_start and item.get("content") is not None),
@@ -217,7 +206,7 @@ def _shapes(item: fields.Object) -> Iterator[str]:
     if not any(fits.values()) and has_path:
         # A new file, as Cline's editor asks for it.
         fits["string"] = fields.has(item, fields.NEW_TEXT)
-    yield from (name for name, fitting in fits.items() if fitting)
+    return [name for name, fitting in fits.items() if fitting]
 
 
 def _texts(item: object, keys: tuple[str, ...]) -> list[str]:
@@ -231,77 +220,59 @@ def _texts(item: object, keys: tuple[str, ...]) -> list[str]:
 
 def mark_of(item: object) -> str | None:
     """The format of the first marker line of a text, or of an object's patch or command."""
-    for keys in (_PATCHES, _SHELL):
-        if texts := _texts(item, keys):
-            from git_boocode.editing.formats.marks import text_format
-
-            mark = text_format("\n".join(texts))
-            if mark is not None and (keys == _PATCHES or mark == "apply-patch"):
-                return mark
-    return None
+    mark = text_format("\n".join(_texts(item, _PATCHES)))
+    if mark is None and isinstance(item, dict):
+        mark = text_format("\n".join(_texts(item, fields.SHELL)))
+        return mark if mark == "apply-patch" else None
+    return mark
 
 
-def _one_of(names: list[str], item: object, only: str | None) -> str:
-    fitting = [name for name in names if only in (None, name)]
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        mixed = f"it mixes the formats {' and '.join(fitting)} in one object"
-        raise MissError("invalid_input", mixed)
-    raise no_format(item, only)
+def text_format(text: str) -> str | None:
+    """The format whose opening line comes first in a text, or None.
+
+    Inside one format there may be lines of another, as in a patch of a test of patches.
+    """
+    found = re.search(
+        r"(?m)^(?:(?P<apply>(?:[ \t]*|.*\bapply_patch\s+['\"])\*\*\* (?:Begin Patch|"
+        r"(?:Add|Update|Delete) File: ))|[ \t]*(?:(?P<search><{5,} ?(?:SEARCH|ORIGINAL)\b"
+        r"|-{5,} ?SEARCH>?[ \t\r]*$)|diff --(?:git|cc|combined) |--- [^\n]*\n[ \t]*\+\+\+ |@@+ "
+        r"|@@\r?$|rename from ))",
+        text,
+    )
+    if not found:
+        return None
+    return {"apply": "apply-patch", "search": "search-replace"}.get(
+        found.lastgroup or "", "unified"
+    )
 
 
 def no_format(item: object, only: str | None = None) -> MissError:
     """Why an item is not an edit, the nearest format first, in plain words where that is enough."""
+    known = item if isinstance(item, dict) else {}
+    near = {
+        name: sum(known.get(key) is not None for key in keys) for name, (keys, _) in _WANTED.items()
+    }
     reasons: dict[str, list[str]] = {}
-    for name in [only] if only else sorted(FORMATS, key=lambda name: -_nearness(item, name)):
+    for name in [only] if only else sorted(FORMATS, key=lambda name: -near[name]):
         reasons.setdefault(_reason(item, name), []).append(name)
     shown = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
     if only:
-        return MissError("invalid_input", f"it is not of the format {only} ({shown})")
-    if isinstance(item, dict) and not any(_nearness(item, name) for name in FORMATS):
-        keys = (*fields.PATH, *_SHELL, *(key for keys in _KEYS.values() for key in keys))
-        null = next((key for key in keys if key in item and item[key] is None), None)
-        if null is not None:
-            message = f"'{null}' is null, and nothing else says what to edit"
-            return MissError("invalid_input", message, hint="send a value for it")
-        if not item:
-            return MissError(
-                "invalid_input", "the object is empty, so it holds no edit", hint=NOTHING_TO_DO
-            )
-    return MissError("invalid_input", f"it fits no format ({shown})", hint=_SEND)
-
-
-def _nearness(item: object, name: str) -> int:
-    """The number of keys that an object shares with a format."""
-    if not isinstance(item, dict):
-        return 0
-    return sum(item.get(key) is not None for key in _KEYS[name])
+        return invalid(f"it is not of the format {only} ({shown})")
+    null = next((key for key in _KEYS if key in known and known[key] is None), None)
+    if null is not None and not any(near.values()):
+        return invalid(f"'{null}' is null, and nothing else says what to edit", "send its value")
+    if item == {}:
+        return invalid("the object is empty, so it holds no edit", NOTHING_TO_DO)
+    return invalid(f"it fits no format ({shown})", _SEND)
 
 
 def _reason(item: object, name: str) -> str:
-    if name == "unified" and _texts(item, _PATCHES):
-        return _NO_DIFF
-    if isinstance(item, dict) or (name == "apply-patch" and isinstance(item, str)):
-        return _MISSING[name]
-    if name == "search-replace" and isinstance(item, str):
+    """What an item lacks to be of a format."""
+    if isinstance(item, str) and name == "search-replace":
         from git_boocode.editing.formats.search_replace import near_miss
 
         return near_miss(item)
-    expected = {"multi": "an array or an object"}.get(name, "text or an object")
-    expected = "an object" if name in ("string", "write", "region") else expected
-    return f"{fields.kind_of(item, top=True)} instead of {expected}"
-
-
-def _too_long(length: int) -> MissError:
-    return MissError(
-        "invalid_input",
-        f"the text has {length} characters; at most {formats.MAX_TEXT} are read of a text",
-        hint="send it in several calls, or large files whole, as {path, content} in JSON",
-    )
-
-
-def _path_of(item: object) -> str | None:
-    if not isinstance(item, dict):
-        return None
-    return next((item[name] for name in fields.PATH if isinstance(item.get(name), str)), None)
+    if isinstance(item, dict) or (isinstance(item, str) and name in ("unified", "apply-patch")):
+        return _WANTED[name][1]
+    kind = "plain text" if isinstance(item, str) else fields.kind_of(item)
+    return f"{kind} instead of an object"

@@ -13,7 +13,7 @@ FORMATS = {
     "string": "objects.string",
     "multi": "objects.multi",
     "write": "objects.write",
-    "region": "region.edits",
+    "region": "objects.region",
     "unified": "unified.edits",
     "search-replace": "search_replace.edits",
     "apply-patch": "apply_patch.edits",

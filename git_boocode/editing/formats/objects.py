@@ -1,15 +1,19 @@
-"""The formats that are plain JSON: `string`, `write`, and `multi` for an array of any of them."""
+"""The formats that are plain JSON: `string`, `write`, `region`, and `multi` for several edits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from git_boocode.editing.actions import Create, Insert, Replace, Write
 from git_boocode.editing.edits import Action, Edit, Failure, MissError
 from git_boocode.editing.formats import Context, fields
-from git_boocode.editing.inputs import inner_edits
+from git_boocode.editing.formats.fields import invalid
+from git_boocode.editing.inputs import read_item
 
-_COMMANDS = ("str_replace", "insert", "create")
+if TYPE_CHECKING:
+    from git_boocode.editing.regions import Change
+
 _COMMAND_HINTS = {
     "view": "the host reads files itself; nothing here shows one",
     "undo_edit": "an applied edit is undone with 'git boocode rewind'",
@@ -19,14 +23,52 @@ _OF_A_PART = (
     *fields.INSERT_LINE, *fields.START_LINE, "line", "end_line", "endLine", "start", "end", "range",
 )  # fmt: skip
 _APPENDS = ("append", "a", "insert", "prepend")
+_MAX_CHANGES = 10_000
+"""Changes of one file in one edit."""
+_MAX_WRONG = 10
+"""Malformed changes that a message lists."""
+_MAX_LINES = 4
+"""Lines of an anchor; with more of them, more can be wrong."""
 
 
 def string(item: fields.Object, context: Context) -> Iterator[Edit | Failure]:
     """One old text and its new one, or a command of the text-editor tool."""
+    yield _edit("string", item, context, _action(item))
+
+
+def write(item: fields.Object, context: Context) -> Iterator[Edit | Failure]:
+    """A file's path and all of its content."""
+    _check_whole(item, "content")
+    yield _edit("write", item, context, Write(fields.text(item, fields.CONTENT)))
+
+
+def region(item: fields.Object, context: Context) -> Iterator[Edit | Failure]:
+    """Parts of a file between short anchors, each with the lines that replace it."""
+    from git_boocode.editing.regions import Regions
+
+    yield _edit("region", item, context, Regions(_changes(item)))
+
+
+def multi(item: object, context: Context) -> Iterator[Edit | Failure]:
+    """Several edits in an array, for one file or for many, each of any format."""
+    if context.depth >= fields.MAX_DEPTH:
+        # The calls inside envelopes are JSON of their own, each as deep as JSON may be.
+        raise fields.too_deep()
+    name = "edits"
+    if isinstance(item, dict):
+        fields.check_switches(item)
+        path = fields.text(item, fields.PATH, context.path or "") or None
+        context = context._replace(path=path, base=fields.base(item) or context.base)
+        name = next(name for name in fields.EDITS if item.get(name) is not None)
+        item = item[name]
+    for edit in fields.array(item, name):
+        yield from read_item(edit, context._replace(depth=context.depth + 1))
+
+
+def _edit(name: str, item: fields.Object, context: Context, action: Action) -> Edit:
     fields.check_switches(item)
-    action = _action(item)
     path = fields.text(item, fields.PATH, context.path)
-    yield Edit(0, path, action, fields.base(item) or context.base, "string", item)
+    return Edit(0, path, action, fields.base(item) or context.base, name, item)
 
 
 def _action(item: fields.Object) -> Action:
@@ -40,10 +82,9 @@ def _action(item: fields.Object) -> Action:
     if command == "str_replace":
         # That tool's own schema: without a new text the old one is deleted.
         return _replace(item, "")
-    raise MissError(
-        "invalid_input",
-        f"'command' is '{command[:40]}'; expected one of {', '.join(_COMMANDS)}",
-        hint=_COMMAND_HINTS.get(command),
+    raise invalid(
+        f"'command' is '{command[:40]}'; expected one of {', '.join(fields.COMMANDS)}",
+        _COMMAND_HINTS.get(command),
     )
 
 
@@ -62,9 +103,7 @@ def _without_command(item: fields.Object) -> Action:
 def _insert_line(item: fields.Object, least: int) -> int:
     line = fields.number(item, fields.INSERT_LINE, least)
     if line is None:
-        raise MissError(
-            "invalid_input", f"'insert_line' is missing; expected a whole number from {least}"
-        )
+        raise invalid(f"'insert_line' is missing; expected a whole number from {least}")
     return line
 
 
@@ -78,53 +117,71 @@ def _replace(item: fields.Object, default: str | None) -> Replace:
     )
 
 
-def write(item: fields.Object, context: Context) -> Iterator[Edit | Failure]:
-    """A file's path and all of its content."""
-    _check_whole(item, "content")
-    path = fields.text(item, fields.PATH, context.path)
-    content = fields.text(item, fields.CONTENT)
-    yield Edit(0, path, Write(content), fields.base(item) or context.base, "write", item)
-
-
 def _check_whole(item: fields.Object, key: str) -> None:
     """Refuse what is meant for a part of the file: writing it would discard the rest."""
-    fields.check_switches(item)
-    lazy = next((name for name in fields.LAZY if item.get(name) is not None), None)
-    if lazy is not None:
-        raise MissError(
-            "invalid_input",
-            f"'{lazy}' may leave code out, and nothing here can merge that in",
-            hint="send old_string and new_string, or the whole file as content",
-        )
+    for name in fields.LAZY:
+        if item.get(name) is not None:
+            raise invalid(
+                f"'{name}' may leave code out, and nothing here can merge that in",
+                "send old_string and new_string, or the whole file as content",
+            )
     part = [name for name in _OF_A_PART if item.get(name) is not None]
     part += ["append"] if item.get("append") is True else []
     part += ["mode"] if item.get("mode") in _APPENDS else []
     if part:
-        raise MissError(
-            "invalid_input",
+        raise invalid(
             f"'{key}' is for the whole file, but '{part[0]}' is for a part of it",
-            hint="to insert lines, send insert_line and insert_text; to change some, old_string "
-            "and new_string",
+            "to insert lines, send insert_line and insert_text; to change some, old_string and "
+            "new_string",
         )
 
 
-def multi(item: object, context: Context) -> Iterator[Edit | Failure]:
-    """Several edits in an array, for one file or for many, each of any format."""
-    if context.depth >= fields.MAX_DEPTH:
-        # The calls inside envelopes are JSON of their own, each as deep as JSON may be.
-        fields.too_deep()
-    if isinstance(item, dict):
-        fields.check_switches(item)
-        path = fields.text(item, fields.PATH, context.path or "") or None
-        context = context._replace(path=path, base=fields.base(item) or context.base)
-        name = next(name for name in fields.EDITS if item.get(name) is not None)
-        item = fields.array(item[name])
-        if not isinstance(item, list):
-            raise MissError(
-                "invalid_input", f"'{name}' is {fields.kind_of(item)}; expected an array"
-            )
-    if not item:
-        raise MissError("invalid_input", "the array of edits is empty")
-    assert isinstance(item, list)
-    for edit in item:
-        yield from inner_edits(edit, context._replace(depth=context.depth + 1))
+def _changes(item: fields.Object) -> tuple[Change, ...]:
+    """The changes; everything wrong with them is reported at once."""
+    if item.get("changes") is None:
+        return (_change(item, ""),)
+    given = fields.array(item["changes"], "changes")
+    if len(given) > _MAX_CHANGES:
+        raise invalid(f"there are {len(given)} changes; at most {_MAX_CHANGES} of a file are read")
+    read = [_read(change, f"changes[{index}]") for index, change in enumerate(given)]
+    wrong = [found for found in read if isinstance(found, str)]
+    if wrong:
+        more = [f"and {len(wrong) - _MAX_WRONG} more"] if len(wrong) > _MAX_WRONG else []
+        raise invalid("; ".join([*wrong[:_MAX_WRONG], *more]))
+    return tuple(found for found in read if not isinstance(found, str))
+
+
+def _read(change: object, where: str) -> Change | str:
+    """A change, or what is wrong with it."""
+    try:
+        return _change(change, where)
+    except MissError as miss:
+        return miss.message
+
+
+def _change(change: object, where: str) -> Change:
+    from git_boocode.editing.regions import Change
+
+    if not isinstance(change, dict):
+        raise invalid(f"'{where}' is {fields.kind_of(change)}; expected an object")
+    inside = f"{where}." if where else ""
+    start, end = (_anchor(change, name, inside + name) for name in ("start", "end"))
+    if start is None:
+        raise invalid(f"'{inside}start' is missing; expected 1 to {_MAX_LINES} lines")
+    content = fields.lines(change, "content", f"{inside}content")
+    if content is None:
+        raise invalid(
+            f"'{inside}content' is missing; expected the lines that replace the region, or []"
+        )
+    return Change(start, end, tuple(content))
+
+
+def _anchor(change: fields.Object, name: str, where: str) -> tuple[str, ...] | None:
+    lines = fields.lines(change, name, where)
+    if lines is None or (name == "end" and not lines):
+        return None
+    if not 1 <= len(lines) <= _MAX_LINES:
+        raise invalid(f"'{where}' has {len(lines)} lines; expected 1 to {_MAX_LINES}")
+    if not any(map(str.strip, lines)):
+        raise invalid(f"'{where}' is blank; expected at least one line with text")
+    return tuple(lines)

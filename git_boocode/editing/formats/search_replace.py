@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.edits import Edit, Failure, MissError
 from git_boocode.editing.formats import Context, fields
-from git_boocode.editing.formats.marks import text_format
+from git_boocode.editing.inputs import text_format
 
 if TYPE_CHECKING:
     from git_boocode.editing.edits import Action
