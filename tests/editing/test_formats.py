@@ -385,7 +385,7 @@ def test_json_in_several_fences_is_one_call() -> None:
         ("hello", "search-replace: no '<<<<<<< SEARCH' line"),
         ("<<< SEARCH\nx", "search-replace: line 1 is '<<< SEARCH', expected '<<<<<<< SEARCH'"),
         ("a\n<<<<<<< Search\nx", "search-replace: line 2 is '<<<<<<< Search'"),
-        ("x\n>>>>>>> REPLACE\n", "line 2 is '>>>>>>> REPLACE', but no '<<<<<<< SEARCH' stands"),
+        ("x\n>>>>>>> REPLACE\n", "line 2 is '>>>>>>> REPLACE', expected '<<<<<<< SEARCH' first"),
     ],
 )
 def test_a_near_miss_of_a_text_format_is_named(text: str, expected: str) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from git_boocode.editing.actions import Replace
 from git_boocode.editing.blocks import Block
 from git_boocode.editing.edits import Edit, How, MissError, Outcome
-from git_boocode.editing.formats.filenames import is_path, name_in_info, name_in_line
+from git_boocode.editing.formats.search_replace import is_path, name_in_info, name_in_line
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.textfile import Text, decode
 

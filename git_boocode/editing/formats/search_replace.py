@@ -15,80 +15,118 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.edits import Edit, Failure, MissError
 from git_boocode.editing.formats import Context, fields
+from git_boocode.editing.formats.fields import invalid
 from git_boocode.editing.inputs import text_format
 
 if TYPE_CHECKING:
     from git_boocode.editing.edits import Action
 
-MAX_BAD = 20
-"""Malformed blocks after which reading stops."""
-OPENING = "<<<<<<< SEARCH"
-CLOSING = ">>>>>>> REPLACE"
-
-_OPEN = re.compile(r"([ \t]*)(?:(<{5,}) ?(?:SEARCH|ORIGINAL)\b(.*)|(-{5,}) ?SEARCH(>?)[ \t]*)")
-_CLOSE = re.compile(r"[ \t]*(>{5,}|\+{5,}) ?(?:REPLACE|UPDATED)>?[ \t`]*")
-_DIVIDER = re.compile(r"([ \t]*)(={5,})[ \t]*")
-_NEAR_MISS = re.compile(r"[ \t]*[<-]{2,} ?(?:SEARCH|ORIGINAL)\b.*", re.IGNORECASE)
-_HINT = re.compile(r":(start_line|end_line):[ \t]*(?:(\d{1,9})[ \t]*)?")
-_RULE = re.compile(r"[ \t]*-{5,}[ \t]*")
-_ESCAPED = re.compile(r"^([ \t]*)\\(?=[<>=+-]{5}|:(?:start|end)_line:)", re.M)
-_FENCE = re.compile(r"[ \t]*(?:[>*+-][ \t]+)?(?:`{3,}|~{3,})(.*)", re.DOTALL)
-_NAME_IT = f"put the path of the file alone on the line above '{OPENING}'"
+_MAX_BAD = 20
+"""Refused blocks after which reading stops."""
 _MAX_DIVIDERS = 16
 """Lines of a block that are tried as its divider."""
 _USUAL = 9
 """A longer line of equals signs is an underline, unless the markers are as long."""
+_OPENING = "<<<<<<< SEARCH"
+_CLOSING = ">>>>>>> REPLACE"
+_NAME_IT = f"put the path of the file alone on the line above '{_OPENING}'"
+
+_MARK = re.compile(
+    r"([ \t]*)(?:(?P<open><{5,}) ?(?:SEARCH|ORIGINAL)\b>?(?P<beside>.*)|(-{5,}) ?SEARCH>?[ \t]*"
+    r"|(?P<close>>{5,}|\+{5,}) ?(?:REPLACE|UPDATED)>?[ \t`]*)"
+)
+_DIVIDER = re.compile(r"([ \t]*)(={5,})[ \t]*")
+_NEAR_MISS = re.compile(
+    r"^[ \t]*[<>+-]{2,} ?(?:SEARCH|ORIGINAL|REPLACE|UPDATED)\b.*", re.IGNORECASE | re.M
+)
+_HINT = re.compile(r":(start_line|end_line):[ \t]*(?:(\d{1,9})[ \t]*)?")
+_RULE = re.compile(r"[ \t]*-{5,}[ \t]*")
+_ESCAPED = re.compile(r"^([ \t]*)\\(?=[<>=+-]{5}|:(?:start|end)_line:)", re.M)
+_FENCE = re.compile(r"[ \t]*(?:[>*+-][ \t]+)?(?:`{3,}|~{3,})(.*)", re.DOTALL)
+
+_LONGEST = 1_000
+"""Characters of a line; a longer one is not prose and names nothing."""
+_FILE = re.compile(
+    r"(?:GNUm|M)akefile|(?:Docker|Container|Jenkins|Vagrant|Proc|Gem|Rake|Brew|[Jj]ust)file"
+    r"|LICENSE|COPYING|README|CHANGELOG|AUTHORS|NOTICE|VERSION|BUILD|WORKSPACE|CODEOWNERS"
+    # Only a known extension tells a file from `object.method` in prose.
+    r"|(?i:.*\.(?:pyi?|[cm]?[jt]s|[jt]sx|vue|svelte|astro|java|kts?|scala|groovy|gradle|go|rs"
+    r"|c|h|cc|hh|[ch](?:pp|xx)|mm?|cs|fs|vb|swift|rb|erb|php|p[lm]|lua|r|jl|dart|exs?|erl|hs|mli?"
+    r"|cljs?|edn|elm|nim|zig|sol|sh|bash|zsh|fish|ps1|bat|sql|html?|xml|svg|css|s[ac]ss|less"
+    r"|json[c5]?|ya?ml|toml|ini|cfg|conf|env|properties|lock|mdx?|rst|txt|tex|adoc|[ct]sv|proto"
+    r"|graphql|tf|hcl|nix|cmake|mk|make|dockerfile|gitignore|in|j2|tmpl|ipynb|asm|sv?|v|vhd"
+    r"|patch|diff))",
+    re.DOTALL,
+)
+_NO_FILE = re.compile(
+    r"\w{1,40}://\S+|\b(?:node|next|nuxt|vue|react|three|express|d3|chart|moment|ember)\.js\b",
+    re.IGNORECASE,
+)
+"""Addresses and names of libraries, which look like files in prose."""
+_NEVER = re.compile(r"[<>|*?\"`\x00-\x1f]|://|^\W+$|\(\)$|^\(.*\)$|[.,;!]$")
+_HEAD = re.compile(
+    r"(?:(?:#{1,6}|--|[*+•-]|\(?\d{1,3}[.):])(?=\s)|//|;|<!--|/\*)\s*"
+    r"|(?P<label>(?:[\w-]+\s+){0,3}?(?:file|path) ?(?:name|path)?\s*[:=]\s*(?=\S)"
+    r"|(?:in|for|add|create|modify|edit(?:ing)?|updat(?:e|ing)|change(?:s (?:to|in|for))?|new file)"
+    r"(?:\s*:|\s+)\s*(?:the\s+)?(?:file\s+)?(?=[`\"'*\w./]))",
+    re.IGNORECASE,
+)
+"""What stands before a name: the mark of a heading, a list or a comment, a label, a verb."""
+_REMARK = re.compile(
+    r"[(\[](?:new|creat|modif|updat|edit|chang|exist|cont)[\w']*\.?(?: file)?[)\]]$", re.IGNORECASE
+)
+_LINES = re.compile(r":\d+(?:[-:]\d+)?$")
+_QUOTED = re.compile(r"(\*\*?|__|``?|[\"'])(.*)\1|“(.*)”|<(.*)>|\[([^\]]+)\]\([^)\s]*\)", re.DOTALL)
+_CODE = re.compile(r"`([^`\n]+)`")
+_WORDS = re.compile(r"[^\s`\"'“”*<>|,;:()!?]+")
+_IN_SENTENCES = re.compile(
+    r"an?|and|apply|are|at|below|block|changes?|edit|file|finally|first|for|from|here(?:'s)?|in"
+    r"|into|its?|is|last|let(?:'s)?|make|modify|new|next|now|of|on|open|path|second|see|the|then"
+    r"|third|this|to|update|with",
+    re.IGNORECASE,
+)
+"""Words that occur before the name of a file in prose, and hardly ever in a name."""
 
 
 def near_miss(text: str) -> str:
     """Why a text is not of this format; for a near miss, the line that comes near."""
-    first = text_format(text)
-    for number, line in enumerate(text.split("\n"), 1):
-        bare = line.rstrip("\r")
-        if _OPEN.fullmatch(bare):
-            return f"the first marker line is of the format {first}"
-        if _NEAR_MISS.fullmatch(bare):
-            return f"line {number} is '{bare.strip()[:60]}', expected '{OPENING}'"
-        if _CLOSE.fullmatch(bare):
-            return f"line {number} is '{bare.strip()[:60]}', but no '{OPENING}' stands above it"
-    return f"no '{OPENING}' line"
-
-
-def _text_of(item: fields.Object) -> str | None:
-    texts = [item.get(name) for name in fields.PATCH]
-    return next(
-        (text for text in texts if isinstance(text, str) and text_format(text) == "search-replace"),
-        None,
-    )
+    found = _NEAR_MISS.search(text)
+    if found is None:
+        return f"no '{_OPENING}' line"
+    row = text.count("\n", 0, found.start()) + 1
+    return f"line {row} is '{found[0].strip()[:60]}', expected '{_OPENING}' first"
 
 
 def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     """The edits of a text, or of an object with a text: one for each block."""
+    text: object = item
     if isinstance(item, dict):
         fields.check_switches(item)
-        path = fields.text(item, fields.PATH, context.path or "")
-        context = context._replace(path=path or None, base=fields.base(item) or context.base)
-        text = _text_of(item) or ""
-    else:
-        text = str(item)
-    yield from _Reader(text, context).edits()
+        path = fields.text(item, fields.PATH, context.path or "") or None
+        context = context._replace(path=path, base=fields.base(item) or context.base)
+        texts = [item[key] for key in fields.PATCH if isinstance(item.get(key), str)]
+        text = next((text for text in texts if text_format(text) == "search-replace"), "")
+    yield from _Reader(str(text), context).edits()
 
 
-class _Block(NamedTuple):
-    """A block: the row of its first marker, from 0, and the first row of the text above it."""
+class _Mark(NamedTuple):
+    """A first or last marker of a block, at a row from 0."""
 
     row: int
-    opening: re.Match[str]
-    above: int
+    match: re.Match[str]
+
+    @property
+    def is_opening(self) -> bool:
+        return not self.match["close"]
 
     @property
     def size(self) -> int:
-        """The length of its first marker."""
-        return len(self.opening[2] or self.opening[4])
+        """The number of its characters `<`, `-`, `>` or `+`."""
+        return len(self.match["open"] or self.match[4] or self.match["close"])
 
     @property
-    def name(self) -> str:
-        """What messages call it."""
+    def block(self) -> str:
+        """What messages call the block that it opens."""
         return f"the block at line {self.row + 1}"
 
 
@@ -97,206 +135,195 @@ class _Reader:
 
     def __init__(self, text: str, context: Context) -> None:
         self.lines = text.replace("\r\n", "\n").split("\n")
+        found = ((row, _MARK.fullmatch(line)) for row, line in enumerate(self.lines))
+        self.marks = [_Mark(row, match) for row, match in found if match]
         self.context = context
         self.path = context.path
 
     def edits(self) -> Iterator[Edit | Failure]:
         """The blocks in order; one that is wrong comes out as a failure."""
-        row = above = bad = 0
-        while row < len(self.lines) and bad < MAX_BAD:
-            if opening := _OPEN.fullmatch(self.lines[row]):
-                yield from self._other_format(above, row)
-                block = _Block(row, opening, above)
-                try:
-                    row = self._closing(block)
-                except MissError as miss:
-                    self._keep_name(block)
-                    yield Failure.of(miss, None, self.path, self.lines[row])
-                    bad += 1
-                else:
-                    yield self._draft(block, row)
-                above = row + 1
-            elif _CLOSE.fullmatch(self.lines[row]):
-                message = f"line {row + 1} is '{CLOSING}', but no block begins above it"
-                yield Failure(None, self.path, "invalid_input", message, given=self.lines[row])
+        at = above = bad = 0
+        while at < len(self.marks) and bad < _MAX_BAD:
+            mark = self.marks[at]
+            prose = self.lines[above : mark.row]
+            yield from self._other_format(above, mark.row)
+            given: object = self.lines[mark.row]
+            try:
+                at = self._closing(at)
+                given = "\n".join(self.lines[mark.row : self.marks[at].row + 1])
+                body = self.lines[mark.row + 1 : self.marks[at].row]
+                if not any(map(_DIVIDER.fullmatch, body)):
+                    raise invalid(
+                        f"{mark.block} has no '=======' line between '{_OPENING}' and '{_CLOSING}'",
+                        f"write the lines to find below '{_OPENING}', then a line '=======', then "
+                        "the lines that replace them",
+                    )
+                self.path = self._path(mark, prose)
+                given = {"path": self.path, "diff": given}
+                action = _action(mark, body)
+                yield Edit(0, self.path, action, self.context.base, "search-replace", given)
+            except MissError as miss:
+                # The file that a broken block names is the one of the blocks below, too.
+                with suppress(MissError):
+                    self.path = self._path(mark, prose)
+                yield Failure.of(miss, None, self.path, given)
                 bad += 1
-            row += 1
-        if bad < MAX_BAD:
-            yield from self._other_format(above, len(self.lines))
+            above = self.marks[at].row + 1
+            at += 1
+        if at < len(self.marks):
+            stopped = invalid(f"too many malformed blocks: reading stopped at line {above}")
+            yield Failure.of(stopped, None, self.path, None)
         else:
-            message = f"too many malformed blocks: reading stopped at line {row}"
-            yield Failure(None, self.path, "invalid_input", message)
-
-    def _keep_name(self, block: _Block) -> None:
-        """Keep the file that a broken block names, for it and for those after it."""
-        with suppress(MissError):
-            self.path = self._path(block)
+            yield from self._other_format(above, len(self.lines))
 
     def _other_format(self, first: int, stop: int) -> Iterator[Failure]:
         """An edit of another format between the blocks, which would be ignored silently."""
         other = text_format("\n".join(self.lines[first:stop]))
         if other is not None:
-            message = f"between lines {first + 1} and {stop} there is an edit of the format {other}"
-            hint = "send edits of different formats as separate inputs, or in one JSON array"
-            yield Failure(None, self.path, "invalid_input", message, hint=hint)
+            between = invalid(
+                f"between lines {first + 1} and {stop} there is an edit of the format {other}",
+                "send edits of different formats as separate inputs, or in one JSON array",
+            )
+            yield Failure.of(between, None, self.path, None)
 
-    def _closing(self, block: _Block) -> int:
-        """The row at which a block closes: by a marker of its own length, if there is one.
+    def _closing(self, at: int) -> int:
+        """The mark that closes the block of another: one of its own size, if there is one.
 
-        A block that is code of another one has markers of another length.
+        A block that is code of another one has markers of another size.
         """
+        mark = self.marks[at]
+        if not mark.is_opening:
+            raise invalid(f"line {mark.row + 1} is '{_CLOSING}', but no block begins above it")
         other = depth = 0
-        for below in range(block.row + 1, len(self.lines)):
-            if inner := _OPEN.fullmatch(self.lines[below]):
-                if len(inner[2] or inner[4]) == block.size:
-                    break
+        for index in range(at + 1, len(self.marks)):
+            below = self.marks[index]
+            is_own = below.size == mark.size
+            if below.is_opening and is_own:
+                break
+            if below.is_opening:
                 depth += 1
-            elif closing := _CLOSE.fullmatch(self.lines[below]):
-                if len(closing[1]) == block.size and other:
-                    raise _invalid(
-                        f"{block.name} may end at line {other + 1} or at line {below + 1}",
-                        "write the markers of one block with the same number of characters",
-                    )
-                if len(closing[1]) == block.size:
-                    return below
-                other = other or (0 if depth else below)
-                depth = max(0, depth - 1)
-        if other:
-            return other
-        raise _invalid(f"{block.name} has no '{CLOSING}' line of its own")
-
-    def _draft(self, block: _Block, end: int) -> Edit | Failure:
-        given: object = "\n".join(self.lines[block.row : end + 1])
-        body = self.lines[block.row + 1 : end]
-        try:
-            if not any(map(_DIVIDER.fullmatch, body)):
-                self._keep_name(block)
-                raise _invalid(
-                    f"{block.name} has no '=======' line between '{OPENING}' and '{CLOSING}'",
-                    f"write the lines to find below '{OPENING}', then a line '=======', then the "
-                    "lines that replace them",
+            elif is_own and other:
+                raise invalid(
+                    f"{mark.block} may end at line {self.marks[other].row + 1} or at line "
+                    f"{below.row + 1}",
+                    "write the markers of one block with the same number of characters",
                 )
-            path = self.path = self._path(block)
-            given = {"path": path, "diff": given}
-            action = _action(block, body)
-        except MissError as miss:
-            return Failure.of(miss, None, self.path, given)
-        return Edit(0, path, action, self.context.base, "search-replace", given)
+            elif is_own:
+                return index
+            else:
+                other = other or (0 if depth else index)
+                depth = max(0, depth - 1)
+        if not other:
+            raise invalid(f"{mark.block} has no '{_CLOSING}' line of its own")
+        return other
 
-    def _path(self, block: _Block) -> str:
-        named = self._named(block)
+    def _path(self, mark: _Mark, prose: Sequence[str]) -> str:
+        """The file of a block with some lines of prose above it."""
+        named = _named(mark, prose)
         if self.context.path is not None:
             if named is not None and _elsewhere(named, self.context.path):
-                raise _invalid(
-                    f"{block.name} is for '{named}', but 'path' is '{self.context.path}'"
-                )
+                raise invalid(f"{mark.block} is for '{named}', but 'path' is '{self.context.path}'")
             return self.context.path
-        path = named or self._spoken_of(block) or self.path
+        path = named or _spoken_of(mark, prose) or self.path
         if path is None:
-            raise _invalid(f"{block.name} names no file", _NAME_IT)
+            raise invalid(f"{mark.block} names no file", _NAME_IT)
         return path
 
-    def _named(self, block: _Block) -> str | None:
-        """The file that the opening line, the fence or the line above names."""
-        from git_boocode.editing.formats.filenames import name_in_info, name_in_line
 
-        beside = (block.opening[3] or "").strip().removeprefix(">").strip()
-        if beside:
-            name = name_in_line(beside)
-            if name is None:
-                raise _invalid(
-                    f"line {block.row + 1} has more than '{OPENING}', which is not a file name"
-                )
+def _named(mark: _Mark, prose: Sequence[str]) -> str | None:
+    """The file that the opening line, the fence or the line above names."""
+    if beside := mark.match["beside"].strip() if mark.match["beside"] else "":
+        name = name_in_line(beside)
+        if name is None:
+            raise invalid(f"line {mark.row + 1} has more than '{_OPENING}', which names no file")
+        return name
+    for line in reversed(prose):
+        fence = _FENCE.fullmatch(line)
+        if fence and (name := name_in_info(fence[1])):
             return name
-        for line in reversed(self.lines[block.above : block.row]):
-            fence = _FENCE.fullmatch(line)
-            if fence and (name := name_in_info(fence[1])):
-                return name
-            if line.strip() and not fence:
-                return name_in_line(line)
-        return None
-
-    def _spoken_of(self, block: _Block) -> str | None:
-        """The only file that the prose above a block mentions."""
-        from git_boocode.editing.formats.filenames import names_in_prose, path_with_spaces
-
-        above = self.lines[block.above : block.row]
-        prose = [line for line in above if not _FENCE.fullmatch(line)]
-        names = names_in_prose(prose)
-        if len(names) > 1:
-            raise _invalid(f"{block.name} may be for {' or '.join(map(repr, names[:5]))}", _NAME_IT)
-        if names and (whole := path_with_spaces(prose)) and whole != names[0]:
-            raise _invalid(
-                f"{block.name} may be for '{whole}' or '{names[0]}'",
-                f"put the path in double quotes, alone on the line above '{OPENING}'",
-            )
-        return names[0] if names else None
+        if line.strip() and not fence:
+            return name_in_line(line)
+    return None
 
 
-def _invalid(message: str, hint: str | None = None) -> MissError:
-    return MissError("invalid_input", message, hint=hint)
+def _spoken_of(mark: _Mark, prose: Sequence[str]) -> str | None:
+    """The only file that the prose above a block mentions."""
+    lines = [line.strip() for line in prose if line.strip() and not _FENCE.fullmatch(line)]
+    names = list(dict.fromkeys(name for line in lines for name in _names(line)))
+    if len(names) > 1:
+        raise invalid(f"{mark.block} may be for {' or '.join(map(repr, names[:5]))}", _NAME_IT)
+    words = lines[-1].split() if names else []
+    is_name = 1 < len(words) < 5 and not any(map(_IN_SENTENCES.fullmatch, words[:-1]))
+    if is_name and is_path(lines[-1]) and lines[-1] != names[0]:
+        raise invalid(
+            f"{mark.block} may be for '{lines[-1]}' or '{names[0]}'",
+            f"put the path in double quotes, alone on the line above '{_OPENING}'",
+        )
+    return names[0] if names else None
 
 
-def _action(block: _Block, body: list[str]) -> Action:
+def _elsewhere(name: str, path: str) -> bool:
+    """Whether a line above a block names another file than the one it was sent for."""
+    if not is_path(name):
+        return False
+    name, path = os.path.normpath(name), os.path.normpath(path)
+    return name != path and not path.endswith("/" + name) and not name.endswith("/" + path)
+
+
+def _action(mark: _Mark, body: list[str]) -> Action:
     """What a block does; with several possible dividers, what each of them makes of it."""
     from git_boocode.editing.actions import Replace
 
-    lines, start_line, escaped = _header(_without_margin(body, block.opening[1]))
+    margin = mark.match[1]
+    if all(line.startswith(margin) or not line.strip() for line in body):
+        body = [line[len(margin) :] for line in body]
+    first, start_line = _header(body)
+    lines = body[first:]
     splits = [
         Replace(
-            _joined(lines[:row], escaped=escaped) if any(map(str.strip, lines[:row])) else "",
-            _joined(lines[row + 1 :], escaped=escaped),
+            _joined(lines[:row], escaped=first > 0) if any(map(str.strip, lines[:row])) else "",
+            _joined(lines[row + 1 :], escaped=first > 0),
             start_line=start_line,
             whole_lines=True,
         )
-        for row in _dividers(block, lines)
+        for row in _dividers(mark, lines)
     ]
     if len(splits) > 1:
         from git_boocode.editing.blocks import Block
 
         return Block(tuple(splits))
     if not (splits[0].old or splits[0].new):
-        raise _invalid(f"{block.name} is empty")
+        raise invalid(f"{mark.block} is empty")
     return splits[0]
 
 
-def _dividers(block: _Block, body: Sequence[str]) -> list[int]:
+def _dividers(mark: _Mark, body: Sequence[str]) -> list[int]:
     """The rows that may be the divider.
 
     Above the first one that is as long as the markers, others are code.
     """
     found = [(row, match) for row, line in enumerate(body) if (match := _DIVIDER.fullmatch(line))]
-    found = [(row, match) for row, match in found if not match[1]] or found
-    sizes = {row: len(match[2]) for row, match in found}
-    rows = [row for row, size in sizes.items() if size <= _USUAL or size == block.size] or [*sizes]
-    first = next((row for row in rows if sizes[row] == block.size), 0)
+    sizes = {row: len(match[2]) for row, match in found if not match[1]}
+    sizes = sizes or {row: len(match[2]) for row, match in found}
+    rows = [row for row, size in sizes.items() if size <= _USUAL or size == mark.size] or [*sizes]
+    first = next((row for row in rows if sizes[row] == mark.size), 0)
     rows = [row for row in rows if row >= first]
     if len(rows) > _MAX_DIVIDERS:
-        raise _invalid(
-            f"{block.name} has {len(rows)} lines like '======='",
+        raise invalid(
+            f"{mark.block} has {len(rows)} lines like '======='",
             "send the edit as old_string and new_string",
         )
     return rows
 
 
-def _header(body: Sequence[str]) -> tuple[Sequence[str], int | None, bool]:
-    """The lines below a header with line numbers, its first number, and whether there was one."""
+def _header(body: Sequence[str]) -> tuple[int, int | None]:
+    """The row below a header with line numbers, 0 if there is none, and its first number."""
     start_line, row = None, 0
-    while row < len(body) and (hint := _HINT.fullmatch(body[row])):
+    while hint := _HINT.fullmatch(body[row]):
         if hint[1] == "start_line" and start_line is None:
             start_line = int(hint[2] or 0) or None
         row += 1
-    if not row:
-        return body, None, False
-    row += row < len(body) and _RULE.fullmatch(body[row]) is not None
-    return body[row:], start_line, True
-
-
-def _without_margin(body: list[str], margin: str) -> list[str]:
-    """The lines without the indentation of the markers, if all lines have it."""
-    if not margin or any(line.strip() and not line.startswith(margin) for line in body):
-        return body
-    return [line[len(margin) :] for line in body]
+    return row + (row > 0 and _RULE.fullmatch(body[row]) is not None), start_line
 
 
 def _joined(lines: Sequence[str], *, escaped: bool) -> str:
@@ -305,11 +332,57 @@ def _joined(lines: Sequence[str], *, escaped: bool) -> str:
     return _ESCAPED.sub(r"\1", text) if escaped else text
 
 
-def _elsewhere(name: str, path: str) -> bool:
-    """Whether a line above a block names another file than the one it was sent for."""
-    from git_boocode.editing.formats.filenames import is_path
+def name_in_line(line: str) -> str | None:
+    """The file that a line consists of, in any of the usual decorations."""
+    text, was = line.strip(), ""
+    if len(text) > _LONGEST:
+        return None
+    labelled = quoted = False
+    while text != was:
+        was = text
+        if head := _HEAD.match(text):
+            labelled = labelled or not {":", "="}.isdisjoint(head["label"] or "")
+            text = text[head.end() :]
+        text = text.removesuffix("-->").removesuffix("*/").strip().rstrip(":：").rstrip()
+        text = _REMARK.sub("", text).rstrip()
+        text = _LINES.sub("", text) if is_path(_LINES.sub("", text)) else text
+        found = _QUOTED.fullmatch(text)
+        inner = found[found.lastindex or 0].strip() if found else ""
+        if found and inner and (found[1] is None or found[1] not in inner):
+            quoted = quoted or text[0] in "`\"'“"
+            text = inner
+    if not text or _NEVER.search(text):
+        return None
+    if re.search(r"\s", text):
+        return text if quoted and is_path(text) else None
+    is_name = labelled or is_path(text) or ("." in text.strip(".") and not text.endswith(")"))
+    return text if is_name else None
 
-    if not is_path(name):
+
+def is_path(text: str) -> bool:
+    """Whether a text is most likely a path: by its last part, or by a slash and a dot."""
+    if not text or _NEVER.search(text):
         return False
-    name, path = os.path.normpath(name), os.path.normpath(path)
-    return name != path and not path.endswith("/" + name) and not name.endswith("/" + path)
+    name = re.split(r"[/\\]", text)[-1]
+    if _FILE.fullmatch(name):
+        return True
+    return "." in name and re.search(r"\w/\w|^\.{0,2}/\w", text) is not None
+
+
+def name_in_info(info: str) -> str | None:
+    """The file that the info string of a fence names."""
+    words = (re.sub(r"^(?:\w+=|[\w+#-]+:)", "", word).strip("\"'`{}") for word in info.split())
+    return next(filter(is_path, words), None)
+
+
+def _names(line: str) -> list[str]:
+    """The files that a line of prose mentions."""
+    if len(line) > _LONGEST:
+        return []
+    name = name_in_line(line)
+    if name is not None and is_path(name):
+        return [name]
+    words = [code.strip() for code in _CODE.findall(line)]
+    rest = _NO_FILE.sub(" ", _CODE.sub(" ", line))
+    words += [word.rstrip(".") for word in _WORDS.findall(rest)]
+    return [*filter(is_path, words)]
