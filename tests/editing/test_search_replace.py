@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from git_boocode.editing.actions import Replace
 from git_boocode.editing.blocks import Block
 from git_boocode.editing.edits import Edit, How, MissError, Outcome
-from git_boocode.editing.formats.search_replace import is_path, name_in_info, name_in_line
+from git_boocode.editing.formats.search_replace import is_path, name_in_line, names_in
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.textfile import Text, decode
 
@@ -372,7 +372,7 @@ def test_what_is_a_name(line: str, name: str | None) -> None:
      ("", None)],
 )  # fmt: skip
 def test_the_fence_names_the_file(info: str, name: str | None) -> None:
-    assert name_in_info(info) == name
+    assert names_in(info)[0] == ([name] if name else [])
     if name:
         assert paths(f"Some words.\n```{info}\n{ONE}```\n") == [name]
 
@@ -397,7 +397,13 @@ def test_a_first_block_without_a_name_is_refused(line: str) -> None:
 
 def test_prose_about_several_files_is_refused() -> None:
     one = block("x\n", "y\n")
-    assert "may be for 'b.py' or 'c.py'" in refusal(f"a.py\n{one}Now `b.py`, as in c.py:\n{one}")
+    for prose in ("Now `b.py`, as in c.py:", "Change b.py.\nThen look at c.py:", "b.py\nSee c.py:"):
+        assert "may be for 'b.py' or 'c.py'" in refusal(f"a.py\n{one}{prose}\n{one}")
+
+
+def test_a_file_in_a_heading_counts_before_prose_above_it() -> None:
+    assert paths(f"As in x/y.c:\n\n#### File 2: `src/a.py`\n{ONE}") == ["src/a.py"]
+    assert paths(f"a.py\n{ONE}In `b.unusual` (new):\n{ONE}") == ["a.py", "b.unusual"]
 
 
 def test_the_edit_as_given_can_be_sent_again() -> None:
@@ -453,8 +459,7 @@ def test_any_text_is_read_or_refused(pieces: list[str], ending: str, in_json: bo
 def test_any_line_is_a_name_or_none(line: str) -> None:
     name = name_in_line(line)
     assert name is None or name in line
-    info = name_in_info(line)
-    assert info is None or (info in line and is_path(info))
+    assert all(name in line and is_path(name) for name in names_in(line)[0])
 
 
 LINES = st.lists(st.sampled_from(["a", "b", " b", "}", "x = 1", "value = start()", ""]), max_size=8)

@@ -187,9 +187,10 @@ def parse_json(text: str, above: int = 0) -> object:
         raise invalid(f"invalid JSON: {str(error).split(';')[0].lower()}") from None
     except RecursionError:
         raise too_deep() from None
-    level = [value]
-    for _ in range(MAX_DEPTH):
+    level, depth = [value], 0
+    while level and depth < MAX_DEPTH:
         level = [inner for outer in level for inner in _inside(outer)]
+        depth += 1
     if level:
         raise too_deep()
     return value

@@ -58,31 +58,26 @@ _FILE = re.compile(
     r"|patch|diff))",
     re.DOTALL,
 )
-_NO_FILE = re.compile(
+_LIBRARY = re.compile(
     r"\w{1,40}://\S+|\b(?:node|next|nuxt|vue|react|three|express|d3|chart|moment|ember)\.js\b",
     re.IGNORECASE,
 )
 """Addresses and names of libraries, which look like files in prose."""
 _NEVER = re.compile(r"[<>|*?\"`\x00-\x1f]|://|^\W+$|\(\)$|^\(.*\)$|[.,;!]$")
-_HEAD = re.compile(
-    r"(?:(?:#{1,6}|--|[*+•-]|\(?\d{1,3}[.):])(?=\s)|//|;|<!--|/\*)\s*"
-    r"|(?P<label>(?:[\w-]+\s+){0,3}?(?:file|path) ?(?:name|path)?\s*[:=]\s*(?=\S)"
-    r"|(?:in|for|add|create|modify|edit(?:ing)?|updat(?:e|ing)|change(?:s (?:to|in|for))?|new file)"
-    r"(?:\s*:|\s+)\s*(?:the\s+)?(?:file\s+)?(?=[`\"'*\w./]))",
-    re.IGNORECASE,
+_LINK = re.compile(r"\[([^\[\]\n]+)\]\([^()\[\s]*\)")
+_QUOTED = re.compile(r"`([^`\n]+)`|\"([^\"\n]+)\"|'([^'\n]+)'|“([^“”\n]+)”")
+# Parentheses belong to a path only as a directory.
+_WORDS = re.compile(r"(?:[^\s`\"'“”*<>|,;:!?={}()\[\]]|:(?=\\)|(?<=/)[(\[][\w.-]{1,99}[)\]](?=/))+")
+_LABEL = re.compile(r"(?:[\w-]+\s+){0,3}?(?:file|path) ?(?:name|path)?\s*[:=]\s*", re.IGNORECASE)
+_BESIDE_NAMES = (
+    r"file|path|file_?name|file_?path|name|the|in|for|to|add|new|created?|edit(?:ed|ing)?"
+    r"|modif(?:y|ied)|updat(?:ed?|ing)|change[ds]?|existing|cont(?:inued)?"
 )
-"""What stands before a name: the mark of a heading, a list or a comment, a label, a verb."""
-_REMARK = re.compile(
-    r"[(\[](?:new|creat|modif|updat|edit|chang|exist|cont)[\w']*\.?(?: file)?[)\]]$", re.IGNORECASE
-)
-_LINES = re.compile(r":\d+(?:[-:]\d+)?$")
-_QUOTED = re.compile(r"(\*\*?|__|``?|[\"'])(.*)\1|“(.*)”|<(.*)>|\[([^\]]+)\]\([^)\s]*\)", re.DOTALL)
-_CODE = re.compile(r"`([^`\n]+)`")
-_WORDS = re.compile(r"[^\s`\"'“”*<>|,;:()!?]+")
-_IN_SENTENCES = re.compile(
-    r"an?|and|apply|are|at|below|block|changes?|edit|file|finally|first|for|from|here(?:'s)?|in"
-    r"|into|its?|is|last|let(?:'s)?|make|modify|new|next|now|of|on|open|path|second|see|the|then"
-    r"|third|this|to|update|with",
+_DECORATION = re.compile(rf"{_BESIDE_NAMES}|[\W\d_]*", re.IGNORECASE)
+"""Words and marks that may stand beside the name in a line that names the file."""
+_SENTENCE = re.compile(
+    rf"{_BESIDE_NAMES}|an?|and|apply|are|at|below|block|finally|first|from|here(?:'s)?|into|its?|is"
+    r"|last|let(?:'s)?|make|next|now|of|on|open|second|see|then|third|this|with",
     re.IGNORECASE,
 )
 """Words that occur before the name of a file in prose, and hardly ever in a name."""
@@ -239,8 +234,8 @@ def _named(mark: _Mark, prose: Sequence[str]) -> str | None:
         return name
     for line in reversed(prose):
         fence = _FENCE.fullmatch(line)
-        if fence and (name := name_in_info(fence[1])):
-            return name
+        if fence and (names := names_in(fence[1])[0]):
+            return names[0]
         if line.strip() and not fence:
             return name_in_line(line)
     return None
@@ -249,11 +244,11 @@ def _named(mark: _Mark, prose: Sequence[str]) -> str | None:
 def _spoken_of(mark: _Mark, prose: Sequence[str]) -> str | None:
     """The only file that the prose above a block mentions."""
     lines = [line.strip() for line in prose if line.strip() and not _FENCE.fullmatch(line)]
-    names = list(dict.fromkeys(name for line in lines for name in _names(line)))
+    names = list(dict.fromkeys(name for line in lines for name in names_in(line)[0]))
     if len(names) > 1:
         raise invalid(f"{mark.block} may be for {' or '.join(map(repr, names[:5]))}", _NAME_IT)
     words = lines[-1].split() if names else []
-    is_name = 1 < len(words) < 5 and not any(map(_IN_SENTENCES.fullmatch, words[:-1]))
+    is_name = 1 < len(words) < 5 and not any(map(_SENTENCE.fullmatch, words[:-1]))
     if is_name and is_path(lines[-1]) and lines[-1] != names[0]:
         raise invalid(
             f"{mark.block} may be for '{lines[-1]}' or '{names[0]}'",
@@ -333,30 +328,34 @@ def _joined(lines: Sequence[str], *, escaped: bool) -> str:
 
 
 def name_in_line(line: str) -> str | None:
-    """The file that a line consists of, in any of the usual decorations."""
-    text, was = line.strip(), ""
-    if len(text) > _LONGEST:
-        return None
-    labelled = quoted = False
-    while text != was:
-        was = text
-        if head := _HEAD.match(text):
-            labelled = labelled or not {":", "="}.isdisjoint(head["label"] or "")
-            text = text[head.end() :]
-        text = text.removesuffix("-->").removesuffix("*/").strip().rstrip(":：").rstrip()
-        text = _REMARK.sub("", text).rstrip()
-        text = _LINES.sub("", text) if is_path(_LINES.sub("", text)) else text
-        found = _QUOTED.fullmatch(text)
-        inner = found[found.lastindex or 0].strip() if found else ""
-        if found and inner and (found[1] is None or found[1] not in inner):
-            quoted = quoted or text[0] in "`\"'“"
-            text = inner
-    if not text or _NEVER.search(text):
-        return None
-    if re.search(r"\s", text):
-        return text if quoted and is_path(text) else None
-    is_name = labelled or is_path(text) or ("." in text.strip(".") and not text.endswith(")"))
-    return text if is_name else None
+    """The file that a line names, beside nothing but marks and words such as `File:`."""
+    bare = line.lstrip("#*+-_/<!`\"'“ \t")[:_LONGEST]
+    label = _LABEL.match(bare)
+    names, others = names_in(bare[label.end() :] if label else line)
+    if names or len(others) != 1:
+        return names[0] if len(names) == 1 and not others else None
+    (name,) = others
+    is_name = label or ("." in name.strip(".") and f"{name}(" not in line)
+    return name if is_name and not _NEVER.search(name) else None
+
+
+def names_in(line: str) -> tuple[list[str], list[str]]:
+    """The files that a line mentions, and its other words but those that go with a name."""
+    if len(line) > _LONGEST:
+        return [], [line]
+    words: list[str] = []
+
+    def without_quoted(found: re.Match[str]) -> str:
+        text = found[found.lastindex or 0].strip()
+        is_word = is_path(text) or found[1] is not None
+        words.extend([text] if is_word else [])
+        return " " if is_word else found[0]
+
+    rest = _QUOTED.sub(without_quoted, _LINK.sub(r"`\1`", line))
+    found = _WORDS.findall(_LIBRARY.sub(" ", rest))
+    words += [bare if is_path(bare := word.rstrip(".")) else word for word in found]
+    others = [word for word in words if not (is_path(word) or _DECORATION.fullmatch(word))]
+    return list(dict.fromkeys(filter(is_path, words))), others
 
 
 def is_path(text: str) -> bool:
@@ -367,22 +366,3 @@ def is_path(text: str) -> bool:
     if _FILE.fullmatch(name):
         return True
     return "." in name and re.search(r"\w/\w|^\.{0,2}/\w", text) is not None
-
-
-def name_in_info(info: str) -> str | None:
-    """The file that the info string of a fence names."""
-    words = (re.sub(r"^(?:\w+=|[\w+#-]+:)", "", word).strip("\"'`{}") for word in info.split())
-    return next(filter(is_path, words), None)
-
-
-def _names(line: str) -> list[str]:
-    """The files that a line of prose mentions."""
-    if len(line) > _LONGEST:
-        return []
-    name = name_in_line(line)
-    if name is not None and is_path(name):
-        return [name]
-    words = [code.strip() for code in _CODE.findall(line)]
-    rest = _NO_FILE.sub(" ", _CODE.sub(" ", line))
-    words += [word.rstrip(".") for word in _WORDS.findall(rest)]
-    return [*filter(is_path, words)]
