@@ -18,20 +18,28 @@ MAX_INPUT = 64 * 1024 * 1024
 MAX_EDITS = 5_000
 """Edits of one call."""
 _PATCHES = (*fields.PATCH, *fields.PATCH_LINES)
-_WANTED = {
-    "string": (
-        (*fields.OLD, *fields.INSERTED, *fields.INSERT_LINE),
-        "no 'old_string' and no 'command'",
-    ),
-    "multi": (fields.EDITS, "no 'edits'"),
-    "write": ((*fields.CONTENT, *fields.LAZY), "no 'content'"),
-    "region": (("changes", "start"), "no 'changes' and no 'start'"),
-    "unified": (_PATCHES, "no line like '@@ -1,2 +1,3 @@', 'diff --git' or '--- a/name'"),
-    "search-replace": (("diff",), "no '<<<<<<< SEARCH' line"),
-    "apply-patch": (fields.PATCH, "no line '*** Begin Patch'"),
+_KEYS: dict[str, tuple[str, ...]] = {
+    "string": (*fields.OLD, *fields.INSERTED, *fields.INSERT_LINE),
+    "multi": fields.EDITS,
+    "write": (*fields.CONTENT, *fields.LAZY),
+    "region": ("changes", "start"),
+    "unified": _PATCHES,
+    "search-replace": ("diff",),
+    "apply-patch": fields.PATCH,
+    "": (*fields.PATH, *fields.SHELL),
 }
-"""The keys that show which format an object comes near to, and what an item lacks to be of it."""
-_KEYS = (*fields.PATH, *fields.SHELL, *(key for keys, _ in _WANTED.values() for key in keys))
+"""The keys that show which format an object comes near to, and those of no certain one."""
+_MISSING = {
+    "string": "no 'old_string' and no 'command'",
+    "multi": "no 'edits'",
+    "write": "no 'content'",
+    "region": "no 'changes' and no 'start'",
+    "unified": "no line like '@@ -1,2 +1,3 @@', 'diff --git' or '--- a/name'",
+    "search-replace": "no '<<<<<<< SEARCH' line",
+    "apply-patch": "no line '*** Begin Patch'",
+}
+"""What an item lacks to be of a format."""
+_OF_TEXT = ("unified", "search-replace", "apply-patch")
 NOTHING_TO_DO = "nothing is to be applied; send only what edits a file"
 _SEND = "send {path, old_string, new_string}, a whole file as {path, content}, or a diff as {patch}"
 
@@ -249,30 +257,21 @@ def text_format(text: str) -> str | None:
 def no_format(item: object, only: str | None = None) -> MissError:
     """Why an item is not an edit, the nearest format first, in plain words where that is enough."""
     known = item if isinstance(item, dict) else {}
-    near = {
-        name: sum(known.get(key) is not None for key in keys) for name, (keys, _) in _WANTED.items()
-    }
-    reasons: dict[str, list[str]] = {}
-    for name in [only] if only else sorted(FORMATS, key=lambda name: -near[name]):
-        reasons.setdefault(_reason(item, name), []).append(name)
-    shown = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
-    if only:
-        return invalid(f"it is not of the format {only} ({shown})")
-    null = next((key for key in _KEYS if key in known and known[key] is None), None)
-    if null is not None and not any(near.values()):
-        return invalid(f"'{null}' is null, and nothing else says what to edit", "send its value")
-    if item == {}:
-        return invalid("the object is empty, so it holds no edit", NOTHING_TO_DO)
-    return invalid(f"it fits no format ({shown})", _SEND)
-
-
-def _reason(item: object, name: str) -> str:
-    """What an item lacks to be of a format."""
-    if isinstance(item, str) and name == "search-replace":
+    near = {name: sum(known.get(key) is not None for key in _KEYS[name]) for name in FORMATS}
+    missing = dict(_MISSING)
+    if isinstance(item, str):
         from git_boocode.editing.formats.search_replace import near_miss
 
-        return near_miss(item)
-    if isinstance(item, dict) or (isinstance(item, str) and name in ("unified", "apply-patch")):
-        return _WANTED[name][1]
-    kind = "plain text" if isinstance(item, str) else fields.kind_of(item)
-    return f"{kind} instead of an object"
+        missing = {name: missing[name] for name in _OF_TEXT} | {"search-replace": near_miss(item)}
+    if only:
+        reason = missing.get(only, "plain text instead of an object")
+        return invalid(f"it is not of the format {only} ({reason})")
+    keys = [key for keys in _KEYS.values() for key in keys if key in known]
+    if keys and not any(near.values()) and (null := [key for key in keys if known[key] is None]):
+        return invalid(f"'{null[0]}' is null, and nothing else says what to edit", "send its value")
+    if item == {}:
+        return invalid("the object is empty, so it holds no edit", NOTHING_TO_DO)
+    what = "it" if isinstance(item, (dict, str)) else fields.kind_of(item)
+    nearest = sorted(missing, key=lambda name: -near[name])
+    shown = "; ".join(f"{name}: {missing[name]}" for name in nearest)
+    return invalid(f"{what} fits no format ({shown})", _SEND)

@@ -421,7 +421,7 @@ def test_several_inputs_are_numbered_through() -> None:
         (b"[" * 100_000, "nested too deep"),
         (b'{"a":' * 100 + b"1" + b"}" * 100, "nested too deep"),
         (b"[" * MAX_DEPTH + b"]" * MAX_DEPTH, "empty"),
-        (b"hello", "string, multi, write, region: plain text instead of an object"),
+        (b"hello", "it fits no format (unified: no line like"),
         (b"12", "fits no format"),
         pytest.param(b"[" + b"9" * 5000 + b"]", "invalid JSON: exceeds the limit", marks=LIMITED),
         (b'[]\n{"path":"a"}', "line 2, column 1: extra data"),
@@ -449,7 +449,7 @@ def test_line_breaks_and_tabs_in_strings_are_taken_as_they_are() -> None:
             {"path": "a"},
             "multi: no 'edits'; write: no 'content'; region: no 'changes' and no 'start'; ",
         ),
-        ([None], "null instead of an object"),
+        ([None], "null fits no format"),
         ({"path": "a", "old": "x"}, "'new_string' is missing"),
         ({"old": "x", "new": "y"}, "'path' is missing"),
         ({"path": 1, "old": "x", "new": "y"}, "'path' is a number; expected a string"),
@@ -474,7 +474,7 @@ def test_wrong_keys_are_named(value: object, expected: str) -> None:
 def test_a_forced_format_is_the_only_one_tried() -> None:
     assert read({"path": "a", "old": "x", "new": "y"}, "string").edits
     text = message({"path": "a", "content": "x"}, "string")
-    assert text == "it is not of the format string (string: no 'old_string' and no 'command')"
+    assert text == "it is not of the format string (no 'old_string' and no 'command')"
 
 
 def test_every_wrong_edit_of_an_array_is_reported() -> None:

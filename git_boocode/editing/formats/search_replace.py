@@ -32,8 +32,8 @@ _CLOSING = ">>>>>>> REPLACE"
 _NAME_IT = f"put the path of the file alone on the line above '{_OPENING}'"
 
 _MARK = re.compile(
-    r"([ \t]*)(?:(?P<open><{5,}) ?(?:SEARCH|ORIGINAL)\b>?(?P<beside>.*)|(-{5,}) ?SEARCH>?[ \t]*"
-    r"|(?P<close>>{5,}|\+{5,}) ?(?:REPLACE|UPDATED)>?[ \t`]*)"
+    r"([ \t]*)(?:(<{5,}) ?(?:SEARCH|ORIGINAL)\b>?(.*)|(-{5,}) ?SEARCH>?[ \t]*"
+    r"|(>{5,}|\+{5,}) ?(?:REPLACE|UPDATED)>?[ \t`]*)"
 )
 _DIVIDER = re.compile(r"([ \t]*)(={5,})[ \t]*")
 _NEAR_MISS = re.compile(
@@ -105,23 +105,17 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
 
 
 class _Mark(NamedTuple):
-    """A first or last marker of a block, at a row from 0."""
+    """The first or the last marker of a block: its row from 0, its length and what is beside it."""
 
     row: int
-    match: re.Match[str]
-
-    @property
-    def is_opening(self) -> bool:
-        return not self.match["close"]
-
-    @property
-    def size(self) -> int:
-        """The number of its characters `<`, `-`, `>` or `+`."""
-        return len(self.match["open"] or self.match[4] or self.match["close"])
+    size: int
+    is_opening: bool
+    margin: str
+    beside: str
 
     @property
     def block(self) -> str:
-        """What messages call the block that it opens."""
+        """What messages call the block."""
         return f"the block at line {self.row + 1}"
 
 
@@ -130,8 +124,13 @@ class _Reader:
 
     def __init__(self, text: str, context: Context) -> None:
         self.lines = text.replace("\r\n", "\n").split("\n")
-        found = ((row, _MARK.fullmatch(line)) for row, line in enumerate(self.lines))
-        self.marks = [_Mark(row, match) for row, match in found if match]
+        self.marks = [
+            _Mark(
+                row, len(found[2] or found[4] or found[5]), not found[5], found[1], found[3] or ""
+            )
+            for row, line in enumerate(self.lines)
+            if (found := _MARK.fullmatch(line))
+        ]
         self.context = context
         self.path = context.path
 
@@ -227,8 +226,8 @@ class _Reader:
 
 def _named(mark: _Mark, prose: Sequence[str]) -> str | None:
     """The file that the opening line, the fence or the line above names."""
-    if beside := mark.match["beside"].strip() if mark.match["beside"] else "":
-        name = name_in_line(beside)
+    if mark.beside.strip():
+        name = name_in_line(mark.beside)
         if name is None:
             raise invalid(f"line {mark.row + 1} has more than '{_OPENING}', which names no file")
         return name
@@ -269,9 +268,8 @@ def _action(mark: _Mark, body: list[str]) -> Action:
     """What a block does; with several possible dividers, what each of them makes of it."""
     from git_boocode.editing.actions import Replace
 
-    margin = mark.match[1]
-    if all(line.startswith(margin) or not line.strip() for line in body):
-        body = [line[len(margin) :] for line in body]
+    if all(line.startswith(mark.margin) or not line.strip() for line in body):
+        body = [line[len(mark.margin) :] for line in body]
     first, start_line = _header(body)
     lines = body[first:]
     splits = [
