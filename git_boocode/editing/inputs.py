@@ -141,13 +141,12 @@ def read_item(item: object, context: Context, only: str | None = None) -> Iterat
         _check_length(*_texts(item, (*_PATCHES, *fields.SHELL)))
         given = item
         for edit in _edits(item, context, only):
-            if isinstance(edit, Edit) and context.path is not None and _leaves(edit, context.path):
-                outside = invalid(
-                    f"'path' is '{edit.path}', but the edits around it are for '{context.path}'"
-                )
-                yield Failure.of(outside, None, edit.path, edit.given)
-            else:
+            outer = context.path
+            if outer is None or not isinstance(edit, Edit) or _same(edit.path, outer):
                 yield edit
+            else:
+                leaves = f"'path' is '{edit.path}', but the edits around it are for '{outer}'"
+                yield Failure.of(invalid(leaves), None, edit.path, edit.given)
     except MissError as miss:
         paths = item if isinstance(item, dict) else {}
         path = next((paths[key] for key in fields.PATH if isinstance(paths.get(key), str)), None)
@@ -173,8 +172,8 @@ def _edits(item: object, context: Context, only: str | None) -> Iterator[Edit | 
     return edits
 
 
-def _leaves(edit: Edit, outer: str) -> bool:
-    return os.path.normpath(edit.path) != os.path.normpath(outer)
+def _same(path: str, other: str) -> bool:
+    return os.path.normpath(path) == os.path.normpath(other)
 
 
 def shapes(item: object) -> list[str]:

@@ -458,7 +458,7 @@ def test_line_breaks_and_tabs_in_strings_are_taken_as_they_are() -> None:
         ({"path": "a", "old": "x", "new": "y", "start_line": 0}, "a whole number from 1"),
         ({"path": "a", "old": "x", "new": "y", "expectedReplacements": 0}, "number from 1"),
         ({"path": "a", "old": "x", "new": "y", "start_line": True}, "a whole number from 1"),
-        ({"path": "a", "old": "x", "new": "y", "start_line": 1.5}, "'start_line' is 1.5"),
+        ({"path": "a", "old": "x", "new": "y", "start_line": 1.5}, "a whole number from 1"),
         ({"path": "a", "old": "x", "new": "y", "base": "xyz"}, "not a blob id"),
         ({"path": "a", "file_path": "b", "old": "x", "new": "y"}, "mean the same and differ"),
         ({"path": "a", "old": "x", "new": "y", "content": "z"}, "formats string and write"),

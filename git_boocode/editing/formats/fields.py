@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import takewhile
+from typing import TypeVar
 
 from git_boocode.editing.edits import MissError
 
@@ -50,7 +51,7 @@ _SWITCHES = {
 """Switches of some tools that would make another edit of the same texts."""
 _KINDS = {dict: "an object", list: "an array", str: "a string", bool: "a boolean"}
 _BASE = re.compile("[0-9a-fA-F]{7,64}")
-_SPACE = re.compile(r"[ \t\r\n]*")
+_NEXT = re.compile(r"[^ \t\r\n]")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([^`\s]*).*", re.DOTALL)
 _REPAIRS = (
     (re.compile(r".?,\s*([}\]])"), "take out the comma before '{}'"),
@@ -64,6 +65,7 @@ _REPAIRS = (
 """How to repair what stands where a text stops being JSON, with the character before it."""
 
 Object = Mapping[str, object]
+T = TypeVar("T")
 
 
 def invalid(message: str, hint: str | None = None) -> MissError:
@@ -90,15 +92,47 @@ def _find(item: Object, names: tuple[str, ...]) -> tuple[str, object]:
     return found[0], item.get(found[0])
 
 
+def _get(item: Object, names: tuple[str, ...], kind: type[T], expected: str) -> T | None:
+    """The value of a type that an object has under one of its spellings, if any."""
+    name, value = _find(item, names)
+    # A boolean is a whole number to Python.
+    if value is not None and type(value) is not kind:
+        raise invalid(f"'{name}' is {kind_of(value)}; expected {expected}")
+    return value
+
+
 def text(item: Object, names: tuple[str, ...], default: str | None = None) -> str:
     """A required string, or one with a default."""
-    name, value = _find(item, names)
+    value = _get(item, names, str, "a string")
     value = default if value is None else value
     if value is None:
-        raise invalid(f"'{name}' is missing; expected a string")
-    if not isinstance(value, str):
-        raise invalid(f"'{name}' is {kind_of(value)}; expected a string")
+        raise invalid(f"'{names[0]}' is missing; expected a string")
     return value
+
+
+def flag(item: Object, names: tuple[str, ...]) -> bool:
+    """An optional boolean."""
+    return _get(item, names, bool, "true or false, without quotes") or False
+
+
+def number(item: Object, names: tuple[str, ...], least: int) -> int | None:
+    """An optional whole number."""
+    expected = f"a whole number from {least}"
+    value = _get(item, names, int, expected)
+    if value is not None and value < least:
+        raise invalid(f"'{_find(item, names)[0]}' is {value!s:.40}; expected {expected}")
+    return value
+
+
+def base(item: Object) -> str | None:
+    """The id of the blob that the model saw, in lower case."""
+    value = _get(item, ("base",), str, "a string")
+    if value is not None and not _BASE.fullmatch(value):
+        raise invalid(
+            "'base' is not a blob id; expected 7 to 64 hexadecimal digits",
+            "leave it out, or send the blob id of the file as it was read",
+        )
+    return value and value.lower()
 
 
 def lines(item: Object, name: str, where: str) -> list[str] | None:
@@ -117,38 +151,6 @@ def lines(item: Object, name: str, where: str) -> list[str] | None:
             raise invalid(f"'{where}[{row}]' is {kind_of(entry)}; expected a line, as a string")
     found = [line for entry in entries for line in entry.removesuffix("\n").split("\n")]
     return [line.removesuffix("\r") for line in found]
-
-
-def flag(item: Object, names: tuple[str, ...]) -> bool:
-    """An optional boolean."""
-    name, value = _find(item, names)
-    if not isinstance(value, bool | None):
-        raise invalid(f"'{name}' is {kind_of(value)}; expected true or false, without quotes")
-    return bool(value)
-
-
-def number(item: Object, names: tuple[str, ...], least: int) -> int | None:
-    """An optional whole number."""
-    name, value = _find(item, names)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        shown = value if isinstance(value, (int, float)) else kind_of(value)
-        raise invalid(f"'{name}' is {str(shown)[:40]}; expected a whole number from {least}")
-    return value
-
-
-def base(item: Object) -> str | None:
-    """The id of the blob that the model saw, in lower case."""
-    if item.get("base") is None:
-        return None
-    value = text(item, ("base",))
-    if not _BASE.fullmatch(value):
-        raise invalid(
-            "'base' is not a blob id; expected 7 to 64 hexadecimal digits",
-            "leave it out, or send the blob id of the file as it was read",
-        )
-    return value.lower()
 
 
 def check_switches(item: Object) -> None:
@@ -199,19 +201,13 @@ def parse_json(text: str, above: int = 0) -> object:
 def _values(text: str) -> object:
     decoder = json.JSONDecoder(strict=False, object_pairs_hook=_object, parse_constant=_constant)
     found: list[object] = []
-    at = _past_space(text, 0)
-    while not found or at < len(text):
-        if found and not (isinstance(found[-1], dict) and text[at] == "{"):
-            raise json.JSONDecodeError("Extra data", text, at)
-        value, end = decoder.raw_decode(text, at)
+    end = 0
+    while place := _NEXT.search(text, end):
+        if found and not (isinstance(found[-1], dict) and place[0] == "{"):
+            raise json.JSONDecodeError("Extra data", text, place.start())
+        value, end = decoder.raw_decode(text, place.start())
         found.append(value)
-        at = _past_space(text, end)
-    return found if len(found) > 1 else found[0]
-
-
-def _past_space(text: str, at: int) -> int:
-    space = _SPACE.match(text, at)
-    return space.end() if space else at
+    return found[0] if len(found) == 1 else found
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
