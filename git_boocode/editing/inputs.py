@@ -29,17 +29,6 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "": (*fields.PATH, *fields.SHELL),
 }
 """The keys that show which format an object comes near to, and those of no certain one."""
-_MISSING = {
-    "string": "no 'old_string' and no 'command'",
-    "multi": "no 'edits'",
-    "write": "no 'content'",
-    "region": "no 'changes' and no 'start'",
-    "unified": "no line like '@@ -1,2 +1,3 @@', 'diff --git' or '--- a/name'",
-    "search-replace": "no '<<<<<<< SEARCH' line",
-    "apply-patch": "no line '*** Begin Patch'",
-}
-"""What an item lacks to be of a format."""
-_OF_TEXT = ("unified", "search-replace", "apply-patch")
 NOTHING_TO_DO = "nothing is to be applied; send only what edits a file"
 _SEND = "send {path, old_string, new_string}, a whole file as {path, content}, or a diff as {patch}"
 
@@ -166,7 +155,7 @@ def _edits(item: object, context: Context, only: str | None) -> Iterator[Edit | 
         raise no_format(item, only)
     if len(chosen) > 1:
         raise invalid(f"it mixes the formats {' and '.join(chosen)} in one object")
-    module, function = FORMATS[chosen[0]].split(".")
+    module, function = FORMATS[chosen[0]].parser.split(".")
     parser = getattr(import_module(f"git_boocode.editing.formats.{module}"), function)
     edits: Iterator[Edit | Failure] = parser(item, context)
     return edits
@@ -257,20 +246,20 @@ def no_format(item: object, only: str | None = None) -> MissError:
     """Why an item is not an edit, the nearest format first, in plain words where that is enough."""
     known = item if isinstance(item, dict) else {}
     near = {name: sum(known.get(key) is not None for key in _KEYS[name]) for name in FORMATS}
-    missing = dict(_MISSING)
+    missing = {name: format_.missing for name, format_ in FORMATS.items()}
     if isinstance(item, str):
         from git_boocode.editing.formats.search_replace import near_miss
 
-        missing = {name: missing[name] for name in _OF_TEXT} | {"search-replace": near_miss(item)}
+        missing["search-replace"] = near_miss(item)
     if only:
-        reason = missing.get(only, "plain text instead of an object")
-        return invalid(f"it is not of the format {only} ({reason})")
+        return invalid(f"it is not of the format {only} ({missing[only]})")
     keys = [key for keys in _KEYS.values() for key in keys if key in known]
     if keys and not any(near.values()) and (null := [key for key in keys if known[key] is None]):
         return invalid(f"'{null[0]}' is null, and nothing else says what to edit", "send its value")
     if item == {}:
         return invalid("the object is empty, so it holds no edit", NOTHING_TO_DO)
     what = "it" if isinstance(item, (dict, str)) else fields.kind_of(item)
-    nearest = sorted(missing, key=lambda name: -near[name])
+    possible = ("unified", "search-replace", "apply-patch") if isinstance(item, str) else FORMATS
+    nearest = sorted(possible, key=lambda name: -near[name])
     shown = "; ".join(f"{name}: {missing[name]}" for name in nearest)
     return invalid(f"{what} fits no format ({shown})", _SEND)

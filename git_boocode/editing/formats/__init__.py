@@ -9,16 +9,25 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+
+class Format(NamedTuple):
+    """The parser of a format, and what an item lacks that is not of it."""
+
+    parser: str
+    missing: str
+
+
 FORMATS = {
-    "string": "objects.string",
-    "multi": "objects.multi",
-    "write": "objects.write",
-    "region": "objects.region",
-    "unified": "unified.edits",
-    "search-replace": "search_replace.edits",
-    "apply-patch": "apply_patch.edits",
+    "string": Format("objects.string", "no 'old_string' and no 'command'"),
+    "multi": Format("objects.multi", "no 'edits'"),
+    "write": Format("objects.write", "no 'content'"),
+    "region": Format("objects.region", "no 'changes' and no 'start'"),
+    "unified": Format(
+        "unified.edits", "no line like '@@ -1,2 +1,3 @@', 'diff --git' or '--- a/name'"
+    ),
+    "search-replace": Format("search_replace.edits", "no '<<<<<<< SEARCH' line"),
+    "apply-patch": Format("apply_patch.edits", "no line '*** Begin Patch'"),
 }
-"""The formats and their parsers."""
 
 MAX_TEXT = 8 * 1024 * 1024
 """Characters of a diff, a patch or blocks in one text."""

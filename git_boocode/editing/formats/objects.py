@@ -72,48 +72,34 @@ def _edit(name: str, item: fields.Object, context: Context, action: Action) -> E
 
 
 def _action(item: fields.Object) -> Action:
-    if not fields.has(item, ("command",)):
-        return _without_command(item)
-    command = fields.text(item, ("command",))
+    given = fields.text(item, ("command",), "")
+    implied = "insert" if fields.has(item, fields.INSERT_LINE) else "new_text"
+    command = given or ("str_replace" if fields.has(item, fields.OLD) else implied)
+    if command == "str_replace":
+        return Replace(
+            fields.text(item, fields.OLD),
+            # The text-editor tool's own schema: without a new text the old one is deleted.
+            fields.text(item, fields.NEW, "" if given else None),
+            fields.flag(item, fields.REPLACE_ALL),
+            fields.number(item, fields.EXPECTED, 1),
+            fields.number(item, fields.START_LINE, 1),
+        )
     if command == "insert":
-        return Insert(_insert_line(item, 0), fields.text(item, fields.INSERTED))
+        # Cline's editor counts from 1 and inserts before the line, the text-editor tool after it.
+        is_before = fields.has(item, fields.NEW_TEXT) and not fields.has(item, fields.INSERT_TEXT)
+        least = int(is_before and not given)
+        line = fields.number(item, fields.INSERT_LINE, least)
+        if line is None:
+            raise invalid(f"'insert_line' is missing; expected a whole number from {least}")
+        return Insert(line - least, fields.text(item, fields.INSERTED), top=least)
     if command in ("create", "write"):
         return Write(fields.text(item, fields.CONTENT[::-1]))
-    if command == "str_replace":
-        # That tool's own schema: without a new text the old one is deleted.
-        return _replace(item, "")
+    if not given:
+        _check_whole(item, "new_text")
+        return Create(fields.text(item, fields.NEW_TEXT))
     raise invalid(
         f"'command' is '{command[:40]}'; expected one of {', '.join(fields.COMMANDS)}",
         _COMMAND_HINTS.get(command),
-    )
-
-
-def _without_command(item: fields.Object) -> Action:
-    if fields.has(item, fields.OLD):
-        return _replace(item, None)
-    if not fields.has(item, fields.INSERT_LINE):
-        _check_whole(item, "new_text")
-        return Create(fields.text(item, fields.NEW_TEXT))
-    if fields.has(item, fields.NEW_TEXT) and not fields.has(item, fields.INSERT_TEXT):
-        # Cline's editor counts from 1 and inserts before the line, the text-editor tool after it.
-        return Insert(_insert_line(item, 1) - 1, fields.text(item, fields.NEW), top=1)
-    return Insert(_insert_line(item, 0), fields.text(item, fields.INSERTED))
-
-
-def _insert_line(item: fields.Object, least: int) -> int:
-    line = fields.number(item, fields.INSERT_LINE, least)
-    if line is None:
-        raise invalid(f"'insert_line' is missing; expected a whole number from {least}")
-    return line
-
-
-def _replace(item: fields.Object, default: str | None) -> Replace:
-    return Replace(
-        fields.text(item, fields.OLD),
-        fields.text(item, fields.NEW, default),
-        fields.flag(item, fields.REPLACE_ALL),
-        fields.number(item, fields.EXPECTED, 1),
-        fields.number(item, fields.START_LINE, 1),
     )
 
 
