@@ -167,7 +167,6 @@ def _is_prose(entry: object) -> bool:
 
 def _prose(content: object) -> str:
     """The text of a message without calls."""
-    if not isinstance(content, list):
-        return content if isinstance(content, str) else ""
-    texts = [entry.get("text") for entry in content if isinstance(entry, dict)]
+    entries = content if isinstance(content, list) else [{"text": content}]
+    texts = [entry.get("text") for entry in entries if isinstance(entry, dict)]
     return "\n".join(text for text in texts if isinstance(text, str))
