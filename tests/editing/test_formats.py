@@ -379,6 +379,14 @@ def test_json_in_several_fences_is_one_call() -> None:
     assert message(wrong).startswith("input: invalid JSON at line 7, column 10: ")
 
 
+def test_json_in_prose_above_a_block_is_not_the_edit() -> None:
+    edit = json.dumps({"path": "b", "content": "x"})
+    text = (
+        f"It reads:\n```json\n{edit}\n```\na.py\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n"
+    )
+    assert [found.path for found in read(text.encode()).edits] == ["a.py"]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -412,8 +420,8 @@ def test_several_inputs_are_numbered_through() -> None:
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        (b"", "empty"),
-        (b" \n", "empty"),
+        (b"", "the input is empty"),
+        (b" \n", "the input is empty"),
         (b"\xff{}", "not UTF-8 (byte 0xff in line 1)"),
         (b'{"path":"a",\n "old" "x"}', "line 2, column 8"),
         (b'{"path":NaN}', "'NaN' is not valid JSON"),
