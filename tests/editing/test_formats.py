@@ -113,6 +113,18 @@ def test_what_would_be_misread_is_refused(item: dict[str, object], expected: str
 
 
 @pytest.mark.parametrize(
+    "part",
+    [
+        *("line", "end_line", "endLine", "start", "end", "range", "insert_line", "startLine"),
+        {"mode": "a"}, {"mode": "append"}, {"mode": "insert"}, {"mode": "prepend"},
+    ],
+)  # fmt: skip
+def test_content_for_a_part_of_a_file_is_not_the_whole_file(part: str | dict[str, str]) -> None:
+    more = part if isinstance(part, dict) else {part: 3}
+    assert "is for a part of it" in message({"path": "a", "content": "x", **more})
+
+
+@pytest.mark.parametrize(
     "wrap",
     [
         lambda edit: {"type": "function_call", "name": "edit", "arguments": json.dumps(edit)},

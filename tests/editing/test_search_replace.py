@@ -302,6 +302,8 @@ def test_a_block_that_changes_nothing_is_refused() -> None:
 
 def test_empty_search_and_empty_replacement() -> None:
     assert applied(None, block("", "x\n")) == "x\n"
+    indented = "  <<<<<<< SEARCH\n  =======\n  x\n    y\n  >>>>>>> REPLACE\n"
+    assert applied(None, indented) == "x\n  y\n"
     assert applied("", block("\n", "x\n")) == "x\n"
     assert miss("y\n", block("", "x\n")).code == "exists"
     assert applied("a\nx\nb\n", block("x\n", "")) == "a\nb\n"
@@ -359,7 +361,7 @@ def test_the_line_above_names_the_file(line: str) -> None:
      ("app/(main)/[id]/page.tsx", "app/(main)/[id]/page.tsx"), ("src\\a.py", "src\\a.py"),
      ("C++", None), ("Then:", None), ("Done.", None), ("...", None), ("```", None), ("", None),
      ("Replace this by that", None), ("https://example.com/a.py", None), ("foo()", None),
-     ("e.g.", None), ("a.py and b.py", None), ("**", None), ("`` `", None)],
+     ("e.g.", None), ("a.py and b.py", None), ("**", None), ("`` `", None), ("`*.py`", None)],
 )  # fmt: skip
 def test_what_is_a_name(line: str, name: str | None) -> None:
     assert name_in_line(line) == name

@@ -34,8 +34,7 @@ MAX_TEXT = 8 * 1024 * 1024
 
 
 class Context(NamedTuple):
-    """What encloses an item: its path and blob id, and the number of arrays around it."""
+    """The path and the blob id of what encloses an item."""
 
     path: str | None = None
     base: str | None = None
-    depth: int = 0

@@ -51,9 +51,6 @@ def region(item: fields.Object, context: Context) -> Iterator[Edit | Failure]:
 
 def multi(item: object, context: Context) -> Iterator[Edit | Failure]:
     """Several edits in an array, for one file or for many, each of any format."""
-    if context.depth >= fields.MAX_DEPTH:
-        # The calls inside envelopes are JSON of their own, each as deep as JSON may be.
-        raise fields.too_deep()
     name = "edits"
     if isinstance(item, dict):
         fields.check_switches(item)
@@ -62,7 +59,7 @@ def multi(item: object, context: Context) -> Iterator[Edit | Failure]:
         name = next(name for name in fields.EDITS if item.get(name) is not None)
         item = item[name]
     for edit in fields.array(item, name):
-        yield from read_item(edit, context._replace(depth=context.depth + 1))
+        yield from read_item(edit, context)
 
 
 def _edit(name: str, item: fields.Object, context: Context, action: Action) -> Edit:

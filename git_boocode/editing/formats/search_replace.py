@@ -44,8 +44,6 @@ _RULE = re.compile(r"[ \t]*-{5,}[ \t]*")
 _ESCAPED = re.compile(r"^([ \t]*)\\(?=[<>=+-]{5}|:(?:start|end)_line:)", re.M)
 _FENCE = re.compile(r"[ \t]*(?:[>*+-][ \t]+)?(?:`{3,}|~{3,})(.*)", re.DOTALL)
 
-_LONGEST = 1_000
-"""Characters of a line; a longer one is not prose and names nothing."""
 _FILE = re.compile(
     r"(?:GNUm|M)akefile|(?:Docker|Container|Jenkins|Vagrant|Proc|Gem|Rake|Brew|[Jj]ust)file"
     r"|LICENSE|COPYING|README|CHANGELOG|AUTHORS|NOTICE|VERSION|BUILD|WORKSPACE|CODEOWNERS"
@@ -258,8 +256,6 @@ def _spoken_of(mark: _Mark, prose: Sequence[str]) -> str | None:
 
 def _elsewhere(name: str, path: str) -> bool:
     """Whether a line above a block names another file than the one it was sent for."""
-    if not is_path(name):
-        return False
     name, path = os.path.normpath(name), os.path.normpath(path)
     return name != path and not path.endswith("/" + name) and not name.endswith("/" + path)
 
@@ -326,7 +322,7 @@ def _joined(lines: Sequence[str], *, escaped: bool) -> str:
 
 def name_in_line(line: str) -> str | None:
     """The file that a line names, beside nothing but marks and words such as `File:`."""
-    bare = line.lstrip("#*+-_/<!`\"'“ \t")[:_LONGEST]
+    bare = line.lstrip("#*+-_/<!`\"'“ \t")
     label = _LABEL.match(bare)
     names, others = names_in(bare[label.end() :] if label else line)
     if names or len(others) != 1:
@@ -338,8 +334,6 @@ def name_in_line(line: str) -> str | None:
 
 def names_in(line: str) -> tuple[list[str], list[str]]:
     """The files that a line mentions, and its other words but those that go with a name."""
-    if len(line) > _LONGEST:
-        return [], [line]
     words: list[str] = []
 
     def without_quoted(found: re.Match[str]) -> str:
