@@ -67,8 +67,8 @@ def merged_outcome(edit: Edit, base: Text, text: Text, how: How) -> tuple[Outcom
             (`stale`); the file has the change (`already_applied`).
     """
     from git_boocode.matching import MatchError
-    from git_boocode.matching.rebase import merge_edit
     from git_boocode.matching.text import Text as Lines
+    from git_boocode.matching.three_way import merge_edit
 
     shown = (edit.base or "")[:_SHOWN]
     try:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import takewhile
 from typing import NoReturn
 
+from git_boocode.matching.align import script
 from git_boocode.matching.guards import evidence
 from git_boocode.matching.rungs import Place, Query, occurrences
 from git_boocode.matching.text import Text, framed
@@ -13,11 +13,11 @@ from git_boocode.matching.types import Candidate, Match, MatchError, Span
 
 Rows = tuple[int, int]
 
-TELLING = 8
+_TELLING = 8
 """The evidence that new text must hold: less of it may be there by chance."""
-NAMED = 2
+_NAMED = 2
 """The evidence that is enough where no other place is more similar to the old text."""
-ELSEWHERE = 0.9
+_ELSEWHERE = 0.9
 """A place this similar to the old text is the one that was meant."""
 
 
@@ -29,20 +29,22 @@ def applied_rows(query: Query, nearest: Candidate | None) -> Rows | None:
     most similar to the old text.
     """
     text, old, new = query.text, query.needle, query.new
-    if new is None or new.lf.strip() in old.lf or evidence(new.lf) < NAMED:
+    if new is None or new.lf.strip() in old.lf or evidence(new.lf) < _NAMED:
         return None
-    places = _rows_of(text, new)
+    lines, view = _core(new), text.framed_stripped
+    places = occurrences(view, framed(lines), shared=1)
     if len(places) != 1:
         return None
-    first, stop = places[0]
+    first = view.count("\n", 0, places[0])
+    stop = first + len(lines)
     if nearest and (nearest.start_line, nearest.end_line) == (first + 1, stop):
         return first, stop
     apart = nearest and (nearest.end_line <= first or stop < nearest.start_line)
-    if evidence(new.lf) < TELLING or (nearest and apart and nearest.similarity >= ELSEWHERE):
+    if evidence(new.lf) < _TELLING or (nearest and apart and nearest.similarity >= _ELSEWHERE):
         return None
     removed = set(old.stripped) - set(new.stripped)
     gone = not any(evidence(line) and text.has_line(line) for line in removed)
-    return places[0] if gone or _share_context(_core(old), _core(new)) else None
+    return (first, stop) if gone or _share_context(_core(old), lines) else None
 
 
 def applied_rows_around(query: Query, place: Place, span: Span) -> Rows | None:
@@ -57,7 +59,7 @@ def applied_rows_around(query: Query, place: Place, span: Span) -> Rows | None:
     if place.rows is None and text.stripped[slice(*rows)] != _core(query.needle):
         return _extended(text, span, new)
     added = Counter(new.stripped) - Counter(query.needle.stripped)
-    if evidence("\n".join(added)) < TELLING:
+    if evidence("\n".join(added)) < _TELLING:
         return None
     # Around the place, and no further from it than the new text reaches.
     lines, (first, stop) = _core(new), rows
@@ -72,37 +74,30 @@ def applied_rows_around(query: Query, place: Place, span: Span) -> Rows | None:
 
 def refuse_applied(text: Text, first: int, stop: int) -> NoReturn:
     """Raise the refusal of an edit whose new text is already there, in these rows."""
-    where = f"line {first + 1}" if stop == first + 1 else f"lines {first + 1}-{stop}"
     there = Candidate(first + 1, stop, 1.0, text.rows_text(first, stop))
     raise MatchError(
         "already_applied",
-        f"the new text is already there, at {where}",
+        f"the new text is already there, at {lines_of(first + 1, stop)}",
         Match("not_found", candidates=(there,)),
     )
+
+
+def lines_of(first: int, last: int) -> str:
+    """Lines, counted from 1, in words."""
+    return f"line {first}" if first == last else f"lines {first}-{last}"
 
 
 def _core(text: Text) -> list[str]:
     return text.stripped[text.core.start : text.core.stop]
 
 
-def _rows_of(text: Text, new: Text) -> list[Rows]:
-    """Where new text is as whole lines, indentation aside; at most two places."""
-    lines, view = _core(new), text.framed_stripped
-    starts = [view.count("\n", 0, at) for at in occurrences(view, framed(lines), shared=1)[:2]]
-    return [(start, start + len(lines)) for start in starts]
-
-
 def _share_context(old: list[str], new: list[str]) -> bool:
     """Whether the lines above and below the change are telling."""
-    head = _same(old, new)
-    rest = min(len(old), len(new)) - head
-    tail = min(_same(old[::-1], new[::-1]), rest)
-    return evidence("\n".join([*new[:head], *new[len(new) - tail :]])) >= TELLING
-
-
-def _same(left: list[str], right: list[str]) -> int:
-    """How many lines are the same from the first on."""
-    return len([*takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))])
+    hunks = script(old, new)
+    shared = [
+        line for hunk in {hunks[0], hunks[-1]} if hunk.same for line in new[hunk.j1 : hunk.j2]
+    ]
+    return evidence("\n".join(shared)) >= _TELLING
 
 
 def _extended(text: Text, span: Span, new: Text) -> Rows | None:
@@ -111,7 +106,7 @@ def _extended(text: Text, span: Span, new: Text) -> Rows | None:
     pasted = new.lf.replace("\n", "\r\n") if text.has_crlf else new.lf
     above, found, below = pasted.partition(there)
     start = span.start - len(above)
-    telling = found and evidence(f"{above}\n{below}") >= TELLING
+    telling = found and evidence(f"{above}\n{below}") >= _TELLING
     if not telling or start < 0 or not text.raw.startswith(pasted, start):
         return None
     first = span.start_line - 1 - above.count("\n")

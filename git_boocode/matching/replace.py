@@ -78,7 +78,7 @@ def replace_text(
     job = _Job(new, replace_all, expected, verbatim, most, ladder)
 
     def merged() -> Answer | None:
-        from git_boocode.matching.rebase import rebased
+        from git_boocode.matching.three_way import rebased
 
         return rebased(query, ladder.steps[: ladder.strict], versions, start_line, job.done)
 

@@ -1,19 +1,36 @@
-"""Merge two versions of a text that share a base, line by line, as `git merge-file` does."""
+"""Merge a text with an older version of it, line by line, as `git merge-file` does.
+
+An edit whose old text only an older version has was made for that version: `rebased` makes it
+there and merges what has changed since. A version that has the old text is evidence of what the
+model read; similarity is only a guess.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, script
+from git_boocode.matching.already_applied import lines_of, refuse_applied
+from git_boocode.matching.guards import evidence
+from git_boocode.matching.ladder import SHOWN_TEXT, Answer, ascend
+from git_boocode.matching.profiles import Step
+from git_boocode.matching.rungs import Found, Query
+from git_boocode.matching.similarity import similarity
+from git_boocode.matching.text import Text
+from git_boocode.matching.types import Candidate, Match, MatchError, Replacement
+
+Rows = tuple[int, int]
+MERGED = "merged"
+"""The rung of an edit that was made in an older version."""
 
 
 class Region(NamedTuple):
     """The rows (first, stop) of each text that belong together; rows count from 0."""
 
-    base: tuple[int, int]
-    ours: tuple[int, int]
-    theirs: tuple[int, int]
+    base: Rows
+    ours: Rows
+    theirs: Rows
 
 
 class ThreeWay(NamedTuple):
@@ -47,15 +64,15 @@ def merge_three_way(base: str, ours: str, theirs: str) -> ThreeWay:
     sorts: dict[str, list[Region]] = {"conflicts": [], "taken": [], "kept": [], "same": []}
     at = 0
     for region, sides in _regions(changes):
-        mine, other = our_rows[slice(*region.ours)], their_rows[slice(*region.theirs)]
         if sides == {False}:
             pieces += our_rows[at : region.ours[0]]
-            pieces += _with_our_endings(other, _endings(base_rows, our_rows, region))
+            pieces += _with_our_endings(base_rows, our_rows, their_rows, region)
             at = region.ours[1]
             sorts["taken"].append(region)
         elif sides == {True}:
             sorts["kept"].append(region)
         else:
+            mine, other = our_rows[slice(*region.ours)], their_rows[slice(*region.theirs)]
             sorts["same" if _lf(mine) == _lf(other) else "conflicts"].append(region)
     text = None if sorts["conflicts"] else "".join([*pieces, *our_rows[at:]])
     return ThreeWay(text, **{name: tuple(regions) for name, regions in sorts.items()})
@@ -63,13 +80,30 @@ def merge_three_way(base: str, ours: str, theirs: str) -> ThreeWay:
 
 def _rows(text: str) -> list[str]:
     """The lines with their endings; only a line feed ends one."""
-    rows = [f"{line}\n" for line in text.split("\n")]
-    last = rows.pop()[:-1]
-    return [*rows, last] if last else rows
+    *lines, last = text.split("\n")
+    return [*(f"{line}\n" for line in lines), *filter(None, [last])]
 
 
 def _lf(rows: Iterable[str]) -> list[str]:
     return [row[:-2] + "\n" if row.endswith("\r\n") else row for row in rows]
+
+
+def _with_our_endings(
+    base: Sequence[str], ours: Sequence[str], theirs: Sequence[str], region: Region
+) -> list[str]:
+    """Their rows of a region that only they changed, ended as ours end those of the base there."""
+    rows = theirs[slice(*region.theirs)]
+    first, stop = region.base
+    shift = region.ours[0] - first
+    for row in (*range(first, min(stop + 1, len(base))), first - 1):
+        if row >= 0 and (had := _ending(base[row])):
+            has = _ending(ours[row + shift])
+            return [line.removesuffix(had) + has if _ending(line) == had else line for line in rows]
+    return [*rows]
+
+
+def _ending(row: str) -> str:
+    return row[len(row.removesuffix("\n").removesuffix("\r")) :] if row.endswith("\n") else ""
 
 
 def _changes(left: Sequence[str], right: Sequence[str]) -> list[Hunk]:
@@ -150,28 +184,117 @@ def _region(first: int, stop: int, before: dict[bool, int], after: dict[bool, in
     return Region((first, stop), ours, theirs)
 
 
-def _endings(base: Sequence[str], ours: Sequence[str], region: Region) -> tuple[str, str] | None:
-    """A line ending of the base at a region that only theirs changed, and ours in its place."""
-    shift = region.ours[0] - region.base[0]
-    first, stop = region.base
-    for row in (*range(first, min(stop + 1, len(base))), first - 1):
-        if row >= 0 and base[row].endswith("\n"):
-            return _ending(base[row]), _ending(ours[row + shift])
+class Merged(NamedTuple):
+    """The ``content`` after a merge, and the ``rows`` (first, stop) of the text it was made in."""
+
+    content: str
+    rows: tuple[Rows, ...]
+
+
+def rebased(
+    query: Query,
+    steps: Sequence[Step],
+    versions: Iterable[str],
+    start_line: int | None,
+    edit: Callable[[Answer], Replacement],
+) -> Answer | None:
+    """The edit as made in the newest version that has the old text, merged with the text.
+
+    None if no version has it on one of these ``steps``, or if ``edit`` refuses the answer there.
+    Raises MatchError (``stale``, ``already_applied``) when the merge conflicts or changes nothing.
+    """
+    new = query.new.raw if query.new else ""
+    for index, version in enumerate(versions):
+        older = Query(version, query.needle.raw, new, whole_lines=query.whole_lines)
+        found = ascend(older, steps, start_line)
+        if found.rung is None:
+            continue
+        try:
+            done = edit(found)
+        except MatchError:
+            return None
+        rows = [(span.start_line - 1, span.end_line) for span in done.spans]
+        try:
+            merge = merge_edit(query.text, version, done.content, rows, proven=False)
+        except MatchError as error:
+            if len(rows) > 1:
+                return None
+            error.match = error.match._replace(version=index)
+            raise
+        return Answer(query, MERGED, Found(), None, merged=_landed(query.text, merge, done, index))
     return None
 
 
-def _ending(row: str) -> str:
-    return "\r\n" if row.endswith("\r\n") else "\n"
+def merge_edit(
+    text: Text, base: str, edited: str, rows: Sequence[Rows], *, proven: bool = True
+) -> Merged:
+    """Merge an edit of the ``rows`` of an older version, the ``base``, into the text.
+
+    Raises MatchError: ``stale`` if the merge conflicts or, unless it is ``proven`` that the edit
+    was made for the base, if none of these lines is left; ``already_applied`` if it changes
+    nothing.
+    """
+    merge = merge_three_way(base, text.raw, edited)
+    now = tuple(_rows_now(merge, *pair) for pair in rows)
+    if merge.text is None or not (proven or _has_lines_left(merge, base, rows)):
+        raise _stale(text, merge, base, rows)
+    if merge.text == text.raw:
+        there = [region.ours for region in merge.same] or now
+        refuse_applied(text, *_shown(text, there[0][0], there[-1][1]))
+    return Merged(merge.text, now)
 
 
-def _with_our_endings(rows: Iterable[str], endings: tuple[str, str] | None) -> Iterator[str]:
-    for row in rows:
-        if (
-            endings
-            and endings[0] != endings[1]
-            and row.endswith("\n")
-            and _ending(row) == endings[0]
-        ):
-            yield row.removesuffix(endings[0]) + endings[1]
-        else:
-            yield row
+def _landed(text: Text, merge: Merged, done: Replacement, version: int) -> Replacement:
+    spans = text.spans(
+        (text.start_of(first), max(text.start_of(first), text.end_of(stop - 1)) if stop else 0)
+        for first, stop in merge.rows
+    )
+    start, end = text.ends(spans[0])
+    match = Match("fuzzy", MERGED, done.match.similarity, len(spans), start, end, (), spans)
+    match = match._replace(span=spans[0], version=version)
+    return Replacement(merge.content, match, done.notes, len(spans), spans)
+
+
+def _has_lines_left(merge: ThreeWay, base: str, rows: Sequence[Rows]) -> bool:
+    """Whether each place still has a line with a telling word that the text did not change."""
+    lines = Text(base).lines
+    changed = {row for region in (*merge.kept, *merge.same) for row in range(*region.base)}
+    return all(
+        any(evidence(lines[row]) for row in range(*pair) if row not in changed) for pair in rows
+    )
+
+
+def _stale(text: Text, merge: ThreeWay, base: str, rows: Sequence[Rows]) -> MatchError:
+    touched = [region.ours for region in merge.conflicts]
+    touched += [_rows_now(merge, *pair) for pair in rows]
+    first, stop = _shown(text, min(touched)[0], max(stop for _, stop in touched))
+    there = text.rows_text(first, stop)[:SHOWN_TEXT] if first < stop else ""
+    old = "\n".join(Text(base).lines[rows[0][0] : rows[-1][1]])[:SHOWN_TEXT]
+    near = Candidate(first + 1, max(stop, first + 1), similarity(old, there), there)
+    return MatchError(
+        "stale",
+        f"the old text is of an older version, and {lines_of(first + 1, stop)} changed since",
+        Match("not_found", candidates=(near,)),
+    )
+
+
+def _shown(text: Text, first: int, stop: int) -> Rows:
+    """The rows to show for a place; for one without rows its neighbours."""
+    if first < stop:
+        return first, stop
+    return max(first - 1, 0), min(first + 1, len(text.lines))
+
+
+def _rows_now(merge: ThreeWay, first: int, stop: int) -> Rows:
+    """The rows of our text that rows of the base have become."""
+    start, end, shift = first, stop, 0
+    for region in sorted((*merge.conflicts, *merge.taken, *merge.kept, *merge.same)):
+        if region.base[0] >= stop:
+            break
+        if region.base[0] <= first < region.base[1]:
+            start = region.ours[0]
+        shift = region.ours[1] - region.base[1]
+        if region.base[1] <= first:
+            start = first + shift
+        end = max(region.ours[1], stop + shift)
+    return start, end

@@ -230,7 +230,7 @@ def test_an_edit_found_by_a_strict_rung_asks_for_no_version(repo: Repo) -> None:
     program = (
         "import json, sys; from tests.editing.kit import apply; "
         "apply(json.loads(sys.argv[1])); "
-        "print(sorted(m for m in sys.modules if 'versions' in m or 'rebase' in m))"
+        "print(sorted(m for m in sys.modules if 'versions' in m or 'three_way' in m))"
     )
     for old, new in (("check(data)", "check(data, 1)"), ("  log('loaded')", "  log('again')")):
         edit = json.dumps(replace("a.py", old.replace("'", '"'), new))
