@@ -2,41 +2,35 @@
 
 A file that has changed since is merged three-way: the recorded result is the base, the file now is
 one side, the recorded original the other. Where that merge conflicts, lines are compared without
-the whitespace at their ends, and the matcher carries the old lines to what the edit wrote. Only
+the whitespace at their ends, and what the edit wrote is looked for with the lines around it. Only
 what the edit wrote is replaced, and only where it and the lines around it occur once.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
-from git_boocode.editing.edits import How, Landing, MissError, Outcome
+from git_boocode.editing.edits import How, Landing, MissError, Outcome, lines_of
 from git_boocode.editing.textfile import RAW, Text, decode, line_count, split_lines
 from git_boocode.matching.align import script
 from git_boocode.matching.indentation import indent_of
 from git_boocode.matching.similarity import similarity
-from git_boocode.matching.three_way import Region, merge_three_way
-from git_boocode.matching.types import Candidate
+from git_boocode.matching.text import LineIndex
+from git_boocode.matching.three_way import Region, merge_three_way, with_our_endings
+from git_boocode.matching.types import Candidate, MatchError
 
 ALREADY = "rewound"
 """The rung of a place where the old lines are already back."""
-CONTEXT = 3
-"""Lines above and below with which a place is searched for, at least."""
+_CONTEXT = 2
+"""Lines above and below with which moved lines are searched for, at least."""
 _AROUND = 50
 """Lines above and below that identify a place and show its indentation, at most."""
 _EVIDENCE = 8
 """Letters and digits that do not occur in a line by chance."""
-_SEARCHED = 100_000_000
-"""Characters read to search for the places of one file, at most."""
-_MATCHING = 10
-"""To match a text takes this many times as long as to search it."""
 _MISSES = 8
 """Places that cannot be taken back after which the others are not looked at."""
 _COMPARED = 4_000
@@ -45,6 +39,8 @@ _LISTED = 5
 _UTF_8 = ("utf-8", "utf-8-bom", RAW)
 _BY_HAND = "take it back by hand: 'git boocode show {id}' prints the edit's diff"
 """The caller knows the record and fills in its id."""
+Indents = tuple[str, str]
+"""The indentation of a line as recorded, and now."""
 
 
 class Revert(NamedTuple):
@@ -144,15 +140,7 @@ def _merged(before: Text, after: Text, now: Text) -> Outcome:
     changes = reverter.changes()
     result = reverter.rebuilt(changes)
     merged = decode(result.encode("utf-8", "surrogateescape")) if mixed else Text(result, now.codec)
-    return Outcome(merged, _reported(changes, len(reverter.cores)))
-
-
-class _Core(NamedTuple):
-    """Recorded rows ``start`` to ``stop`` (exclusive), which were ``old`` before the edit."""
-
-    start: int
-    stop: int
-    old: list[str]
+    return Outcome(merged, _reported(changes, len(reverter.regions)))
 
 
 class _Change(NamedTuple):
@@ -165,35 +153,34 @@ class _Change(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def _reported(changes: Sequence[_Change], cores: int) -> Landing:
+def _reported(changes: Sequence[_Change], count: int) -> Landing:
     if not changes:
         return _already()
+    back = count - len(changes)
     notes = [note for change in changes for note in change.notes]
-    if len(changes) < cores:
-        notes.append(f"{cores - len(changes)} of {cores} places already rewound")
-    rung = next((change.rung for change in changes if change.rung != "exact"), "exact")
+    notes += [f"{back} of {count} places already rewound"] * bool(back)
+    rung = max(change.rung for change in changes)
     kind = "exact" if rung == "exact" else "fuzzy"
     first, stop = changes[0][:2]
     return Landing(kind, rung, 1.0, len(changes), first + 1, stop, tuple(dict.fromkeys(notes)))
 
 
 class _Side:
-    """The rows of a text, and what they are compared by."""
+    """The rows of a text, and the ``keys`` that they are compared by."""
 
-    def __init__(self, rows: list[str], key: Callable[[str], str]) -> None:
-        self.rows = rows
-        self.keys = [key(row) for row in rows]
-        self.counts = Counter(self.keys)
-        self.framed = _framed(self.keys)
+    def __init__(self, text: str, key: Callable[[str], str]) -> None:
+        self.rows = split_lines(text)
+        self.keys = [key(row) for row in self.rows]
 
     @cached_property
-    def filled(self) -> str:
-        """The lines that are not blank, each between two line feeds."""
-        return _framed(list(filter(None, self.keys)))
+    def index(self) -> LineIndex:
+        """Of all rows."""
+        return LineIndex(self.keys)
 
-
-def _framed(keys: Sequence[str]) -> str:
-    return "\n".join(["", *keys, ""])
+    @cached_property
+    def filled(self) -> LineIndex:
+        """Of the rows that are not blank."""
+        return LineIndex([*filter(None, self.keys)])
 
 
 class _Reverter:
@@ -204,53 +191,25 @@ class _Reverter:
 
     def __init__(self, texts: Sequence[str], *, raw: bool) -> None:
         before, after, now = texts
-        key = _bare if raw else str.strip
         self.raw = raw
-        self.before, self.after, self.now = (_Side(split_lines(text), key) for text in texts)
-        merge = merge_three_way(after, now, before)
-        self._taken = {region.base: region.ours[0] for region in merge.taken}
-        self._conflicts = [region.base for region in merge.conflicts]
-        self.cores = [*map(self._core, self._joined(_edited(before, after)))]
-        self._left = _SEARCHED
-
-    def _joined(self, regions: Sequence[Region]) -> list[Region]:
-        """The regions; those that conflict are one with others behind blank lines."""
-        joined: list[Region] = []
-        for region in regions:
-            (start, above), (first, stop) = joined[-1].base if joined else (0, 0), region.base
-            apart = not joined or any(self.after.keys[above:first])
-            if apart or not self._conflict((start, stop)):
-                joined.append(region)
-            else:
-                theirs = joined[-1].theirs[0], region.theirs[1]
-                joined[-1] = region._replace(base=(start, stop), theirs=theirs)
-        return joined
-
-    def _core(self, region: Region) -> _Core:
-        start, stop = region.base
-        old = self.before.rows[slice(*region.theirs)]
-        if self._conflict(region.base):
-            # Where changes were joined, both sides may end with the same lines.
-            while start < stop and old and old[-1] == self.after.rows[stop - 1]:
-                stop -= 1
-                old = old[:-1]
-        return _Core(start, stop, old)
-
-    def _conflict(self, rows: tuple[int, int]) -> bool:
-        """Whether the merge conflicts somewhere in recorded rows."""
-        at = bisect_right(self._conflicts, (rows[1], len(self.after.rows)))
-        return at > 0 and self._conflicts[at - 1][1] >= rows[0]
+        self.before, self.after, self.now = (
+            _Side(text, str if raw else str.strip) for text in texts
+        )
+        self.regions = _edited(before, after)
+        self.merge = merge_three_way(after, now, before)
+        self.taken = {region.base: region for region in self.merge.taken}
+        bases = [region.base for region in self.merge.same]
+        self.back = {row for first, stop in bases for row in range(first, stop + 1)}
 
     def changes(self) -> list[_Change]:
         """What to replace, in order; nothing for what is taken back already."""
         changes: list[_Change] = []
         misses: list[MissError] = []
-        for core in self.cores:
-            tried = self._tried(core)
-            if isinstance(tried, _Change):
-                changes.append(tried)
-            elif tried is not None:
-                misses.append(tried)
+        for region in self.regions:
+            try:
+                changes += filter(None, [self._change(region)])
+            except MissError as miss:
+                misses.append(miss)
             if len(misses) == _MISSES:
                 break
         changes.sort()
@@ -258,305 +217,235 @@ class _Reverter:
             if other.first < one.stop or other.first == one.first:
                 misses.append(_ambiguous([other.first + 1]))
         if misses:
-            raise _as_one(misses, len(self.cores))
+            raise _as_one(misses, len(self.regions))
         return changes
-
-    def _tried(self, core: _Core) -> _Change | MissError | None:
-        try:
-            return self._change(core)
-        except MissError as miss:
-            return miss
 
     def rebuilt(self, changes: Sequence[_Change]) -> str:
         """The text with the changes made."""
-        pieces: list[str] = []
-        at = 0
-        for change in changes:
-            pieces += [*self.now.rows[at : change.first], *change.lines]
-            at = change.stop
-        return "".join([*pieces, *self.now.rows[at:]])
+        rows = self.now.rows
+        for change in reversed(changes):
+            rows[change.first : change.stop] = change.lines
+        return "".join(rows)
 
-    def _change(self, core: _Core) -> _Change | None:
-        place = self._taken.get(core[:2])
-        if place is None and not self._conflict(core[:2]) and not self._has_more(core, self.before):
+    def _change(self, region: Region) -> _Change | None:
+        if region.base[0] in self.back and not self._has_more(region, self.before):
             return None
-        for found in (place, self._aligned(core)):
-            change = None if found is None else self._put(core, found)
+        merged = self.taken.get(region.base)
+        if merged and not self.merge.conflicts and not self._has_more(region, self.after):
+            after, now, before = self.after.rows, self.now.rows, self.before.rows
+            return _Change(*merged.ours, with_our_endings(after, now, before, merged))
+        for place in self._places(region):
+            change = self._put(region, place)
             if change is not None:
                 return change
-        found = self._moved(core)
-        change = None if found is None else self._put(core, found)
-        if change is None:
-            raise self._refusal(core)
-        return change
+        raise self._refusal(region)
+
+    def _has_more(self, region: Region, side: _Side) -> bool:
+        """Whether the file has more of all lines that an edit wrote than another text has."""
+        wrote = [*filter(None, self.after.keys[slice(*region.base)])]
+        now, there = self.now.filled.rows, side.filled.rows
+        return _is_telling(wrote) and all(
+            len(now.get(key, ())) > len(there.get(key, ())) for key in wrote
+        )
+
+    def _places(self, region: Region) -> Iterator[int]:
+        """The rows where what an edit wrote may begin, the likeliest first."""
+        (start, stop), rows = region.base, self._rows_now
+        if region.base in self.taken:
+            yield self.taken[region.base].ours[0]
+        if start == stop:
+            above = rows[start - 1] if start else -1
+            below = rows[stop] if stop < len(rows) else len(self.now.rows)
+            if (above >= 0 or not start) and below == above + 1:
+                yield below
+        elif rows[start] >= 0 and rows[stop - 1] - rows[start] == stop - 1 - start:
+            yield rows[start]
+        yield from self._moved(region)
 
     @cached_property
-    def _row_now(self) -> list[int]:
-        """For each recorded row where it is now; -1 if it has changed."""
+    def _rows_now(self) -> list[int]:
+        """For each recorded row where it is now, whitespace aside; -1 if it has changed."""
         rows = [-1] * len(self.after.rows)
         for hunk in script(self.after.keys, self.now.keys):
             if hunk.same:
                 rows[hunk.i1 : hunk.i2] = range(hunk.j1, hunk.j2)
         return rows
 
-    def _aligned(self, core: _Core) -> int | None:
-        """Where the rows of a core are unchanged, in one piece, whitespace at their ends aside."""
-        rows = self._row_now
-        if core.start < core.stop:
-            first = rows[core.start]
-            expected = [*range(first, first + core.stop - core.start)]
-            return first if first >= 0 and rows[core.start : core.stop] == expected else None
-        above = rows[core.start - 1] if core.start else -1
-        below = rows[core.stop] if core.stop < len(rows) else len(self.now.rows)
-        found = (above >= 0 or not core.start) and below == above + 1
-        return below if found else None
-
-    def _put(self, core: _Core, place: int) -> _Change | None:
-        """The old lines at a place; None if it is not certain that it is the right one."""
-        above, below = self._around(core, place)
-        start, end = core.start - above, core.stop + below
-        if not self._is_certain(core, above, below) or not self._is_identified(core, start, end):
-            return None
-        if place and not self.now.rows[place - 1].endswith("\n"):
-            return None
-        needle = self.after.rows[start:end]
-        there = self.now.rows[place - above : place - above + len(needle)]
-        stop = place + core.stop - core.start
-        if there == needle:
-            return _Change(place, stop, self._ended(core.old, stop))
-        same = {one == other for one, other in zip(needle, there, strict=True) if one.strip()}
-        if self.raw or (len(same) > 1 and self._is_whitespace_only(core)):
-            return None
-        self._charge(_MATCHING * sum(map(len, there)))
-        block = _Block(needle, there, slice(above, len(needle) - below))
-        lines = block.carried(core.old)
-        if lines is None:
-            return None
-        lines = self._ended(lines, stop)
-        return _Change(place, stop, lines, "whitespace", ("reindented",) * block.is_moved)
-
-    def _ended(self, lines: list[str], stop: int) -> list[str]:
-        """Lines, the last one with a line ending if rows of the file follow it."""
-        if not lines or lines[-1].endswith("\n") or stop == len(self.now.rows):
-            return lines
-        return [*lines[:-1], lines[-1] + ("\r\n" if self.now.rows[stop].endswith("\r\n") else "\n")]
-
-    def _around(self, core: _Core, place: int) -> tuple[int, int]:
-        """How many lines above and below a place are the recorded ones."""
-        mine, real = self.after.keys, self.now.keys
-        above, most = 0, min(core.start, place, _AROUND)
-        while above < most and mine[core.start - above - 1] == real[place - above - 1]:
-            above += 1
-        stop = place + core.stop - core.start
-        below, most = 0, min(len(mine) - core.stop, len(real) - stop, _AROUND)
-        while below < most and mine[core.stop + below] == real[stop + below]:
-            below += 1
-        return above, below
-
-    def _is_certain(self, core: _Core, above: int, below: int) -> bool:
-        if core.start < core.stop:
-            around = self.after.keys[core.start - above : core.start]
-            around += self.after.keys[core.stop : core.stop + below]
-            return any(around) or _is_telling(self.after.keys[core.start : core.stop])
-        # Nothing is left of a deletion: both lines between which it was must be there.
-        top, bottom = not core.start, core.stop == len(self.after.rows)
-        return bool((above or top) and (below or bottom) and not (top and bottom))
-
-    def _is_identified(self, core: _Core, start: int, end: int) -> bool:
-        """Whether rows around a core occur once in both texts; beside a copy, on either side."""
-        if self._has_more(core, self.after):
-            return self._is_once(start, core.stop) and self._is_once(core.start, end)
-        return self._is_once(start, end)
-
-    def _is_once(self, start: int, end: int) -> bool:
-        """Whether recorded rows occur once in the recorded text and once now, blank lines aside."""
-        keys = list(filter(None, self.after.keys[start:end]))
-        if any(self.after.counts[key] == self.now.counts[key] == 1 for key in keys):
-            return True
-        return bool(keys) and all(
-            len(self._places(side.filled, keys, 2)) == 1 for side in (self.after, self.now)
-        )
-
-    def _has_more(self, core: _Core, side: _Side) -> bool:
-        """Whether the file has more of all lines that an edit wrote than another text has."""
-        wrote = list(filter(None, self.after.keys[core.start : core.stop]))
-        return _is_telling(wrote) and all(self.now.counts[key] > side.counts[key] for key in wrote)
-
-    def _places(self, text: str, keys: Sequence[str], most: int) -> list[int]:
-        """The rows of a framed text from which on lines occur."""
-        self._charge(len(text))
-        needle, row, seen = _framed(keys), 0, 0
-        found: list[int] = []
-        at = text.find(needle)
-        while at >= 0 and len(found) < most:
-            row += text.count("\n", seen, at)
-            found.append(row)
-            seen = at
-            at = text.find(needle, at + 1)
-        return found
-
-    def _charge(self, characters: int) -> None:
-        """Bound the work on one file."""
-        self._left -= characters
-        if self._left < 0:
-            said = "the file is too large to search for all places of the edit"
-            raise MissError("conflict", said, hint=_BY_HAND)
-
-    def _is_whitespace_only(self, core: _Core) -> bool:
-        """Whether an edit changed nothing but the whitespace of some lines."""
-        wrote = list(filter(None, self.after.keys[core.start : core.stop]))
-        return bool(wrote) and wrote == [key for line in core.old if (key := line.strip())]
-
-    def _moved(self, core: _Core) -> int | None:
-        """Where else the rows of a core are, with the lines around them."""
-        width, keys = CONTEXT, self.after.keys
-        while True:
-            start, end = max(core.start - width, 0), core.stop + width
-            needle = keys[start:end]
-            if len(self._places(self.after.framed, needle, 2)) == 1:
-                break
-            if not start and end >= len(keys):
-                return None
+    def _moved(self, region: Region) -> Iterator[int]:
+        """Where else the rows that an edit wrote are, with the lines around them."""
+        (start, stop), keys, width = region.base, self.after.keys, _CONTEXT
+        while len(_found(self.after.index, keys[max(start - width, 0) : stop + width])) > 1:
             width *= 2
-        found = self._places(self.now.framed, needle, _LISTED + 1)
+        first = max(start - width, 0)
+        found = _found(self.now.index, keys[first : stop + width])
         if len(found) > 1:
             raise _ambiguous([row + 1 for row in found])
-        return found[0] + core.start - start if found and _is_telling(needle) else None
+        if found and _is_telling(keys[first : stop + width]):
+            yield found[0] + start - first
 
-    def _refusal(self, core: _Core) -> MissError:
-        keys = self.after.keys[core.start : core.stop]
-        if _is_telling(keys):
-            found = self._places(self.now.framed, keys, _LISTED + 1)
-            if len(found) > 1:
-                return _ambiguous([row + 1 for row in found])
-        rows = self._row_now
-        above = next((row for row in reversed(rows[: core.start]) if row >= 0), -1)
-        below = next((row for row in rows[core.stop :] if row >= 0), len(self.now.rows))
-        if core.start == core.stop:
+    def _put(self, region: Region, place: int) -> _Change | None:
+        """The old lines at a place; None if it is not certain that it is the right one."""
+        (start, stop), old = region.base, self.before.rows[slice(*region.theirs)]
+        end = place + stop - start
+        mine, real = self.after.keys, self.now.keys
+        top, high = max(start - _AROUND, 0), max(place - _AROUND, 0)
+        above = _alike(mine[top:start][::-1], real[high:place][::-1])
+        below = _alike(mine[stop : stop + _AROUND], real[end : end + _AROUND])
+        recorded, rows = self.after.rows[start - above : stop + below], self.now.rows
+        there = rows[place - above : end + below]
+        exact = recorded == there
+        keys = [*filter(None, self.after.keys[start:stop])]
+        only_whitespace = keys and keys == [*filter(None, map(str.strip, old))]
+        if (
+            not self._is_identified(region, above, below)
+            or (place and not rows[place - 1].endswith("\n"))
+            or (not exact and (self.raw or only_whitespace))
+        ):
+            return None
+        lines = _carried(old, recorded, there, slice(above, above + stop - start))
+        if lines is None:
+            return None
+        if lines and not lines[-1].endswith("\n") and end < len(rows):
+            lines[-1] += "\r\n" if rows[end].endswith("\r\n") else "\n"
+        if exact:
+            return _Change(place, end, lines)
+        indents = ([indent_of(row) for row in side if row.strip()] for side in (recorded, there))
+        moved = next(indents) != next(indents)
+        return _Change(place, end, lines, "whitespace", ("reindented",) if moved else ())
+
+    def _is_identified(self, region: Region, above: int, below: int) -> bool:
+        """Whether rows around a place occur once in both texts; beside a copy, on either side."""
+        (start, stop), keys = region.base, self.after.keys
+        if start == stop:
+            # Nothing is left of a deletion: both lines between which it was must be there.
+            top, bottom = not start, stop == len(keys)
+            if not (above or top) or not (below or bottom) or (top and bottom):
+                return False
+        runs = [keys[start - above : stop + below]]
+        if self._has_more(region, self.after):
+            runs = [keys[start - above : stop], keys[start : stop + below]]
+        runs = [[*filter(None, run)] for run in runs]
+        indexes = self.after.filled, self.now.filled
+        return all(len(_found(index, run)) == 1 for run in runs for index in indexes)
+
+    def _refusal(self, region: Region) -> MissError:
+        (start, stop), rows, now = region.base, self._rows_now, self.now.rows
+        keys = self.after.keys[start:stop]
+        found = _found(self.now.index, keys) if _is_telling(keys) else []
+        if len(found) > 1:
+            return _ambiguous([row + 1 for row in found])
+        above = next((row for row in reversed(rows[:start]) if row >= 0), -1)
+        below = next((row for row in rows[stop:] if row >= 0), len(now))
+        lines: tuple[int, ...] = (max(above + 1, 1),)
+        near: tuple[Candidate, ...] = ()
+        if start == stop:
             said = f"the lines around what the edit deleted have changed (near line {above + 2})"
         elif below <= above + 1:
             said = f"what the edit wrote is gone (after line {above + 1})"
         else:
-            where = f"lines {above + 2}-{below}" if above + 2 < below else f"line {below}"
-            there = "".join(self.now.rows[above + 1 : below])
-            wrote = "".join(self.after.rows[core.start : core.stop])
-            likeness = similarity(wrote[:_COMPARED], there[:_COMPARED])
-            return MissError(
-                "conflict",
-                f"what the edit wrote has changed since, at {where}",
-                lines=tuple(range(above + 2, below + 1)),
-                candidates=(Candidate(above + 2, below, likeness, there),),
-                hint=_BY_HAND,
-            )
-        return MissError("conflict", said, lines=(max(above + 1, 1),), hint=_BY_HAND)
+            lines = tuple(range(above + 2, below + 1))
+            said = f"what the edit wrote has changed since, at {lines_of(above + 2, below)}"
+            there, wrote = "".join(now[above + 1 : below]), "".join(self.after.rows[start:stop])
+            alike = similarity(wrote[:_COMPARED], there[:_COMPARED])
+            near = (Candidate(above + 2, below, alike, there),)
+        return MissError("conflict", said, lines=lines, candidates=near, hint=_BY_HAND)
 
 
-def _bare(line: str) -> str:
-    return line.removesuffix("\n")
+def _found(index: LineIndex, keys: Sequence[str]) -> list[int]:
+    try:
+        return index.find(keys)
+    except MatchError as error:
+        raise MissError("conflict", error.message, hint=_BY_HAND) from None
+
+
+def _alike(left: Sequence[str], right: Sequence[str]) -> int:
+    """How many lines are the same from the first on."""
+    pairs = zip(left, right, strict=False)
+    return len([*takewhile(lambda pair: pair[0] == pair[1], pairs)])
 
 
 def _is_telling(keys: Sequence[str]) -> bool:
     return sum(map(str.isalnum, "".join(keys))) >= _EVIDENCE
 
 
-class _Block:
-    """Recorded rows beside the file's, which differ in whitespace; ``core`` is what was written."""
+def _carried(
+    old: Sequence[str], recorded: Sequence[str], now: Sequence[str], core: slice
+) -> list[str] | None:
+    """Old lines with the whitespace that the file has for recorded ones; None if uncertain.
 
-    def __init__(self, recorded: Sequence[str], now: Sequence[str], core: slice) -> None:
-        self._recorded, self._now, self._core = recorded, now, core
-        self._pairs = [
-            (indent_of(one), indent_of(other)) if one.strip() else None
-            for one, other in zip(recorded, now, strict=True)
-        ]
-
-    @property
-    def is_moved(self) -> bool:
-        """Whether a line near by is indented differently now."""
-        return any(pair[0] != pair[1] for pair in self._pairs if pair)
-
-    def carried(self, old: Sequence[str]) -> list[str] | None:
-        """Old lines with the file's whitespace; None where that is not certain.
-
-        Either the block was moved, by the same whitespace at every depth, or the file has another
-        unit of indentation: then every indented line has changed, and no other one.
-        """
-        if not old:
-            return []
-        shift = self._shift()
-        moved = None if shift is None else self._moved(old, shift)
-        pairs = {pair for pair in self._pairs if pair}
-        indented = {pair for pair in pairs if pair[0]}
-        if not indented or any(other for one, other in pairs if not one):
-            return moved
-        if shift is not None and any(one == other for one, other in indented):
-            return moved
-        scaled = self._scaled(old)
-        if shift is not None and all(_shift(pair) == shift for pair in indented):
-            return moved if moved == scaled else None
-        return scaled if self._is_scaled(indented) else None
-
-    def _is_scaled(self, indented: Iterable[tuple[str, str]]) -> bool:
-        """Whether two depths, or other characters, prove another unit that the core follows."""
-        ratios = {pair: Fraction(len(pair[1]), len(pair[0])) for pair in indented}
-        ratio, count = Counter(ratios.values()).most_common(1)[0]
-        proven = count > 1 or not any(set(one) & set(other) for one, other in ratios)
-        core = [pair for pair in self._pairs[self._core] if pair and pair[0]]
-        return proven and all(ratios[pair] == ratio for pair in core)
-
-    def _shift(self) -> tuple[str, str] | None:
-        """The one shift of what was written; of a deletion, that of both neighbours."""
-        start, stop = self._core.start, self._core.stop
-        near = [pair for pair in self._pairs[start:stop] if pair]
-        if not near:
-            above = [pair for pair in self._pairs[:start] if pair][-1:]
-            near = above + [pair for pair in self._pairs[stop:] if pair][:1]
-        shifts = {_shift(pair) for pair in near} or {("", "")}
-        return shifts.pop() if len(shifts) == 1 else None
-
-    def _moved(self, old: Sequence[str], shift: tuple[str, str]) -> list[str] | None:
-        """Old lines moved by a shift, with the file's line endings."""
-        less, more = shift
-        if any(line.strip() and not line.startswith(less) for line in old):
+    Either what the edit wrote, the ``core``, was moved as a whole, or the file has another unit of
+    indentation: then every indented line has changed, and no other one.
+    """
+    pairs = [
+        (indent_of(one), indent_of(other)) if one.strip() else None
+        for one, other in zip(recorded, now, strict=True)
+    ]
+    above, wrote, below = (
+        [*filter(None, part)] for part in (pairs[: core.start], pairs[core], pairs[core.stop :])
+    )
+    indents = {*above, *wrote, *below} - {("", "")}
+    all_changed = all(one and one != other for one, other in indents)
+    if not all_changed or (len(indents) != 1 and _shift(indents) is not None):
+        fit = _mover(_shift(wrote or above[-1:] + below[:1]))
+    else:
+        fit = _scaler(indents)
+    lines = []
+    for line in old:
+        indent = indent_of(line)
+        fitted = fit(indent) if line.strip() else indent
+        if fitted is None:
             return None
-        lines = [more + line.removeprefix(less) if line.strip() else line for line in old]
-        had, has = (any(map(_ends_in_crlf, rows)) for rows in (self._recorded, self._now))
-        if had != has:
-            lines = [re.sub("\r?\n$", "\r\n" if has else "\n", line) for line in lines]
-        # The last line of a file may have got an ending, or lost it.
-        had, has = (
-            rows[self._core.stop - 1].endswith("\n") for rows in (self._recorded, self._now)
-        )
-        if self._core.start < self._core.stop and had != has:
-            lines[-1] = lines[-1].rstrip("\r\n") + "\n" * has
-        return lines
+        lines.append(fitted + line.removeprefix(indent))
+    had, has = ("\r\n" in "".join(rows) for rows in (recorded, now))
+    if had != has:
+        lines = [re.sub("\r?\n$", "\r\n" if has else "\n", line) for line in lines]
+    # The last line of a file may have got an ending, or lost it.
+    had, has = (rows[core.stop - 1].endswith("\n") for rows in (recorded, now))
+    if lines and wrote and had != has:
+        lines[-1] = lines[-1].rstrip("\r\n") + "\n" * has
+    return lines
 
-    def _scaled(self, old: Sequence[str]) -> list[str] | None:
-        """Old lines with the indentation that the matcher learns from all other lines."""
-        from git_boocode.matching import MatchError, replace_text
 
-        start, stop = self._core.start, self._core.stop
-        new = [*self._recorded[:start], *old, *self._recorded[stop:]]
-        head, tail = "".join(self._now[:start]), "".join(self._now[stop:])
-        content, needle, wanted = map("".join, (self._now, self._recorded, new))
-        try:
-            text = replace_text(content, needle, wanted, profile="region", whole_lines=True).content
-        except MatchError:
+def _shift(pairs: Iterable[Indents]) -> Indents | None:
+    """The whitespace that all lines lost and got at their beginnings; None if it differs."""
+    shifts: set[Indents | None] = set()
+    for one, other in pairs:
+        if other.endswith(one):
+            shifts.add(("", other.removesuffix(one)))
+        else:
+            shifts.add((one.removesuffix(other), "") if one.endswith(other) else None)
+    return shifts.pop() if len(shifts) == 1 else None if shifts else ("", "")
+
+
+def _mover(shift: Indents | None) -> Callable[[str], str | None]:
+    """What gives lines their indentation in a block that was moved."""
+
+    def moved(indent: str) -> str | None:
+        if shift is None or not indent.startswith(shift[0]):
             return None
-        if len(text) < len(head + tail) or not (text.startswith(head) and text.endswith(tail)):
-            return None
-        return split_lines(text[len(head) : len(text) - len(tail)])
+        return shift[1] + indent.removeprefix(shift[0])
+
+    return moved
 
 
-def _ends_in_crlf(line: str) -> bool:
-    return line.endswith("\r\n")
+def _scaler(indents: Collection[Indents]) -> Callable[[str], str | None]:
+    """What gives lines their indentation in a file that has another unit; None if uncertain."""
+    known = dict(indents)
+    unit, unit_now = min(indents, key=lambda pair: len(pair[0]))
 
+    def times(indent: str) -> str | None:
+        count = len(indent) // len(unit)
+        return unit_now * count if indent == unit * count else None
 
-def _shift(pair: tuple[str, str]) -> tuple[str, str] | None:
-    """The whitespace that a line lost and got at its beginning; None for anything else."""
-    one, other = pair
-    if other.endswith(one):
-        return "", other[: len(other) - len(one)]
-    return (one[: len(one) - len(other)], "") if one.endswith(other) else None
+    # Lines of one depth may also have been moved: they prove nothing of other depths.
+    proven = _shift(indents) is None and all(times(one) in (other, None) for one, other in indents)
+    if len(known) < len(indents):
+        return lambda _: None
+
+    def scaled(indent: str) -> str | None:
+        return known.get(indent, times(indent) if proven else None)
+
+    return scaled
 
 
 def _listed(lines: Sequence[int]) -> str:

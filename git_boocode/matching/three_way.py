@@ -66,7 +66,7 @@ def merge_three_way(base: str, ours: str, theirs: str) -> ThreeWay:
     for region, sides in _regions(changes):
         if sides == {False}:
             pieces += our_rows[at : region.ours[0]]
-            pieces += _with_our_endings(base_rows, our_rows, their_rows, region)
+            pieces += with_our_endings(base_rows, our_rows, their_rows, region)
             at = region.ours[1]
             sorts["taken"].append(region)
         elif sides == {True}:
@@ -88,7 +88,7 @@ def _lf(rows: Iterable[str]) -> list[str]:
     return [row[:-2] + "\n" if row.endswith("\r\n") else row for row in rows]
 
 
-def _with_our_endings(
+def with_our_endings(
     base: Sequence[str], ours: Sequence[str], theirs: Sequence[str], region: Region
 ) -> list[str]:
     """Their rows of a region that only they changed, ended as ours end those of the base there."""
