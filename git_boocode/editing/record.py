@@ -6,7 +6,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -27,29 +27,45 @@ _PRUNED_EVERY = 64
 """Old records are pruned after one call in this many."""
 
 
-class RecordedFile(NamedTuple):
-    """One file of a call.
+class KeptFile(NamedTuple):
+    """One file of a record.
 
-    ``path`` counts from the top of the worktree, symlinks resolved; ``source`` is the path before
-    the call, if it was another. ``before`` and ``after`` are the bytes, None if there is no file.
-    ``mode`` are the mode bits before (of a new file, afterwards), ``new_mode`` those afterwards.
+    ``path`` is the path after the call, from the top of the worktree with symlinks resolved,
+    ``source`` the one before if it was renamed. ``mode`` are the permission bits before the call
+    (of a new file, afterwards), ``new_mode`` those afterwards.
     """
 
     path: str
     action: str
-    before: bytes | None
-    after: bytes | None
     mode: int
     new_mode: int
     source: str | None = None
 
     @property
-    def kept(self) -> Iterator[tuple[str, bytes, int]]:
-        """Name in the record's tree, bytes and mode of each content."""
-        if self.before is not None:
-            yield f"before/{self.source or self.path}", self.before, self.mode
-        if self.after is not None:
-            yield f"after/{self.path}", self.after, self.new_mode
+    def old_path(self) -> str:
+        """Its path before the call."""
+        return self.source or self.path
+
+    @property
+    def kept_names(self) -> tuple[str | None, str | None]:
+        """The names of its two contents in the record's tree; None where there was no file."""
+        return (
+            f"before/{self.old_path}" if self.action != "create" else None,
+            f"after/{self.path}" if self.action != "delete" else None,
+        )
+
+    def as_json(self) -> dict[str, object]:
+        """Path and action, as `log --edits` lists them."""
+        origin = {"from": self.source} if self.source else {}
+        return {"path": self.path, "action": self.action, **origin}
+
+
+class Contents(NamedTuple):
+    """A file of a record with its bytes; None where there was no file."""
+
+    file: KeptFile
+    before: bytes | None
+    after: bytes | None
 
 
 class Record:
@@ -62,21 +78,17 @@ class Record:
     def __init__(
         self,
         repository: Repository,
-        files: Sequence[RecordedFile],
+        files: Sequence[Contents],
         edits: Sequence[dict[str, object]],
         more: Mapping[str, object] | None = None,
     ) -> None:
         self.id = new_id()
+        self.ref = EDITS + self.id
         self._repository = repository
         self._files = files
         self._edits = edits
         self._more = more or {}
         self._commit = ""
-
-    @property
-    def ref(self) -> str:
-        """The ref that will name it."""
-        return EDITS + self.id
 
     def publish(self) -> None:
         """Store everything, and make the ref; FatalError if that fails."""
@@ -101,39 +113,24 @@ class Record:
         with scratch_directory(self._repository.state_dir) as scratch:
             quarantine = Quarantine(self._repository, scratch)
             items = {
-                name: Item(
+                os.fsencode(name): Item(
                     b"100755" if mode & stat.S_IXUSR else b"100644", quarantine.store(b"blob", data)
                 )
-                for file in self._files
-                for name, data, mode in file.kept
+                for file, *sides in self._files
+                for name, data, mode in zip(file.kept_names, sides, file[2:4], strict=True)
+                if name is not None and data is not None
             }
-            tree = edit_tree(
-                self._repository.git,
-                self._repository.empty_tree,
-                {os.fsencode(name): item for name, item in items.items()},
-                quarantine.store_tree,
-            )
-            blobs = {name: item.id.decode("ascii") for name, item in items.items()}
-            commit = quarantine.store(b"commit", self._commit_body(tree, blobs))
+            git, empty = self._repository.git, self._repository.empty_tree
+            tree = edit_tree(git, empty, items, quarantine.store_tree)
+            commit = quarantine.store(b"commit", self._commit_body(tree, items))
             quarantine.release()
         return commit.decode("ascii")
 
-    def _commit_body(self, tree: str, blobs: dict[str, str]) -> bytes:
+    def _commit_body(self, tree: str, items: Mapping[bytes, Item]) -> bytes:
         when = id_time(self.id)
         head = self._repository.git.attempt("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         parents = [head.stdout.decode("ascii").strip()] if head.status == 0 else []
-        by = identity(self._repository.config)
-        message = f"{self._subject()}\n\n{json.dumps(self._document(blobs, when))}\n"
-        return raw_commit(tree, parents, message, by, when)
-
-    def _subject(self) -> str:
-        first = json.dumps(self._files[0].path)[1:-1]
-        shown = first if len(first) <= _SUBJECT else f"…{first[-_SUBJECT:]}"
-        more = len(self._files) - 1
-        return f"edit {shown}" + (f" and {more} more" if more else "")
-
-    def _document(self, blobs: dict[str, str], when: float) -> dict[str, object]:
-        return {
+        document = {
             "boocode": VERSION,
             "kind": "edit",
             "id": self.id,
@@ -141,11 +138,21 @@ class Record:
             "worktree": self._repository.worktree_json(),
             **self._more,
             "edits": list(self._edits),
-            "files": [_file_json(file, blobs) for file in self._files],
+            "files": [_file_json(file, items) for file, *_ in self._files],
         }
+        message = f"{self._subject()}\n\n{json.dumps(document)}\n"
+        return raw_commit(tree, parents, message, identity(self._repository.config), when)
+
+    def _subject(self) -> str:
+        first = json.dumps(self._files[0].file.path)[1:-1]
+        shown = first if len(first) <= _SUBJECT else f"…{first[-_SUBJECT:]}"
+        more = len(self._files) - 1
+        return f"edit {shown}" + (f" and {more} more" if more else "")
 
 
-def _file_json(file: RecordedFile, blobs: Mapping[str, str]) -> dict[str, object]:
+def _file_json(file: KeptFile, items: Mapping[bytes, Item]) -> dict[str, object]:
+    kept = [items.get(os.fsencode(name or "")) for name in file.kept_names]
+    before, after = (item and item.id.decode("ascii") for item in kept)
     moved = {"from": file.source} if file.source else {}
     changed = {"new_mode": _octal(file.new_mode)} if file.new_mode != file.mode else {}
     return {
@@ -154,8 +161,8 @@ def _file_json(file: RecordedFile, blobs: Mapping[str, str]) -> dict[str, object
         "action": file.action,
         "mode": _octal(file.mode),
         **changed,
-        "before": blobs.get(f"before/{file.source or file.path}"),
-        "after": blobs.get(f"after/{file.path}"),
+        "before": before,
+        "after": after,
     }
 
 

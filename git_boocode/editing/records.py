@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from git_boocode.editing.record import EDITS
+from git_boocode.editing.record import EDITS, Contents, KeptFile
 from git_boocode.matching.text import common_prefix
 from git_boocode.repo.blobs import read_blobs
 from git_boocode.repo.errors import RefusedError, shortened
@@ -25,47 +25,6 @@ DEFAULTS = Limits(keep=1_000, max_age=30 * DAY)
 _OCTAL = re.compile(r"[0-7]{3,4}")
 _LEAST_ABBREVIATION = 13
 """The part of an id that is its time in milliseconds; its hyphen tells it from a hash."""
-
-
-class KeptFile(NamedTuple):
-    """One file of a record.
-
-    ``path`` is the path after the call, from the top of the worktree, ``source`` the one before if
-    it was renamed. ``mode`` are the permission bits before the call (of a new file, afterwards),
-    ``new_mode`` those afterwards.
-    """
-
-    path: str
-    action: str
-    mode: int
-    new_mode: int
-    source: str | None = None
-
-    @property
-    def old_path(self) -> str:
-        """Its path before the call."""
-        return self.source or self.path
-
-    @property
-    def kept_names(self) -> tuple[str | None, str | None]:
-        """The names of its two contents in the record's tree; None where there was no file."""
-        return (
-            f"before/{self.old_path}" if self.action != "create" else None,
-            f"after/{self.path}" if self.action != "delete" else None,
-        )
-
-    def as_json(self) -> dict[str, object]:
-        """Path and action, as `log --edits` lists them."""
-        origin = {"from": self.source} if self.source else {}
-        return {"path": self.path, "action": self.action, **origin}
-
-
-class Contents(NamedTuple):
-    """A file of a record with its bytes; None where there was no file."""
-
-    file: KeptFile
-    before: bytes | None
-    after: bytes | None
 
 
 class EditRecord(NamedTuple):
@@ -210,28 +169,34 @@ class Records:
 
     def contents(self, record: EditRecord, files: Sequence[KeptFile]) -> list[Contents]:
         """Files of a record with their bytes; RefusedError (`malformed`) if some are missing."""
+        objects = self._objects(record, "-r")
         names = [name for file in files for name in file.kept_names if name]
-        git = self._repository.git
         try:
-            ids = _by_name(nul_records(git.run("ls-tree", "-r", "-z", record.commit.tree)))
-            found = read_blobs(git, [ids[name] for name in names])
+            found = read_blobs(self._repository.git, [objects[name] for name in names])
         except (GitError, KeyError):
             raise _incomplete(record) from None
         if None in found:
             raise _incomplete(record)
         data = dict(zip(names, found, strict=True))
-        sides = [[data[name] if name else None for name in file.kept_names] for file in files]
-        return [Contents(file, *pair) for file, pair in zip(files, sides, strict=True)]
+        return [
+            Contents(file, *(data.get(name or "") for name in file.kept_names)) for file in files
+        ]
 
     def sides(self, record: EditRecord) -> tuple[str, str]:
         """The trees with the files before and after the call; RefusedError as for `contents`."""
+        trees, empty = self._objects(record), self._repository.empty_tree
+        return trees.get("before", empty), trees.get("after", empty)
+
+    def _objects(self, record: EditRecord, *options: str) -> dict[str, str]:
+        """The objects of a record's tree by their names."""
         try:
-            rows = nul_records(self._repository.git.run("ls-tree", "-z", record.commit.tree))
+            rows = nul_records(
+                self._repository.git.run("ls-tree", *options, "-z", record.commit.tree)
+            )
         except GitError:
             raise _incomplete(record) from None
-        trees = _by_name(rows)
-        empty = self._repository.empty_tree
-        return trees.get("before", empty), trees.get("after", empty)
+        split = (row.partition("\t") for row in rows)
+        return {name: head.split(" ")[2] for head, _, name in split}
 
     def _nth(self, number: int, name: str) -> EditRecord:
         count = 0
@@ -250,37 +215,28 @@ def problems(repository: Repository, *, most: int = DEFAULTS.keep) -> list[tuple
     """
     records = Records(repository)
     found: dict[str, str] = {}
-    valid: list[EditRecord] = []
+    asked: list[tuple[str, str, str]] = []
     for entry in records.entries(records.store.refs(EDITS, newest=most)):
         if isinstance(entry, UnusableRecord):
             found[entry.ref.removeprefix(EDITS)] = entry.why.message
-        else:
-            valid.append(entry)
-    for record, why in _missing_contents(repository, valid):
-        found.setdefault(record.id, why)
-    return sorted(found.items(), reverse=True)
-
-
-def _missing_contents(
-    repository: Repository, records: Sequence[EditRecord]
-) -> Iterator[tuple[EditRecord, str]]:
-    # Git reads one name per line, so names with a line feed are left out.
-    asked = [
-        (record, file.path, f"{record.commit.id}:{name}\n")
-        for record in records
-        for file in record.files
-        for name in file.kept_names
-        if name and "\n" not in name
-    ]
-    request = os.fsencode("".join(name for _, _, name in asked))
+            continue
+        asked += [
+            (entry.id, f"it lacks the content of '{file.path}'", f"{entry.commit.id}:{name}\n")
+            for file in entry.files
+            for name in file.kept_names
+            # Git reads one name per line.
+            if name and "\n" not in name
+        ]
+    request = os.fsencode("".join(name for *_, name in asked))
     done = repository.git.attempt("cat-file", "--batch-check=%(objecttype)", stdin=request)
     answers = done.stdout.split(b"\n")[:-1]
-    for (record, path, _), answer in zip(asked, answers, strict=False):
+    for (identifier, why, _), answer in zip(asked, answers, strict=False):
         if answer != b"blob":
-            yield record, f"it lacks the content of '{path}'"
+            found.setdefault(identifier, why)
     if len(answers) < len(asked):
         # Git stops at a damaged object.
-        yield asked[len(answers)][0], "it holds a damaged object"
+        found.setdefault(asked[len(answers)][0], "it holds a damaged object")
+    return sorted(found.items(), reverse=True)
 
 
 def abbreviations(store: Store, *others: str) -> dict[str, str]:
@@ -355,12 +311,6 @@ def _not_found(message: str) -> RefusedError:
     return RefusedError(
         message, code="not_found", hints=("'git boocode log --edits' lists the edits",)
     )
-
-
-def _by_name(rows: Sequence[str]) -> dict[str, str]:
-    """The objects of a tree by their names, from `ls-tree -z`."""
-    split = (row.partition("\t") for row in rows)
-    return {name: head.split(" ")[2] for head, _, name in split}
 
 
 def _entry(ref: Ref, commit: Commit | None) -> EditRecord | UnusableRecord:

@@ -25,7 +25,7 @@ from git_boocode.editing.write import (
 from git_boocode.repo.errors import RefusedError
 
 if TYPE_CHECKING:
-    from git_boocode.editing.record import Record, RecordedFile
+    from git_boocode.editing.record import Contents, Record
 
 _PLANS = 5
 """Plans of one call, made anew while other programs change its files."""
@@ -173,23 +173,22 @@ def _record(plan: Plan, place: Place, options: Options) -> Record | None:
     return Record(place.repository, recorded, edits, options.more)
 
 
-def _recorded(file: PlannedFile, place: Place, options: Options) -> RecordedFile:
-    from git_boocode.editing.record import RecordedFile
+def _recorded(file: PlannedFile, place: Place, options: Options) -> Contents:
+    from git_boocode.editing.record import Contents, KeptFile
 
     before = file.source.before if file.source else None
     mode = options.modes.get(file.target.real, 0o644) if before is None else before.mode
     new_mode = (
         mode if file.executable is None else with_executable(mode, executable=file.executable)
     )
-    return RecordedFile(
+    kept = KeptFile(
         _below(file.target.real, place) if file.spelling is None else file.spelling.path,
         file.action,
-        None if before is None else before.data,
-        file.after,
         new_mode if before is None else mode,
         new_mode,
         _below(file.source.target.real, place) if file.source and file.moved_from else None,
     )
+    return Contents(kept, None if before is None else before.data, file.after)
 
 
 def _below(real: str, place: Place) -> str:
