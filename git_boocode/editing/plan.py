@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.actions import Write
-from git_boocode.editing.base import merged_outcome, outdated_base
 from git_boocode.editing.diff import LineMap
 from git_boocode.editing.edits import Edit, Failure, How, Landing, MissError, Outcome, edit_name
 from git_boocode.editing.inputs import Inputs
@@ -234,6 +233,8 @@ class _Planner:
     def _outcome(self, file: PlannedFile, edit: Edit) -> Outcome:
         base = None
         if edit.base is not None:
+            from git_boocode.editing.versions import merged_outcome, outdated_base
+
             source, profile = file.source or file, self.how.profile
             base = file.bases.get(edit.base) or outdated_base(edit, source, self.place, profile)
         if base is None or edit.base is None or file.text is None:

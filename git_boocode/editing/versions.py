@@ -1,24 +1,38 @@
-"""The older versions of a file that the repository holds, newest first."""
+"""The older versions of a file: those that the repository holds, and the one an edit names."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from git_boocode.editing.actions import Create, Delete, Keep, Write, merged_since
+from git_boocode.editing.edits import DEFAULT_PROFILE, Edit, How, MissError, Outcome, lines_of
+from git_boocode.editing.place import Place
 from git_boocode.editing.record import EDITS
-from git_boocode.editing.textfile import decode
+from git_boocode.editing.snapshot import MAX_BYTES
+from git_boocode.editing.textfile import Text, decode
+from git_boocode.matching import MatchError
+from git_boocode.matching.text import Text as Lines
+from git_boocode.matching.three_way import merge_edit
 from git_boocode.repo.git import batch_bodies
 from git_boocode.repo.metadata import Metadata, MetadataError
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Ref, open_store
+
+if TYPE_CHECKING:
+    from git_boocode.editing.plan import PlannedFile
 
 CHECKPOINTS = "refs/boocode/checkpoints/"
 MOST = 24
 """Versions that are read, and checkpoints and records that are looked at."""
 MOST_BYTES = 8 * 1024 * 1024
 """Bytes of all versions that are read."""
+_REF = "%(refname)%00%(objectname)%00%(parent)%00%(contents)%00"
+_SHA1_LENGTH = 40
+_SHOWN = 12
+"""Digits of an id in a message."""
+_AGAIN = "read the file again and make the edit for what it holds now"
 
 
 class VersionSource(NamedTuple):
@@ -45,129 +59,187 @@ class Version(NamedTuple):
 class FileVersions:
     """Older versions of one file: in the index, HEAD, checkpoints and records of applied edits.
 
-    Iterating yields their texts, as `replace_text` takes them, and runs git only when it gets that
-    far. ``path`` is the file's path from the top of the worktree.
+    Iterating yields their texts, newest first, as `replace_text` takes them; nothing is read before
+    that. ``path`` is the file's path from the top of the worktree.
     """
 
     def __init__(self, repository: Repository, path: str) -> None:
         self._repository = repository
         self._path = path
-        self._read: list[Version] = []
-        self._rest = self._versions()
-        self._sizes: dict[str, int] = {}
         self._head = ""
 
     def __iter__(self) -> Iterator[str]:
-        index = 0
-        while index < len(self._read) or self._more():
-            yield self._read[index].text
-            index += 1
+        return (version.text for version in self._versions)
 
     def name(self, index: int) -> str:
         """What to call the version of that index in messages."""
-        return self._read[index].source.name
+        return self._versions[index].source.name
 
     def cause(self, index: int, old: str) -> str | None:
         """What took ``old`` away since the version of that index, for messages; None if unknown."""
-        texts = {version.blob: version.text.replace("\r\n", "\n") for version in self._all()}
-        since, wanted = self._since(self._read[index].blob), old.replace("\r\n", "\n")
-        gone = (source for source, blob in since if wanted not in texts.get(blob, wanted))
-        return next((source.cause for source in gone), None)
-
-    def _since(self, wanted: str) -> list[tuple[VersionSource, str]]:
-        """The checkpoints and records made since a version, oldest first."""
-        events = self._history
+        events = [(source, blob) for source, blob, _ in self._located if source.cause]
+        wanted = self._versions[index].blob
         at = [place for place, (_, blob) in enumerate(events) if blob == wanted]
-        if not at:
-            at = [place for place, (source, _) in enumerate(events) if source.head != self._head]
-        return events[: min(at, default=len(events))][::-1]
-
-    def _all(self) -> list[Version]:
-        while self._more():
-            pass
-        return self._read
-
-    def _more(self) -> bool:
-        version = next(self._rest, None)
-        if version is not None:
-            self._read.append(version)
-        return version is not None
-
-    def _versions(self) -> Iterator[Version]:
-        if "\n" in self._path:
-            # Git reads one name a line.
-            return
-        names = {"the index": f":0:{self._path}", "HEAD": f"HEAD:{self._path}"}
-        tracked = self._located([VersionSource(name, object_) for name, object_ in names.items()])
-        if len({blob for _, blob in tracked}) == 1:
-            # What is committed is called HEAD.
-            del tracked[:-1]
-        yield from self._contents(tracked)
-        yield from self._contents(self._history)
+        at = at or [place for place, (source, _) in enumerate(events) if source.head != self._head]
+        texts = {version.blob: version.text.replace("\r\n", "\n") for version in self._versions}
+        old = old.replace("\r\n", "\n")
+        since = reversed(events[: min(at, default=len(events))])
+        return next(
+            (source.cause for source, blob in since if old not in texts.get(blob, old)), None
+        )
 
     @cached_property
-    def _history(self) -> list[tuple[VersionSource, str]]:
-        """The checkpoints and records of this worktree that hold the file, newest first."""
-        return self._located([*self._sources()])
+    def _versions(self) -> list[Version]:
+        """The contents, each once and within the bounds."""
+        left, newest = MOST_BYTES, dict[str, VersionSource]()
+        for source, blob, size in self._located:
+            if blob not in newest and size <= left and len(newest) < MOST:
+                newest[blob] = source
+                left -= size
+        bodies = batch_bodies(self._git("--batch", newest), b"blob")
+        found = zip(newest.items(), bodies, strict=False)
+        texts = [(blob, source, decode(data)) for (blob, source), data in found if data is not None]
+        return [Version(source, blob, text.text) for blob, source, text in texts if not text.is_raw]
 
-    def _sources(self) -> Iterator[VersionSource]:
-        store = open_store(self._repository)
-        refs = [*store.refs(CHECKPOINTS, newest=MOST), *store.refs(EDITS, newest=MOST)]
-        refs = sorted(refs, key=lambda ref: ref.id, reverse=True)[:MOST]
-        commits = store.commits(ref.target for ref in refs)
-        for ref, commit in zip(refs, commits, strict=True):
-            if commit is not None and self._is_ours(commit.message):
-                yield from self._sources_of(ref, next(iter(commit.parents), ""))
-
-    def _sources_of(self, ref: Ref, head: str) -> Iterator[VersionSource]:
-        if ref.name.startswith(CHECKPOINTS):
-            name = f"checkpoint {ref.id}"
-            yield VersionSource(name, f"{ref.target}:{self._path}", f"first seen in {name}", head)
-            return
-        name = f"edit {ref.id}"
-        yield VersionSource(name, f"{ref.target}:after/{self._path}", f"by {name}", head)
-        before = f"{ref.target}:before/{self._path}"
-        yield VersionSource(f"the state before {name}", before, f"before {name}", head)
-
-    def _is_ours(self, message: str) -> bool:
-        try:
-            return Metadata.parse(message).worktree_key == self._repository.worktree_key
-        except MetadataError:
-            return False
-
-    def _located(self, sources: Sequence[VersionSource]) -> list[tuple[VersionSource, str]]:
-        """The sources that hold the file, each with its blob's id."""
-        request = "".join(f"{source.object}\n" for source in sources) + "HEAD\n"
-        output = self._git("--batch-check=%(objecttype) %(objectname) %(objectsize)", request)
-        *rows, head = (row.split(" ") for row in os.fsdecode(output).split("\n")[:-1] or [""])
-        self._head = head[1] if head[0] == "commit" else ""
+    @cached_property
+    def _located(self) -> list[tuple[VersionSource, str, int]]:
+        """The sources that hold the file, newest first, each with its blob's id and size."""
+        if "\n" in self._path:
+            # Git reads one name a line.
+            return []
+        sources = [
+            VersionSource("the index", f":0:{self._path}"),
+            VersionSource("HEAD", f"HEAD:{self._path}"),
+            *self._history(),
+        ]
+        names = ["HEAD", *(source.object for source in sources)]
+        output = self._git("--batch-check=%(objecttype) %(objectname) %(objectsize)", names)
+        head, *rows = [row.split(" ") for row in os.fsdecode(output).split("\n")[:-1]] or [[]]
+        self._head = head[1] if head[:1] == ["commit"] else ""
         found = [
-            (source, row)
+            (source, row[1], int(row[2]))
             for source, row in zip(sources, rows, strict=False)
             if row[0] == "blob" and row[-1].isdigit()
         ]
-        self._sizes.update((row[1], int(row[2])) for _, row in found)
-        return [(source, row[1]) for source, row in found]
+        tracked = [blob for source, blob, _ in found[:2] if not source.cause]
+        # What is committed is called HEAD.
+        return found[1:] if len(tracked) == 2 and tracked[0] == tracked[1] else found
 
-    def _contents(self, located: Iterable[tuple[VersionSource, str]]) -> Iterator[Version]:
-        """The contents that were not read before, each once and within the bounds."""
-        left = MOST_BYTES - sum(self._sizes[version.blob] for version in self._read)
-        newest: dict[str, VersionSource] = {}
-        known = {version.blob for version in self._read}
-        for source, blob in located:
-            fresh = blob not in known and blob not in newest
-            if fresh and self._sizes[blob] <= left and len(known) + len(newest) < MOST:
-                newest[blob] = source
-                left -= self._sizes[blob]
-        output = self._git("--batch", "".join(f"{blob}\n" for blob in newest)) if newest else b""
-        for (blob, source), data in zip(
-            newest.items(), batch_bodies(output, b"blob"), strict=False
-        ):
-            text = None if data is None else decode(data)
-            if text is not None and not text.is_raw:
-                yield Version(source, blob, text.text)
+    def _history(self) -> Iterator[VersionSource]:
+        """Where the checkpoints and records of this worktree would hold the file, newest first."""
+        order = ("--sort=-refname:lstrip=3", f"--count={MOST}", f"--format={_REF}")
+        with self._repository.bound(GIT_NO_LAZY_FETCH="1"):
+            listed = self._repository.git.attempt("for-each-ref", *order, CHECKPOINTS, EDITS).stdout
+        fields = iter(os.fsdecode(listed).replace("\0\n", "\0").split("\0")[:-1])
+        for ref, commit, parents, message in zip(*[fields] * 4, strict=False):
+            try:
+                key = Metadata.parse(message).worktree_key
+            except MetadataError:
+                continue
+            if key == self._repository.worktree_key:
+                yield from self._sources(ref, commit, parents.partition(" ")[0])
 
-    def _git(self, how: str, request: str) -> bytes:
+    def _sources(self, ref: str, commit: str, head: str) -> Iterator[VersionSource]:
+        if ref.startswith(CHECKPOINTS):
+            name = f"checkpoint {ref.removeprefix(CHECKPOINTS)}"
+            yield VersionSource(name, f"{commit}:{self._path}", f"first seen in {name}", head)
+            return
+        name = f"edit {ref.removeprefix(EDITS)}"
+        yield VersionSource(name, f"{commit}:after/{self._path}", f"by {name}", head)
+        before = f"{commit}:before/{self._path}"
+        yield VersionSource(f"the state before {name}", before, f"before {name}", head)
+
+    def _git(self, how: str, names: Iterable[str]) -> bytes:
+        request = os.fsencode("".join(f"{name}\n" for name in names))
         # A partial clone must not fetch what nobody has asked for.
         with self._repository.bound(GIT_NO_LAZY_FETCH="1"):
-            return self._repository.git.attempt("cat-file", how, stdin=os.fsencode(request)).stdout
+            return self._repository.git.attempt("cat-file", how, stdin=request).stdout
+
+
+def outdated_base(edit: Edit, file: PlannedFile, place: Place, profile: str) -> Text | None:
+    """The version that an edit names as its base; None if the file still is that version.
+
+    Raises MissError (`stale`) if it is another one, and the repository does not hold it, or edits
+    of this kind or with this profile are not merged.
+    """
+    base, before = edit.base, file.before
+    if base is None:
+        return None
+    if before is None:
+        if not base.strip("0"):
+            return None
+        raise MissError(
+            "stale",
+            f"the file is gone; the edit is for the version {base}",
+            hint="look whether it was renamed; to make it anew, leave 'base' out",
+        )
+    algorithms = ["sha1", "sha256"] if len(base) <= _SHA1_LENGTH else ["sha256"]
+    raw = [_blob_id(algorithm, before.data) for algorithm in algorithms]
+    now = next((known for known in raw if known.startswith(base)), None)
+    now = now or place.clean_blob_id(file.target.path, before.data)
+    if now is not None and now.startswith(base):
+        return None
+    text = _held(base, place)
+    whole = isinstance(edit.action, (Write, Create, Delete, Keep))
+    if text is None or text.is_raw or whole or profile != DEFAULT_PROFILE:
+        unknown = "" if text else ", a version that the repository does not hold"
+        raise MissError(
+            "stale",
+            f"the file has changed: it is {now or raw[0]}, and the edit is for {base}{unknown}",
+            hint=_AGAIN,
+        )
+    return text
+
+
+def merged_outcome(edit: Edit, base: Text, text: Text, how: How) -> tuple[Outcome, Text]:
+    """Make an edit in an older version and merge it three-way into the file's text.
+
+    Returns the outcome, and the older version after the edit, which is the base of the next one.
+    Raises MissError: the two have no clean merge, or the older version does not have the old text
+    (`stale`); the file has the change (`already_applied`).
+    """
+    shown = (edit.base or "")[:_SHOWN]
+    try:
+        made = edit.action.apply(base, how)
+    except MissError as miss:
+        message = f"the file has changed since {shown}, and in that version: {miss.message}"
+        raise MissError("stale", message, hint=_AGAIN) from None
+    landing = made.landing
+    edited = base if made.text is None else made.text
+    rows = [(landing.start_line - 1, landing.end_line)]
+    try:
+        merge = merge_edit(Lines(text.text), base.text, edited.text, rows)
+    except MatchError as error:
+        near, message = error.candidates[0], error.message
+        if error.code == "stale":
+            message = f"{lines_of(near.start_line, near.end_line)} changed since {shown}"
+        lines = (near.start_line,)
+        raise MissError(error.code, message, lines=lines, candidates=error.candidates) from None
+    (first, stop), notes = merge.rows[0], (merged_since(shown), *landing.notes)
+    landing = landing._replace(
+        kind="fuzzy", rung="merged", start_line=first + 1, end_line=stop, notes=notes
+    )
+    return made._replace(text=text._replace(text=merge.content), landing=landing), edited
+
+
+def _held(base: str, place: Place) -> Text | None:
+    """The text of a blob, by its id or the unique beginning of it; None if there is none."""
+    if place.repository is None:
+        return None
+    request = os.fsencode(f"{base}^{{blob}}\n")
+    git = place.repository.git
+    found = git.attempt("cat-file", "--batch-check", stdin=request).stdout.split(b" ")
+    sized = len(found) == 3 and found[1] == b"blob" and int(found[2]) <= MAX_BYTES
+    if not sized or not os.fsdecode(found[0]).startswith(base):
+        return None
+    output = git.attempt("cat-file", "--batch", stdin=found[0] + b"\n").stdout
+    data = next(batch_bodies(output, b"blob"), None)
+    return None if data is None else decode(data)
+
+
+def _blob_id(algorithm: str, data: bytes) -> str:
+    import hashlib
+
+    digest = hashlib.new(algorithm, f"blob {len(data)}\0".encode(), usedforsecurity=False)
+    digest.update(data)
+    return digest.hexdigest()
