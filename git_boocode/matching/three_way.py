@@ -265,17 +265,35 @@ def _has_lines_left(merge: ThreeWay, base: str, rows: Sequence[Rows]) -> bool:
 
 
 def _stale(text: Text, merge: ThreeWay, base: str, rows: Sequence[Rows]) -> MatchError:
-    touched = [region.ours for region in merge.conflicts]
-    touched += [_rows_now(merge, *pair) for pair in rows]
-    first, stop = _shown(text, min(touched)[0], max(stop for _, stop in touched))
-    there = text.rows_text(first, stop)[:SHOWN_TEXT] if first < stop else ""
-    old = "\n".join(Text(base).lines[rows[0][0] : rows[-1][1]])[:SHOWN_TEXT]
-    near = Candidate(first + 1, max(stop, first + 1), similarity(old, there), there)
+    """The refusal that names the lines which the text changed where the edit was to be made."""
+    from git_boocode.matching.suggestions import descriptions, differing_lines, unique_text
+
+    older = Text(base)
+    conflicts = [region.base for region in merge.conflicts]
+    changed = [
+        (hunk.j1, hunk.j2)
+        for hunk in _changes(older.lines, text.lines)
+        if any(hunk.i1 <= stop and first <= hunk.i2 for first, stop in conflicts)
+        or any(hunk.i1 < stop and first < hunk.i2 for first, stop in rows)
+    ]
+    now = [_rows_now(merge, *pair) for pair in rows]
+    first, stop = _shown(text, *_hull(changed or now))
+    place = _shown(text, *_hull([*now, (first, stop)]))
+    old = Text("\n".join(older.lines[rows[0][0] : rows[-1][1]])[:SHOWN_TEXT])
+    there = text.rows_text(first, stop)[:SHOWN_TEXT]
+    alike = similarity(old.raw, text.rows_text(*place)[:SHOWN_TEXT])
+    differs = tuple(differing_lines(text, place, old))
+    where = descriptions(text, [place])[0]
+    near = Candidate(first + 1, stop, alike, there, *unique_text(text, place), where, differs)
     return MatchError(
         "stale",
         f"the old text is of an older version, and {lines_of(first + 1, stop)} changed since",
         Match("not_found", candidates=(near,)),
     )
+
+
+def _hull(rows: Sequence[Rows]) -> Rows:
+    return min(rows)[0], max(stop for _, stop in rows)
 
 
 def _shown(text: Text, first: int, stop: int) -> Rows:

@@ -104,7 +104,7 @@ def test_a_conflict_names_the_checkpoint_that_has_the_change_first(repo: Repo) -
     first = checkpoint(repo)
     repo.write("a.py", CLASH.replace("write(", "write_all("))
     checkpoint(repo)
-    assert message(EDIT) == f"lines 2-4 changed since HEAD, first seen in checkpoint {first}"
+    assert message(EDIT) == f"line 3 changed since HEAD, first seen in checkpoint {first}"
 
 
 def test_a_conflict_names_the_edit_that_made_the_change(repo: Repo) -> None:
@@ -112,17 +112,20 @@ def test_a_conflict_names_the_edit_that_made_the_change(repo: Repo) -> None:
     apply(replace("a.py", "write(path", "write_all(path"))
     recorded = apply(replace("a.py", "check(data)", "check_all(data)")).id
     apply(replace("a.py", "load(path)", "load_all(path)"))
-    assert message(EDIT) == f"lines 2-4 changed since HEAD, by edit {recorded}"
+    assert message(EDIT) == f"line 3 changed since HEAD, by edit {recorded}"
 
 
 def test_a_conflict_shows_the_lines_as_they_are(repo: Repo) -> None:
     repo.commit(**{"a.py": BEFORE})
     repo.write("a.py", CLASH)
     failure, *_ = refused(EDIT).failures
-    assert failure.message == "lines 2-4 changed since HEAD"
-    assert failure.lines == (2,)
+    assert failure.message == "line 3 changed since HEAD"
+    assert failure.lines == (3,)
     (near,) = failure.candidates
-    assert near.text == '    data = read(path)\n    check_all(data)\n    log("loaded")'
+    assert near.text == "    check_all(data)"
+    assert near.old_string == '    data = read(path)\n    check_all(data)\n    log("loaded")'
+    assert near.old_start_line == 2
+    assert near.differs == ("3: [-check-]{+check_all+}(data)",)
 
 
 def test_a_user_sees_what_was_merged_and_what_has_changed(repo: Repo) -> None:
@@ -135,7 +138,7 @@ def test_a_user_sees_what_was_merged_and_what_has_changed(repo: Repo) -> None:
     assert done.out.startswith(shown)
     done = repo.boocode("apply-edit", stdin=json.dumps({**EDIT, "path": "b.py"}))
     assert done.code == 1
-    assert "b.py: lines 2-4 changed since HEAD" in done.err
+    assert "b.py: line 3 changed since HEAD" in done.err
     assert "check_all(data)" in done.err
 
 
@@ -219,6 +222,23 @@ def test_records_are_bounded(repo: Repo) -> None:
     assert len(found) == len(set(found)) == MOST
 
 
+def test_versions_take_three_git_processes(repo: Repo, tmp_path: Path) -> None:
+    repo.commit(**{"a.py": "nothing yet\n"})
+    for number in range(3):
+        repo.write("a.py", f"{number}\n")
+        checkpoint(repo)
+        apply({"path": "a.py", "content": f"{number} again\n"})
+    repository = Place.find(index=True).repository
+    assert repository is not None
+    # The configuration is read once, whatever is done.
+    assert [*FileVersions(repository, "b.py")] == []
+    traces = tmp_path / "traces"
+    traces.mkdir()
+    with repository.bound(GIT_TRACE2_EVENT=str(traces)):
+        assert len([*FileVersions(repository, "a.py")]) == 7
+    assert len([*traces.iterdir()]) == 3
+
+
 def test_a_large_version_is_not_read(repo: Repo) -> None:
     repo.commit(**{"a.py": BEFORE + "#" * MOST_BYTES})
     repo.write("a.py", CLASH)
@@ -294,7 +314,7 @@ def test_a_line_number_counts_in_the_base(repo: Repo) -> None:
 def test_a_conflict_with_the_base_is_refused(repo: Repo) -> None:
     base = blob(repo, BEFORE)
     repo.write("a.py", CLASH)
-    assert message({**EDIT, "base": base}) == f"lines 2-4 changed since {base[:12]}"
+    assert message({**EDIT, "base": base}) == f"line 3 changed since {base[:12]}"
 
 
 def test_a_base_without_the_old_text_is_refused(repo: Repo) -> None:

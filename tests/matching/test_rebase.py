@@ -91,11 +91,15 @@ def test_a_conflict_is_refused_and_shows_the_lines_as_they_are(now: str) -> None
     assert near.text == "\n".join(lines)
 
 
-def test_a_conflict_names_the_lines_of_the_place() -> None:
+def test_a_conflict_names_the_lines_that_changed_and_offers_the_place() -> None:
     now = f"first\n{BEFORE.replace('check(data)', 'check_all(data)')}"
     error = refused(now, OLD, NEW, BEFORE)
-    assert error.message == "the old text is of an older version, and lines 3-5 changed since"
-    assert error.candidates[0].text.startswith("    data = read(path)\n    check_all(data)")
+    assert error.message == "the old text is of an older version, and line 4 changed since"
+    near = error.candidates[0]
+    assert near.text == "    check_all(data)"
+    assert near.old_string == '    data = read(path)\n    check_all(data)\n    log("loaded")'
+    assert near.differs == ("4: [-check-]{+check_all+}(data)",)
+    assert replace_text(now, near.old_string, "").match.kind == "exact"
 
 
 @pytest.mark.parametrize(
@@ -103,14 +107,14 @@ def test_a_conflict_names_the_lines_of_the_place() -> None:
     [
         (BEFORE.replace(OLD, ""), (1, 2)),
         (f"first\n\n{BEFORE.replace(OLD, '')}", (3, 4)),
-        (BEFORE.replace("check(data)", "check_all(data)\n    again()"), (2, 5)),
+        (BEFORE.replace("check(data)", "check_all(data)\n    again()"), (3, 4)),
         (BEFORE.replace("def load(path):\n    data = read(path)\n", "new()\n").replace(
             'log("loaded")', "log()"), (1, 3)),
-        (BEFORE.replace('log("loaded")', "log()").replace("save(", "save_all("), (2, 4)),
+        (BEFORE.replace('log("loaded")', "log()").replace("save(", "save_all("), (4, 4)),
     ],
     ids=["deleted", "deleted further down", "longer", "above, too", "below, too"],
 )  # fmt: skip
-def test_the_lines_shown_are_those_of_the_place(now: str, lines: tuple[int, int]) -> None:
+def test_only_the_lines_that_changed_are_shown(now: str, lines: tuple[int, int]) -> None:
     near = refused(now, OLD, NEW, BEFORE).candidates[0]
     assert (near.start_line, near.end_line) == lines
 
