@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import takewhile
 from typing import NamedTuple
 
 from git_boocode.editing.edits import Edit, Failure, MissError
@@ -99,20 +101,20 @@ def rewind(
     chosen = _chosen(repository, record, paths)
     # Paths in a record count from the top, wherever the caller stands.
     place = Place(repository.worktree, "", repository)
-    plan = _Reverse(place, record)
-    edits = [*plan.edits(records.contents(record, chosen))]
-    options = Options(
-        dry_run=dry_run,
-        record=keep,
-        more={"rewinds": {"id": record.id, "paths": [file.path for file in chosen]}},
-        modes=plan.modes,
-    )
+    edits, modes, gone = _reversed(place, record, records.contents(record, chosen))
+    more = {"rewinds": {"id": record.id, "paths": [file.path for file in chosen]}}
+    options = Options(dry_run=dry_run, record=keep, more=more, modes=modes)
     try:
         answer = apply_inputs(Inputs(edits, []), place, options)
     except EditsRefusedError as error:
         later = _later(records, record, error.failures)
         raise RewindRefusedError(error.failures, record, later) from None
-    return Rewound(record, answer, (*plan.gone, *_unchanged(answer)))
+    unchanged = (
+        file.path
+        for file in answer.files
+        if not file.changes and all(landing.rung == ALREADY for _, landing in file.landings)
+    )
+    return Rewound(record, answer, (*gone, *unchanged))
 
 
 def settled(repository: Repository) -> None:
@@ -121,25 +123,15 @@ def settled(repository: Repository) -> None:
         settle(repository)
 
 
-def _unchanged(answer: Answer) -> Iterator[str]:
-    for file in answer.files:
-        rungs = {landing.rung for _, landing in file.landings}
-        if rungs == {ALREADY} and not file.changes:
-            yield file.path
-
-
 def _later(records: Records, record: EditRecord, failures: Sequence[Failure]) -> list[str]:
     """The newer records that changed the same files, which may be what is in the way."""
-    from itertools import takewhile
-
     paths = {failure.path for failure in failures if failure.code == "conflict"}
-    newer = takewhile(lambda other: other.id != record.id, records.history())
-    return [
-        f"the edit {other.id} changed {name} since; rewind it first"
-        for other in newer
-        if not other.rewound and other.rewinds != record.id
-        if (name := next((f"'{file.path}'" for file in other.files if file.path in paths), None))
-    ][:_LATER]
+    found = []
+    for other in takewhile(lambda other: other.id != record.id, records.history()):
+        path = next((file.path for file in other.files if file.path in paths), None)
+        if path is not None and not other.rewound and other.rewinds != record.id:
+            found.append(f"the edit {other.id} changed '{path}' since; rewind it first")
+    return found[:_LATER]
 
 
 def _check_worktree(records: Records, record: EditRecord) -> None:
@@ -154,65 +146,47 @@ def _check_worktree(records: Records, record: EditRecord) -> None:
     )
 
 
-class _Reverse:
-    """Turns the files of a record into the edits that undo it.
+def _reversed(
+    place: Place, record: EditRecord, files: Sequence[Contents]
+) -> tuple[list[Edit], dict[str, int], list[str]]:
+    """The edits that undo the files of a record.
 
-    ``modes`` are the permission bits of the files that come back, by absolute path, ``gone`` the
-    paths of files that the edit created and that are gone already.
+    Also the permission bits of files that come back, by absolute path, and the paths of files that
+    the edit created and that are gone already.
     """
-
-    def __init__(self, place: Place, record: EditRecord) -> None:
-        self.modes: dict[str, int] = {}
-        self.gone: list[str] = []
-        self._place = place
-        self._record = record
-        # Where the old name of a renamed file was used again, the file was in fact copied.
-        self._taken = {file.path for file in record.files}
-
-    def edits(self, files: Sequence[Contents]) -> Iterator[Edit]:
-        """The edits, numbered; what is gone already needs none."""
-        number = 0
-        for kept in files:
-            edit = self._edit(number, kept)
-            if edit is not None:
-                number += 1
-                yield edit
-
-    def _edit(self, number: int, kept: Contents) -> Edit | None:
-        file, before, after = kept
-        copied = file.source in self._taken
-        if file.action == "create" or copied:
-            if not self._is_there(file.path):
-                self.gone.append(file.path)
-                return None
-            return self._made(number, file.path, Revert(None, after))
-        if file.action == "delete":
-            self._keep_mode(file)
-        was = None if file.new_mode == file.mode else bool(file.mode & stat.S_IXUSR)
-        if file.source is None:
-            return self._made(number, file.path, Revert(before, after, executable=was))
-        if self._is_there(file.source) and not self._is_there(file.path):
+    edits: list[Edit] = []
+    modes: dict[str, int] = {}
+    gone: list[str] = []
+    # Where the old name of a renamed file was used again, the file was in fact copied.
+    taken = {file.path for file in record.files}
+    for file, before, after in files:
+        path, to = file.path, None
+        executable = None if file.new_mode == file.mode else bool(file.mode & stat.S_IXUSR)
+        action = Revert(before, after, executable=executable)
+        if file.action == "create" or file.source in taken:
+            action = Revert(None, after)
+            if not _is_there(place, path):
+                gone.append(path)
+                continue
+        elif file.action == "delete":
+            # What may not be edited is refused by the plan, with the reason.
+            with suppress(MissError):
+                modes[place.target(path).real] = file.mode
+        elif file.source and _is_there(place, file.source) and not _is_there(place, path):
             # Someone gave it its old name back.
-            return self._made(number, file.source, Revert(before, after, executable=was))
-        moving = Revert(before, after, moves=True, executable=was)
-        return self._made(number, file.path, moving)._replace(to=file.source)
+            path = file.source
+        elif file.source:
+            action, to = action._replace(moves=True), file.source
+        given = {"path": path, "rewind": record.id}
+        edits.append(Edit(len(edits), path, action, None, REWIND, given, to))
+    return edits, modes, gone
 
-    def _made(self, number: int, path: str, action: Revert) -> Edit:
-        given = {"path": path, "rewind": self._record.id}
-        return Edit(number, path, action, None, REWIND, given)
 
-    def _is_there(self, path: str) -> bool:
-        try:
-            return os.path.lexists(self._place.target(path).link)
-        except MissError:
-            return True
-
-    def _keep_mode(self, file: KeptFile) -> None:
-        try:
-            self.modes[self._place.target(file.path).real] = file.mode
-        except MissError:
-            # The plan refuses it, with the reason.
-            return
+def _is_there(place: Place, path: str) -> bool:
+    try:
+        return os.path.lexists(place.target(path).link)
+    except MissError:
+        return True
 
 
 def _chosen(repository: Repository, record: EditRecord, paths: Sequence[str]) -> list[KeptFile]:
