@@ -18,6 +18,7 @@ from git_boocode.editing.edits import How, Landing, MissError, Outcome, lines_of
 from git_boocode.editing.textfile import RAW, Text, decode, line_count, split_lines
 from git_boocode.matching.align import script
 from git_boocode.matching.indentation import indent_of
+from git_boocode.matching.replace import listed_lines
 from git_boocode.matching.similarity import similarity
 from git_boocode.matching.text import LineIndex
 from git_boocode.matching.three_way import Region, merge_three_way, with_our_endings
@@ -35,7 +36,6 @@ _MISSES = 8
 """Places that cannot be taken back after which the others are not looked at."""
 _COMPARED = 4_000
 """Characters of two texts of which a refusal reports the similarity."""
-_LISTED = 5
 _UTF_8 = ("utf-8", "utf-8-bom", RAW)
 _BY_HAND = "take it back by hand: 'git boocode show {id}' prints the edit's diff"
 """The caller knows the record and fills in its id."""
@@ -90,7 +90,7 @@ class Revert(NamedTuple):
         if before is None:
             rows = split_lines(after.text), split_lines(text.text)
             lines = [hunk.j1 + 1 for hunk in script(*rows) if not hunk.same]
-            where = f", at {_listed(lines)}" if lines else ""
+            where = f", at {listed_lines(lines)}" if lines else ""
             raise MissError(
                 "conflict",
                 f"the edit created it, and it has changed since{where}",
@@ -448,18 +448,10 @@ def _scaler(indents: Collection[Indents]) -> Callable[[str], str | None]:
     return scaled
 
 
-def _listed(lines: Sequence[int]) -> str:
-    """Line numbers in words."""
-    if len(lines) == 1:
-        return f"line {lines[0]}"
-    more = f" and {len(lines) - _LISTED} more" if len(lines) > _LISTED else ""
-    return f"lines {', '.join(map(str, lines[:_LISTED]))}{more}"
-
-
 def _ambiguous(lines: Sequence[int]) -> MissError:
     return MissError(
         "ambiguous",
-        f"what the edit wrote occurs several times now, at {_listed(lines)}",
+        f"what the edit wrote occurs several times now, at {listed_lines(lines)}",
         lines=tuple(lines),
         hint=_BY_HAND,
     )

@@ -25,11 +25,11 @@ _DOTS_OR_WORDS = re.compile(
 _LOOKED_UP = 20
 """New lines that are looked up near the place before all of them are compared."""
 _REACH = 10
-"""New text may be indented in the file so much that it is this many times as long."""
+"""Indented as in the file, new text may be this many times as long."""
 MAX_PLACES = 100_000
-"""An old text that stands in more places is refused: each place costs memory and time."""
+"""An old text that occurs more often is refused: each place costs memory and time."""
 _LISTED = 5
-"""So many line numbers are named in a message."""
+"""Line numbers that a message names, at most."""
 
 
 def replace_text(
@@ -72,9 +72,9 @@ def replace_text(
     ``most``, more than ``MAX_PLACES`` places), and ValueError for an unknown profile.
     """
     ladder = profile_named(profile)
-    _check_input(old, new, expected)
     query = Query(content, old, new, whole_lines=whole_lines)
-    _check_growth(query, most if replace_all or expected is not None else None)
+    everywhere = replace_all or expected is not None
+    _check_input(query, new, expected, most if everywhere else None)
     job = _Job(new, replace_all, expected, verbatim, most, ladder)
 
     def merged() -> Answer | None:
@@ -113,31 +113,27 @@ class _Job(NamedTuple):
         return _Pen(answer, self.new, self.verbatim, self.most).replacement(places, match)
 
 
-def _check_input(old: str, new: str, expected: int | None) -> None:
+def _check_input(query: Query, new: str, expected: int | None, most: int | None) -> None:
+    """Refuse what cannot be done, and what occurs too often before the places are listed."""
+    old = query.needle.lf
     if not old:
         raise MatchError("invalid_input", "the old text is empty")
-    if Text(old).lf == Text(new).lf:
+    if old == Text(new).lf:
         raise MatchError("invalid_input", "old and new text are the same, nothing to change")
     if expected is not None and expected < 1:
         raise MatchError("invalid_input", f"cannot expect {expected} replacements")
-
-
-def _check_growth(query: Query, most: int | None) -> None:
-    """Refuse what stands as it is in too many places, before they are listed."""
-    if query.whole_lines:
-        return
-    count = query.text.lf.count(query.needle.lf)
-    _check_count(count)
-    if most is not None and query.new is not None:
-        grown = count * (len(query.new.lf) - len(query.needle.lf))
-        _check_size(len(query.text.lf) + grown, most)
+    if not query.whole_lines:
+        count = query.text.lf.count(old)
+        _check_count(count)
+        if most is not None and query.new is not None:
+            _check_size(len(query.text.lf) + count * (len(query.new.lf) - len(old)), most)
 
 
 def _check_count(count: int) -> None:
     if count > MAX_PLACES:
         raise MatchError(
             "invalid_input",
-            f"old text stands in more than {MAX_PLACES} places, the most that one edit may have",
+            f"old text occurs more than {MAX_PLACES} times, the most that one edit may replace",
         )
 
 
@@ -190,15 +186,16 @@ def _check_applied(answer: Answer, places: Sequence[Place]) -> None:
 def _chosen(answer: Answer, replace_all: bool, expected: int | None) -> list[int]:
     """The indexes of the places to replace, ascending and disjoint."""
     if not answer.found.equal and answer.chosen is None:
-        raise _ambiguous(to_match(answer))
+        raise _ambiguous(answer)
     everywhere = replace_all or expected is not None
     chosen = _disjoint(answer.found.places) if everywhere and answer.found.equal else [0]
     if expected is not None and len(chosen) != expected:
-        raise _miscounted(answer, len(chosen), expected)
+        several = answer._replace(chosen=None) if len(chosen) > 1 else answer
+        raise _ambiguous(several, f"{_times(len(chosen))}, not {expected}")
     if everywhere:
         return chosen
     if answer.chosen is None:
-        raise _ambiguous(to_match(answer))
+        raise _ambiguous(answer)
     return [answer.chosen]
 
 
@@ -212,49 +209,42 @@ def _disjoint(places: Sequence[Place]) -> list[int]:
 
 
 def _not_found(answer: Answer) -> MatchError:
-    match = to_match(answer)
-    from git_boocode.matching.already_applied import applied_rows, refuse_applied
+    from git_boocode.matching.already_applied import applied_rows, lines_of, refuse_applied
 
-    rows = applied_rows(answer.query, next(iter(match.candidates), None))
+    match = to_match(answer)
+    near = next(iter(match.candidates), None)
+    rows = applied_rows(answer.query, near)
     if rows is not None:
         refuse_applied(answer.query.text, *rows)
     message = "old text not found"
     if match.reason:
         message += f": {match.reason}"
-    if match.candidates:
-        near = match.candidates[0]
-        where = _lines(near.start_line, near.end_line)
+    if near is not None:
+        where = lines_of(near.start_line, near.end_line)
         message += f"; nearest is {where}, {near.similarity:.0%} similar"
     return MatchError("not_found", message, match)
 
 
-def _ambiguous(match: Match) -> MatchError:
-    verb = "stands in" if match.similarity == 1 else "is similar to"
-    message = f"old text {verb} {match.count} places, at {_listed(match)}"
-    return MatchError("ambiguous", message, match)
+def _ambiguous(answer: Answer, occurs: str | None = None) -> MatchError:
+    """The refusal of several places, or of another number of places than expected."""
+    match = to_match(answer)
+    if occurs is None and match.similarity == 1:
+        occurs = _times(match.count)
+    found = f"occurs {occurs}" if occurs else f"is similar to {match.count} places"
+    lines = listed_lines(list(dict.fromkeys(span.start_line for span in match.spans)))
+    return MatchError("ambiguous", f"old text {found}, at {lines}", match)
 
 
-def _miscounted(answer: Answer, found: int, expected: int) -> MatchError:
-    match = to_match(answer._replace(chosen=None) if found > 1 else answer)
-    places = f"{found} place{'s' if found > 1 else ''}"
-    message = f"old text stands in {places}, not {expected}, at {_listed(match)}"
-    return MatchError("ambiguous", message, match)
+def _times(count: int) -> str:
+    return f"{count} time{'s' if count > 1 else ''}"
 
 
-def _undecided(answer: Answer, doubt: str) -> MatchError:
-    return MatchError("ambiguous", doubt, to_match(answer._replace(chosen=None)))
-
-
-def _listed(match: Match) -> str:
-    starts = [str(span.start_line) for span in match.spans]
-    if len(starts) == 1:
-        return f"line {starts[0]}"
-    more = f" and {len(starts) - _LISTED} more" if len(starts) > _LISTED else ""
-    return f"lines {', '.join(starts[:_LISTED])}{more}"
-
-
-def _lines(first: int, last: int) -> str:
-    return f"line {first}" if first == last else f"lines {first}-{last}"
+def listed_lines(lines: Sequence[int]) -> str:
+    """Line numbers in words, the first ones of many."""
+    *shown, last = map(str, lines[:_LISTED])
+    if len(lines) > _LISTED:
+        shown, last = [*shown, last], f"{len(lines) - _LISTED} more"
+    return f"lines {', '.join(shown)} and {last}" if shown else f"line {last}"
 
 
 def written(answer: Answer, place: Place, row: int) -> tuple[Splice, tuple[str, ...]]:
@@ -293,7 +283,14 @@ class _Pen:
     def replacement(self, places: Sequence[Place], match: Match) -> Replacement:
         """The content with every place replaced."""
         rows = [span.start_line - 1 for span in self.text.spans(place[:2] for place in places)]
-        edits = self._edits(places, rows)
+        edits, size = [], len(self.text.raw)
+        for place, row in zip(places, rows, strict=True):
+            edit = self.splice(place, row)
+            edits.append(edit)
+            size += len(edit.text) - (edit.end - edit.start)
+            if self.most is not None:
+                # What is still to come may shrink the file again, by no more than it holds.
+                _check_size(size - (len(self.text.raw) - edit.end), self.most)
         spans = self.text.spans((edit.start, edit.end) for edit in edits)
         if match.span != spans[0]:
             start, end = self.text.ends(spans[0])
@@ -312,17 +309,6 @@ class _Pen:
         from git_boocode.matching.refit import notes
 
         return (*self.answer.notes, *notes(self.done))
-
-    def _edits(self, places: Sequence[Place], rows: Sequence[int]) -> list[Splice]:
-        edits, size = [], len(self.text.raw)
-        for place, row in zip(places, rows, strict=True):
-            edit = self.splice(place, row)
-            edits.append(edit)
-            size += len(edit.text) - (edit.end - edit.start)
-            if self.most is not None:
-                # What is still to come may shrink the file again, by no more than it holds.
-                _check_size(size - (len(self.text.raw) - edit.end), self.most)
-        return edits
 
     def splice(self, place: Place, row: int) -> Splice:
         """What replaces a place that begins on ``row``."""
@@ -350,18 +336,15 @@ class _Pen:
         stop += all(blank) and not (patch.text or self.new.core)
         return Splice(self.text.start_of(first), self.text.start_of(stop), patch.text)
 
-    def _fitting(self, place: Place) -> str:
-        if self.verbatim or self.text.is_whole(place.start, place.end):
-            return self.new.lf
-        from git_boocode.matching.merge import fit_to_line
-
-        return fit_to_line(self.text, place[:2], (self.old.lf, self.new.lf))
-
     def _in_part(self, place: Place, row: int) -> str:
-        if (self.exact or self.verbatim) and not self.text.mixed:
-            new = self._fitting(place)
-            return new.replace("\n", "\r\n") if self.text.has_crlf else new
-        return self._patched(self.text.raw[place.start : place.end], row, None)
+        if not (self.exact or self.verbatim) or self.text.mixed:
+            return self._patched(self.text.raw[place.start : place.end], row, None)
+        new = self.new.lf
+        if not self.verbatim and not self.text.is_whole(place.start, place.end):
+            from git_boocode.matching.merge import fit_to_line
+
+            new = fit_to_line(self.text, place[:2], (self.old.lf, new))
+        return new.replace("\n", "\r\n") if self.text.has_crlf else new
 
     def _in_rows(self, place: Place, first: int, stop: int) -> Splice:
         start, end = place.start, self.text.start_of(stop)
@@ -379,7 +362,8 @@ class _Pen:
 
     def _note(self, patch: Patch) -> str:
         if patch.doubt is not None:
-            raise _undecided(self.answer, patch.doubt)
+            match = to_match(self.answer._replace(chosen=None))
+            raise MatchError("ambiguous", patch.doubt, match)
         self.done.update(patch.done)
         return patch.text
 

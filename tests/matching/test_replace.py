@@ -111,7 +111,7 @@ def test_another_number_of_places_than_expected_is_refused(
     with pytest.raises(MatchError) as caught:
         replace_text("a b a", "a", "x", replace_all, expected=expected)
     assert caught.value.code == "ambiguous"
-    assert f"2 places, not {expected}" in caught.value.message
+    assert f"occurs 2 times, not {expected}, at line 1" in caught.value.message
     assert len(caught.value.candidates) == 2
 
 
@@ -119,13 +119,13 @@ REFUSALS = [
     ("abc", "", "x", "invalid_input", "the old text is empty"),
     ("abc", "abc", "abc", "invalid_input", "old and new text are the same, nothing to change"),
     ("a\nb", "a\nb", "a\r\nb", "invalid_input", "old and new text are the same, nothing to change"),
-    ("foo\nfoo\n", "foo", "x", "ambiguous", "old text stands in 2 places, at lines 1, 2"),
+    ("foo\nfoo\n", "foo", "x", "ambiguous", "old text occurs 2 times, at lines 1 and 2"),
     (
         "f\n" * 9,
         "f",
         "x",
         "ambiguous",
-        "old text stands in 9 places, at lines 1, 2, 3, 4, 5 and 4 more",
+        "old text occurs 9 times, at lines 1, 2, 3, 4, 5 and 4 more",
     ),
     ("abc\n", "something(else)", "x", "not_found", "old text not found"),
 ]

@@ -114,7 +114,7 @@ def test_every_place_must_be_of_whole_lines() -> None:
     assert locate_match(content, "run(it)\n", whole_lines=True).count == 2
     done = replace_text(content, "run(it)\n", "go\n", replace_all=True, whole_lines=True)
     assert done.content == "go\nrun(it) + 1\ngo\n"
-    with pytest.raises(MatchError, match="2 places"):
+    with pytest.raises(MatchError, match="2 times"):
         replace_text(content, "run(it)\n", "go\n", whole_lines=True)
 
 
