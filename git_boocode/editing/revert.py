@@ -26,6 +26,7 @@ from git_boocode.matching.types import Candidate, MatchError
 
 ALREADY = "rewound"
 """The rung of a place where the old lines are already back."""
+_ALREADY = Landing("exact", ALREADY, 1.0, 0, 1, 0, ("already rewound",))
 _CONTEXT = 2
 """Lines above and below with which moved lines are searched for, at least."""
 _AROUND = 50
@@ -69,16 +70,17 @@ class Revert(NamedTuple):
             return outcome
         other = "rename" if self.moves else "mode" if self.executable is not None else ALREADY
         if outcome.landing.rung == ALREADY != other:
-            outcome = outcome._replace(landing=_landing(other, (1, line_count(outcome.text.text))))
+            outcome = outcome._replace(landing=_whole(other, outcome.text))
         return outcome._replace(executable=self.executable)
 
     def _outcome(self, text: Text | None) -> Outcome:
         now = None if text is None else text.encode()
         if now == self.before:
-            return Outcome(text, _already())
+            return Outcome(text, _ALREADY)
         before, after = (None if data is None else decode(data) for data in self[:2])
-        if now == self.after:
-            return Outcome(before, _whole(before, after))
+        if now == self.after and (before is None or after is None or _kind(before) != _kind(after)):
+            rung = "create" if after is None else "exact" if before else "delete"
+            return Outcome(before, _whole(rung, after))
         if text is None:
             raise MissError("missing_file", "there is no such file")
         if after is None:
@@ -100,47 +102,46 @@ class Revert(NamedTuple):
         return _merged(before, after, text)
 
 
-def _already() -> Landing:
-    return Landing("exact", ALREADY, 1.0, 0, 1, 0, ("already rewound",))
+def _whole(rung: str, text: Text | None) -> Landing:
+    return Landing("exact", rung, 1.0, 1, 1, line_count(text.text) if text else 0)
 
 
-def _landing(rung: str, lines: tuple[int, int], places: int = 1) -> Landing:
-    return Landing("exact", rung, 1.0, places, *lines)
-
-
-def _whole(before: Text | None, after: Text | None) -> Landing:
-    if before is None or after is None:
-        height = 0 if after is None else line_count(after.text)
-        return _landing("create" if after is None else "delete", (1, height))
-    regions = _edited(before.text, after.text)
-    first, stop = regions[0].base if regions else (0, 0)
-    return _landing("exact", (first + 1, stop), max(len(regions), 1))
-
-
-def _edited(before: str, after: str) -> tuple[Region, ...]:
-    """What an edit changed: the rows of the result as the base, those of the original as theirs."""
-    return merge_three_way(after, after, before).taken
+def _kind(text: Text) -> str:
+    """The encoding; a file may be valid UTF-8 or have a byte order mark at one time only."""
+    return "utf-8" if text.codec in _UTF_8 else text.codec
 
 
 def _merged(before: Text, after: Text, now: Text) -> Outcome:
     texts = before, after, now
-    alike = {"utf-8" if text.codec in _UTF_8 else text.codec for text in texts}
-    if len(alike) > 1:
+    if len(set(map(_kind, texts))) > 1:
         raise MissError(
             "conflict",
             "its encoding has changed, so it can be rewound only where nothing else has",
             hint=_BY_HAND,
         )
-    # One version of a file may be valid UTF-8 or have a byte order mark, and the next one not.
-    mixed = alike == {"utf-8"}
+    utf_8 = _kind(now) == "utf-8"
     characters = [
-        text.encode().decode("utf-8", "surrogateescape") if mixed else text.text for text in texts
+        text.encode().decode("utf-8", "surrogateescape") if utf_8 else text.text for text in texts
     ]
     reverter = _Reverter(characters, raw=any(text.is_raw for text in texts))
-    changes = reverter.changes()
-    result = reverter.rebuilt(changes)
-    merged = decode(result.encode("utf-8", "surrogateescape")) if mixed else Text(result, now.codec)
-    return Outcome(merged, _reported(changes, len(reverter.regions)))
+    changes, count = reverter.changes(), len(reverter.regions)
+    rows, at = list[str](), 0
+    for change in changes:
+        rows += [*reverter.now.rows[at : change.first], *change.lines]
+        at = change.stop
+    result = "".join([*rows, *reverter.now.rows[at:]])
+    merged = decode(result.encode("utf-8", "surrogateescape")) if utf_8 else Text(result, now.codec)
+    if not changes:
+        return Outcome(merged, _ALREADY)
+    notes = [note for change in changes for note in change.notes]
+    if len(changes) < count:
+        notes.append(f"{count - len(changes)} of {count} places already rewound")
+    rung = max(change.rung for change in changes)
+    kind, (first, stop) = "exact" if rung == "exact" else "fuzzy", changes[0][:2]
+    lines = first + 1, stop
+    return Outcome(
+        merged, Landing(kind, rung, 1.0, len(changes), *lines, tuple(dict.fromkeys(notes)))
+    )
 
 
 class _Change(NamedTuple):
@@ -151,18 +152,6 @@ class _Change(NamedTuple):
     lines: list[str]
     rung: str = "exact"
     notes: tuple[str, ...] = ()
-
-
-def _reported(changes: Sequence[_Change], count: int) -> Landing:
-    if not changes:
-        return _already()
-    back = count - len(changes)
-    notes = [note for change in changes for note in change.notes]
-    notes += [f"{back} of {count} places already rewound"] * bool(back)
-    rung = max(change.rung for change in changes)
-    kind = "exact" if rung == "exact" else "fuzzy"
-    first, stop = changes[0][:2]
-    return Landing(kind, rung, 1.0, len(changes), first + 1, stop, tuple(dict.fromkeys(notes)))
 
 
 class _Side:
@@ -195,7 +184,8 @@ class _Reverter:
         self.before, self.after, self.now = (
             _Side(text, str if raw else str.strip) for text in texts
         )
-        self.regions = _edited(before, after)
+        # The rows of the result that the edit changed, and as theirs what they were.
+        self.regions = merge_three_way(after, after, before).taken
         self.merge = merge_three_way(after, now, before)
         self.taken = {region.base: region for region in self.merge.taken}
         bases = [region.base for region in self.merge.same]
@@ -219,13 +209,6 @@ class _Reverter:
         if misses:
             raise _as_one(misses, len(self.regions))
         return changes
-
-    def rebuilt(self, changes: Sequence[_Change]) -> str:
-        """The text with the changes made."""
-        rows = self.now.rows
-        for change in reversed(changes):
-            rows[change.first : change.stop] = change.lines
-        return "".join(rows)
 
     def _change(self, region: Region) -> _Change | None:
         if region.base[0] in self.back and not self._has_more(region, self.before):
@@ -386,7 +369,7 @@ def _carried(
     indents = {*above, *wrote, *below} - {("", "")}
     all_changed = all(one and one != other for one, other in indents)
     if not all_changed or (len(indents) != 1 and _shift(indents) is not None):
-        fit = _mover(_shift(wrote or above[-1:] + below[:1]))
+        fit = _mover(wrote or above[-1:] + below[:1])
     else:
         fit = _scaler(indents)
     lines = []
@@ -417,15 +400,12 @@ def _shift(pairs: Iterable[Indents]) -> Indents | None:
     return shifts.pop() if len(shifts) == 1 else None if shifts else ("", "")
 
 
-def _mover(shift: Indents | None) -> Callable[[str], str | None]:
-    """What gives lines their indentation in a block that was moved."""
-
-    def moved(indent: str) -> str | None:
-        if shift is None or not indent.startswith(shift[0]):
-            return None
-        return shift[1] + indent.removeprefix(shift[0])
-
-    return moved
+def _mover(near: Sequence[Indents]) -> Callable[[str], str | None]:
+    """What gives lines their indentation in a block that was moved as the lines near by."""
+    less, more = _shift(near) or (None, "")
+    return lambda indent: (
+        more + indent.removeprefix(less) if less is not None and indent.startswith(less) else None
+    )
 
 
 def _scaler(indents: Collection[Indents]) -> Callable[[str], str | None]:
@@ -437,15 +417,11 @@ def _scaler(indents: Collection[Indents]) -> Callable[[str], str | None]:
         count = len(indent) // len(unit)
         return unit_now * count if indent == unit * count else None
 
-    # Lines of one depth may also have been moved: they prove nothing of other depths.
-    proven = _shift(indents) is None and all(times(one) in (other, None) for one, other in indents)
     if len(known) < len(indents):
         return lambda _: None
-
-    def scaled(indent: str) -> str | None:
-        return known.get(indent, times(indent) if proven else None)
-
-    return scaled
+    # Lines of one depth may also have been moved: they prove nothing of other depths.
+    proven = _shift(indents) is None and all(times(one) in (other, None) for one, other in indents)
+    return lambda indent: known.get(indent, times(indent) if proven else None)
 
 
 def _ambiguous(lines: Sequence[int]) -> MissError:
