@@ -7,6 +7,7 @@ model read; similarity is only a guess.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -21,8 +22,6 @@ from git_boocode.matching.text import Text
 from git_boocode.matching.types import Candidate, Match, MatchError, Replacement
 
 Rows = tuple[int, int]
-MERGED = "merged"
-"""The rung of an edit that was made in an older version."""
 
 
 class Region(NamedTuple):
@@ -221,7 +220,9 @@ def rebased(
                 return None
             error.match = error.match._replace(version=index)
             raise
-        return Answer(query, MERGED, Found(), None, merged=_landed(query.text, merge, done, index))
+        return Answer(
+            query, "merged", Found(), None, merged=_landed(query.text, merge, done, index)
+        )
     return None
 
 
@@ -235,9 +236,9 @@ def merge_edit(
     nothing.
     """
     merge = merge_three_way(base, text.raw, edited)
-    now = tuple(_rows_now(merge, *pair) for pair in rows)
+    now = tuple(_rows_now(merge, rows))
     if merge.text is None or not (proven or _has_lines_left(merge, base, rows)):
-        raise _stale(text, merge, base, rows)
+        raise _stale(text, merge, base, rows, now)
     if merge.text == text.raw:
         there = [region.ours for region in merge.same] or now
         refuse_applied(text, *_shown(text, there[0][0], there[-1][1]))
@@ -250,7 +251,7 @@ def _landed(text: Text, merge: Merged, done: Replacement, version: int) -> Repla
         for first, stop in merge.rows
     )
     start, end = text.ends(spans[0])
-    match = Match("fuzzy", MERGED, done.match.similarity, len(spans), start, end, (), spans)
+    match = Match("fuzzy", "merged", done.match.similarity, len(spans), start, end, (), spans)
     match = match._replace(span=spans[0], version=version)
     return Replacement(merge.content, match, done.notes, len(spans), spans)
 
@@ -264,22 +265,23 @@ def _has_lines_left(merge: ThreeWay, base: str, rows: Sequence[Rows]) -> bool:
     )
 
 
-def _stale(text: Text, merge: ThreeWay, base: str, rows: Sequence[Rows]) -> MatchError:
+def _stale(
+    text: Text, merge: ThreeWay, base: str, rows: Sequence[Rows], now: Sequence[Rows]
+) -> MatchError:
     """The refusal that names the lines which the text changed where the edit was to be made."""
     from git_boocode.matching.suggestions import descriptions, differing_lines, unique_text
 
     older = Text(base)
-    conflicts = [region.base for region in merge.conflicts]
+    top, end = _hull([region.base for region in merge.conflicts] or rows)
+    first, stop = _hull(rows)
     changed = [
         (hunk.j1, hunk.j2)
         for hunk in _changes(older.lines, text.lines)
-        if any(hunk.i1 <= stop and first <= hunk.i2 for first, stop in conflicts)
-        or any(hunk.i1 < stop and first < hunk.i2 for first, stop in rows)
+        if (hunk.i1 <= end and top <= hunk.i2) or (hunk.i1 < stop and first < hunk.i2)
     ]
-    now = [_rows_now(merge, *pair) for pair in rows]
     first, stop = _shown(text, *_hull(changed or now))
     place = _shown(text, *_hull([*now, (first, stop)]))
-    old = Text("\n".join(older.lines[rows[0][0] : rows[-1][1]])[:SHOWN_TEXT])
+    old = Text("\n".join(older.lines[slice(*_hull(rows))])[:SHOWN_TEXT])
     there = text.rows_text(first, stop)[:SHOWN_TEXT]
     alike = similarity(old.raw, text.rows_text(*place)[:SHOWN_TEXT])
     differs = tuple(differing_lines(text, place, old))
@@ -303,16 +305,14 @@ def _shown(text: Text, first: int, stop: int) -> Rows:
     return max(first - 1, 0), min(first + 1, len(text.lines))
 
 
-def _rows_now(merge: ThreeWay, first: int, stop: int) -> Rows:
+def _rows_now(merge: ThreeWay, rows: Sequence[Rows]) -> Iterator[Rows]:
     """The rows of our text that rows of the base have become."""
-    start, end, shift = first, stop, 0
-    for region in sorted((*merge.conflicts, *merge.taken, *merge.kept, *merge.same)):
-        if region.base[0] >= stop:
-            break
-        if region.base[0] <= first < region.base[1]:
-            start = region.ours[0]
-        shift = region.ours[1] - region.base[1]
-        if region.base[1] <= first:
-            start = first + shift
-        end = max(region.ours[1], stop + shift)
-    return start, end
+    regions = sorted((*merge.conflicts, *merge.taken, *merge.kept, *merge.same))
+    firsts, stops = [region.base[0] for region in regions], [region.base[1] for region in regions]
+    shifts = [0, *(region.ours[1] - region.base[1] for region in regions)]
+    for first, stop in rows:
+        above, reached = bisect_right(stops, first), bisect_left(firsts, stop)
+        start, end = first + shifts[above], stop + shifts[reached]
+        if above < len(regions) and firsts[above] <= first:
+            start = regions[above].ours[0]
+        yield start, max(end, regions[reached - 1].ours[1]) if reached else end
