@@ -260,10 +260,9 @@ def edits_beyond(
 ) -> list[tuple[Ref, str]]:
     """The records beyond the limits, newest first, each with the reason.
 
-    Records that an interrupted edit of any worktree needs are not among them. ``limits`` are the
-    configured ones unless given. ``worktree`` is the key of the only worktree to look at; by
-    default all records count, also invalid ones. ``now`` is in seconds since 1970. Raises
-    FatalError (`bad_config`) for an invalid setting.
+    Not among them are those that an interrupted edit needs. ``limits`` are by default the
+    configured ones; with the key of a ``worktree`` only its records count. ``now`` is in seconds
+    since 1970. Raises FatalError (`bad_config`) for an invalid setting.
     """
     if limits is None:
         limits = DEFAULTS.configured(repository.config, "boocode.keepEdits", "boocode.editsMaxAge")

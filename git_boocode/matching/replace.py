@@ -173,14 +173,14 @@ def _check_applied(answer: Answer, places: Sequence[Place]) -> None:
         return
     from git_boocode.matching.already_applied import applied_rows_around, refuse_applied
 
-    spans = query.text.spans(place[:2] for place in places)
-    found = None
-    for place, span in zip(reversed(places), reversed(spans), strict=True):
+    rows = None
+    for place, span in zip(places, query.text.spans(place[:2] for place in places), strict=True):
         found = applied_rows_around(query, place, span)
         if found is None:
             return
-    if found is not None:
-        refuse_applied(query.text, *found)
+        rows = rows or found
+    if rows is not None:
+        refuse_applied(query.text, *rows)
 
 
 def _chosen(answer: Answer, replace_all: bool, expected: int | None) -> list[int]:
