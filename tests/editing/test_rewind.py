@@ -408,6 +408,17 @@ def test_it_was_moved() -> None:
     assert took_back(TEXT, CHANGED, now) == expected
 
 
+def test_it_was_moved_with_two_lines_on_each_side() -> None:
+    rest = "".join(f"step_{number}()\n" for number in range(9))
+    block = "alpha(1)\nbeta(2)\n{}gamma(3)\ndelta(4)\n"
+    before, after = (block.format(f"limit = {value}\n") + rest for value in (10, 20))
+    now = rest + "last()\n" + block.format("limit = 20\n")
+    assert took_back(before, after, now) == now.replace("limit = 20", "limit = 10")
+    # One line on each side is too little.
+    now = rest + "beta(2)\nlimit = 20\ngamma(3)\n"
+    assert miss(before, after, now).code == "conflict"
+
+
 def indented(text: str, by: str) -> str:
     return "".join(by + line if line.strip() else line for line in text.splitlines(keepends=True))
 
