@@ -234,6 +234,7 @@ class _Reverter:
     def _places(self, region: Region) -> Iterator[int]:
         """The rows where what an edit wrote may begin, the likeliest first."""
         (start, stop), rows = region.base, self._rows_now
+        wrote = rows[start:stop]
         if region.base in self.taken:
             yield self.taken[region.base].ours[0]
         if start == stop:
@@ -241,7 +242,7 @@ class _Reverter:
             below = rows[stop] if stop < len(rows) else len(self.now.rows)
             if (above >= 0 or not start) and below == above + 1:
                 yield below
-        elif rows[start] >= 0 and rows[stop - 1] - rows[start] == stop - 1 - start:
+        elif rows[start] >= 0 and [*range(stop - start)] == [row - rows[start] for row in wrote]:
             yield rows[start]
         yield from self._moved(region)
 

@@ -560,6 +560,16 @@ def test_a_copy_elsewhere_is_told_from_the_original() -> None:
     assert took_back(TEXT, CHANGED, now) == expected
 
 
+def test_an_original_that_was_reworded_beside_a_copy_is_left_alone() -> None:
+    rest = "".join(f"step_{number}()\n" for number in range(9))
+    block = "alpha(1)\nbeta(2)\n{}gamma(3)\ndelta(4)\n"
+    before, after = block.format("old()\n") + rest, block.format("one()\ntwo()\nsix()\n") + rest
+    reworded = block.format("one()\nmine()\nsix()\n")
+    for between in ("", "last()\n"):
+        result = wrapped(before, after, f"{reworded}{rest}{between}{after}")
+        assert result is None or result.startswith(reworded)
+
+
 def test_a_copy_in_each_of_two_other_places_is_ambiguous() -> None:
     start, end = CHANGED.index("def two"), CHANGED.index("def three")
     rest = CHANGED[:start] + CHANGED[end:]
