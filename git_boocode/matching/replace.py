@@ -320,7 +320,10 @@ class _Pen:
             if ends_open and self.answer.query.whole_lines:
                 pasted = pasted.removesuffix("\n").removesuffix("\r")
             return Splice(place.start, place.end, pasted)
-        return self._in_rows(place, *place.rows)
+        first, stop = place.rows
+        end = self.text.start_of(stop)
+        patched = self._patched(self.text.raw[place.start : end], first, stop)
+        return Splice(place.start, end, patched)
 
     def _fitted(self, place: Place) -> Splice:
         from git_boocode.matching.refit import fitted
@@ -345,14 +348,6 @@ class _Pen:
 
             new = fit_to_line(self.text, place[:2], (self.old.lf, new))
         return new.replace("\n", "\r\n") if self.text.has_crlf else new
-
-    def _in_rows(self, place: Place, first: int, stop: int) -> Splice:
-        start, end = place.start, self.text.start_of(stop)
-        text = self._patched(self.text.raw[start:end], first, stop)
-        # The last line ending is left alone if the old text had none, unless its line goes too.
-        if text and place.end < end:
-            return Splice(start, place.end, text[: place.end - end])
-        return Splice(start, end, text)
 
     def _patched(self, mine: str, first: int, stop: int | None) -> str:
         key = mine, stop is None

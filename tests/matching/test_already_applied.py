@@ -183,3 +183,17 @@ def test_the_other_profiles_paste_as_before() -> None:
     old = "    data = open_file(path)\n"
     done = replace_text(FILE, old, f"{old}    check_header(data)\n", profile="boocode")
     assert done.content.count("check_header") == 2
+
+
+def test_the_lines_around_the_change_show_where_the_old_text_was() -> None:
+    """What the edit removes is elsewhere, too."""
+    old = "    data = slurp(path)\n    check_header(data)\n    return parse_all(data)\n"
+    added = "    data = open_file(path)\n    log_everything(data)\n    verify(data)\n"
+    new = old.replace("    data = slurp(path)\n", added)
+    other = (
+        "\ndef other(path):\n    data = slurp(path)\n    check_it(data)\n    return parse(data)\n"
+    )
+    content = FILE.replace("    data = open_file(path)\n", added) + other
+    error = refused(content, old, new)
+    assert error.code == "already_applied"
+    assert (error.candidates[0].start_line, error.candidates[0].end_line) == (4, 8)
