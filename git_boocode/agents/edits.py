@@ -1,43 +1,32 @@
-"""Planned changes of files that are not ours alone: all of them are written, or none."""
+"""Planned changes of files that belong to others: all of them are written, or none."""
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import NamedTuple
 
-from git_boocode.editing.snapshot import Snapshot
-from git_boocode.editing.write import remove_directories, signals_wait, write_new
-from git_boocode.repo.durable import sync_directory
-from git_boocode.repo.errors import FatalError, RefusedError, from_os
+from git_boocode.editing.edits import MissError
+from git_boocode.editing.place import Target
+from git_boocode.editing.textfile import Snapshot, Symlink, mode_only, read_snapshot
+from git_boocode.editing.write import Change, ChangedMeanwhileError, leftover_prefix, write_files
+from git_boocode.repo.errors import RefusedError
 
-_MAX_BYTES = 16 * 1024 * 1024
-_OURS = ".boocode-"
-# In seconds; what is older has been left by a process that was killed.
+# In seconds; older temporary files were left by a process that was killed.
 _LEFTOVER_AGE = 60
-
-
-class Symlink(bytes):
-    """What a symbolic link leads to, where else the bytes of a file stand."""
 
 
 class Edit(NamedTuple):
     """One planned change of a file.
 
-    Attributes:
-        path: the file, absolute, as the user names it.
-        before: its bytes as they were read; None if there is no file.
-        after: the bytes that it shall have; None if there shall be no file.
-        mode: the permission bits that it shall have; None keeps them, or leaves those of a new
-            file to the umask.
-        title: what it is for people, such as `Claude Code (local)`; empty for files of our own
-            that nobody asks for.
-        replace_link: a symlink at `path` is itself what is changed; otherwise it is followed. It is
-            implied where `before` or `after` is a `Symlink`.
+    `path` is absolute, as the user names it. `before` is its content as it was read and `after`
+    the new one: bytes, a `Symlink`, or None for no file. `mode` sets the permission bits; None
+    keeps them, or leaves those of a new file to the umask. `title` describes it for people, such
+    as `Claude Code (local)`; it is empty for our own files. With `replace_link`, which a `Symlink`
+    implies, a symlink at `path` is changed itself; otherwise it is followed.
     """
 
     path: str
@@ -48,130 +37,44 @@ class Edit(NamedTuple):
     replace_link: bool = False
 
 
-class _Step(NamedTuple):
-    """An edit, and the names of the files beside its own that serve to make it."""
-
-    edit: Edit
-    real: str
-    staged: str
-    backup: str
-
-
 def read_file(path: str, *, replace_link: bool = False) -> bytes | None:
-    """What is at a path now: a file's bytes, a `Symlink`, or None.
-
-    Args:
-        path: absolute.
-        replace_link: do not follow a symlink.
+    """What is at an absolute path now: a file's bytes, a `Symlink`, or None.
 
     Raises:
-        RefusedError: it is something else, or far too large for what it should be.
+        RefusedError: it is neither, or too large (`unusable_file`).
         FatalError: it cannot be read.
     """
-    try:
-        found = os.lstat(path) if replace_link else os.stat(path)
-        if stat.S_ISLNK(found.st_mode):
-            return Symlink(os.fsencode(os.readlink(path)))
-        if not stat.S_ISREG(found.st_mode) or found.st_size > _MAX_BYTES:
-            what = "is too large" if stat.S_ISREG(found.st_mode) else "is no regular file"
-            raise RefusedError(f"'{path}' {what}; nothing was changed", code="unusable_file")
-        with open(path, "rb") as stream:
-            return stream.read()
-    except FileNotFoundError:
-        return None
-    except NotADirectoryError:
-        raise RefusedError(
-            f"'{path}' cannot be made: what stands above it is no directory; nothing was changed",
-            code="unusable_file",
-        ) from None
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise RefusedError(
-                f"'{path}' is a symlink that leads nowhere; nothing was changed",
-                code="unusable_file",
-            ) from None
-        raise from_os(error) from error
+    _, now = _found(path, itself=replace_link)
+    return None if now is None else now.data
 
 
 def apply(edits: Iterable[Edit]) -> None:
-    """Make all changes, or leave everything as it was.
-
-    Each file is written beside its place, synced, and renamed into it, with the mode, owner and
-    attributes of the one that it replaces.
-
-    Args:
-        edits: the changes, made in this order; those that change nothing are left out.
+    """Make all changes, or leave everything as it was; see `git_boocode.editing.write`.
 
     Raises:
         RefusedError: a file is not what was read (`stale`), or is read-only (`read_only`).
         FatalError: one cannot be written.
     """
-    steps = [_step(edit) for edit in edits if edit.before != edit.after or edit.mode is not None]
-    _check_distinct(steps)
-    for step in steps:
-        _check(step)
-    made: list[str] = []
-    done: list[_Step] = []
-    with signals_wait():
-        try:
-            _write(steps, made, done)
-            done.clear()
-            made.clear()
-        except OSError as error:
-            raise _unwritten(error) from error
-        finally:
-            for step in reversed(done):
-                _undo(step)
-            for step in steps:
-                _remove(step.staged)
-                _remove(step.backup)
-            remove_directories(reversed(made))
+    changed = [edit for edit in edits if edit.before != edit.after or edit.mode is not None]
+    changes = [_change(edit) for edit in changed]
+    _check_distinct([change.target for change in changes])
+    try:
+        if changes:
+            write_files(changes, keep_directories=True)
+    except ChangedMeanwhileError as error:
+        raise _stale(error.target.path) from None
 
 
 def sweep(path: str) -> None:
-    """Remove what killed processes have left beside a file.
-
-    Args:
-        path: the file, absolute, symlinks as given.
-    """
+    """Remove the temporary files that killed processes left beside a file."""
     for each in {path, os.path.realpath(path)}:
-        directory, name = os.path.split(each)
-        beginning = _beside(name)
+        prefix = leftover_prefix(each)
         with suppress(OSError):
-            for found in os.scandir(directory):
-                age = time.time() - found.stat(follow_symlinks=False).st_mtime
-                if found.name.startswith(beginning) and age > _LEFTOVER_AGE:
-                    _remove(found.path)
-
-
-def _write(steps: Sequence[_Step], made: list[str], done: list[_Step]) -> None:
-    """Make all changes, noting the directories and the changes that are made."""
-    _make_directories(steps, made)
-    for step in steps:
-        with _named(step):
-            _stage(step)
-    for step in steps:
-        _check(step)
-        done.append(step)
-        with _named(step):
-            _put(step)
-    for directory in {os.path.dirname(step.real) for step in steps}:
-        if os.path.isdir(directory):
-            sync_directory(directory)
-
-
-def missing_directories(path: str) -> list[str]:
-    """The directories above a file that are not there, outermost first.
-
-    Args:
-        path: absolute.
-    """
-    missing = []
-    above = os.path.dirname(path)
-    while not os.path.lexists(above):
-        missing.append(above)
-        above = os.path.dirname(above)
-    return missing[::-1]
+            for found in os.scandir(os.path.dirname(each)):
+                # Not the time of modification: that of a backup is the file's own.
+                age = time.time() - found.stat(follow_symlinks=False).st_ctime
+                if found.path.startswith(prefix) and age > _LEFTOVER_AGE:
+                    os.unlink(found.path)
 
 
 def diff_text(edits: Sequence[Edit]) -> str:
@@ -179,129 +82,55 @@ def diff_text(edits: Sequence[Edit]) -> str:
     return "".join(line for edit in edits if edit.title for line in _diff(edit))
 
 
-def _step(edit: Edit) -> _Step:
-    is_link = isinstance(edit.before, Symlink) or isinstance(edit.after, Symlink)
-    real = edit.path if edit.replace_link or is_link else os.path.realpath(edit.path)
-    directory, name = os.path.split(real)
-    beside = os.path.join(directory, f"{_beside(name)}{os.urandom(6).hex()}")
-    return _Step(edit, real, f"{beside}.tmp", f"{beside}.old")
+def _found(path: str, *, itself: bool) -> tuple[Target, Snapshot | None]:
+    """The file at a path, or the symlink `itself` that is there."""
+    directory, name = os.path.split(path)
+    real = os.path.join(os.path.realpath(directory), name) if itself else os.path.realpath(path)
+    try:
+        return Target(path, real if itself else path, real), read_snapshot(real, links=itself)
+    except MissError as miss:
+        raise RefusedError(
+            f"'{path}' cannot be used: {miss.message}; nothing was changed", code="unusable_file"
+        ) from None
 
 
-def _beside(name: str) -> str:
-    """How the names of our temporary files begin that belong to a file."""
-    return f".{os.fsdecode(os.fsencode(name)[:200])}{_OURS}"
-
-
-def _check_distinct(steps: Sequence[_Step]) -> None:
+def _check_distinct(targets: Sequence[Target]) -> None:
     names: dict[str, str] = {}
-    for step in steps:
-        other = names.setdefault(step.real, step.edit.path)
-        if other != step.edit.path:
+    for target in targets:
+        other = names.setdefault(target.real, target.path)
+        if other != target.path:
             raise RefusedError(
-                f"'{other}' and '{step.edit.path}' lead to the same file; nothing was changed",
+                f"'{other}' and '{target.path}' lead to the same file; nothing was changed",
                 code="conflict",
                 hints=("name only one of the agents or scopes at a time",),
             )
 
 
-def _check(step: _Step) -> None:
-    edit = step.edit
-    # Whatever stands where a link is to come is looked at itself.
-    itself = step.real == edit.path
-    now = read_file(step.real, replace_link=itself)
-    if now != edit.before or isinstance(now, Symlink) is not isinstance(edit.before, Symlink):
-        raise RefusedError(
-            f"'{edit.path}' was changed by another program meanwhile; nothing was changed",
-            code="stale",
-            hints=("run the command again",),
-        )
-    if now is None or isinstance(now, Symlink):
-        return
-    # Asked of the mode, too: the superuser may write what its owner has protected.
-    if not os.stat(step.real).st_mode & 0o222 or not os.access(step.real, os.W_OK):
+def _change(edit: Edit) -> Change:
+    links = isinstance(edit.before, Symlink) or isinstance(edit.after, Symlink)
+    target, now = _found(edit.path, itself=edit.replace_link or links)
+    data = None if now is None else now.data
+    if data != edit.before or isinstance(data, Symlink) is not isinstance(edit.before, Symlink):
+        raise _stale(edit.path)
+    like = None if isinstance(data, Symlink) else now
+    # The mode is checked too: the superuser may write what its owner has protected.
+    if like is not None and not (like.mode & 0o222 and os.access(target.real, os.W_OK)):
         raise RefusedError(
             f"'{edit.path}' is read-only; nothing was changed",
             code="read_only",
             hints=("another program may write it for you: change it there, or make it writable",),
         )
-
-
-def _make_directories(steps: Sequence[_Step], made: list[str]) -> None:
-    for step in steps:
-        if step.edit.after is None:
-            continue
-        for directory in missing_directories(step.real):
-            # Another program may be quicker; what it makes is not ours to remove.
-            with suppress(FileExistsError):
-                os.mkdir(directory)
-                made.append(directory)
-
-
-@contextmanager
-def _named(step: _Step) -> Iterator[None]:
-    """Have errors name the file that a user knows of."""
-    try:
-        yield
-    except OSError as error:
-        error.filename = step.edit.path
-        raise
-
-
-def _stage(step: _Step) -> None:
-    edit = step.edit
-    if isinstance(edit.after, Symlink):
-        os.symlink(os.fsdecode(edit.after), step.staged)
-        return
-    if edit.after is None:
-        return
-    like = None if isinstance(edit.before, Symlink) else _attributes(step.real)
-    write_new(step.staged, edit.after, step.real, like)
     if edit.mode is not None:
-        os.chmod(step.staged, edit.mode)
+        like = (like or mode_only(0))._replace(mode=stat.S_IFREG | edit.mode)
+    return Change(target, now, edit.after, like)
 
 
-def _attributes(real: str) -> Snapshot | None:
-    try:
-        found = os.lstat(real)
-    except FileNotFoundError:
-        return None
-    owner = (found.st_uid, found.st_gid)
-    return Snapshot(b"", found.st_dev, found.st_ino, found.st_mode, owner, found.st_nlink)
-
-
-def _put(step: _Step) -> None:
-    """Move what is staged into its place; the old file keeps a second name until all is done."""
-    edit = step.edit
-    if isinstance(edit.before, Symlink):
-        os.symlink(os.fsdecode(edit.before), step.backup)
-    elif edit.before is not None:
-        write_new(step.backup, edit.before, step.real, _attributes(step.real))
-    if edit.after is None:
-        os.unlink(step.real)
-    else:
-        os.replace(step.staged, step.real)
-
-
-def _undo(step: _Step) -> None:
-    if os.path.lexists(step.staged):
-        # It never got to its place.
-        return
-    with suppress(OSError):
-        if os.path.lexists(step.backup):
-            os.replace(step.backup, step.real)
-        elif step.edit.before is None and step.edit.after is not None:
-            os.unlink(step.real)
-
-
-def _remove(path: str) -> None:
-    with suppress(OSError):
-        os.unlink(path)
-
-
-def _unwritten(error: OSError) -> FatalError:
-    told = from_os(error)
-    hints = told.hints or ("check the permissions of the file and of its directory",)
-    return FatalError(f"{told.message}; nothing was changed", code=told.code, hints=hints)
+def _stale(path: str) -> RefusedError:
+    return RefusedError(
+        f"'{path}' was changed by another program meanwhile; nothing was changed",
+        code="stale",
+        hints=("run the command again",),
+    )
 
 
 def _diff(edit: Edit) -> Iterator[str]:

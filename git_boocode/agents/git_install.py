@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from git_boocode.agents import hook_script
-from git_boocode.agents.edits import Edit, Symlink, read_file
+from git_boocode.agents.edits import Edit, read_file
 from git_boocode.agents.git_hooks import EVENTS, chosen_events
 from git_boocode.agents.program import installed_command
+from git_boocode.editing.textfile import Symlink
 from git_boocode.repo.errors import RefusedError, UsageError
 from git_boocode.repo.repository import Repository
 

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from git_boocode.agents import json_config, program_file, toml_config
 from git_boocode.agents.agent import Agent, Program, Settings
-from git_boocode.agents.edits import Edit, apply, missing_directories, read_file, sweep
+from git_boocode.agents.edits import Edit, apply, read_file, sweep
 from git_boocode.agents.ours import Baseline, Wanted, leaf
 from git_boocode.agents.places import JSON, PROGRAM, TOML, Place, Where
 from git_boocode.agents.program import installed_command
 from git_boocode.agents.records import Record, digest, load, saved
 from git_boocode.agents.timeout import hook_timeout
-from git_boocode.editing.write import remove_directories
+from git_boocode.editing.write import missing_directories, remove_directories
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, RefusedError
 
@@ -228,7 +228,7 @@ def _install(place: Place, wanted: Wanted) -> Change:
         kept.before,
         digest(after),
         None if kept.made is None else kept.made | made,
-        (*kept.directories, *missing_directories(os.path.realpath(place.path))),
+        (*kept.directories, *missing_directories([os.path.realpath(place.path)])),
     )
     return Change(place, edit, saved(place.record, new))
 

@@ -187,7 +187,7 @@ def _keep_retry_context(name: str | None, text: str, read: Sequence[str] = ()) -
     """
     if name is None:
         return
-    from git_boocode.editing.snapshot import mode_only
+    from git_boocode.editing.textfile import mode_only
     from git_boocode.editing.write import write_new
 
     data = text.encode("utf-8", "backslashreplace")

@@ -13,8 +13,8 @@ from git_boocode.editing.inputs import Source, read_inputs
 from git_boocode.editing.place import Place, Target
 from git_boocode.editing.result import EditsRefusedError, describe
 from git_boocode.editing.service import Options, apply_inputs
-from git_boocode.editing.snapshot import Snapshot, mode_only, read_snapshot
-from git_boocode.editing.write import Change, ChangedMeanwhileError, Step, write_files
+from git_boocode.editing.textfile import Snapshot, mode_only, read_snapshot
+from git_boocode.editing.write import Change, ChangedMeanwhileError, Journal, Step, write_files
 from git_boocode.repo.errors import FatalError, RefusedError
 
 _NEW_FILE = 0o600
@@ -54,8 +54,8 @@ def _located(failure: Failure) -> Failure:
     return failure._replace(path=os.sep + path)
 
 
-class _Keeper:
-    """The journal of one writing, which hands all that is going to happen to a restore."""
+class _Keeper(Journal):
+    """Hands all that is going to be written to a restore, which keeps it to be undone."""
 
     def __init__(self, keep: Keep) -> None:
         self._keep = keep
@@ -64,15 +64,6 @@ class _Keeper:
         """Have everything kept; directories that a kill leaves behind are empty, and stay."""
         del made
         self._keep([_written(step) for step in steps])
-
-    def publish(self) -> None:
-        """Nothing more to keep."""
-
-    def withdraw(self) -> None:
-        """What was kept does no harm: the restore itself fails, and forgets it."""
-
-    def end(self) -> None:
-        """It stays kept, so that the restore can be undone."""
 
 
 def _written(step: Step) -> Written:
@@ -88,7 +79,7 @@ def _change(file: Written) -> Change:
     now = _read(file.path)
     if (None if now is None else now.data) != file.before:
         raise ChangedMeanwhileError(target)
-    return Change(target, now, file.after, mode_only(file.mode))
+    return Change(target, now, file.after, now or mode_only(file.mode))
 
 
 def _read(path: str) -> Snapshot | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.edits import How, Landing, MissError, Outcome, lines_of
-from git_boocode.editing.snapshot import MAX_BYTES
-from git_boocode.editing.textfile import RAW, Text, line_count, split_lines, uniform_crlf
+from git_boocode.editing.textfile import MAX_BYTES, RAW, Text, line_count, split_lines, uniform_crlf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

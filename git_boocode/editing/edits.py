@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from git_boocode.editing.textfile import Text
-
 if TYPE_CHECKING:
+    from git_boocode.editing.textfile import Text
     from git_boocode.editing.versions import FileVersions
     from git_boocode.matching import Candidate
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from git_boocode.editing.edits import DEFAULT_PROFILE, MissError
 from git_boocode.editing.place import Place, missing_file
-from git_boocode.editing.snapshot import read_snapshot
-from git_boocode.editing.textfile import decode
+from git_boocode.editing.textfile import decode, read_snapshot
 from git_boocode.repo.errors import RefusedError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from git_boocode.editing.edits import MissError
-from git_boocode.editing.snapshot import Snapshot
+from git_boocode.editing.textfile import Snapshot
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.paths import git_directory_above, inside_worktree
 from git_boocode.repo.repository import Repository
@@ -26,15 +26,20 @@ _SHOWN = 3
 class Target(NamedTuple):
     """A file that an edit is for.
 
-    Attributes:
-        path: from the top, parts joined by `/`, symlinks as given.
-        link: its absolute path, symlinks as given.
-        real: its absolute path, symlinks resolved.
+    `path` counts from the top, its parts joined by `/`; `link` is the absolute path with symlinks
+    as given, `real` the one with symlinks resolved.
     """
 
     path: str
     link: str
     real: str
+
+    def is_resolved(self) -> bool:
+        """Whether no symlink on the way has changed; the file itself may be one."""
+        if self.link != self.real:
+            return os.path.realpath(self.link) == self.real
+        parent = os.path.dirname(self.real)
+        return os.path.realpath(parent) == parent
 
 
 class Place:

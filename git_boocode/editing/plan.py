@@ -14,8 +14,14 @@ from git_boocode.editing.diff import LineMap
 from git_boocode.editing.edits import Edit, Failure, How, Landing, MissError, Outcome, edit_name
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.place import Place, Target, both_listed, missing_file
-from git_boocode.editing.snapshot import MAX_BYTES, Snapshot, read_snapshot
-from git_boocode.editing.textfile import Text, changed_lines, decode
+from git_boocode.editing.textfile import (
+    MAX_BYTES,
+    Snapshot,
+    Text,
+    changed_lines,
+    decode,
+    read_snapshot,
+)
 
 if TYPE_CHECKING:
     from git_boocode.editing.versions import FileVersions

@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_boocode.editing.edits import MissError
-from git_boocode.editing.snapshot import read_snapshot
-from git_boocode.editing.write import Step, emptied, remove_directories, write_new
+from git_boocode.editing.textfile import read_snapshot
+from git_boocode.editing.write import Journal, Step, emptied, remove_directories, write_new
 from git_boocode.repo.durable import sync_directory
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.ids import ID
@@ -62,7 +62,7 @@ def fingerprint(data: bytes | None) -> str | None:
     return None if data is None else hashlib.sha256(data).hexdigest()
 
 
-class EditJournal:
+class EditJournal(Journal):
     """The journal of one call (see `write.Journal`); `record` holds the old contents."""
 
     def __init__(self, repository: Repository, record: Record | None) -> None:

@@ -14,7 +14,7 @@ from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.place import Place, Target
 from git_boocode.editing.plan import Plan, PlannedFile, make_plan
 from git_boocode.editing.result import Answer, EditsRefusedError
-from git_boocode.editing.snapshot import mode_only
+from git_boocode.editing.textfile import mode_only
 from git_boocode.editing.write import (
     Change,
     ChangedMeanwhileError,

@@ -1,11 +1,19 @@
-"""A file's bytes as text and back, losing none of them."""
+"""Files as they were read, and their bytes as text and back without losing any."""
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
+from contextlib import suppress
 from typing import NamedTuple
 
+from git_boocode.editing.edits import MissError
 from git_boocode.matching.text import common_prefix
+from git_boocode.repo.errors import FatalError
 
+MAX_BYTES = 100 * 1024 * 1024
+"""Larger files are refused: matching holds several copies of a text in memory."""
 RAW = "raw"
 
 # The byte order mark of each encoding, and Python's name for what follows it.
@@ -15,15 +23,22 @@ _CODECS = {
     "utf-16-le": (b"\xff\xfe", "utf-16-le"),
     "utf-16-be": (b"\xfe\xff", "utf-16-be"),
 }
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+_MISSING = (errno.ENOENT, errno.ENOTDIR)
+_UNUSABLE = (errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.EILSEQ)
 
 
 class Text(NamedTuple):
-    """Decoded text, without its byte order mark.
+    """Decoded text, without its byte order mark; line endings are the file's own.
 
-    Attributes:
-        text: the characters; line endings are the file's own.
-        codec: the encoding it came in; `raw` for bytes that are no text, which appear as
-            surrogates (PEP 383).
+    `codec` is the encoding it came in: `raw` for bytes that are no text, which appear as
+    surrogates (PEP 383).
     """
 
     text: str
@@ -35,11 +50,7 @@ class Text(NamedTuple):
         return self.codec == RAW
 
     def encode(self) -> bytes:
-        """The bytes of the file.
-
-        Raises:
-            UnicodeEncodeError: the text holds what its encoding cannot.
-        """
+        """The bytes of the file; raises `UnicodeEncodeError` for what its encoding lacks."""
         if self.is_raw:
             return self.text.encode("utf-8", "surrogateescape")
         mark, codec = _CODECS[self.codec]
@@ -52,14 +63,10 @@ def decode(data: bytes) -> Text:
         (name for name, (mark, _) in _CODECS.items() if mark and data.startswith(mark)), "utf-8"
     )
     mark, encoding = _CODECS[codec]
-    try:
+    with suppress(UnicodeDecodeError):
         text = data[len(mark) :].decode(encoding)
-    except UnicodeDecodeError:
-        return _raw(data)
-    return _raw(data) if "\0" in text else Text(text, codec)
-
-
-def _raw(data: bytes) -> Text:
+        if "\0" not in text:
+            return Text(text, codec)
     return Text(data.decode("utf-8", "surrogateescape"), RAW)
 
 
@@ -88,3 +95,92 @@ def changed_lines(old: str, new: str) -> list[str]:
 def uniform_crlf(text: str) -> bool:
     """Whether a text has line endings and all of them are CRLF."""
     return "\r\n" in text and text.count("\r\n") == text.count("\n")
+
+
+class Symlink(bytes):
+    """The target of a symbolic link, in place of a file's bytes."""
+
+
+class Snapshot(NamedTuple):
+    """A file when it was read; `mode` includes its kind, `owner` is its user and group."""
+
+    data: bytes
+    device: int
+    inode: int
+    mode: int
+    owner: tuple[int, int]
+    links: int
+
+    def same(self, other: Snapshot | None) -> bool:
+        """Whether another snapshot shows the same file unchanged."""
+        return other is not None and self[:4] == other[:4]
+
+
+def mode_only(mode: int) -> Snapshot:
+    """A file to copy permission bits from; its owner -1 leaves the owner as it is."""
+    return Snapshot(b"", 0, 0, stat.S_IFREG | mode, (-1, -1), 1)
+
+
+def read_snapshot(real: str, *, links: bool = False) -> Snapshot | None:
+    """Read a regular file by its absolute path without symlinks; None if there is none.
+
+    With `links`, a symlink at the path is read itself, its data being a `Symlink`.
+
+    Raises:
+        MissError: it is not a regular file, it is too large, or the name cannot be one.
+        FatalError: it cannot be read.
+    """
+    try:
+        return _read(real, links=links)
+    except OSError as error:
+        if error.errno in _MISSING:
+            _check_parents(real)
+            return None
+        reason = (error.strerror or "unknown error").lower()
+        if error.errno in _UNUSABLE:
+            raise MissError("invalid_input", f"the path cannot be used: {reason}") from None
+        raise FatalError(
+            f"cannot read '{real}': {reason}; nothing was changed",
+            code="unreadable",
+            hints=("check its permissions, or leave it out of the edit",),
+            details={"applied": False},
+        ) from error
+
+
+def _read(real: str, *, links: bool) -> Snapshot:
+    # Checked before it is opened: opening a device or a pipe can act on it.
+    found = os.lstat(real)
+    if links and stat.S_ISLNK(found.st_mode):
+        return _snapshot(Symlink(os.fsencode(os.readlink(real))), found)
+    _check(found.st_mode, 0)
+    with open(os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
+        found = os.fstat(stream.fileno())
+        _check(found.st_mode, found.st_size)
+        data = stream.read(MAX_BYTES + 1)
+    _check(found.st_mode, len(data))
+    return _snapshot(data, found)
+
+
+def _snapshot(data: bytes, found: os.stat_result) -> Snapshot:
+    owner = (found.st_uid, found.st_gid)
+    return Snapshot(data, found.st_dev, found.st_ino, found.st_mode, owner, found.st_nlink)
+
+
+def _check(mode: int, size: int) -> None:
+    kind = _KINDS.get(stat.S_IFMT(mode))
+    if kind is not None:
+        raise MissError("invalid_input", f"it is {kind}, not a file")
+    if size > MAX_BYTES:
+        raise MissError(
+            "invalid_input",
+            f"the file has {size} bytes, more than the {MAX_BYTES} that can be edited",
+        )
+
+
+def _check_parents(real: str) -> None:
+    parent = os.path.dirname(real)
+    while not os.path.lexists(parent):
+        parent = os.path.dirname(parent)
+    if not os.path.isdir(parent):
+        name = os.path.basename(parent)
+        raise MissError("invalid_input", f"'{name}' above it is not a directory")

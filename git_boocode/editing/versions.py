@@ -11,8 +11,7 @@ from git_boocode.editing.actions import Create, Delete, Keep, Write, merged_sinc
 from git_boocode.editing.edits import DEFAULT_PROFILE, Edit, How, MissError, Outcome, lines_of
 from git_boocode.editing.place import Place
 from git_boocode.editing.record import EDITS
-from git_boocode.editing.snapshot import MAX_BYTES
-from git_boocode.editing.textfile import Text, decode
+from git_boocode.editing.textfile import MAX_BYTES, Text, decode
 from git_boocode.matching import MatchError
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.three_way import merge_edit

@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -399,7 +400,7 @@ def test_cline_runs_what_is_installed(repo: Repo, tmp_path: Path) -> None:
 
 def test_an_old_rules_file_of_cline_is_no_directory(repo: Repo) -> None:
     repo.write(".clinerules", "be brief\n")
-    with pytest.raises(RefusedError, match="what stands above it is no directory"):
+    with pytest.raises(RefusedError, match="above it is not a directory"):
         install(agent_of("cline"), PROJECT)
     assert repo.read(".clinerules") == b"be brief\n"
 
@@ -498,7 +499,9 @@ def test_what_is_shipped_says_whose_it_is(agent: Agent) -> None:
     assert "{command}" in text or "{command_json}" in text
 
 
-def test_what_killed_installations_left_is_swept(repo: Repo) -> None:
+def test_what_killed_installations_left_is_swept(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     claude = agent_of("claude-code")
     (place,) = where().places(claude, LOCAL)
     hook = Edit(str(repo.top / ".git/hooks/pre-commit"), None, b"#!/bin/sh\n", 0o755, "git")
@@ -507,6 +510,7 @@ def test_what_killed_installations_left_is_swept(repo: Repo) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         left.append(path.parent / f".{path.name}.boocode-0123456789ab.tmp")
         left[-1].write_text("secret")
-        os.utime(left[-1], (0, 0))
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 61)
     carry_out(plan_install(where(), claude, LOCAL, wanted_hooks(claude, config())), [hook])
     assert not any(path.exists() for path in left)

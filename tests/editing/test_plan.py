@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from git_boocode.editing import plan as plan_module
-from git_boocode.editing import snapshot as snapshot_module
+from git_boocode.editing import textfile as textfile_module
 from git_boocode.editing.actions import Replace
 from git_boocode.editing.edits import How, Outcome
 from git_boocode.editing.result import EditsRefusedError
@@ -375,7 +375,7 @@ def test_a_symlink_inside_is_written_through(repo: Repo) -> None:
 
 def test_huge_files_are_refused(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     repo.write("a", "x" * 11)
-    monkeypatch.setattr(snapshot_module, "MAX_BYTES", 10)
+    monkeypatch.setattr(textfile_module, "MAX_BYTES", 10)
     assert "11 bytes" in refused(replace("a", "x", "y")).message
 
 
