@@ -196,7 +196,7 @@ def _interrupted_edit(repository: Repository, *, fix: bool) -> Finding | None:
     found = interrupted_edit(repository)
     if found is None:
         return None
-    paths = tuple(file.path for file in found.note.files)
+    paths = tuple(found.paths())
     if fix:
         done = repair(repository, found)
         return Finding("interrupted_edit", describe(found), paths, done, fixed=True)

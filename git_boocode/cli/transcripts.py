@@ -60,14 +60,13 @@ class _Keeper(Journal):
     def __init__(self, keep: Keep) -> None:
         self._keep = keep
 
-    def begin(self, steps: Sequence[Step], made: Sequence[str]) -> None:
+    def begin(self, files: Sequence[tuple[Change, Step]], made: Sequence[str]) -> None:
         """Have everything kept; directories that a kill leaves behind are empty, and stay."""
         del made
-        self._keep([_written(step) for step in steps])
+        self._keep([_written(change, step) for change, step in files])
 
 
-def _written(step: Step) -> Written:
-    change = step.change
+def _written(change: Change, step: Step) -> Written:
     mode = stat.S_IMODE(change.before.mode) if change.before else _NEW_FILE
     before = change.before.data if change.before else None
     leftovers = tuple(path for path in (step.staged, step.backup) if path is not None)

@@ -1,4 +1,9 @@
-"""Replace files safely: all of them or none, each of them whole."""
+"""Write files safely: all of them or none, each of them whole.
+
+The new content is written beside the file and renamed into place. Until the last rename has
+succeeded, each old file keeps a second name, from which a failing call, or after a kill the
+repair (see `recovery`), restores it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ import errno
 import os
 import signal
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
@@ -15,6 +20,9 @@ from git_boocode.editing.place import Target
 from git_boocode.editing.textfile import Snapshot, Symlink, read_snapshot
 from git_boocode.repo.durable import sync, sync_directory
 from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError
+
+OLD, NEW, PART, OTHER = "old", "new", "part", "other"
+"""The states of a file: not written, written, written but not renamed, changed by others."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _NO_LINKS = (
@@ -46,18 +54,74 @@ class Change(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A change, and the paths beside the file of its new content and of its backup."""
+    """How one file is changed; all paths but `path` are absolute.
 
-    change: Change
+    `staged` has the new content and `backup` the old one; both lie beside the file. `before` and
+    `after` are the fingerprints of these contents, None for no file. `spelling` is as in `Change`.
+    """
+
+    path: str
+    real: str
+    spelling: str | None
     staged: str | None
     backup: str | None
+    before: str | None
+    after: str | None
+
+    def state(self) -> str:
+        """`OLD`, `NEW`, `PART` or `OTHER`; raises FatalError if the file cannot be read."""
+        found = fingerprint_at(self.real)
+        if found not in (self.before, self.after):
+            return OTHER
+        written = []
+        if self.before != self.after:
+            written.append(found == self.after)
+        if self.spelling is not None:
+            directory, name = os.path.split(self.spelling)
+            written.append(name in os.listdir(directory))
+        elif self.before == self.after and self.backup is not None:
+            # Only the mode is new: whether it was replaced shows in that it is another file.
+            kept = os.path.lexists(self.backup) and os.path.lexists(self.real)
+            written.append(kept and not os.path.samefile(self.backup, self.real))
+        if all(written):
+            return NEW
+        return PART if any(written) else OLD
+
+    def undo(self) -> None:
+        """Restore the old file; raises OSError if that fails."""
+        if self.before is None:
+            os.unlink(self.real)
+        elif self.backup is not None:
+            os.replace(self.backup, self.real)
+        if self.spelling is not None:
+            # The same file by its old name; where the two are not the same, it is not there.
+            with suppress(FileNotFoundError):
+                os.rename(self.spelling, self.real)
+
+
+def fingerprint(data: bytes | None) -> str | None:
+    """The hash by which a step knows a content; None for no file."""
+    import hashlib
+
+    if data is None:
+        return None
+    return ("link " if isinstance(data, Symlink) else "") + hashlib.sha256(data).hexdigest()
+
+
+def fingerprint_at(path: str) -> str | None:
+    """The fingerprint of what is at a path; empty if that is no file."""
+    try:
+        now = read_snapshot(path, links=True)
+    except MissError:
+        return ""
+    return fingerprint(None if now is None else now.data)
 
 
 class Journal:
     """Records a write while it is going on; this one records nothing."""
 
-    def begin(self, steps: Sequence[Step], made: Sequence[str]) -> None:
-        """Before anything is written: the steps and the missing directories, outermost first."""
+    def begin(self, files: Sequence[tuple[Change, Step]], made: Sequence[str]) -> None:
+        """Before anything is written: the files and the missing directories, outermost first."""
 
     def publish(self) -> None:
         """Everything is staged, and the first file is about to be replaced."""
@@ -86,16 +150,16 @@ def write_files(
 ) -> None:
     """Write all files, or leave everything as it was.
 
-    Every file is written beside its target and renamed into place. Until the last rename has
-    succeeded, each old file keeps a second name, from which it is restored. Directories that
-    deleted files leave empty are removed, unless they are to be kept.
+    Directories that deleted files leave empty are removed, unless they are to be kept.
 
     Raises:
         ChangedMeanwhileError: a file is not what was read; nothing was changed.
         FatalError: the disk is full, or something cannot be written; nothing was changed, unless
             the message says otherwise.
     """
-    run = _Run(changes, journal or Journal())
+    # Deletions come last: a kill halfway may leave a renamed file twice, never not at all.
+    ordered = sorted(changes, key=lambda change: change.after is None)
+    run = _Run([(change, _step(change)) for change in ordered], journal or Journal())
     with signals_wait():
         try:
             run.prepare()
@@ -106,8 +170,9 @@ def write_files(
             raise
         finally:
             run.clean_up()
-        if not keep_directories:
-            run.remove_emptied()
+        for target in [change.target for change in ordered if change.after is None]:
+            if not keep_directories and target.real == target.link:
+                remove_emptied(target.real, target.real[: -len(target.path)])
         run.journal.end()
 
 
@@ -124,116 +189,91 @@ def signals_wait() -> Iterator[None]:
 class _Run:
     """One attempt.
 
-    `made` are directories to remove after a failure, `done` the steps that were carried out, the
+    `made` are directories to remove after a failure, `tried` the steps that were carried out, the
     last of which may be `unsure`, and `lost` those that could not be undone.
     """
 
-    def __init__(self, changes: Sequence[Change], journal: Journal) -> None:
-        # Deletions come last: a kill halfway may leave a renamed file twice, never not at all.
-        ordered = sorted(changes, key=lambda change: change.after is None)
-        self.steps = [_step(change) for change in ordered]
+    def __init__(self, files: Sequence[tuple[Change, Step]], journal: Journal) -> None:
+        self.files = files
         self.journal = journal
-        self.doing = ordered[0].target
+        self.target = files[0][0].target
         self.made: list[str] = []
-        self.done: list[Step] = []
+        self.tried: list[Step] = []
         self.unsure: Step | None = None
         self.lost: list[Step] = []
 
     def prepare(self) -> None:
-        missing = missing_directories(step.change.target.real for step in self.steps)
-        self.journal.begin(self.steps, missing)
+        missing = missing_directories(step.real for _, step in self.files)
+        self.journal.begin(self.files, missing)
         for path in missing:
             # One that another program has made meanwhile is not removed after a failure.
             with suppress(FileExistsError):
                 os.mkdir(path)
                 self.made.append(path)
-        for step in self.steps:
-            self._stage(step)
-        for step in self.steps:
-            self._check_unchanged(step.change)
-        for step in self.steps:
-            self._back_up(step)
+        for change, step in self._each():
+            _stage(change, step)
+        for change, _ in self._each():
+            _check_unchanged(change)
+        for change, step in self._each():
+            _back_up(change, step)
 
     def replace(self) -> None:
-        for step in self.steps:
-            self._check_unchanged(step.change)
-            self.done.append(step)
+        for change, step in self._each():
+            _check_unchanged(change)
+            self.tried.append(step)
             self.unsure = step
-            _put(step)
+            _put(change, step)
             self.unsure = None
-        parents = [os.path.dirname(step.change.target.real) for step in self.steps]
+        parents = [os.path.dirname(step.real) for _, step in self.files]
         for directory in dict.fromkeys((*parents, *map(os.path.dirname, self.made))):
             sync_directory(directory)
         self.made.clear()
 
+    def _each(self) -> Iterator[tuple[Change, Step]]:
+        for change, step in self.files:
+            self.target = change.target
+            yield change, step
+
     def roll_back(self, error: BaseException) -> None:
         """Undo all steps; an error of the system is raised as one that a user understands."""
-        undoing = reversed(self.done)
-        self.lost = [step for step in undoing if not _undo(step, unsure=step is self.unsure)]
+        self.lost = [step for step in reversed(self.tried) if not self._undo(step)]
         if self.lost:
-            raise _half_written(self.doing, self.lost) from error
+            raise _half_written(self.target, self.lost) from error
         with suppress(BoocodeError, OSError):
             self.journal.withdraw()
         if isinstance(error, OSError):
-            raise _unwritten(self.doing, error) from error
+            raise _unwritten(self.target, error) from error
+
+    def _undo(self, step: Step) -> bool:
+        try:
+            state = step.state()
+            if state == OTHER:
+                # Another program has changed what was written, unless it never was.
+                return step is self.unsure
+            if state != OLD:
+                step.undo()
+        except (OSError, FatalError):
+            return False
+        with suppress(OSError):
+            sync_directory(os.path.dirname(step.real))
+        return True
 
     def clean_up(self) -> None:
-        kept = {step.backup for step in self.lost}
-        for step in self.steps:
-            for path in (step.staged, step.backup):
-                if path is not None and path not in kept:
-                    with suppress(OSError):
-                        os.unlink(path)
+        clean_up((step for _, step in self.files), {step.backup for step in self.lost})
         remove_directories(reversed(self.made))
-
-    def remove_emptied(self) -> None:
-        for step in self.steps:
-            target = step.change.target
-            if step.change.after is None and target.real == target.link:
-                remove_directories(emptied(target.real, target.real[: -len(target.path)]))
-
-    def _stage(self, step: Step) -> None:
-        change = step.change
-        self.doing = change.target
-        if step.staged is None or change.after is None:
-            return
-        write_new(step.staged, change.after, change.target.real, change.like)
-        if change.executable is not None:
-            mode = stat.S_IMODE(os.stat(step.staged).st_mode)
-            os.chmod(step.staged, with_executable(mode, executable=change.executable))
-
-    def _check_unchanged(self, change: Change) -> None:
-        self.doing = target = change.target
-        try:
-            now = read_snapshot(target.real, links=True)
-        except MissError:
-            raise ChangedMeanwhileError(target) from None
-        unchanged = now is None if change.before is None else change.before.same(now)
-        if not unchanged or not target.is_resolved():
-            raise ChangedMeanwhileError(target)
-
-    def _back_up(self, step: Step) -> None:
-        """Give the old file a second name; where the file system cannot, copy it."""
-        before, real = step.change.before, step.change.target.real
-        self.doing = step.change.target
-        if before is None or step.backup is None:
-            return
-        if stat.S_ISREG(before.mode) and not os.access(real, os.W_OK):
-            raise PermissionError(errno.EACCES, "the file is read-only", real)
-        try:
-            os.link(real, step.backup, follow_symlinks=False)
-        except OSError as error:
-            if error.errno not in _NO_LINKS:
-                raise
-            write_new(step.backup, before.data, real, before)
 
 
 def _step(change: Change) -> Step:
-    beside = f"{leftover_prefix(change.target.real)}{os.urandom(6).hex()}"
+    target, before, after = change.target, change.before, change.after
+    beside = f"{leftover_prefix(target.real)}{os.urandom(6).hex()}"
     return Step(
-        change,
-        None if change.after is None else f"{beside}.tmp",
-        None if change.before is None else f"{beside}.old.tmp",
+        target.path,
+        target.real,
+        None if change.spelling is None else change.spelling.real,
+        None if after is None else f"{beside}.tmp",
+        None if before is None else f"{beside}.old.tmp",
+        fingerprint(None if before is None else before.data),
+        fingerprint(after),
     )
 
 
@@ -241,6 +281,15 @@ def leftover_prefix(path: str) -> str:
     """The beginning of the paths of the temporary files that are written beside a file."""
     directory, name = os.path.split(path)
     return os.path.join(directory, f".{os.fsdecode(os.fsencode(name)[:200])}.boocode-")
+
+
+def clean_up(steps: Iterable[Step], kept: Container[str | None] = ()) -> None:
+    """Remove the temporary files of some steps, except those that are kept."""
+    for step in steps:
+        for path in (step.staged, step.backup):
+            if path is not None and path not in kept:
+                with suppress(OSError):
+                    os.unlink(path)
 
 
 def missing_directories(paths: Iterable[str]) -> list[str]:
@@ -263,93 +312,93 @@ def remove_directories(paths: Iterable[str]) -> None:
             os.rmdir(path)
 
 
-def emptied(path: str, top: str) -> Iterator[str]:
-    """The directories below `top` that a deleted file may have left empty, innermost first.
+def remove_emptied(path: str, top: str) -> None:
+    """Remove the directories below `top`, an absolute path, that a deleted file left empty.
 
-    Both paths are absolute. The current directory and those above it are left out.
+    The current directory and those above it stay.
     """
     with suppress(OSError):
         here = os.path.join(os.getcwd(), "")
         above = os.path.dirname(path)
-        while above.startswith(os.path.join(top, "")) and above != os.path.normpath(top):
-            if here.startswith(os.path.join(above, "")):
-                return
-            yield above
+        while above.startswith(os.path.join(top, "")) and not here.startswith(f"{above}{os.sep}"):
+            os.rmdir(above)
             above = os.path.dirname(above)
 
 
-def _put(step: Step) -> None:
-    """Move a staged file into place; a new one never over another that appeared there."""
-    change, staged, real = step.change, step.staged, step.change.target.real
-    if staged is None:
-        os.unlink(real)
-        return
-    if change.before is not None:
-        os.replace(staged, real)
-        if change.spelling is not None:
-            os.rename(real, change.spelling.real)
-        return
+def _check_unchanged(change: Change) -> None:
+    target, before = change.target, change.before
     try:
-        os.link(staged, real, follow_symlinks=False)
-    except FileExistsError:
-        raise ChangedMeanwhileError(change.target) from None
+        now = read_snapshot(target.real, links=True)
+    except MissError:
+        raise ChangedMeanwhileError(target) from None
+    unchanged = now is None if before is None else before.same(now)
+    if not unchanged or not target.is_resolved():
+        raise ChangedMeanwhileError(target)
+
+
+def _stage(change: Change, step: Step) -> None:
+    if step.staged is None or change.after is None:
+        return
+    write_new(step.staged, change.after, step.real, change.like)
+    if change.executable is not None:
+        mode = stat.S_IMODE(os.stat(step.staged).st_mode)
+        os.chmod(step.staged, with_executable(mode, executable=change.executable))
+
+
+def _back_up(change: Change, step: Step) -> None:
+    """Give the old file a second name; where the file system cannot, copy it."""
+    if change.before is None or step.backup is None:
+        return
+    if stat.S_ISREG(change.before.mode) and not os.access(step.real, os.W_OK):
+        raise PermissionError(errno.EACCES, "the file is read-only", step.real)
+    try:
+        os.link(step.real, step.backup, follow_symlinks=False)
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        if os.path.lexists(real):
-            raise ChangedMeanwhileError(change.target) from None
-        os.replace(staged, real)
+        write_new(step.backup, change.before.data, step.real, change.before)
 
 
-def _undo(step: Step, *, unsure: bool) -> bool:
-    """Restore the old file; whether that worked. An `unsure` step may not have been done."""
-    change, real = step.change, step.change.target.real
+def _put(change: Change, step: Step) -> None:
+    """Move a staged file into place; a new one never over another that appeared there."""
+    if step.staged is None:
+        os.unlink(step.real)
+    elif step.before is None:
+        _put_new(change.target, step.staged)
+    else:
+        os.replace(step.staged, step.real)
+        if step.spelling is not None:
+            os.rename(step.real, step.spelling)
+
+
+def _put_new(target: Target, staged: str) -> None:
     try:
-        if not _is_written(change):
-            # Another program has changed what was written, unless it never was.
-            return unsure
-        if step.backup is None:
-            os.unlink(real)
-        else:
-            os.replace(step.backup, real)
-        if change.spelling is not None:
-            # The same file by its old name; where the two are not the same, it is not there.
-            with suppress(FileNotFoundError):
-                os.rename(change.spelling.real, real)
-    except (OSError, FatalError):
-        return False
-    with suppress(OSError):
-        sync_directory(os.path.dirname(real))
-    return True
+        os.link(staged, target.real, follow_symlinks=False)
+    except OSError as error:
+        if os.path.lexists(target.real):
+            raise ChangedMeanwhileError(target) from None
+        if error.errno not in _NO_LINKS:
+            raise
+        os.replace(staged, target.real)
 
 
-def _is_written(change: Change) -> bool:
-    try:
-        now = read_snapshot(change.target.real, links=True)
-    except MissError:
-        return False
-    if now is None or change.after is None:
-        return now is None and change.after is None
-    return now.data == change.after and not now.same(change.before)
-
-
-def _half_written(doing: Target, lost: Sequence[Step]) -> FatalError:
-    names = ", ".join(f"'{step.change.target.path}'" for step in lost)
-    backups = [(step.change.target.path, step.backup) for step in lost if step.backup]
+def _half_written(target: Target, lost: Sequence[Step]) -> FatalError:
+    names = ", ".join(f"'{step.path}'" for step in lost)
+    kept = [step for step in lost if step.backup is not None]
     return FatalError(
-        f"cannot write '{doing.path}', and could not put back {names}",
+        f"cannot write '{target.path}', and could not put back {names}",
         code="half_written",
-        hints=tuple(f"the old content of '{path}' is in '{backup}'" for path, backup in backups),
+        hints=tuple(f"the old content of '{step.path}' is in '{step.backup}'" for step in kept),
         details={"applied": False},
     )
 
 
-def _unwritten(doing: Target, error: OSError) -> FatalError:
+def _unwritten(target: Target, error: OSError) -> FatalError:
     reason = (error.strerror or str(error)).lower()
     full = error.errno in _FULL
     hint = MAKE_ROOM if full else "check the permissions of the file and of its directory"
     return FatalError(
-        f"cannot write '{doing.path}': {reason}; nothing was changed",
+        f"cannot write '{target.path}': {reason}; nothing was changed",
         code="disk_full" if full else "unwritable",
         hints=(hint,),
         details={"applied": False},

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -251,12 +252,12 @@ def test_a_kill_while_they_are_written(
 
     put, count = write._put, 0  # noqa: SLF001 - to die between two renames
 
-    def dying(step: write.Step) -> None:
+    def dying(*file: Any) -> None:
         nonlocal count
         count += 1
         if count > replaced:
             raise Killed
-        put(step)
+        put(*file)
 
     with monkeypatch.context() as patch:
         patch.setattr(write, "_put", dying)

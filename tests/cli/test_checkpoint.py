@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from git_boocode.editing.recovery import fingerprint
+from git_boocode.editing.write import fingerprint
 from git_boocode.repo.ids import ID
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import worktree_lock

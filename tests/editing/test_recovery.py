@@ -11,6 +11,7 @@ import pytest
 from git_boocode.editing.actions import Create, Delete, Replace
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.service import Options
+from git_boocode.editing.write import Step, fingerprint
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.scratch import EDIT_NOTE
 from tests.editing.kit import act, apply, carry_out, leftovers, records, replace
@@ -238,6 +239,21 @@ def test_a_repository_that_was_moved_is_mended_where_it_is(repo: Repo, tmp_path:
     assert (copy.read("a"), copy.read("b")) == (b"old\n", b"old\n")
     assert not leftovers(copy.top)
     assert repo.files() == left
+
+
+def test_a_file_that_is_written_but_not_yet_renamed_gets_its_old_content_back(repo: Repo) -> None:
+    """A file that gets another spelling of its name is written, then renamed."""
+    repo.write("name", "new\n")
+    repo.write(".name.tmp", "old\n")
+    step = Step(
+        "Name", "name", "Name", None, ".name.tmp", fingerprint(b"old\n"), fingerprint(b"new\n")
+    )
+    note = {"record": None, "files": [step._asdict()], "made": []}
+    repo.write(f".git/boocode/{EDIT_NOTE}", json.dumps(note))
+    done = repo.boocode("doctor", "--fix")
+    assert done.code == 0
+    assert repo.read("name") == b"old\n"
+    assert "0 of 1 files hold its new content" in done.out
 
 
 def test_a_note_that_leads_out_is_refused(repo: Repo, tmp_path: Path) -> None:
