@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from git_boocode.editing.edits import MissError
@@ -16,10 +16,8 @@ from git_boocode.repo.repository import Repository
 
 LOCK_PATIENCE = 10.0
 """Seconds to wait for another command that writes to the same worktree."""
-PATH_BYTES = 4_095
-"""No path is longer: PATH_MAX of Linux, which counts a NUL at the end; others allow less."""
-NAME_BYTES = 255
-"""No part of a path is longer: NAME_MAX."""
+_PATH_BYTES, _NAME_BYTES = 4_095, 255
+"""PATH_MAX of Linux without its final NUL, and NAME_MAX; no system allows more."""
 _SHOWN = 3
 
 
@@ -36,21 +34,18 @@ class Target(NamedTuple):
 
     def is_resolved(self) -> bool:
         """Whether no symlink on the way has changed; the file itself may be one."""
-        if self.link != self.real:
-            return os.path.realpath(self.link) == self.real
-        parent = os.path.dirname(self.real)
-        return os.path.realpath(parent) == parent
+        link, real = self.link, self.real
+        if link == real:
+            link = real = os.path.dirname(real)
+        return os.path.realpath(link) == real
 
 
 class Place:
-    """A directory that bounds all edits, and how paths in it are read.
+    """The directory `top`, absolute and resolved, that bounds all edits, and how paths are read.
 
-    Args:
-        top: the directory, absolute, symlinks resolved.
-        prefix: where the caller stands below it, `""` or `"sub/dir/"`.
-        repository: the repository whose worktree it is, or None.
-        from_here: read paths from where the caller stands, as git reads those of its command line;
-            otherwise from the top, and from there only where nothing is found at the top.
+    The caller is in `prefix` below it, `""` or `"sub/dir/"`. With `from_here` paths count from
+    there, as on the command line of git; otherwise from the top, and from there only if nothing is
+    found at the top. `repository` is the one whose worktree it is, or None.
     """
 
     def __init__(
@@ -63,19 +58,13 @@ class Place:
 
     @classmethod
     def find(cls, *, index: bool, from_here: bool = False) -> Place:
-        """The place for the current directory.
-
-        Args:
-            index: use the repository; without it, the current directory alone bounds the edits.
-            from_here: see the class.
-
-        Raises:
-            FatalError: there is no repository, and one is wanted.
-        """
-        if not index:
-            return cls(_here(), "", None, from_here=from_here)
+        """The worktree, or without `index` the current directory; FatalError if there is none."""
         try:
+            if not index:
+                return cls(os.path.realpath(os.getcwd()), "", None, from_here=from_here)
             found = Repository.discover()
+        except FileNotFoundError:
+            raise FatalError("the current directory is gone", code="no_directory") from None
         except FatalError as error:
             if error.code == "not_a_repository":
                 error.hints += ("--no-index edits files outside a repository",)
@@ -91,45 +80,38 @@ class Place:
         _check_path(path)
         if self.from_here:
             return self._resolve(self._from_prefix(path))
-        return self._from_top_or_prefix(path)
+        here = self._existing_here(path)
+        try:
+            target = self._resolve(path)
+        except MissError:
+            if here is None:
+                raise
+            return here
+        if here is None or here.real == target.real:
+            return target
+        if not os.path.lexists(target.link):
+            return here
+        raise MissError(
+            "ambiguous",
+            f"there is '{target.path}' at the top of the worktree, and '{here.path}' from where "
+            "the command was called",
+            hint="send the absolute path of the one that is meant",
+        )
 
     def destination(self, path: str, to: str) -> Target:
-        """The file that a renamed one becomes; its path is read from where the old one was.
-
-        Args:
-            path: the path of the file to rename, as the input names it.
-            to: its new path.
+        """The file that the one at `path` is renamed to; `to` is read from where `path` was.
 
         Raises:
             MissError: it is no path, or it leads out (`outside_worktree`, `invalid_input`).
         """
         _check_path(to)
-        below = self._existing_below(path)
-        if self.from_here or (below is not None and below == self.target(path)):
-            return self._resolve(self._from_prefix(to))
+        here = self._existing_here(path)
+        if self.from_here or (here is not None and here == self.target(path)):
+            to = self._from_prefix(to)
         return self._resolve(to)
 
-    def _from_top_or_prefix(self, path: str) -> Target:
-        try:
-            target = self._resolve(path)
-        except MissError:
-            below = self._existing_below(path)
-            if below is None:
-                raise
-            return below
-        below = self._existing_below(path)
-        if below is None or not os.path.lexists(target.link):
-            return below or target
-        if target.real != below.real:
-            raise MissError(
-                "ambiguous",
-                f"there is '{target.path}' at the top of the worktree, and '{below.path}' from "
-                "where the command was called",
-                hint="send the absolute path of the one that is meant",
-            )
-        return target
-
-    def _existing_below(self, path: str) -> Target | None:
+    def _existing_here(self, path: str) -> Target | None:
+        """What a relative path leads to from where the caller is below the top."""
         if not self.prefix or not path or os.path.isabs(path):
             return None
         try:
@@ -154,20 +136,19 @@ class Place:
             hint = "\n".join(error.hints) or None
             message = error.message.removeprefix(f"'{path}' ")
             raise MissError(error.code, message, hint=hint) from None
-        link = os.path.join(self.top, *below.split("/"))
+        link = os.path.join(self.top, below)
         target = Target(below, link, os.path.realpath(link))
         if git_directory_above(target.real) is not None:
             raise MissError("outside_worktree", "it lies in a git directory")
         return target
 
     def names(self, real: str, before: Snapshot | None) -> list[tuple[object, ...]]:
-        """What two paths have in common that name one file, whatever the file system calls equal.
+        """Keys that two resolved paths share if they may name one file on some file system.
 
-        Args:
-            real: a path with its symlinks resolved.
-            before: what is there, None if nothing is.
+        `before` is what is there, None if nothing is.
         """
-        folded = unicodedata.normalize("NFC", real).casefold()
+        normal = unicodedata.normalize("NFC", real)
+        folded = normal.casefold()
         names: list[tuple[object, ...]] = [(real,)]
         if before is not None:
             # Hard links share the inode, yet are files of their own; names that differ in case or
@@ -176,7 +157,7 @@ class Place:
         if self._is_set("core.ignorecase"):
             names.append((folded,))
         elif self._is_set("core.precomposeunicode"):
-            names.append((unicodedata.normalize("NFC", real),))
+            names.append((normal,))
         return names
 
     def _is_set(self, key: str) -> bool:
@@ -190,41 +171,34 @@ class Place:
         return done.stdout.decode("ascii").strip() if done.status == 0 else None
 
     def similar(self, path: str) -> list[str]:
-        """The existing paths that come nearest to one that does not exist, best first."""
+        """The existing paths most similar to one that does not exist, best first."""
+        from rapidfuzz import fuzz, process
+
         wanted = os.path.normpath(self._from_prefix(path)) if self.from_here else path
-        known = [other for other in self._known(wanted) if self._is_there(other)]
+        known = [
+            other for other in self._known(wanted) if os.path.exists(os.path.join(self.top, other))
+        ]
         name = os.path.basename(wanted).casefold()
         same_name = [other for other in known if os.path.basename(other).casefold() == name]
-        near = _nearest(wanted, same_name, 0) or _nearest(wanted, known, 70)
-        return [self._spelled(other) for other in near]
-
-    def _is_there(self, path: str) -> bool:
-        return os.path.exists(os.path.join(self.top, path))
-
-    def _spelled(self, path: str) -> str:
-        """A path from the top, as the caller would write it."""
-        return os.path.relpath(path, self.prefix or ".") if self.from_here else path
+        for others, cutoff in ((same_name, 0), (known, 70)):
+            found = process.extract(
+                wanted, others, scorer=fuzz.ratio, limit=_SHOWN, score_cutoff=cutoff
+            )
+            if found:
+                start = self.prefix if self.from_here else ""
+                return [os.path.relpath(other, start or ".") for other, *_ in found]
+        return []
 
     def _known(self, path: str) -> list[str]:
         if self.repository is not None:
             from git_boocode.repo.git import nul_records
 
-            listing = (
-                "ls-files",
-                "-z",
-                "--cached",
-                "--others",
-                "--exclude-standard",
-                "--deduplicate",
-            )
-            return nul_records(self.repository.git.attempt(*listing).stdout)
+            which = ("--cached", "--others", "--exclude-standard", "--deduplicate")
+            return nul_records(self.repository.git.attempt("ls-files", "-z", *which).stdout)
         parent = os.path.dirname(path)
-        try:
-            return [
-                os.path.join(parent, name) for name in os.listdir(os.path.join(self.top, parent))
-            ]
-        except OSError:
-            return []
+        with suppress(OSError):
+            return [os.path.join(parent, name) for name in os.listdir(f"{self.top}/{parent}")]
+        return []
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -243,36 +217,22 @@ class Place:
 
 
 def missing_file(place: Place, path: str) -> MissError:
-    """The refusal of a path that leads nowhere, with the paths that come nearest."""
+    """The refusal of a path that leads nowhere, with the most similar paths."""
     near = place.similar(path)
     hint = f"the most similar paths are: {', '.join(near)}" if near else None
     return MissError("missing_file", "there is no such file", hint=hint)
 
 
 def both_listed(one: str, other: str) -> bool:
-    """Whether two paths that may name one file part at two entries of one directory.
-
-    Args:
-        one: a path with its symlinks resolved.
-        other: another one.
-    """
+    """Whether two resolved paths that may name one file part at two entries of one directory."""
     if one == other:
         return False
     above = os.path.commonpath((one, other))
-    names = [os.path.relpath(path, above).split(os.sep)[0] for path in (one, other)]
+    names = {os.path.relpath(path, above).split(os.sep)[0] for path in (one, other)}
     try:
-        return {*names} <= {*os.listdir(above)}
+        return names <= {*os.listdir(above)}
     except OSError:
         return False
-
-
-def _nearest(path: str, others: list[str], cutoff: float) -> list[str]:
-    if not others:
-        return []
-    from rapidfuzz import fuzz, process
-
-    found = process.extract(path, others, scorer=fuzz.ratio, limit=_SHOWN, score_cutoff=cutoff)
-    return [other for other, _, _ in found]
 
 
 def _check_path(path: str) -> None:
@@ -280,25 +240,13 @@ def _check_path(path: str) -> None:
     try:
         data = os.fsencode(path)
     except UnicodeEncodeError:
-        raise MissError(
-            "invalid_input", "the path holds characters that no file name can have"
-        ) from None
-    if len(data) > PATH_BYTES:
-        raise MissError(
-            "invalid_input",
-            f"the path has {len(data)} bytes, more than the {PATH_BYTES} that a path can have",
-        )
+        message = "the path holds characters that no file name can have"
+        raise MissError("invalid_input", message) from None
     longest = max(map(len, data.split(b"/")))
-    if longest > NAME_BYTES:
-        raise MissError(
-            "invalid_input",
-            f"a part of the path has {longest} bytes, more than the {NAME_BYTES} that a file name "
-            "can have",
-        )
-
-
-def _here() -> str:
-    try:
-        return os.path.realpath(os.getcwd())
-    except FileNotFoundError:
-        raise FatalError("the current directory is gone", code="no_directory") from None
+    for what, size, most in (
+        ("the path", len(data), _PATH_BYTES),
+        ("a part of the path", longest, _NAME_BYTES),
+    ):
+        if size > most:
+            message = f"{what} has {size} bytes, more than the {most} that it can have"
+            raise MissError("invalid_input", message)
