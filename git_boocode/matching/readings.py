@@ -339,7 +339,7 @@ def entities(variant: Variant, _text: Text) -> Iterator[Variant]:
 
 
 def _wrapped(variant: Variant, text: Text) -> Iterator[Variant]:
-    from git_boocode.matching.wrapping import wrapped
+    from git_boocode.matching.spacing import wrapped
 
     return wrapped(variant, text)
 

@@ -1,0 +1,227 @@
+"""Text that is spaced or wrapped differently from the file, or starts or stops within a line.
+
+One search finds all of these: texts without any whitespace are compared, and of each occurrence
+then the whitespace that matters for the case.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+
+from git_boocode.matching.align import script
+from git_boocode.matching.guards import evidence, too_bare
+from git_boocode.matching.indentation import indent_of
+from git_boocode.matching.profiles import Step
+from git_boocode.matching.readings import Variant
+from git_boocode.matching.rungs import Found, Place, Query
+from git_boocode.matching.text import Text
+
+_OCCURRENCES = 200
+"""At most this many occurrences are checked."""
+_WORDS_CHECKED = 50
+"""At most this many words are looked up before the whole text is rewritten."""
+_CUT_OFF = 2
+"""At most this many letters may be missing at the end of a line by mistake."""
+_WRAPPED_EVIDENCE = 8
+"""The evidence that text must hold to be found without its line breaks."""
+_WORDS = re.compile(r"\w+")
+_PIECES = re.compile(r"\S+")
+_RUNS = re.compile(r"\s+")
+_NEEDLESS = re.compile(r"(?<!\w) | (?!\w)")
+
+Span = tuple[int, int]
+"""Offsets (start, end) in ``Text.lf``."""
+
+
+def layout(query: Query, step: Step) -> Found:
+    """Whole lines that are equal except for blank lines and spaces that no two words need."""
+    if not query.needle.core or too_bare(query.needle, step):
+        return Found()
+    spans = _spans(query.text, query.needle, by_line=True)
+    found = filter(None, (_whole_rows(query.text, span) for span in spans))
+    filled = ([row for row in rows if query.text.canonical[row]] for rows in found)
+    return Found(tuple(map(query.spread, filled)))
+
+
+def part(query: Query, step: Step) -> Found:
+    """The needle's first line ends a line of the file, its last begins one, the rest are whole.
+
+    A single line may occur anywhere between whole words. The first line is cut between words; the
+    last of several anywhere, since texts break off so. Whole lines are left to ``layout``.
+    """
+    if not query.needle.core or too_bare(query.needle, step):
+        return Found()
+    spans = _spans(query.text, query.needle, by_line=True)
+    return Found(tuple(filter(None, (_part_at(query, span) for span in spans))))
+
+
+def _part_at(query: Query, span: Span) -> Place | None:
+    text, given = query.text, query.needle.lf
+    view, (start, end) = text.lf_alike, span
+    first, stop = _rows(text, span)
+    head, tail = _around(text, span)
+    # Indentation means that a line begins, and the line feed of a single line that it ends.
+    late = given[0].isspace() and head.strip()
+    if late or _whole_rows(text, span) or (start and _within_word(view, start)):
+        return None
+    if stop - first == 1:
+        early = given.endswith("\n") and tail.strip()
+        if early or _within_word(view, end):
+            return None
+    elif _is_new_form(query, text.canonical[stop - 1]) or _broken_off(query, end, tail):
+        return None
+    else:
+        start -= 0 if head.strip() else len(head)
+        end += 0 if tail.strip() else len(tail)
+    return Place(text.to_raw(start), text.to_raw(end), 1.0, (first, stop), (), partial=True)
+
+
+def _is_new_form(query: Query, row: str) -> bool:
+    """Whether a row that begins with the needle's last line is that line after the edit."""
+    line = query.needle.canonical[query.needle.core.stop - 1]
+    return query.new is not None and row != line and query.new.canonical[-1:] == [row]
+
+
+def _broken_off(query: Query, end: int, tail: str) -> bool:
+    """Whether the needle ends within a word where no model breaks off.
+
+    A number is not cut; the last letters of a line that changes may just be missing.
+    """
+    view = query.text.lf_alike
+    if not _within_word(view, end):
+        return False
+    stays = query.new is None or query.new.canonical[-1:] == query.needle.canonical[-1:]
+    return view[end - 1].isdigit() or (not stays and len(tail.rstrip()) <= _CUT_OFF)
+
+
+def wrapped(variant: Variant, text: Text) -> Iterator[Variant]:
+    """The pair with the file's line breaks, where old occurs once except for these.
+
+    Where new has the lines of a paragraph as old has them, they become the file's; a paragraph in
+    which the new text differs stays as new has it.
+    """
+    old, new = Text(variant.old), Text(variant.new)
+    spans = _spans(text, old, by_line=False) if evidence(old.lf) >= _WRAPPED_EVIDENCE else []
+    rows = _whole_rows(text, spans[0]) if len(spans) == 1 else range(0)
+    groups = _groups(old.stripped, text.stripped[rows.start : rows.stop]) if rows else []
+    if all(len(lines) == len(there) == 1 for lines, there in groups):
+        return
+    same = {
+        hunk.i1 + step: hunk.j1 + step
+        for hunk in script(old.lines, new.lines)
+        if hunk.same
+        for step in range(hunk.i2 - hunk.i1)
+    }
+    in_old, in_new = [[line] for line in old.lines], [[line] for line in new.lines]
+    for lines, there in groups:
+        if len(lines) == len(there) == 1:
+            continue
+        mine = [text.lines[rows.start + row] for row in there]
+        _put(in_old, lines, _shifted(mine, old.lines[lines.start]))
+        at = same.get(lines.start)
+        if at is not None and [same.get(index) for index in lines] == [*range(at, at + len(lines))]:
+            _put(in_new, range(at, at + len(lines)), in_old[lines.start])
+    yield variant._replace(old=_joined(in_old, old), new=_joined(in_new, new))
+
+
+def _groups(lines: Sequence[str], rows: Sequence[str]) -> list[tuple[range, range]]:
+    """The smallest runs of lines and rows that say the same; none if blank lines are in one."""
+    here, there = _ends(lines), _ends(rows)
+    ends = [(0, 0), *((here[size], there[size]) for size in sorted(here.keys() & there.keys()))]
+    groups = []
+    for (line, row), (stop, end) in pairwise(ends):
+        first = next(index for index in range(line, stop) if lines[index])
+        top = next(index for index in range(row, end) if rows[index])
+        if not (all(lines[first:stop]) and all(rows[top:end])):
+            return []
+        groups.append((range(first, stop), range(top, end)))
+    return groups
+
+
+def _ends(lines: Sequence[str]) -> dict[int, int]:
+    """The row after each line with text, by the size of all text up to there."""
+    sizes = accumulate(len("".join(line.split())) for line in lines)
+    return {size: row for row, size in enumerate(sizes, 1) if lines[row - 1]}
+
+
+def _shifted(rows: Sequence[str], line: str) -> list[str]:
+    """Rows at the depth of a line of the model."""
+    here, there = indent_of(line), indent_of(rows[0])
+    return [here + row.removeprefix(there) for row in rows]
+
+
+def _put(texts: list[list[str]], lines: range, rows: Sequence[str]) -> None:
+    for index in lines:
+        texts[index] = [*rows] if index == lines.start else []
+
+
+def _joined(texts: Sequence[Sequence[str]], given: Text) -> str:
+    lines = [line for some in texts for line in some]
+    return "\n".join(lines) + ("\n" if given.closed else "")
+
+
+def _spans(text: Text, needle: Text, *, by_line: bool) -> list[Span]:
+    """Where the needle occurs except for needless spaces and either blank lines or line breaks."""
+    pieces = zip(
+        needle.lf_alike.removeprefix(needle.mark).split("\n"), needle.canonical, strict=False
+    )
+    wanted = "\n".join(line for line, canonical in pieces if canonical)
+    words = sorted({*_WORDS.findall(wanted)}, key=len, reverse=True)[:_WORDS_CHECKED]
+    view = text.lf_alike
+    if not all(word in view for word in words):
+        return []
+    sought, squeezed = "".join(wanted.split()), "".join(view.split())
+    starts = [
+        at for at, _ in zip(_occurrences(squeezed, sought), range(_OCCURRENCES), strict=False)
+    ]
+    if not starts:
+        return []
+    runs = [run.span() for run in _PIECES.finditer(view)]
+    sizes = [*accumulate((end - start for start, end in runs), initial=0)]
+
+    def offset(at: int) -> int:
+        number = bisect_right(sizes, at) - 1
+        return runs[number][0] + at - sizes[number]
+
+    spans = [(offset(at), offset(at + len(sought) - 1) + 1) for at in starts]
+    form = _form(wanted, by_line=by_line)
+    return [span for span in spans if _form(view[slice(*span)], by_line=by_line) == form]
+
+
+def _occurrences(text: str, wanted: str) -> Iterator[int]:
+    at = text.find(wanted)
+    while at >= 0:
+        yield at
+        at = text.find(wanted, at + 1)
+
+
+def _form(text: str, *, by_line: bool) -> list[str]:
+    """The lines of a text, or all of them as one, without blank ones and needless spaces."""
+    lines = text.split("\n") if by_line else [text]
+    return [_NEEDLESS.sub("", _RUNS.sub(" ", line.strip())) for line in lines if line.strip()]
+
+
+def _within_word(text: str, at: int) -> bool:
+    """Whether a word goes on at an offset that is not 0."""
+    return all(char.isalnum() or char == "_" for char in (text[at - 1], text[at : at + 1]))
+
+
+def _rows(text: Text, span: Span) -> Span:
+    first = text.lf.count("\n", 0, span[0])
+    return first, first + text.lf.count("\n", *span) + 1
+
+
+def _around(text: Text, span: Span) -> tuple[str, str]:
+    """The rest of the first row above a span's start and of the last row below its end."""
+    view, (start, end) = text.lf, span
+    stop = view.find("\n", end)
+    head = view[view.rfind("\n", 0, start) + 1 : start].removeprefix(text.mark)
+    return head, view[end : stop if stop >= 0 else None]
+
+
+def _whole_rows(text: Text, span: Span) -> range:
+    """The rows that a span covers; none if it covers one of them in part."""
+    return range(0) if any(map(str.strip, _around(text, span))) else range(*_rows(text, span))
