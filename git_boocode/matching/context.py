@@ -8,25 +8,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.align import PAIR_FLOOR, Hunk, pair_similar, script
 from git_boocode.matching.comments import is_comment
-from git_boocode.matching.guards import (
-    evidence,
-    lacks_words,
-    quoted,
-    repeated_line,
-    replaced_words,
-)
+from git_boocode.matching.guards import evidence, quoted, repeated_line, replaced_words
 from git_boocode.matching.indentation import indent_of, width_of
 from git_boocode.matching.profiles import Step
 from git_boocode.matching.rungs import Found, Place, Query
 from git_boocode.matching.similarity import similarity
 
 _WORD = re.compile(r"\w")
+_TOKENS = re.compile(r"\w+|[^\w\s]")
+_NEGATIONS = frozenset(("not", "!", "no", "never", "without"))
 _PLACES = 200
 """A line that occurs more often than this finds nothing."""
 _FITS = 16
@@ -34,7 +31,9 @@ _FITS = 16
 _SLACK = 2
 """How many rows more than the text has lines between two touched parts the file may have."""
 _LEAST = 3
-"""At least this many lines with words must be as in the file."""
+"""At least this many lines must be as in the file."""
+_LINE_EVIDENCE = 8
+"""The evidence in each of two lines that proves a place with a line in between."""
 _MANY = 8
 """Fewer equal lines must be at their depth where others are wrong."""
 _TAB = 8
@@ -44,30 +43,28 @@ Run = tuple[int, ...]
 
 
 class Fit(NamedTuple):
-    """A place: the row of each line that is there, which lines are as they should be, all rows."""
+    """A place: the row of each line that is there, and the lines that are as they should be."""
 
     rows: dict[int, int]
     equal: frozenset[int]
-    owned: frozenset[int]
 
 
 def context(query: Query, step: Step) -> Found:
-    """Whole lines of which those that the edit touches are equal, and most of the others."""
-    if query.new is None:
-        return Found()
+    """Whole lines of which those that the edit touches are equal, and most of the others.
+
+    Without a new text the edit touches all lines. One line that the needle lacks may be between
+    lines that it touches.
+    """
     search = _Search(query)
     fits = [search.fit(chain) for chain in search.chains()]
-    complete = len(search.filled) - (search.hole is not None)
     # Where all other lines are there too, they tell touched lines in several places apart.
-    near = [fit for fit in fits if len(fit.equal) == complete]
+    near = [fit for fit in fits if search.is_complete(fit)]
     if not near and len(fits) > 1:
         return Found(reason=f"what it changes occurs {len(fits)} times in the file")
     near = near or [fit for fit in fits if search.share(fit) >= step.agree]
     if not near:
         return Found()
-    equal = [query.needle.lines[index] for index in near[0].equal]
-    worded = sum(bool(_WORD.search(line)) for line in equal)
-    if worded < _LEAST or evidence("\n".join(equal)) < step.evidence:
+    if not search.proves(near[0], step.evidence):
         return Found(reason="too little of it is as in the file")
     for fit in near:
         if objected := search.objection(fit):
@@ -85,11 +82,9 @@ class _Search:
         # What a line is once the edit is made, where it takes the place of one old line.
         new = query.new.canonical if query.new else []
         self.after = {index: new[other] for index, other in query.partners.items()}
-        self.where = self._where()
-        self.runs = self._runs()
-        self.hole = self._hole()
 
-    def _where(self) -> dict[str, list[int]]:
+    @cached_property
+    def where(self) -> dict[str, list[int]]:
         """Where the needle's lines are, counted in rows with text."""
         wanted = {*self.needle, *self.after.values()} - {""}
         found: dict[str, list[int]] = defaultdict(list)
@@ -98,50 +93,46 @@ class _Search:
                 found[self.text[row]].append(at)
         return found
 
-    def _runs(self) -> list[Run]:
+    @cached_property
+    def runs(self) -> list[Run]:
         """The lines that go, with the nearest line with text on each side."""
-        touched: set[int] = set()
+        touched = {*self.filled} if self.query.new is None else set()
         for hunk in self.query.hunks:
             code = (index for index in range(hunk.i1, hunk.i2) if self.needle[index])
             touched.update(index for index in code if not self._is_remark(index))
             for side in self._sides(hunk):
                 nearest = self._nearest(side)
-                if nearest is not None and not self._is_loose(side, nearest):
-                    touched.add(nearest)
+                # A line that is nowhere, behind a blank line, is left to ``_loose_end``.
+                if nearest in side[:1] or self.needle[nearest or 0] in self.where:
+                    touched.update(() if nearest is None else (nearest,))
         runs: list[list[int]] = []
         for before, index in pairwise([-1, *self.filled]):
-            if index in touched:
-                if runs and runs[-1][-1] == before:
-                    runs[-1].append(index)
-                else:
-                    runs.append([index])
+            if index in touched and before in touched:
+                runs[-1].append(index)
+            elif index in touched:
+                runs.append([index])
         return [tuple(run) for run in runs]
 
-    def _hole(self) -> int | None:
-        """The one touched line that is nowhere, if it is replaced and stands between others."""
+    @cached_property
+    def hole(self) -> int | None:
+        """The one touched line that is nowhere, if it is replaced and between others."""
         gone = [index for run in self.runs for index in run if not self._known(index)]
-        if len(gone) != 1 or gone[0] in (*self.filled[:1], *self.filled[-1:]):
+        if len(gone) != 1 or gone[0] in (self.filled[0], self.filled[-1]):
             return None
-        replaced = any(
-            hunk.i1 <= gone[0] < hunk.i2 and hunk.j1 < hunk.j2 for hunk in self.query.hunks
-        )
-        return gone[0] if replaced else None
+        replaced = (hunk for hunk in self.query.hunks if hunk.j1 < hunk.j2)
+        return gone[0] if any(hunk.i1 <= gone[0] < hunk.i2 for hunk in replaced) else None
 
     def _sides(self, hunk: Hunk) -> tuple[range, range]:
         """The lines above and below a change, nearest first."""
         return range(hunk.i1 - 1, -1, -1), range(hunk.i2, len(self.needle))
 
-    def _is_remark(self, index: int) -> bool:
-        """Whether a line is a comment that the file has in other words, if it has it at all."""
-        return self.needle[index] not in self.where and is_comment(self.needle[index])
-
     def _nearest(self, side: range) -> int | None:
         """The nearest line with text."""
         return next((index for index in side if self.needle[index]), None)
 
-    def _is_loose(self, side: range, nearest: int) -> bool:
-        """Whether the file lacks the nearest line with text, and a blank line is nearer."""
-        return nearest != side[0] and self.needle[nearest] not in self.where
+    def _is_remark(self, index: int) -> bool:
+        """Whether a line is a comment that the file has in other words, if it has it at all."""
+        return self.needle[index] not in self.where and is_comment(self.needle[index])
 
     def chains(self) -> Iterator[dict[int, int]]:
         """The places of the rarest run, each with the nearest fitting places of the others."""
@@ -165,25 +156,36 @@ class _Search:
         """The rows of a run of lines, wherever they follow each other but for blank lines."""
         counts = [_PLACES if at == self.hole else len(self._known(at)) for at in run]
         at = counts.index(min(counts))
-        if counts[at] > _PLACES:
-            return []
-        found = []
-        for known in self._known(run[at]):
-            rows = self.rows[max(known - at, 0) : known - at + len(run)]
-            if len(rows) == len(run) and all(map(self._may_be, run, rows)):
-                found.append(tuple(rows))
-        return found
+        known = self._known(run[at]) if counts[at] <= _PLACES else []
+        return [rows for row in known if (rows := self._rows_of(run, at, row))]
+
+    def _rows_of(self, run: Run, at: int, known: int) -> Run:
+        """The rows of a run whose line number ``at`` is known; they may leave out one row."""
+        rows, spare = [self.rows[known]], self.hole is None
+        for step, lines in ((1, run[at + 1 :]), (-1, run[:at][::-1])):
+            place = known
+            for index in lines:
+                place += step
+                if spare and not self._may_be(index, place):
+                    place, spare = place + step, False
+                if not self._may_be(index, place):
+                    return ()
+                rows.append(self.rows[place])
+        return tuple(sorted(rows))
 
     def _known(self, index: int) -> list[int]:
         places = self.where.get(self.needle[index], [])
         return places + self.where.get(self.after.get(index, ""), [])
 
-    def _may_be(self, index: int, row: int) -> bool:
+    def _may_be(self, index: int, place: int) -> bool:
+        if not 0 <= place < len(self.rows):
+            return False
+        row = self.rows[place]
         if index != self.hole:
-            return self.fits(index, row)
-        return lacks_words(self.needle[index], self.text[row], self.after.get(index, ""))
+            return self._fits(index, row)
+        return _lacks_words(self.needle[index], self.text[row], self.after.get(index, ""))
 
-    def fits(self, index: int, row: int) -> bool:
+    def _fits(self, index: int, row: int) -> bool:
         """Whether a row is a line of the needle, or what the edit makes of it."""
         return self.text[row] in (self.needle[index], self.after.get(index))
 
@@ -196,37 +198,51 @@ class _Search:
         ends = [(-1, first - 1), *((index, chain[index]) for index in known)]
         for (above, over), (below, under) in pairwise([*ends, (len(self.needle), last)]):
             lines = [index for index in range(above + 1, below) if self.needle[index]]
-            stop = min(under, len(self.text))
-            there = [row for row in range(over + 1, stop) if self.text[row]]
+            there = [r for r in range(over + 1, min(under, len(self.text))) if self.text[r]]
             pairs = self._paired(lines, there)
             rows |= {index: row for index, row in pairs if self._is_version(index, row)}
-        equal = frozenset(index for index, row in rows.items() if self.fits(index, row))
-        return Fit(rows, equal, frozenset(rows.values()))
+        return Fit(rows, frozenset(index for index, row in rows.items() if self._fits(index, row)))
 
     def _paired(self, lines: Sequence[int], rows: Sequence[int]) -> Iterator[tuple[int, int]]:
         """Lines and rows, in order, that are equal or else most similar."""
         old, there = [self.needle[index] for index in lines], [self.text[row] for row in rows]
         for hunk in script(old, there):
-            steps: Iterable[tuple[int, int]] = ((at, at) for at in range(hunk.i2 - hunk.i1))
+            pairs = [(at, at) for at in range(hunk.i2 - hunk.i1)]
             if not hunk.same:
-                steps = pair_similar(old[hunk.i1 : hunk.i2], there[hunk.j1 : hunk.j2])
-            yield from ((lines[hunk.i1 + i], rows[hunk.j1 + j]) for i, j in steps)
+                pairs = pair_similar(old[hunk.i1 : hunk.i2], there[hunk.j1 : hunk.j2])
+            yield from ((lines[hunk.i1 + i], rows[hunk.j1 + j]) for i, j in pairs)
 
     def _is_version(self, index: int, row: int) -> bool:
         """Whether a row is a version of a line; of a comment that the edit touches, a comment."""
-        comment = self._is_remark(index) and not is_comment(self.text[row])
-        return not comment and similarity(self.needle[index], self.text[row]) >= PAIR_FLOOR
+        if self._is_remark(index) and not is_comment(self.text[row]):
+            return False
+        return similarity(self.needle[index], self.text[row]) >= PAIR_FLOOR
+
+    def is_complete(self, fit: Fit) -> bool:
+        """Whether all lines are as in the file, but for the one that lacks words."""
+        return len(fit.equal) == len(self.filled) - (self.hole is not None)
 
     def share(self, fit: Fit) -> float:
         """How much of the needle's lines with text are as in the file."""
         return len(fit.equal) / len(self.filled)
 
+    def proves(self, fit: Fit, least: int) -> bool:
+        """Whether the lines that are as in the file prove the place."""
+        lines = [self.needle[index] for index in fit.equal]
+        if evidence("\n".join(lines)) < least:
+            return False
+        if len(fit.equal) == len(self.filled):
+            telling = all(evidence(line) >= _LINE_EVIDENCE for line in lines)
+            unique = all(len(self.where[line]) == 1 for line in lines)
+            return len(lines) >= _LEAST or (telling and unique)
+        return sum(bool(_WORD.search(line)) for line in lines) >= _LEAST
+
     def objection(self, fit: Fit) -> str | None:
         """Why the place may be another one; None when nothing speaks against it."""
-        if self.hole is not None and len(fit.equal) + 1 < len(self.filled):
-            return (
-                f"line {self.hole + 1} lacks words of the file's line, and other lines differ too"
-            )
+        if not self.is_complete(fit) and self.hole is not None:
+            return f"line {self.hole + 1} lacks words of the file's line, and others differ too"
+        if not self.is_complete(fit) and any(self._is_gapped(run, fit) for run in self.runs):
+            return "it lacks a line of the file beside what it changes, and others differ too"
         return (
             self._loose_end(fit)
             or self._strange_remark(fit)
@@ -235,8 +251,13 @@ class _Search:
             or repeated_line(self.query, {row: index for index, row in fit.rows.items()})
         )
 
+    def _is_gapped(self, run: Run, fit: Fit) -> bool:
+        """Whether the file has more lines where a run is."""
+        rows = range(fit.rows[run[0]], fit.rows[run[-1]] + 1)
+        return sum(bool(self.text[row]) for row in rows) > len(run)
+
     def _loose_end(self, fit: Fit) -> str | None:
-        """Why nobody knows how far a change reaches that stands beside a line that is not there."""
+        """Why nobody knows how far a change reaches that is beside a line that is not there."""
         for hunk in self.query.hunks:
             for side in self._sides(hunk):
                 nearest = self._nearest(side)
@@ -244,31 +265,6 @@ class _Search:
                 if known or (nearest not in fit.rows and self._blank_beside(fit, side)):
                     continue
                 return f"line {(nearest or 0) + 1}, beside what it changes, is not there"
-        return None
-
-    def _another_depth(self, fit: Fit) -> str | None:
-        """Why few lines at another depth, some of them wrong, may be a sibling's."""
-        lines = self.query.text.lines
-        index = min(fit.equal)
-        same = self._width(index) == width_of(indent_of(lines[fit.rows[index]]), _TAB)
-        if same or len(fit.equal) >= _MANY or len(fit.equal) == len(self.filled):
-            return None
-        return "some of its lines are not there, and the others are at another depth"
-
-    def _strange_remark(self, fit: Fit) -> str | None:
-        """Why a comment of the file, which old lacks, may belong to the lines that change."""
-        for hunk in self.query.hunks:
-            lines = [index for index in range(hunk.i1, hunk.i2) if self.needle[index]]
-            rows = [fit.rows[index] for index in lines if index in fit.rows]
-            remarks = [index for index in lines if self._is_remark(index)]
-            missing = [index for index in remarks if index not in fit.rows]
-            if missing and missing == remarks and hunk.j1 < hunk.j2:
-                return f"line {missing[0] + 1}, a comment that is replaced, is not there"
-            if not rows or not remarks:
-                continue
-            for row in range(max(rows[0] - 1, 0), min(rows[-1] + 2, len(self.text))):
-                if row not in fit.owned and is_comment(self.text[row]):
-                    return f"it lacks line {row + 1}, a comment beside what it changes"
         return None
 
     def _blank_beside(self, fit: Fit, side: range) -> bool:
@@ -280,6 +276,31 @@ class _Search:
             return False
         between = range(fit.rows[within] + side.step, fit.rows[beyond], side.step)
         return bool(between) and not any(self.text[row] for row in between)
+
+    def _another_depth(self, fit: Fit) -> str | None:
+        """Why few lines at another depth, some of them wrong, may be a sibling's."""
+        index = min(fit.equal)
+        same = self._width(index) == self._row_width(fit.rows[index])
+        if same or len(fit.equal) >= _MANY or len(fit.equal) == len(self.filled):
+            return None
+        return "some of its lines are not there, and the others are at another depth"
+
+    def _strange_remark(self, fit: Fit) -> str | None:
+        """Why a comment of the file, which old lacks, may belong to the lines that change."""
+        owned = {*fit.rows.values()}
+        for hunk in self.query.hunks:
+            lines = [index for index in range(hunk.i1, hunk.i2) if self.needle[index]]
+            rows = [fit.rows[index] for index in lines if index in fit.rows]
+            remarks = [index for index in lines if self._is_remark(index)]
+            missing = [index for index in remarks if index not in fit.rows]
+            if missing and missing == remarks and hunk.j1 < hunk.j2:
+                return f"line {missing[0] + 1}, a comment that is replaced, is not there"
+            if not rows or not remarks:
+                continue
+            for row in range(max(rows[0] - 1, 0), min(rows[-1] + 2, len(self.text))):
+                if row not in owned and is_comment(self.text[row]):
+                    return f"it lacks line {row + 1}, a comment beside what it changes"
+        return None
 
     def _another_block(self, fit: Fit) -> str | None:
         """Why the place may be a sibling of the one meant: it goes by another name."""
@@ -314,17 +335,18 @@ class _Search:
             return fit.rows[index]
         first = fit.rows[below]
         above = next((row for row in range(first - 1, -1, -1) if self.text[row]), None)
-        if above is None or above in fit.owned:
+        if above is None or above in fit.rows.values():
             return None
-        lines = self.query.text.lines
-        deeper = width_of(indent_of(lines[above]), _TAB) < width_of(indent_of(lines[first]), _TAB)
-        return above if deeper else None
+        return above if self._row_width(above) < self._row_width(first) else None
 
     def _width(self, index: int) -> int:
         return width_of(indent_of(self.query.needle.lines[index]), _TAB)
 
+    def _row_width(self, row: int) -> int:
+        return width_of(indent_of(self.query.text.lines[row]), _TAB)
+
     def place(self, fit: Fit) -> Place:
-        """The place of a fit, in which the lines that are not there stand for nothing."""
+        """The place of a fit, in which the lines that are not there match nothing."""
         rows = sorted(fit.rows.values())
         lines, at = [], rows[0]
         for index, line in enumerate(self.needle):
@@ -351,3 +373,22 @@ def _linked(runs: tuple[Run, Run], chain: dict[int, int], found: Sequence[Run]) 
     if best is None or best[0] > max(_SLACK, lines // 2):
         return None
     return best[1] if sum(distance == best[0] for distance, _ in near) == 1 else None
+
+
+def _lacks_words(line: str, row: str, after: str) -> bool:
+    """Whether a row is a line with words more, and most of it is that line.
+
+    Where ``after``, what the line becomes, is not like it, nothing would carry these words over:
+    then the words beside them must go with the line.
+    """
+    mine, there = _TOKENS.findall(line), _TOKENS.findall(row)
+    changed = [hunk for hunk in script(mine, there) if not hunk.same]
+    lacked = {word for hunk in changed for word in there[hunk.j1 : hunk.j2]}
+    inserted = all(hunk.i1 == hunk.i2 for hunk in changed) and len(there) < 2 * len(mine)
+    if not inserted or not lacked.isdisjoint(_NEGATIONS):
+        return False
+    if similarity(line, after, PAIR_FLOOR):
+        return True
+    sides = [side for hunk in changed for side in (mine[: hunk.i1][::-1], mine[hunk.i1 :])]
+    beside = [next(filter(_WORD.match, side), "") for side in sides]
+    return {*_TOKENS.findall(after)}.isdisjoint(beside)

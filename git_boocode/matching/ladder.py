@@ -348,7 +348,7 @@ def _missed(answer: Answer) -> Match:
 def _nearest(query: Query) -> tuple[Candidate, ...]:
     """The windows most like the needle that do not overlap, best first."""
     taken: list[Window] = []
-    for window in query.survey().windows:
+    for window in query.survey.windows:
         if all(window.stop <= other.first or other.stop <= window.first for other in taken):
             taken.append(window)
         if len(taken) == NEAREST:

@@ -10,11 +10,6 @@ could make the place found *another* place than the one the model meant.
     line, comments, elided lines, similar lines) 8, the length of two ordinary identifiers.
 ``threshold`` 0.85
     Similarity of the whole window. A sibling block (same shape, other names) has mostly 0.6–0.85.
-``line_floor`` 0.6, ``middle_floor`` 0.8
-    Similarity of each line, and of the lines between the first and the last taken together:
-    signatures and closing lines repeat all over a file. Comments are left out of the middle.
-``agree`` 0.5
-    Share of equal lines in a needle of four lines and more: drift touches a few lines.
 ``typo`` 2
     Slips by which a word may be misspelt (a letter wrong, missing, too many, or swapped with the
     next); one more and it is another word. So is, at any similarity, another number, a word or part
@@ -26,12 +21,6 @@ could make the place found *another* place than the one the model meant.
 ``agree`` 0.66 (rung ``context``)
     Share of the needle's lines that must be equal where those that the edit touches are, in one
     place of the file only: two wrong lines in six, three in ten.
-``forgotten`` 1 (rung ``gapped``)
-``evidence`` 1, 2 or 8
-    Characters in distinct words of the needle that are not keywords. Where whole lines are equal
-    but for indentation 1 is enough: ``return 1`` passes; ``}``, ``return`` and ``else:``, which
-    occur once by luck, do not. Look-alikes need 2. Where less of the file is compared (part of a
-    line, comments, elided lines, similar lines) 8, the length of two ordinary identifiers.
 
 The other profiles accept more: ``region`` bare lines (``}``) with whitespace at their ends;
 ``boocode`` any window 0.66 similar, whichever its words, if no other is as similar; ``opencode-3``
@@ -51,20 +40,16 @@ from typing import NamedTuple
 class Step(NamedTuple):
     """One rung of a profile with its numbers (see the module's text for what each guards against).
 
-    ``rung`` is a key of ``rungs.RUNGS``. ``threshold``, ``margin``, ``line_floor``,
-    ``middle_floor`` and ``agree`` are shares, 0.0–1.0; ``evidence`` counts
-    characters, ``typo`` slips, ``forgotten`` lines. 0 switches a guard off.
+    ``rung`` is a key of ``rungs.RUNGS``. ``threshold``, ``margin`` and ``agree`` are shares,
+    0.0–1.0; ``evidence`` counts characters, ``typo`` slips. 0 switches a guard off.
     """
 
     rung: str
     threshold: float = 1.0
     margin: float = 0.0
-    line_floor: float = 0.0
-    middle_floor: float = 0.0
     agree: float = 0.0
     evidence: int = 0
     typo: int = 0
-    forgotten: int = 0
 
 
 class Profile(NamedTuple):
@@ -82,17 +67,6 @@ class Profile(NamedTuple):
     strict: int = 0
     placeholders: bool = True
 
-
-_SIMILAR = Step(
-    "similarity",
-    threshold=0.85,
-    margin=0.5,
-    line_floor=0.6,
-    middle_floor=0.8,
-    agree=0.5,
-    evidence=8,
-    typo=2,
-)
 
 _ALL = (
     Profile("exact", (Step("exact"),)),
@@ -130,8 +104,7 @@ _ALL = (
             Step("comments", evidence=8),
             Step("elided", evidence=8),
             Step("context", agree=0.66, evidence=8),
-            _SIMILAR,
-            _SIMILAR._replace(rung="gapped", forgotten=1),
+            Step("similarity", threshold=0.85, margin=0.5, evidence=8, typo=2),
         ),
         variants=("fences", "numbers", "escapes", "entities", "marks", "wrapped"),
         strict=5,

@@ -14,7 +14,7 @@ from git_boocode.matching.text import Text, framed
 
 if TYPE_CHECKING:
     from git_boocode.matching.align import Hunk
-    from git_boocode.matching.windows import Survey, Surveyor, Window
+    from git_boocode.matching.windows import Survey
 
 
 class Place(NamedTuple):
@@ -86,7 +86,6 @@ class Query:
         self.new = None if new is None else Text(new)
         self.whole_lines = whole_lines
         self.hints = hints
-        self._surveys: dict[int, Survey] = {}
 
     def reread(self, needle: str, new: str) -> Query:
         """The query for another reading of the needle, and of the new text if there is one."""
@@ -118,15 +117,6 @@ class Query:
         return found
 
     @cached_property
-    def surveyor(self) -> Surveyor:
-        """The comparer of windows."""
-        from git_boocode.matching.windows import Surveyor
-
-        new = self.new.canonical if self.new else []
-        after = {index: new[other] for index, other in self.partners.items()}
-        return Surveyor(self.text, self.needle, after)
-
-    @cached_property
     def present(self) -> frozenset[str]:
         """The needle's lines with text that stand somewhere in the text, in canonical form."""
         return frozenset(filter(None, self.needle.canonical)).intersection(self.text.canonical)
@@ -135,11 +125,12 @@ class Query:
         """Whether one of these canonical lines of the needle is nowhere."""
         return any(line and line not in self.present for line in lines)
 
-    def survey(self, extra: int = 0) -> Survey:
-        """The windows like the needle, ``extra`` lines higher than it."""
-        if extra not in self._surveys:
-            self._surveys[extra] = self.surveyor.survey(extra)
-        return self._surveys[extra]
+    @cached_property
+    def survey(self) -> Survey:
+        """The windows like the needle."""
+        from git_boocode.matching.windows import survey
+
+        return survey(self.text, self.needle)
 
     def place(self, first: int, stop: int, similarity: float = 1.0) -> Place:
         """The place of rows ``first`` to ``stop`` (exclusive), on which the needle's core lies.
@@ -183,8 +174,8 @@ def exact(query: Query, _step: Step) -> Found:
 
 def whitespace(query: Query, step: Step) -> Found:
     """Whole lines that are equal but for blanks at their ends."""
-    if refusal := _refusal(query, step):
-        return refusal
+    if refused := refusal(query, step):
+        return refused
     core = query.needle.core
     return _found_lines(
         query, query.text.framed_stripped, query.needle.stripped[core.start : core.stop]
@@ -195,8 +186,8 @@ def unicode(query: Query, step: Step) -> Found:
     """Text on part of a line, else whole lines, equal but for characters that look alike."""
     if query.text.raw.isascii() and query.needle.raw.isascii():
         return Found()
-    if refusal := _refusal(query, step):
-        return refusal
+    if refused := refusal(query, step):
+        return refused
     if not query.whole_lines:
         part = found_in(query, query.text.lf_alike, query.needle.lf_alike)
         if part.places:
@@ -207,23 +198,8 @@ def unicode(query: Query, step: Step) -> Found:
     )
 
 
-def similarity(query: Query, step: Step) -> Found:
-    """Windows of the needle's line count that are similar enough; the best one wins."""
-    return _found_windows(query, step, 0)
-
-
-def gapped(query: Query, step: Step) -> Found:
-    """Windows with a line or more that the needle lacks."""
-    reason = None
-    for extra in range(1, step.forgotten + 1):
-        found = _found_windows(query, step, extra)
-        if found.places:
-            return found
-        reason = found.reason or reason
-    return Found(reason=reason)
-
-
-def _refusal(query: Query, step: Step) -> Found | None:
+def refusal(query: Query, step: Step) -> Found | None:
+    """Why the needle is not looked for tolerantly; None if it is."""
     from git_boocode.matching.guards import too_bare
 
     if not query.needle.core:
@@ -283,46 +259,6 @@ def _found_lines(query: Query, text: str, lines: list[str]) -> Found:
     return Found(tuple(places))
 
 
-def _found_windows(query: Query, step: Step, extra: int) -> Found:
-    if refusal := _refusal(query, step):
-        return refusal
-    from git_boocode.matching.guards import objection, rivals
-
-    survey = query.survey(extra)
-    floor = step.threshold if not extra else 0.0
-    near = [window for window in survey.windows if window.similarity >= floor]
-    reason = survey.reason
-    for best in near[:_TRIED]:
-        objected = objection(query.surveyor, best, step) or _repeated(query, best)
-        if objected is None:
-            # A window below the threshold may still be told apart by nothing but the error.
-            others = [other for other in survey.windows if other is not best]
-            return _settled(query, best, rivals(query.surveyor, best, others, step))
-        reason = reason or objected
-    return Found(reason=reason)
-
-
-def _repeated(query: Query, window: Window) -> str | None:
-    """Why an added line seems to be in a window already; None when none does."""
-    from git_boocode.matching.align import align_lines
-    from git_boocode.matching.guards import repeated_line
-
-    surveyor, rows = query.surveyor, range(window.first, window.stop)
-    owned = align_lines(surveyor.needle, surveyor.lines[window.first : window.stop])
-    lines = enumerate(owned, surveyor.top)
-    return repeated_line(query, {rows[own[0]]: index for index, own in lines if own[0] < own[1]})
-
-
-_TRIED = 8
-"""So many of the best windows are put to the guards."""
-
-
-def _settled(query: Query, best: Window, others: list[Window]) -> Found:
-    equal = all(other.similarity == best.similarity for other in others)
-    windows = sorted([best, *others]) if equal else [best, *others]
-    return Found(tuple(query.place(w.first, w.stop, w.similarity) for w in windows), equal)
-
-
 def _from(module: str, name: str) -> Callable[[Query, Step], Found]:
     """A rung of another module, which is imported when a ladder gets that far."""
 
@@ -339,8 +275,7 @@ RUNGS: dict[str, Callable[[Query, Step], Found]] = {
     "exact": exact,
     "whitespace": whitespace,
     "unicode": unicode,
-    "similarity": similarity,
-    "gapped": gapped,
+    "similarity": _from("windows", "similarity"),
     "layout": _from("spacing", "layout"),
     "part": _from("spacing", "part"),
     "comments": _from("comments", "comments"),

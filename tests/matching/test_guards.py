@@ -90,7 +90,7 @@ def test_a_forgotten_line_between_equal_lines_is_taken(lost: int) -> None:
     lines = (HEAD + MIDDLE + TAIL).splitlines(keepends=True)
     needle = "".join(line for number, line in enumerate(lines) if number != lost)
     match = locate_match("".join(lines), needle)
-    assert (match.kind, match.rung, match.start_line, match.end_line) == ("fuzzy", "gapped", 1, 4)
+    assert (match.kind, match.rung, match.start_line, match.end_line) == ("fuzzy", "context", 1, 4)
 
 
 def test_text_of_another_file_is_refused() -> None:

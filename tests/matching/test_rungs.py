@@ -28,7 +28,7 @@ RUNGS = [
     ("layout", BLOCK, BLOCK.replace("\n    return", "\n\n\n  return")),
     ("layout", BLOCK.replace("\n    return", "\n\n\n    return"), BLOCK),
     ("similarity", BLOCK, BLOCK.replace("amount = sum", "amonut = sum")),
-    ("gapped", BLOCK, "def total(items):\n  return amount\n  print(done)\n"),
+    ("context", BLOCK, "def total(items):\n  return amount\n  print(done)\n"),
 ]
 
 
@@ -46,10 +46,10 @@ def test_looser_rungs_are_off_in_the_exact_profile(rung: str, content: str, need
     assert locate_match(content, needle, "exact").kind == expected
 
 
-def test_gapped_needs_the_lines_it_has_to_be_there() -> None:
+def test_around_a_forgotten_line_the_others_must_be_there() -> None:
     assert locate_match(*RUNGS[-1][1:]).kind == "not_found"
     found = locate_match(BLOCK + "print(done)\n", "def total(items):\nreturn amount\nprint(done)")
-    assert (found.rung, found.start_line, found.end_line) == ("gapped", 1, 4)
+    assert (found.rung, found.start_line, found.end_line) == ("context", 1, 4)
 
 
 def test_blank_lines_do_not_tell_places_apart() -> None:
