@@ -157,11 +157,15 @@ class _Search:
         counts = [_PLACES if at == self.hole else len(self._known(at)) for at in run]
         at = counts.index(min(counts))
         known = self._known(run[at]) if counts[at] <= _PLACES else []
-        return [rows for row in known if (rows := self._rows_of(run, at, row))]
+        for spare in (False, self.hole is None):
+            found = [rows for row in known if (rows := self._rows_of(run, at, row, spare=spare))]
+            if found:
+                return found
+        return []
 
-    def _rows_of(self, run: Run, at: int, known: int) -> Run:
-        """The rows of a run whose line number ``at`` is known; they may leave out one row."""
-        rows, spare = [self.rows[known]], self.hole is None
+    def _rows_of(self, run: Run, at: int, known: int, *, spare: bool) -> Run:
+        """The rows of a run whose line number ``at`` is known; one may be left out if ``spare``."""
+        rows = [self.rows[known]]
         for step, lines in ((1, run[at + 1 :]), (-1, run[:at][::-1])):
             place = known
             for index in lines:
