@@ -7,7 +7,7 @@ in Python, ``#`` a directive in C. A mark counts where the file has whole lines 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -16,23 +16,24 @@ if TYPE_CHECKING:
     from git_boocode.matching.rungs import Found, Query
     from git_boocode.matching.text import Text
 
-_ANCHORS = 3
-"""At most this many of the needle's longest lines are tried as the one that finds its places."""
 _PLACES = 200
 """A line that occurs more often finds nothing."""
 _PROSE = 3
 """How much more evidence comments must hold than code: words repeat in prose."""
-_WORDS = re.compile(r"\w{3,}")
 _DIRECTIVES = "define|elif|else|endif|error|if|ifdef|ifndef|include|pragma|undef|line|warning"
 _WHOLE = re.compile(
     rf"#(?:$|[#!:]|\s(?!\s*(?:{_DIRECTIVES})\b))|//|/\*|\*(?:$|[\s*/])|<!--|--(?:$|\s)|;+(?:$|\s)|%+\s"
 )
-_TRAILING = re.compile(r"\s(?:(#)\s|(//)(?=\s|\w)|(/\*)|(<!--)|(--)\s|(;+)\s|(%+)\s)")
-_QUOTES = re.compile(r"\\.|[\"'`]")
+_TOKENS = re.compile(
+    r"\\.|([\"'`])|\s(?:(#)\s|(//)(?=\s|\w)|(/\*)|(<!--)|(--)\s|(;)[;\s]|(%)[%\s])"
+)
+"""A quote, or a mark that may open a comment behind code."""
+_WORDS = re.compile(r"\w{3,}")
 _DIGITS = re.compile(r"\d+")
 _HEADING = re.compile(r"#{1,6}\s")
 _MARKDOWN = re.compile(r"\n(?:##+\s|```|~~~)")
 _STARS = re.compile(r"\*(?:$|[\s*/])")
+_TAB = 8
 _STATEMENT_ENDS = (*";{},",)
 
 
@@ -41,89 +42,50 @@ def is_comment(line: str) -> bool:
     return bool(_WHOLE.match(line.strip()))
 
 
-def may_comment(line: str) -> bool:
-    """Whether a stripped line may be, or end in, a comment."""
-    return bool(_WHOLE.match(line) or _TRAILING.search(line))
-
-
-def code_of(line: str, marks: frozenset[str]) -> str:
-    """A stripped line without the comment at its end.
-
-    ``marks`` are the comment marks of the language; a mark within quotes opens nothing.
-    """
-    quotes, still_open = _QUOTES.finditer(line), ""
-    quote = next(quotes, None)
-    for found in _TRAILING.finditer(line):
-        while quote and quote.start() < found.start():
-            still_open = _still_open(still_open, quote[0])
-            quote = next(quotes, None)
-        if not still_open and _opens(line, found, marks):
-            return line[: found.start()].rstrip()
-    return line
-
-
-def _still_open(still_open: str, token: str) -> str:
-    """The quote that is open behind a quote, or behind what is escaped."""
-    if len(token) > 1 or (still_open and token != still_open):
-        return still_open
-    return "" if still_open else token
-
-
-def _opens(line: str, found: re.Match[str], marks: frozenset[str]) -> bool:
-    """Whether a mark within a line opens a comment."""
-    mark = next(filter(None, found.groups()))[:2].rstrip()
-    if (mark[0] if mark[0] in "#;%" else mark) in marks:
-        return True
-    at = found.start()
-    while at and line[at - 1].isspace():
-        at -= 1
-    # Behind the end of a statement nothing is divided.
-    return mark == "//" and line[max(at - 1, 0) : at] in _STATEMENT_ENDS
-
-
-def marks_of(lines: Iterable[str]) -> frozenset[str]:
-    """The comment marks with which whole (stripped) lines of a file begin."""
-    marks = set()
-    for line in lines:
-        if line[:1] in "#/-;%<*" and (found := _WHOLE.match(line)):
-            mark = found[0].strip()
-            marks.add(mark[:1] if mark[0] in "#;%*" else mark[:4] if mark[0] == "<" else mark[:2])
-    return frozenset(marks)
-
-
-def same_numbers(left: str, right: str) -> bool:
-    """Whether two comments may say the same as far as their numbers tell; one may have none."""
-    here, there = _DIGITS.findall(left), _DIGITS.findall(right)
-    return here == there or not (here and there)
-
-
 class Comments:
     """The comments of one file."""
 
     def __init__(self, text: Text) -> None:
-        self.marks = marks_of(text.canonical)
+        self.marks = set()
+        for line in text.canonical:
+            if line[:1] in "#/-;%<*" and (found := _WHOLE.match(line)):
+                mark = found[0].strip()
+                self.marks.add(mark[0] if mark[0] in "#;%*" else mark)
         # Where there are headings, a number sign opens no comment but one of them.
         self.prose = bool(_MARKDOWN.search(text.framed_canonical)) and _mostly_headings(text.lines)
         if self.prose:
             self.marks -= {"#"}
 
-    def code(self, line: str) -> str | None:
-        """The code of a line; None if it is a comment."""
-        return None if self.is_comment(line) else code_of(line, self.marks)
-
     def is_comment(self, line: str) -> bool:
         """Whether a stripped line is nothing but a comment."""
-        # Beside block comments a star goes on with one; elsewhere it is an item of a list.
+        # Beside block comments a star continues one; elsewhere it is an item of a list.
         stars = _STARS.match(line) and "/*" not in self.marks
         heading = self.prose and line.startswith("#")
         return bool(_WHOLE.match(line)) and not (stars or heading)
 
+    def code(self, line: str) -> str | None:
+        """A stripped line without the comment at its end; None if it is one as a whole."""
+        if self.is_comment(line):
+            return None
+        still_open = ""
+        for found in _TOKENS.finditer(line):
+            quote, mark = found[1], next(filter(None, found.groups()), None)
+            if quote:
+                still_open = "" if quote == still_open else still_open or quote
+            elif mark and not still_open:
+                before = line[max(found.start() - _TAB, 0) : found.start()].rstrip()
+                # Behind the end of a statement nothing is divided.
+                if mark in self.marks or (mark == "//" and before.endswith(_STATEMENT_ENDS)):
+                    return line[: found.start()].rstrip()
+        return line
+
     def reworded(self, left: str, right: str) -> bool:
-        """Whether two lines differ in nothing but what their comments say."""
+        """Whether two lines differ in nothing but what their comments say, numbers apart."""
         code = self.code(left)
         if code != self.code(right) or code in (left, right):
             return False
-        return same_numbers(left[len(code or "") :], right[len(code or "") :])
+        here, there = (_DIGITS.findall(line[len(code or "") :]) for line in (left, right))
+        return here == there or not (here and there)
 
 
 def _mostly_headings(lines: Iterable[str]) -> bool:
@@ -140,75 +102,44 @@ def comments(query: Query, step: Step) -> Found:
 
     The code that is equal must prove the place by itself, and a line that is a comment must be one
     there too, with the same numbers. A comment that the file has as it is stands for no other one.
-    Where there is no such code, the other lines of the comment must prove the place, and the line
-    in other words must have most of its words in common with the file's.
+    Where there is no such code, most lines must be equal and hold much more evidence, since words
+    repeat in prose, and a line in other words must share most of its words with the file's.
     """
     from git_boocode.matching.guards import evidence
     from git_boocode.matching.rungs import Found
 
-    core, lines = query.needle.core, query.needle.canonical
-    needle = lines[core.start : core.stop]
-    if not any(map(may_comment, needle)):
-        return Found()
-    known = Comments(query.text)
-    proven = evidence(" ".join(filter(None, map(known.code, needle)))) >= step.evidence
+    core, rows, known = query.needle.core, query.text.canonical, query.present
+    needle = query.needle.canonical[core.start : core.stop]
+    there = Comments(query.text)
+    equal = [line for line in needle if line in known]
+    proven = evidence(" ".join(filter(None, map(there.code, needle)))) >= step.evidence
     if proven:
-        anchors = [line for line in needle if not is_comment(line)]
-    elif _mostly_equal(query, needle, step.evidence * _PROSE):
-        anchors = needle
-    else:
+        equal = [line for line in equal if not is_comment(line)]
+    elif 2 * len(equal) <= len([*filter(None, needle)]) or (
+        evidence(" ".join(equal)) < _PROSE * step.evidence
+    ):
         return Found()
+    anchor = max(equal, key=len, default="")
+    at = needle.index(anchor) if anchor else 0
+    starts = [row - at for row, line in enumerate(rows) if anchor and line == anchor]
     firsts = [
         first
-        for first in _firsts(query, needle, anchors)
-        if _agree(query, known, needle, first) and (proven or _same_words(query, needle, first))
+        for first in starts[: _PLACES + 1]
+        if 0 <= first <= len(rows) - len(needle)
+        and all(
+            line == row
+            or (line not in known and there.reworded(line, row) and (proven or _alike(line, row)))
+            for line, row in zip(needle, rows[first : first + len(needle)], strict=True)
+        )
     ]
-    if len(firsts) != 1:
-        # Of several places the comments may tell the one meant: similarity decides.
+    if len(firsts) != 1 or len(starts) > _PLACES:
+        # The comments may set several places apart: that is left to similarity.
         return Found()
-    rows = [firsts[0] + index - core.start for index in core if lines[index]]
-    return Found((query.spread(rows),))
-
-
-def _mostly_equal(query: Query, needle: Sequence[str], least: int) -> bool:
-    """Whether most lines are in the file and hold that much evidence together."""
-    from git_boocode.matching.guards import evidence
-
-    known = [line for line in needle if line in query.present]
-    strange = sum(map(bool, needle)) - len(known)
-    return strange < len(known) and evidence(" ".join(known)) >= least
-
-
-def _same_words(query: Query, needle: Sequence[str], first: int) -> bool:
-    """Whether the lines from row ``first`` on have most of their words in common, line by line."""
-    rows = query.text.canonical[first : first + len(needle)]
-    return all(_alike(line, row) for line, row in zip(needle, rows, strict=True) if line != row)
+    spread = [firsts[0] + index for index, line in enumerate(needle) if line]
+    return Found((query.spread(spread),))
 
 
 def _alike(line: str, row: str) -> bool:
+    """Whether two lines have most of their words in common."""
     mine, other = (set(_WORDS.findall(text.lower())) for text in (line, row))
     return 2 * len(mine & other) > max(len(mine), len(other))
-
-
-def _firsts(query: Query, needle: Sequence[str], anchors: Sequence[str]) -> list[int]:
-    """The rows on which the needle may begin: one of its long anchors is where it should be."""
-    known = query.present.intersection(anchors)
-    order = sorted(
-        (index for index, line in enumerate(needle) if line in known),
-        key=lambda index: (-len(needle[index]), index),
-    )
-    lines = query.text.canonical
-    for index in order[:_ANCHORS]:
-        if lines.count(needle[index]) <= _PLACES:
-            firsts = [row - index for row, line in enumerate(lines) if line == needle[index]]
-            return [first for first in firsts if 0 <= first <= len(lines) - len(needle)]
-    return []
-
-
-def _agree(query: Query, known: Comments, needle: Sequence[str], first: int) -> bool:
-    """Whether the rows from ``first`` on are the needle's lines but for what comments say."""
-    rows = query.text.canonical[first : first + len(needle)]
-    return all(
-        line == row or (line not in query.present and known.reworded(line, row))
-        for line, row in zip(needle, rows, strict=True)
-    )
