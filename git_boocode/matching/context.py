@@ -10,7 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.align import PAIR_FLOOR, Hunk, pair_similar, script
@@ -100,11 +100,10 @@ class _Search:
         for hunk in self.query.hunks:
             code = (index for index in range(hunk.i1, hunk.i2) if self.needle[index])
             touched.update(index for index in code if not self._is_remark(index))
-            for side in self._sides(hunk):
-                nearest = self._nearest(side)
+            for nearest, side in self._neighbours(hunk):
                 # A line that is nowhere, behind a blank line, is left to ``_loose_end``.
-                if nearest in side[:1] or self.needle[nearest or 0] in self.where:
-                    touched.update(() if nearest is None else (nearest,))
+                if nearest == side[0] or self.needle[nearest] in self.where:
+                    touched.add(nearest)
         runs: list[list[int]] = []
         for before, index in pairwise([-1, *self.filled]):
             if index in touched and before in touched:
@@ -122,13 +121,10 @@ class _Search:
         replaced = (hunk for hunk in self.query.hunks if hunk.j1 < hunk.j2)
         return gone[0] if any(hunk.i1 <= gone[0] < hunk.i2 for hunk in replaced) else None
 
-    def _sides(self, hunk: Hunk) -> tuple[range, range]:
-        """The lines above and below a change, nearest first."""
-        return range(hunk.i1 - 1, -1, -1), range(hunk.i2, len(self.needle))
-
-    def _nearest(self, side: range) -> int | None:
-        """The nearest line with text."""
-        return next((index for index in side if self.needle[index]), None)
+    def _neighbours(self, hunk: Hunk) -> Iterator[tuple[int, range]]:
+        """The nearest lines with text above and below a change, and all lines on that side."""
+        for side in (range(hunk.i1 - 1, -1, -1), range(hunk.i2, len(self.needle))):
+            yield from islice(((index, side) for index in side if self.needle[index]), 1)
 
     def _is_remark(self, index: int) -> bool:
         """Whether a line is a comment that the file has in other words, if it has it at all."""
@@ -137,20 +133,15 @@ class _Search:
     def chains(self) -> Iterator[dict[int, int]]:
         """The places of the rarest run, each with the nearest fitting places of the others."""
         found = [self._places_of(run) for run in self.runs]
-        counts = [*map(len, found)]
-        if not counts or not 0 < min(counts) <= _FITS:
+        rarest = min(range(len(found)), key=lambda number: len(found[number]), default=None)
+        if rarest is None or len(found[rarest]) > _FITS:
             return
-        rarest = counts.index(min(counts))
         for rows in found[rarest]:
-            chain = dict(zip(self.runs[rarest], rows, strict=True))
-            for number in (*range(rarest + 1, len(counts)), *range(rarest - 1, -1, -1)):
-                beside = number - 1 if number > rarest else number + 1
-                linked = _linked((self.runs[beside], self.runs[number]), chain, found[number])
-                if linked is None:
-                    break
-                chain.update(zip(self.runs[number], linked, strict=True))
-            else:
-                yield chain
+            others = zip(self.runs, found, strict=True)
+            linked = [_linked(run, places, (self.runs[rarest], rows)) for run, places in others]
+            chain = [row for places in linked for row in places]
+            if all(linked) and all(above < below for above, below in pairwise(chain)):
+                yield dict(zip((index for run in self.runs for index in run), chain, strict=True))
 
     def _places_of(self, run: Run) -> list[Run]:
         """The rows of a run of lines, wherever they follow each other but for blank lines."""
@@ -263,12 +254,10 @@ class _Search:
     def _loose_end(self, fit: Fit) -> str | None:
         """Why nobody knows how far a change reaches that is beside a line that is not there."""
         for hunk in self.query.hunks:
-            for side in self._sides(hunk):
-                nearest = self._nearest(side)
-                known = nearest is None or nearest in fit.equal or nearest == self.hole
-                if known or (nearest not in fit.rows and self._blank_beside(fit, side)):
-                    continue
-                return f"line {(nearest or 0) + 1}, beside what it changes, is not there"
+            for nearest, side in self._neighbours(hunk):
+                known = nearest in fit.equal or nearest == self.hole
+                if not known and (nearest in fit.rows or not self._blank_beside(fit, side)):
+                    return f"line {nearest + 1}, beside what it changes, is not there"
         return None
 
     def _blank_beside(self, fit: Fit, side: range) -> bool:
@@ -365,18 +354,12 @@ class _Search:
         return place._replace(lines=tuple(lines))
 
 
-def _linked(runs: tuple[Run, Run], chain: dict[int, int], found: Sequence[Run]) -> Run | None:
-    """The one place of the second run that lies to the first as the needle says, or nearly so."""
-    here, there = runs
-    below = here[0] < there[0]
-    edge = chain[here[-1] if below else here[0]]
-    lines = there[0] - here[-1] if below else here[0] - there[-1]
-    away = [(rows[0] - edge if below else edge - rows[-1], rows) for rows in found]
-    near = [(abs(gap - lines), rows) for gap, rows in away if gap > 0]
-    best = min(near, default=None)
-    if best is None or best[0] > max(_SLACK, lines // 2):
-        return None
-    return best[1] if sum(distance == best[0] for distance, _ in near) == 1 else None
+def _linked(run: Run, found: Sequence[Run], known: tuple[Run, Run]) -> Run:
+    """The one place of a run that lies to another one's rows as the needle says, or nearly so."""
+    lines = run[0] - known[0][0]
+    away = sorted((abs(rows[0] - known[1][0] - lines), rows) for rows in found)
+    near = [rows for gap, rows in away if gap == away[0][0] <= max(_SLACK, abs(lines) // 2)]
+    return near[0] if len(near) == 1 else ()
 
 
 def _lacks_words(line: str, row: str, after: str) -> bool:
