@@ -34,8 +34,6 @@ _LEAST = 3
 """At least this many lines must be as in the file."""
 _LINE_EVIDENCE = 8
 """The evidence in each of two lines that proves a place with a line in between."""
-_MANY = 8
-"""Fewer equal lines must be at their depth where others are wrong."""
 _TAB = 8
 
 Run = tuple[int, ...]
@@ -271,10 +269,10 @@ class _Search:
         return bool(between) and not any(self.text[row] for row in between)
 
     def _another_depth(self, fit: Fit) -> str | None:
-        """Why few lines at another depth, some of them wrong, may be a sibling's."""
+        """Why lines at another depth, some of them wrong, may be a sibling's."""
         index = min(fit.equal)
         same = self._width(index) == self._row_width(fit.rows[index])
-        if same or len(fit.equal) >= _MANY or len(fit.equal) == len(self.filled):
+        if same or len(fit.equal) == len(self.filled):
             return None
         return "some of its lines are not there, and the others are at another depth"
 

@@ -6,7 +6,7 @@ computes it bit-parallel (H. Hyyrö, 2003), which is what ``cost`` estimates.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 _WORD = 64  # one machine word of the bit-parallel algorithm holds this many characters
 
@@ -59,16 +59,3 @@ def most_similar(
         line, lines, scorer=Levenshtein.normalized_similarity, score_cutoff=cutoff, limit=limit
     )
     return [(score, index) for _, score, index in found]
-
-
-def similarity_by_line(pairs: Iterable[tuple[str, str]]) -> float:
-    """A lower bound of the similarity of two texts given as aligned lines.
-
-    Unlike the distance of the whole texts it costs the square of a line, not of the text. The line
-    of a pair which is missing on one side is given as the empty string.
-    """
-    errors = length = 0
-    for left, right in pairs:
-        errors += distance(left, right)
-        length += max(len(left), len(right)) + 1
-    return (length - errors) / length if length else 1.0

@@ -71,7 +71,7 @@ def _part_at(query: Query, span: Span) -> Place | None:
         early = given.endswith("\n") and tail.strip()
         if early or _within_word(view, end):
             return None
-    elif _is_new_form(query, text.canonical[stop - 1]) or _broken_off(query, end, tail):
+    elif tail.strip() and _is_broken_off(query, (stop - 1, end), tail):
         return None
     else:
         start -= 0 if head.strip() else len(head)
@@ -79,22 +79,19 @@ def _part_at(query: Query, span: Span) -> Place | None:
     return Place(text.to_raw(start), text.to_raw(end), 1.0, (first, stop), (), partial=True)
 
 
-def _is_new_form(query: Query, row: str) -> bool:
-    """Whether a row that begins with the needle's last line is that line after the edit."""
-    line = query.needle.canonical[query.needle.core.stop - 1]
-    return query.new is not None and row != line and query.new.canonical[-1:] == [row]
+def _is_broken_off(query: Query, last: Span, tail: str) -> bool:
+    """Whether the needle ends within its last row, ``last`` (row, offset), but not on purpose.
 
-
-def _broken_off(query: Query, end: int, tail: str) -> bool:
-    """Whether the needle ends within a word where no model breaks off.
-
-    A number is not cut; the last letters of a line that changes may just be missing.
+    A number is not cut, the last letters of a line that changes may just be missing, and a row that
+    is the line after the edit is there as a whole.
     """
-    view = query.text.lf_alike
-    if not _within_word(view, end):
-        return False
-    stays = query.new is None or query.new.canonical[-1:] == query.needle.canonical[-1:]
-    return view[end - 1].isdigit() or (not stays and len(tail.rstrip()) <= _CUT_OFF)
+    (row, end), view = last, query.text.lf_alike
+    line = query.needle.canonical[query.needle.core.stop - 1]
+    after = query.new.canonical[-1:] if query.new else [line]
+    if after == query.text.canonical[row : row + 1]:
+        return True
+    short = after != [line] and len(tail.rstrip()) <= _CUT_OFF
+    return _within_word(view, end) and (short or view[end - 1].isdigit())
 
 
 def wrapped(variant: Variant, text: Text) -> Iterator[Variant]:

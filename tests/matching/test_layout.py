@@ -254,6 +254,27 @@ def test_part_of_a_line(content: str, old: str, new: str, after: str) -> None:
         assert done.content == head + after + tail
 
 
+def test_a_number_and_a_line_that_changes_are_not_broken_off() -> None:
+    content = "\tresult = collect(items)\n\t{}\n"
+    old = "    result = collect(items)\n    {}"
+    for row, here, new in (
+        ("return 10", "return 1", "return 2"),
+        ("send result", "send resul", "drop it"),
+    ):
+        try:
+            done = replace_text(content.format(row), old.format(here), old.format(new)).content
+        except MatchError:
+            continue
+        assert done == content.format(new)
+
+
+def test_a_last_line_that_has_its_new_form_is_not_completed_again() -> None:
+    content = "\tresult = collect(items)\n\tsend(result) + 1\n"
+    old = "    result = collect(items)\n    send(result)"
+    new = "    result = gather(items)\n    send(result) + 1"
+    assert replace_text(content, old, new).content == content.replace("collect", "gather")
+
+
 NO_PARTS = {
     "twice": ("\trun(item, 1)\n\trun(item, 2)\n", "    run(item, "),
     "twice, in several lines": ("\tf(item)\n\trun(1)\n\tf(item)\n\trun(2)\n", "  f(item)\n  run("),
