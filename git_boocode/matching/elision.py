@@ -1,9 +1,9 @@
 """Lines that stand for text which a model left out: ``...``, ``# ... existing code ...``.
 
-The same line in old and new is an elision: the parts around it are found in order, and the lines
-between them stay as they are. Where a part occurs in several places, only those count in which the
-parts lie to each other, and the elided lines to them, as the model's indentation says. In the new
-text alone such a line would delete what it stands for, and so the edit is refused.
+The same marker in old and new is an elision: the parts around it are found in order, and the lines
+between them stay as they are. Where the parts fit in several places, the model's indentation
+decides or the edit is refused. In the new text alone a marker would delete what it stands for, and
+the edit is refused too.
 
 Three dots are also Python's Ellipsis, a prompt of its console, and spread and rest syntax. Only a
 line that is nothing but dots, or a comment of dots and of words about code, counts; a line of dots
@@ -13,26 +13,23 @@ that is the body of a block does not.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import cached_property
-from itertools import islice, pairwise
-from math import inf
+from collections.abc import Sequence
+from itertools import pairwise
 
 from git_boocode.matching.align import script
 from git_boocode.matching.indentation import indent_of, width_of
 from git_boocode.matching.profiles import Step
-from git_boocode.matching.rungs import Found, Place, Query, occurrences
+from git_boocode.matching.rungs import Found, Place, Query, rows_where
 from git_boocode.matching.text import Text, framed
 
 _COMMENT = re.compile(r"\{\s*/\*+|/\*+|//+!?|<!--|#+|--|;+|%+|\*(?!/)")
+_COMMENT_END = "*/->} \t"
 _DOTTED = re.compile(r"[\[(<{]?\s*(?:\.{3,}|…)")
-_NOISE = re.compile(r"[^\w\s']+")
-_CLOSING = (*"])>}",)
-_DOTS = 3
+_BRACKETS = "[](){}<> \t"
+_WORD = re.compile(r"[\w']+")
 _LONGEST = 120
-"""Longer lines (characters) are no placeholders."""
+"""Longer lines (characters) are no markers."""
 _PLACES = 64
 """A part that occurs more often proves nothing."""
 _CHAINS = 1_000
@@ -40,29 +37,26 @@ _CHAINS = 1_000
 _PARTS = 64
 """A text in more parts than this is not looked for."""
 
-_FILLING = """
-    a all and another any are block change changes classes component config content contents
-    continue continues cases definitions fields for from functions goes handlers here imports in is
-    it items its keep kept left methods middle needed no not of out part properties props setup
-    shown some stay stuff test tests than that the these this to up with your
-"""
-_LEAVING_OUT = """
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.lower()))
+
+
+_CODE = _words("body class code file function implementation logic method module")
+_OLDER = _words("current existing original previous remainder remaining rest")
+_UNCHANGED = _words("brevity elided intact omitted truncated unchanged unmodified untouched")
+_OMITTED = _words("""
     above additional before below brevity code elided else etc existing intact lines more omitted
     original other others previous remainder remaining remains rest same skip skipped snip snipped
     truncated unchanged unmodified
-"""
-_TELLING = frozenset(_LEAVING_OUT.split())
-_CODE = frozenset(
-    ("code", "file", "function", "method", "class", "implementation", "logic", "body", "module")
-)
-_OLDER = frozenset(
-    ("existing", "previous", "original", "remaining", "current", "rest", "remainder")
-)
-_UNCHANGED = frozenset(
-    ("unchanged", "omitted", "elided", "intact", "unmodified", "untouched", "brevity", "truncated")
-)
-_SAME = frozenset(("as", "stays", "remains"))
-_WORDS = _TELLING | _CODE | _OLDER | _UNCHANGED | _SAME | frozenset(_FILLING.split())
+""")
+_FILLERS = _words("""
+    a all and another any are as block change changes classes component config content contents
+    continue continues cases definitions fields for from functions goes handlers here imports in is
+    it items its keep kept left methods middle needed no not of out part properties props setup
+    shown some stay stays stuff test tests than that the these this to up with your
+""")
+_KNOWN = _CODE | _OLDER | _UNCHANGED | _OMITTED | _FILLERS
 
 
 def is_marker(line: str) -> bool:
@@ -71,55 +65,27 @@ def is_marker(line: str) -> bool:
     if not bare or len(bare) > _LONGEST:
         return False
     comment = _COMMENT.match(bare)
-    body = _uncommented(bare[comment.end() :]) if comment else bare
-    dotted = _DOTTED.match(body)
-    if dotted:
-        rest = body[dotted.end() :]
-        rest = _without_dots(rest[:-1] if rest[-1:] in _CLOSING else rest)
-        return _few_words(rest) if rest else _plain_dots(bare, body)
+    body = bare[comment.end() :].strip().rstrip(_COMMENT_END) if comment else bare
+    words = _words(body)
+    if not words:
+        # In brackets, dots alone are code in some languages.
+        only_dots = not body.strip(".…" + (_BRACKETS if comment else ""))
+        return only_dots and ("..." in body or "…" in body)
+    if not words <= _KNOWN:
+        return False
     # Dots at the end only are in any sentence that trails off.
-    rest = _without_dots(body)
-    return bool(comment) and (_says_so(rest) or (rest != body and _few_words(rest)))
+    dotted = _DOTTED.match(body) or (comment and body.endswith(("...", "…")))
+    return bool(words & _OMITTED if dotted else comment and _says_unchanged(words))
 
 
-def _uncommented(body: str) -> str:
-    """What a comment says, without the mark that closes it."""
-    body = body.strip()
-    if body.endswith("-->"):
-        return body[:-3].rstrip()
-    open_ended = body[:-1].rstrip() if body.endswith("}") else body
-    return open_ended[:-1].rstrip("*").rstrip() if open_ended.endswith("*/") else body
-
-
-def _without_dots(text: str) -> str:
-    """A text without surrounding whitespace and trailing dots."""
-    bare = text.strip()
-    dots = len(bare) - len(bare.rstrip("."))
-    return bare[: -max(dots, 1)].rstrip() if dots >= _DOTS or bare.endswith("…") else bare
-
-
-def _plain_dots(bare: str, body: str) -> bool:
-    # In brackets, dots alone are code in some languages.
-    return bare != body or body.strip(".…") == ""
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(_NOISE.sub(" ", text).lower().split())
-
-
-def _few_words(body: str) -> bool:
-    """Whether a text beside dots says nothing but that something is left out."""
-    words = _words(body)
-    return bool(words & _TELLING) and words <= _WORDS
-
-
-def _says_so(body: str) -> bool:
-    """Whether a comment without dots says that code stays as it is."""
-    words = _words(body)
-    code = bool(words & _CODE and words & _OLDER)
-    no_changes = "no" in words and not words.isdisjoint(("change", "changes"))
-    same = "same" in words and bool(words & _SAME)
-    return words <= _WORDS and (code or same or no_changes or bool(words & _UNCHANGED))
+def _says_unchanged(words: frozenset[str]) -> bool:
+    """Whether the words of a comment without dots say that code stays as it is."""
+    return bool(
+        words & _UNCHANGED
+        or (words & _CODE and words & _OLDER)
+        or ("no" in words and words & {"change", "changes"})
+        or ("same" in words and words & {"as", "stays", "remains"})
+    )
 
 
 def markers(lines: Sequence[str]) -> list[int]:
@@ -127,20 +93,12 @@ def markers(lines: Sequence[str]) -> list[int]:
 
     Dots between the lines of a console session (``>>>``) are prompts.
     """
-    return [
-        index
-        for index, line in enumerate(lines)
-        if is_marker(line) and not (_bare_dots(line) and _in_session(lines, index))
-    ]
 
+    def is_prompt(index: int) -> bool:
+        above = lines[index - 1].lstrip() if index else ""
+        return above.startswith((">>> ", "... ")) and not lines[index].strip().strip(".…")
 
-def _bare_dots(line: str) -> bool:
-    return not line.strip().strip(".…")
-
-
-def _in_session(lines: Sequence[str], index: int) -> bool:
-    above = lines[index - 1].lstrip() if index else ""
-    return above.startswith((">>> ", "... "))
+    return [index for index, line in enumerate(lines) if is_marker(line) and not is_prompt(index)]
 
 
 def unmatched_placeholder(text: Text, old: Text, new: Text) -> int | None:
@@ -149,9 +107,7 @@ def unmatched_placeholder(text: Text, old: Text, new: Text) -> int | None:
     A line that the file has too, or that is the body of a block which new adds, is literal.
     """
     found = markers(new.lines)
-    if not found:
-        return None
-    known = Counter(old.stripped[index] for index in range(len(old.lines)))
+    known = Counter(old.stripped) if found else Counter[str]()
     for index in found:
         line = new.stripped[index]
         known[line] -= 1
@@ -164,19 +120,15 @@ def _is_body(old: Text, new: Text, index: int) -> bool:
     """Whether a line of dots is all there is in a block that the edit adds or fills."""
     if new.stripped[index] != "...":
         return False
-    above = next(_filled(new, range(index - 1, -1, -1)), None)
-    below = next(_filled(new, range(index + 1, len(new.lines))), None)
-    if above is None:
+    above = [line for line in new.lines[:index] if line.strip()][-1:]
+    below = [line for line in new.lines[index + 1 :] if line.strip()][:1]
+    if not above:
         # Dots alone take the place of a single line: `pass` becomes an Ellipsis.
-        return below is None and len(old.core) <= 1
+        return not below and len(old.core) <= 1
     depth = len(indent_of(new.lines[index]))
-    opened = new.stripped[above].endswith(":") and len(indent_of(new.lines[above])) < depth
-    alone = below is None or len(indent_of(new.lines[below])) < depth
+    opened = above[0].rstrip().endswith(":") and len(indent_of(above[0])) < depth
+    alone = not below or len(indent_of(below[0])) < depth
     return opened and alone and _replaced(old, new, index) <= 1
-
-
-def _filled(text: Text, rows: range) -> Iterator[int]:
-    return (row for row in rows if text.stripped[row])
 
 
 def _replaced(old: Text, new: Text, index: int) -> int:
@@ -190,7 +142,7 @@ def _replaced(old: Text, new: Text, index: int) -> int:
 
 
 Rows = tuple[int, ...]
-"""The rows that the lines of one part stand for."""
+"""The rows of one part's lines."""
 Chain = tuple[Rows, ...]
 """Those of every part, in order."""
 
@@ -199,199 +151,128 @@ def elided(query: Query, step: Step) -> Found:
     """Parts that are equal line by line, with any number of lines where the needle has a marker."""
     from git_boocode.matching.guards import evidence
 
-    needle = query.needle
-    left_out = markers(needle.lines)
-    ends = pairwise([-1, *left_out, len(needle.lines)])
-    lines = [_filled(needle, range(first + 1, stop)) for first, stop in ends]
-    parts = [part for part in map(tuple, lines) if part]
-    if not left_out or not parts or len(parts) > _PARTS:
+    elision = _Elision(query)
+    if not elision.left_out or not 0 < len(elision.parts) <= _PARTS:
         return Found()
-    if not _shared(query, left_out):
+    if not elision.is_shared():
         return Found(reason="what the old text leaves out is not left out of the new one")
-    elision = _Elision(query, parts, left_out)
-    weights = [evidence(elision.text_of([part])) for part in parts]
-    if evidence(elision.text_of(parts)) < step.evidence:
+    if evidence(elision.text_of(elision.parts)) < step.evidence:
         return Found(reason="what the old text does not leave out is too short to be found")
-    found = [_rows_of(query.text, needle, part) for part in parts]
-    if not all(0 < len(rows) <= _PLACES for rows in found):
-        return Found(reason="a part around what is left out is not there, or in too many places")
-    chains = [*islice(elision.chains(_in_order(found)), _CHAINS + 1)]
-    if len(chains) > _CHAINS:
-        return Found(reason="what is left out could be in too many places")
-    bare = min(weights) < step.evidence / 2
-    return elision.settled(chains, step.evidence, bare=bare)
-
-
-def _shared(query: Query, left_out: Sequence[int]) -> bool:
-    """Whether the new text leaves out the same, and has nothing outside of the outermost parts."""
-    old, new = query.needle, query.new
-    if new is None:
-        return True
-    same = {
-        hunk.i1 + step: hunk.j1 + step
-        for hunk in script(old.lines, new.lines)
-        if hunk.same
-        for step in range(hunk.i2 - hunk.i1)
-    }
-    if not same.keys() >= set(left_out):
-        return False
-    above, below = range(left_out[0]), range(left_out[-1] + 1, len(old.lines))
-    beyond = [new.stripped[: same[left_out[0]]], new.stripped[same[left_out[-1]] + 1 :]]
-    sides = [[old.stripped[index] for index in side] for side in (above, below)]
-    # Where a marker comes first or last, nobody knows how far it reaches.
-    return all(any(here) or not any(there) for here, there in zip(sides, beyond, strict=True))
-
-
-def _rows_of(text: Text, needle: Text, part: Rows) -> list[Rows]:
-    """The places of a part, blank lines aside, each as the rows of its lines."""
-    lines = framed(needle.canonical[index] for index in part)
-    view, found, at_row, seen = text.framed_filled, [], 0, 0
-    for at in occurrences(view, lines, shared=1)[: _PLACES + 1]:
-        at_row += view.count("\n", seen, at)
-        seen = at
-        found.append(tuple(text.filled[at_row : at_row + len(part)]))
-    return found
+    chains = elision.chains()
+    if chains is None:
+        return Found(reason="a part around what is left out occurs too often")
+    weakest = min(evidence(elision.text_of([part])) for part in elision.parts)
+    if len(chains) > 1 or weakest < step.evidence / 2:
+        chains = [chain for chain in chains if elision.is_indented_alike(chain)]
+    touched = elision.touched()
+    proven = evidence(elision.text_of([elision.parts[at] for at in touched])) >= step.evidence
+    if proven and len({tuple(chain[at] for at in touched) for chain in chains}) == 1:
+        chains = [min(chains, key=lambda chain: chain[-1][-1] - chain[0][0])]
+    reason = None if chains else "its parts are not there in order"
+    return Found(tuple(map(elision.place, chains)), equal=len(chains) == 1, reason=reason)
 
 
 class _Elision:
-    """One needle with elisions, in one text."""
+    """A needle with markers, in a text. ``parts`` holds the lines with text between them."""
 
-    def __init__(self, query: Query, parts: Sequence[Rows], left_out: Sequence[int]) -> None:
-        self.query, self.parts, self.left_out = query, parts, left_out
+    def __init__(self, query: Query) -> None:
+        self.query = query
+        lines = query.needle.stripped
+        self.left_out = markers(lines)
+        ends = pairwise([-1, *self.left_out, len(lines)])
+        spans = [[at for at in range(first + 1, stop) if lines[at]] for first, stop in ends]
+        self.parts = [tuple(part) for part in spans if part]
+
+    def is_shared(self) -> bool:
+        """Whether new leaves out the same, and has nothing outside of the outermost parts."""
+        old, new, left_out = self.query.needle, self.query.new, self.left_out
+        if new is None:
+            return True
+        same = {
+            hunk.i1 + step: hunk.j1 + step
+            for hunk in script(old.lines, new.lines)
+            if hunk.same
+            for step in range(hunk.i2 - hunk.i1)
+        }
+        if not same.keys() >= set(left_out):
+            return False
+        # Where a marker comes first or last, nobody knows how far it reaches.
+        above, below = new.stripped[: same[left_out[0]]], new.stripped[same[left_out[-1]] + 1 :]
+        return (any(old.stripped[: left_out[0]]) or not any(above)) and (
+            any(old.stripped[left_out[-1] + 1 :]) or not any(below)
+        )
 
     def text_of(self, parts: Sequence[Rows]) -> str:
         """The lines of some parts."""
         return "\n".join(self.query.needle.lines[index] for part in parts for index in part)
 
-    def chains(self, found: Sequence[Sequence[Rows]]) -> Iterator[Chain]:
-        """The ways to choose a place for every part so that they follow each other."""
-        if not found:
-            yield ()
-            return
-        for rest in self.chains(found[:-1]):
-            for rows in found[-1]:
-                if not rest or rest[-1][-1] < rows[0]:
-                    yield (*rest, rows)
+    def chains(self) -> list[Chain] | None:
+        """The ways to place all parts in order, blank lines aside; None if there are too many."""
+        text, canonical = self.query.text, self.query.needle.canonical
+        view = framed(text.canonical[row] for row in text.filled)
+        chains: list[Chain] = [()]
+        for part in self.parts:
+            places = rows_where(view, [canonical[index] for index in part])
+            found = [tuple(text.filled[at : at + len(part)]) for at in places[: _PLACES + 1]]
+            chains = [(*c, rows) for c in chains for rows in found if not c or c[-1][-1] < rows[0]]
+            if len(found) > _PLACES or len(chains) > _CHAINS:
+                return None
+        return chains
 
-    def consistent(self, chain: Chain) -> bool:
-        """Whether lines of one depth there are of one depth here, and deeper ones deeper."""
-        seen: dict[int, int] = {}
-        for here, there in self._pairs(chain):
-            # Often the indentation of the very first line alone is lost.
-            if here != self.parts[0][0]:
-                mine = self._width_there(there)
-                if seen.setdefault(self._width_here(here), mine) != mine:
-                    return False
-        widths = [seen[width] for width in sorted(seen)]
-        return all(left < right for left, right in pairwise(widths))
+    def touched(self) -> list[int]:
+        """The numbers of the parts in which, or beside which, the new text differs."""
+        changed = {row for hunk in self.query.hunks for row in range(hunk.i1 - 1, hunk.i2 + 1)}
+        return [at for at, part in enumerate(self.parts) if not changed.isdisjoint(part)]
 
-    def _pairs(self, chain: Chain) -> Iterator[tuple[int, int]]:
+    def is_indented_alike(self, chain: Chain) -> bool:
+        """Whether the lines of a chain lie to each other as those of the needle do."""
+        widths: dict[int, int] = {}
         for part, rows in zip(self.parts, chain, strict=True):
-            yield from zip(part, rows, strict=True)
-
-    def _width_here(self, index: int) -> int:
-        return width_of(indent_of(self.query.needle.lines[index]), 8)
-
-    def _width_there(self, row: int) -> int:
-        return width_of(indent_of(self.query.text.lines[row]), 8)
-
-    def in_scope(self, chain: Chain) -> bool:
-        """Whether the elided lines lie in the block that the markers' indentation tells."""
-        return all(self._gap_in_scope(chain, number) for number in range(len(chain) - 1))
-
-    def _gap_in_scope(self, chain: Chain, number: int) -> bool:
-        above, below = self.parts[number][-1], self.parts[number + 1][0]
-        marker = self.left_out[bisect_right(self.left_out, above)]
-        here, after = self._width_here(above), self._width_here(below)
-        depth = max(self._width_here(marker), min(here, after))
-        first, last = chain[number][-1], chain[number + 1][0]
-        floor = max(
-            self._floor(depth, here, first) + (after > here >= depth),
-            self._floor(depth, after, last),
+            for index, row in zip(part, rows, strict=True):
+                # Often the indentation of the very first line alone is lost.
+                if index != self.parts[0][0]:
+                    there = self._width(self.query.text, row)
+                    if widths.setdefault(self._width(self.query.needle, index), there) != there:
+                        return False
+        rising = [widths[width] for width in sorted(widths)]
+        gaps = zip(pairwise(self.parts), pairwise(chain), strict=True)
+        return all(left < right for left, right in pairwise(rising)) and all(
+            self._in_scope((above[-1], below[0]), (first[-1], last[0]))
+            for (above, below), (first, last) in gaps
         )
-        return min(self._widths[first + 1 : last], default=floor) >= floor
 
-    @cached_property
-    def _widths(self) -> list[float]:
-        """How deep each row is; a blank one is as deep as any."""
-        filled = map(bool, self.query.text.stripped)
-        return [self._width_there(row) if text else inf for row, text in enumerate(filled)]
+    def _in_scope(self, here: tuple[int, int], there: tuple[int, int]) -> bool:
+        """Whether the lines between two rows of the text lie in the block that the needle shows.
 
-    def _floor(self, depth: int, here: int, row: int) -> int:
-        """The least width of elided lines beside a row, if they are ``depth`` and it ``here``."""
-        return self._width_there(row) + (depth > here) if depth >= here else 0
-
-    def settled(self, chains: Sequence[Chain], least: int, *, bare: bool) -> Found:
-        """The places that are left, ``bare`` parts being held to the model's indentation."""
-        same = self.same_result(chains, least)
-        if not same:
-            for fits in (self.consistent, self.in_scope):
-                kept = [chain for chain in chains if fits(chain)]
-                if bare or (kept and len(chains) > 1):
-                    chains = kept
-            same = self.same_result(chains, least)
-        places = dict.fromkeys(self.place(chain) for chain in ([same] if same else chains))
-        reason = None if places else "its parts are not there in order"
-        return Found(tuple(places), equal=len(places) == 1, reason=reason)
-
-    def same_result(self, chains: Sequence[Chain], least: int) -> Chain | None:
-        """The tightest chain, if all lead to one result and what is changed proves its place.
-
-        Where a part is that the change does not touch makes no difference.
+        ``here`` are the needle's lines around the marker.
         """
-        from git_boocode.matching.guards import evidence
+        text, needle = self.query.text, self.query.needle
+        marker = next(index for index in self.left_out if index > here[0])
+        above, below = (self._width(needle, index) for index in here)
+        outer = min(above, below)
+        deeper = above < below or self._width(needle, marker) > below
+        sides = [row for row, width in zip(there, (above, below), strict=True) if width == outer]
+        floor = max(self._width(text, row) for row in sides) + deeper
+        rows = range(there[0] + 1, there[1])
+        return all(self._width(text, row) >= floor for row in rows if text.stripped[row])
 
-        touched = self._touched()
-        agreed = {tuple(chain[number] for number in touched) for chain in chains}
-        if len(agreed) != 1:
-            return None
-        if evidence(self.text_of([self.parts[number] for number in touched])) < least:
-            return None
-        for fits in (self.consistent, self.in_scope):
-            chains = [chain for chain in chains if fits(chain)] or chains
-        return min(chains, key=lambda chain: chain[-1][-1] - chain[0][0])
-
-    def _touched(self) -> list[int]:
-        """The parts in which, or beside which, the new text differs."""
-        if self.query.new is None:
-            return list(range(len(self.parts)))
-        near: set[int] = set()
-        old = self.query.needle
-        for hunk in script(old.lines, self.query.new.lines):
-            if not hunk.same:
-                near.update(range(hunk.i1, hunk.i2))
-                near.update(_neighbours(old, hunk.i1, hunk.i2))
-        return [number for number, part in enumerate(self.parts) if near.intersection(part)]
+    def _width(self, text: Text, row: int) -> int:
+        return width_of(indent_of(text.lines[row]), 8)
 
     def place(self, chain: Chain) -> Place:
         """The place of all parts and of what lies between them."""
-        known = dict(self._pairs(chain))
-        order, left_out = sorted(known), set(self.left_out)
-        lines, at = [], chain[0][0]
-        for index in range(len(self.query.needle.lines)):
-            start = known.get(index, at)
+        known = {
+            index: row
+            for part, rows in zip(self.parts, chain, strict=True)
+            for index, row in zip(part, rows, strict=True)
+        }
+        lines, below = [], chain[-1][-1] + 1
+        for index in reversed(range(len(self.query.needle.lines))):
+            stop = below
             if index in known:
-                at = start + 1
-            elif index in left_out and order[0] < index < order[-1]:
-                at = known[order[bisect_right(order, index)]]
-            lines.append((start, at))
+                stop, below = known[index] + 1, known[index]
+            elif index in self.left_out:
+                below = next((known[at] + 1 for at in range(index, -1, -1) if at in known), below)
+            lines.append((below, stop))
         place = self.query.place(chain[0][0], chain[-1][-1] + 1)
-        return place._replace(lines=tuple(lines))
-
-
-def _neighbours(text: Text, first: int, stop: int) -> Iterator[int]:
-    """The lines with text next above row ``first`` and next below the rows up to ``stop``."""
-    for rows in (range(first - 1, -1, -1), range(stop, len(text.lines))):
-        yield from islice(_filled(text, rows), 1)
-
-
-def _in_order(found: Sequence[Sequence[Rows]]) -> list[list[Rows]]:
-    """The places of each part below which the parts after it have places.
-
-    So every way to put the first parts in order can be finished, and no attempt is wasted.
-    """
-    kept: list[list[Rows]] = []
-    for places in reversed(found):
-        last = max((rows[0] for rows in kept[-1]), default=-1) if kept else inf
-        kept.append([rows for rows in places if rows[-1] < last])
-    return kept[::-1]
+        return place._replace(lines=tuple(reversed(lines)))

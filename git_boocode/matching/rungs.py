@@ -224,6 +224,16 @@ def occurrences(text: str, needle: str, shared: int = 0) -> list[int]:
     return found
 
 
+def rows_where(view: str, lines: Iterable[str]) -> list[int]:
+    """The rows of framed lines at which some lines begin, disjoint as in ``occurrences``."""
+    rows, row, seen = [], 0, 0
+    for at in occurrences(view, framed(lines), shared=1):
+        row += view.count("\n", seen, at)
+        seen = at
+        rows.append(row)
+    return rows
+
+
 def found_in(query: Query, text: str, needle: str) -> Found:
     """The places of a needle in a view of the text whose offsets are those of ``Text.lf``."""
     if not needle:
@@ -251,12 +261,8 @@ def _found_lines(query: Query, text: str, lines: list[str]) -> Found:
     if not any(lines):
         # Blank once it is canonical: it stands for nothing.
         return Found()
-    places, row, seen = [], 0, 0
-    for at in occurrences(text, framed(lines), shared=1):
-        row += text.count("\n", seen, at)
-        seen = at
-        places.append(query.place(row, row + len(lines)))
-    return Found(tuple(places))
+    rows = rows_where(text, lines)
+    return Found(tuple(query.place(row, row + len(lines)) for row in rows))
 
 
 def _from(module: str, name: str) -> Callable[[Query, Step], Found]:
@@ -285,7 +291,7 @@ RUNGS: dict[str, Callable[[Query, Step], Found]] = {
     "line_trimmed": _from("opencode", "line_trimmed"),
     "block_anchor": _from("opencode", "block_anchor"),
     "whitespace_normalized": _from("opencode", "whitespace_normalized"),
-    "indentation_flexible": _from("opencode", "indentation_flexible"),
+    "indentation_flexible": _from("opencode", "line_trimmed"),
     "escape_normalized": _from("opencode", "escape_normalized"),
     "trimmed_boundary": _from("opencode", "trimmed_boundary"),
     "context_aware": _from("opencode", "context_aware"),

@@ -120,11 +120,6 @@ class Text:
         return [row for row, line in enumerate(self.canonical) if line]
 
     @cached_property
-    def framed_filled(self) -> str:
-        """The canonical lines as in ``framed_canonical``, blank ones left out."""
-        return framed(filter(None, self.canonical))
-
-    @cached_property
     def core(self) -> range:
         """The rows left when blank lines at the top and the bottom are dropped."""
         rows = [row for row, line in enumerate(self.stripped) if line]

@@ -186,7 +186,7 @@ def test_a_deeper_part_is_found_deeper() -> None:
 
 
 REFUSED = {
-    "the end stands in two places": (
+    "the end occurs twice": (
         "start(item)\nfirst(item)\nfinish(item)\nother(item)\nfinish(item)\n",
         "start(item)\n...\nfinish(item)\n",
         "start(item)\n...\nbegin(item)\nfinish(item)\n",

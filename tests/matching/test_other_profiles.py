@@ -95,20 +95,6 @@ def test_context_aware_wants_half_of_the_middle(equal: int, kind: str) -> None:
     assert not context_aware(Query(middle(here[:3]), middle(here)), step).places
 
 
-def test_indentation_flexible_keeps_the_shape() -> None:
-    from git_boocode.matching.opencode import indentation_flexible
-    from git_boocode.matching.profiles import Step
-    from git_boocode.matching.rungs import Query
-
-    content = "a\n        if x:\n            foo()\nb\n"
-    for needle, found in (
-        ("if x:\n    foo()", True),
-        ("if x:\nfoo()", False),
-        ("  if x:\n      foo()\n", True),
-    ):
-        assert bool(indentation_flexible(Query(content, needle), Step("")).places) == found
-
-
 def test_what_only_the_other_profiles_accept() -> None:
     """What `default` refuses and these take is what their documentation names."""
     assert locate_match(ALL_OTHER, BLOCK).kind == "not_found"
