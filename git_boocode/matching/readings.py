@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -22,14 +22,12 @@ _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[\w.+#:=/ \t-]*")
 _NUMBER = re.compile(r"[ \t]*(?:L(?:ine )?)?(\d{1,7})[ ]*(\t|→|│|\||:)")
 _EMPTY_COLUMN = re.compile(r"[ ]{2,}(\t|→|│|\|)|[ ]+(\|)")
 """Where a line has no number but the column is kept."""
-_MARGIN = 2
-"""In fewer numbered lines a first line without a number proves nothing."""
 
 _QUOTES = re.compile(r"\\[\"'`]")
 _ESCAPES = re.compile(
     r"\\(?:[nrt\"'`\\/]|u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\da-fA-F]{4})"
 )
-_BLANK_OR_BACKSLASH = re.compile(r"\\[nrt\\]")
+_WHITESPACE_OR_BACKSLASH = re.compile(r"\\[nrt\\]")
 _ENTITIES = re.compile(r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[a-zA-Z][a-zA-Z\d]{1,31});")
 _ESCAPED_INDENT = re.compile(r"^(?:\\t|\s)+")
 _LITERAL = re.compile(
@@ -63,18 +61,17 @@ def variants(old: str, new: str, text: Text, names: Sequence[str]) -> Iterator[V
 
     ``names`` are keys of ``READERS``, in the order in which the transformations are taken back.
     """
-    given = Variant(Text(old).lf.removeprefix(BOM), Text(new).lf.removeprefix(BOM))
-    return islice(_all(given, text, names), MOST)
 
+    def every() -> Iterator[Variant]:
+        found = [Variant(Text(old).lf.removeprefix(BOM), Text(new).lf.removeprefix(BOM))]
+        for name in names:
+            for variant in tuple(found):
+                for fresh in READERS[name](variant, text):
+                    if fresh.old != variant.old and all(fresh[:2] != known[:2] for known in found):
+                        found.append(fresh)
+                        yield fresh
 
-def _all(given: Variant, text: Text, names: Sequence[str]) -> Iterator[Variant]:
-    found = [given]
-    for name in names:
-        for variant in tuple(found):
-            for fresh in READERS[name](variant, text):
-                if fresh.old != variant.old and all(fresh[:2] != known[:2] for known in found):
-                    found.append(fresh)
-                    yield fresh
+    return islice(every(), MOST)
 
 
 def likeliest(text: Text, candidates: Sequence[Variant]) -> list[Variant]:
@@ -121,62 +118,38 @@ def _unmarked(text: str, allowed: str) -> str | None:
     return "\n".join(line[1:] for line in lines)
 
 
-class _Numbered(NamedTuple):
-    """A line that begins with a number: the number, its separator, what follows."""
-
-    number: int
-    separator: str
-    rest: str
-
-
-def _split(line: str) -> _Numbered | None:
-    found = _NUMBER.match(line)
-    return _Numbered(int(found[1]), found[2], line[found.end() :]) if found else None
-
-
 class _Column(NamedTuple):
-    """A column of line numbers: its separator, and whether a space after that belongs to it."""
+    """A column of line numbers: what separates it from the lines, and the space after that."""
 
     separator: str
-    padded: bool
+    padding: str
 
-    def number(self, line: str) -> int | None:
-        """The number of a line in this column; None if it has none."""
-        found = _split(line)
-        return found.number if found and found.separator == self.separator else None
-
-    def numbers(self, lines: Iterable[str]) -> list[int]:
-        """The numbers of those lines that have one."""
-        return [number for number in map(self.number, lines) if number is not None]
-
-    def strip(self, line: str) -> str:
-        """A line without the column; one that has none as it is."""
-        found = _split(line)
-        if found and found.separator == self.separator:
-            rest = found.rest
-        else:
-            empty = _EMPTY_COLUMN.match(line)
-            if not empty or self.separator not in empty.groups():
-                return line
-            rest = line[empty.end() :]
-        return rest[1:] if self.padded and rest.startswith(" ") else rest
+    def split(self, line: str) -> tuple[int | None, str]:
+        """The number of a line, None if it has none in this column, and the line without it."""
+        for pattern in (_NUMBER, _EMPTY_COLUMN):
+            found = pattern.match(line)
+            if found and self.separator in found.groups():
+                number = int(found[1]) if pattern is _NUMBER else None
+                return number, line[found.end() :].removeprefix(self.padding)
+        return None, line
 
 
 def _column_of(lines: Sequence[str], text: Text) -> _Column | None:
     """The column of numbers before these lines; None if they are not numbered.
 
-    Every line with text has a number but, perhaps, the first one, which a model may copy from
-    behind its number. The numbers are separated alike, and rise with the lines.
+    Every line with text has a number. The numbers are separated alike, and rise with the lines.
     """
     filled = [line for line in lines if line.strip()]
-    numbered = [found for found in map(_split, filled) if found]
-    begun = len(numbered) == len(filled) - 1 >= _MARGIN and not _split(filled[0])
-    if not numbered or (len(numbered) < len(filled) and not begun):
+    if len(filled) > 2 and not _NUMBER.match(filled[0]):
+        # A model may copy the first line from behind its number.
+        del filled[0]
+    numbered = [found for found in map(_NUMBER.match, filled) if found]
+    separators = {found[2] for found in numbered}
+    if len(numbered) < len(filled) or len(separators) != 1 or not _rise(lines):
         return None
-    separator = numbered[0].separator
-    if any(found.separator != separator for found in numbered) or not _rise(lines):
-        return None
-    return _Column(separator, _padded(numbered, text))
+    separator = separators.pop()
+    rests = [line[found.end() :] for line, found in zip(filled, numbered, strict=True)]
+    return _Column(separator, _padding(rests, separator, text))
 
 
 def _rise(lines: Sequence[str]) -> bool:
@@ -184,27 +157,24 @@ def _rise(lines: Sequence[str]) -> bool:
     filled, points = 0, []
     for at, line in enumerate(lines):
         filled += bool(line.strip())
-        found = _split(line)
-        if found:
-            points.append((found.number, at, filled))
+        if found := _NUMBER.match(line):
+            number = int(found[1])
+            points.append((number, number - at, number - filled))
     steps = list(pairwise(points))
-    counted = sum(
-        after[0] - before[0] in (after[1] - before[1], after[2] - before[2])
-        for before, after in steps
-    )
+    counted = sum(before[1] == after[1] or before[2] == after[2] for before, after in steps)
     # A line may be missing among them.
     return 2 * counted >= len(steps) and all(after[0] > before[0] for before, after in steps)
 
 
-def _padded(numbered: Sequence[_Numbered], text: Text) -> bool:
-    """Whether a space after the separator belongs to the column; the file knows best."""
-    if any(line.rest[:1] not in ("", " ") for line in numbered):
-        return False
-    longest = max((line.rest for line in numbered), key=len)
-    for width in (1, 0):
-        if f"\n{longest[width:]}\n" in f"\n{text.lf}\n":
-            return width == 1
-    return numbered[0].separator in "|:"
+def _padding(rests: Sequence[str], separator: str, text: Text) -> str:
+    """The space after the separator that belongs to the column; the file knows best."""
+    if any(rest[:1] not in ("", " ") for rest in rests):
+        return ""
+    longest = max(rests, key=len)
+    for padding in (" ", ""):
+        if f"\n{longest.removeprefix(padding)}\n" in f"\n{text.lf}\n":
+            return padding
+    return " " if separator in "|:" else ""
 
 
 def numbers(variant: Variant, text: Text) -> Iterator[Variant]:
@@ -213,9 +183,9 @@ def numbers(variant: Variant, text: Text) -> Iterator[Variant]:
     column = _column_of(lines, text)
     if column is None:
         return
-    old = [column.strip(line) for line in lines]
-    at = next(index for index, line in enumerate(lines) if _split(line))
-    first_line = column.numbers(lines)[0] - at
+    split = [column.split(line) for line in lines]
+    first_line = next(number - at for at, (number, _) in enumerate(split) if number is not None)
+    old = [rest for _, rest in split]
     new = _without_numbers(variant.new.split("\n"), old, column, first_line)
     if new is not None:
         done = variant.then("\n".join(old), "\n".join(new), "line numbers stripped")
@@ -230,16 +200,24 @@ def _without_numbers(
     ``old`` are the lines of old, without the column. Numbers that fall do not count lines.
     """
     known = {line.strip() for line in old if line.strip()}
-    found = [(number, at) for at, line in enumerate(new) for number in column.numbers([line])]
-    bare = [line for line in new if line.strip() in known]
-    if bare and not column.numbers(line for line in new if column.strip(line).strip() in known):
+    if any(column.split(line)[0] is not None for line in new) and "\n+" not in "\n".join(
+        ["", *old]
+    ):
+        # Among numbered lines an added one may have the mark of a diff instead.
+        new = [line.removeprefix("+") for line in new]
+    split = [column.split(line) for line in new]
+    found = [(number, at) for at, (number, _) in enumerate(split) if number is not None]
+    numbered = [number is not None for number, _ in split]
+    kept = [has for has, (_, rest) in zip(numbered, split, strict=True) if rest.strip() in known]
+    bare = [has for has, line in zip(numbered, new, strict=True) if line.strip() in known]
+    if bare and not any(kept):
         # The model took the column away, at least from the lines that stay.
-        if not found or column.numbers(bare):
+        if not found or any(bare):
             return new
         believed = all(number == first_line + at for number, at in found)
     else:
         believed = all(before[0] <= after[0] for before, after in pairwise(found))
-    return [*map(column.strip, new)] if believed else None
+    return [rest for _, rest in split] if believed else None
 
 
 def strays(old: str, new: str, first_line: int) -> str | None:
@@ -250,39 +228,39 @@ def strays(old: str, new: str, first_line: int) -> str | None:
     """
     lines, given = new.split("\n"), old.split("\n")
     column = _column_of(lines, Text(old))
-    if column is None or column.number(lines[0]) != first_line or any(map(_split, given)):
+    if column is None or any(map(_NUMBER.match, given)):
         return None
-    stripped = [column.strip(line) for line in lines]
+    split = [column.split(line) for line in lines]
+    stripped = [rest for _, rest in split]
     shared = any(line.strip() and line in given for line in stripped)
     # Who numbers every line and changes nothing else wants the numbers.
-    return "\n".join(stripped) if shared and stripped != given else None
+    right = split[0][0] == first_line and shared and stripped != given
+    return "\n".join(stripped) if right else None
 
 
-def _decoded(sequences: re.Pattern[str], text: str, meaning: Callable[[str], str]) -> str:
-    return sequences.sub(lambda found: meaning(found[0]), text)
+def _meaning(sequence: str) -> str:
+    """What a backslash sequence or an HTML entity stands for; itself if that is nothing."""
+    if sequence[0] == "\\":
+        import json
 
-
-def _plain(sequence: str) -> str:
-    """What a backslash sequence stands for."""
-    import json
-
-    # JSON lacks two of the quotes.
-    return sequence[1] if sequence[1] in "'`" else str(json.loads(f'"{sequence}"'))
-
-
-def _character(entity: str) -> str:
-    """What an HTML entity stands for; the entity itself if it is none."""
+        # JSON lacks two of the quotes.
+        return sequence[1] if sequence[1] in "'`" else str(json.loads(f'"{sequence}"'))
     from html import unescape
     from html.entities import html5
 
-    return unescape(entity) if entity[1] == "#" or entity[1:] in html5 else entity
+    return unescape(sequence) if sequence[1] == "#" or sequence[1:] in html5 else sequence
+
+
+def _decoded(variant: Variant, sequences: re.Pattern[str], note: str) -> Variant:
+    old, new = (sequences.sub(lambda found: _meaning(found[0]), text) for text in variant[:2])
+    return variant.then(old, new, note)
 
 
 def sequences_in(text: str) -> Counter[str]:
     """What in a text may be an escape sequence, and how often."""
     if "\\" not in text and "&" not in text:
         return Counter()
-    entities_in = [found for found in _ENTITIES.findall(text) if _character(found) != found]
+    entities_in = [found for found in _ENTITIES.findall(text) if _meaning(found) != found]
     return Counter(_ESCAPES.findall(text) + entities_in)
 
 
@@ -292,50 +270,33 @@ def escapes(variant: Variant, _text: Text) -> Iterator[Variant]:
     The old text must show how the new one is escaped: sequences for whitespace and backslashes in
     new alone could be meant either way.
     """
-    known = _blank_or_backslash(variant.old)
-    fresh = _blank_or_backslash(variant.new) - known
+    known, after = (_WHITESPACE_OR_BACKSLASH.findall(_QUOTES.sub("", t)) for t in variant[:2])
+    fresh = {*after}.difference(known)
     in_lines = "\n" in variant.old.strip("\n")
     new_in_lines = "\n" in variant.new.strip("\n")
     # A line feed that is escaped beside real ones is part of the code.
     if "\\\\" not in fresh and (not fresh or in_lines or new_in_lines):
-        yield _unescaped(variant, _QUOTES)
+        yield _decoded(variant, _QUOTES, "unescaped")
     if in_lines:
         one_sided = bool(fresh) or _tabs_inside(variant)
+    elif new_in_lines:
+        one_sided = bool(_ESCAPES.search(variant.new))
     else:
-        one_sided = (
-            bool(_ESCAPES.search(variant.new)) if new_in_lines else bool(fresh and not known)
-        )
-    if not one_sided and not _breaks_strings(variant):
-        yield _unescaped(variant, _ESCAPES)
-
-
-def _unescaped(variant: Variant, sequences: re.Pattern[str]) -> Variant:
-    old, new = (_decoded(sequences, text, _plain) for text in variant[:2])
-    return variant.then(old, new, "unescaped")
-
-
-def _blank_or_backslash(text: str) -> set[str]:
-    """The sequences of a text that stand for whitespace or a backslash."""
-    return set(_BLANK_OR_BACKSLASH.findall(_QUOTES.sub("", text)))
+        one_sided = bool(fresh and not known)
+    # A literal with an escaped line feed, such as "text\n", is code.
+    if not one_sided and {*_LITERAL.findall(variant.new)} <= {*_LITERAL.findall(variant.old)}:
+        yield _decoded(variant, _ESCAPES, "unescaped")
 
 
 def _tabs_inside(variant: Variant) -> bool:
     """Whether lines of new alone have an escaped tab that is no indentation."""
-    known = set(variant.old.split("\n"))
-    fresh = [line for line in variant.new.split("\n") if line not in known]
+    fresh = set(variant.new.split("\n")).difference(variant.old.split("\n"))
     return any("\\t" in _ESCAPED_INDENT.sub("", line) for line in fresh)
-
-
-def _breaks_strings(variant: Variant) -> bool:
-    r"""Whether string literals of new alone would be broken in two: ``"text\n"`` is code."""
-    known = set(_LITERAL.findall(variant.old))
-    return any(found not in known for found in _LITERAL.findall(variant.new))
 
 
 def entities(variant: Variant, _text: Text) -> Iterator[Variant]:
     """HTML entities are the characters that they stand for."""
-    old, new = (_decoded(_ENTITIES, text, _character) for text in variant[:2])
-    yield variant.then(old, new, "entities decoded")
+    yield _decoded(variant, _ENTITIES, "entities decoded")
 
 
 def _wrapped(variant: Variant, text: Text) -> Iterator[Variant]:

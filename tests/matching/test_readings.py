@@ -152,6 +152,8 @@ def test_a_number_does_not_move_the_only_place() -> None:
 NEW_TEXTS = {
     "the numbers repeat": "1| foo(item)\n2| new(item)\n2| bar(item)\n",
     "no number on a new line": "1| foo(item)\nnew(item)\n2| bar(item)\n",
+    "a diff mark instead of a number": "1| foo(item)\n+new(item)\n2| bar(item)\n",
+    "a diff mark before a number": "1| foo(item)\n+2| new(item)\n2| bar(item)\n",
     "the column without a number": "1| foo(item)\n | new(item)\n2| bar(item)\n",
     "no numbers at all": "foo(item)\nnew(item)\nbar(item)\n",
     "others": "7| foo(item)\n8| new(item)\n9| bar(item)\n",
@@ -240,6 +242,13 @@ def test_numbers_of_the_content_stay_where_new_has_no_column() -> None:
     new = PORTS.replace("}", "    3: 'c',\n}")
     done = replace_text("import os\n" + PORTS, numbered("{}: ", 2)(PORTS), new)
     assert done.content == "import os\n" + new
+
+
+def test_a_plus_that_old_has_too_is_content() -> None:
+    content = "foo(item)\n+ first\n+ third\n"
+    old = "1| foo(item)\n2| + first\n3| + third\n"
+    done = replace_text(content, old, old.replace("3|", "+ second\n3|"))
+    assert done.content == content.replace("+ third", "+ second\n+ third")
 
 
 FALLING = {
