@@ -121,7 +121,7 @@ def context_aware(query: Query, step: Step) -> Found:
 def whitespace_normalized(query: Query, _step: Step) -> Found:
     """Lines equal once every run of whitespace is one space; or part of one line."""
     wanted, height = _normal(query.needle.lf), query.needle.lf.count("\n") + 1
-    if height > 1:
+    if height > 1 or not wanted:
         return _windows(query, height, wanted, _normal)
     places: list[Place] = []
     for row, line in enumerate(query.text.lines):
@@ -132,7 +132,7 @@ def whitespace_normalized(query: Query, _step: Step) -> Found:
             start = query.text.start_of(row)
             spots = Condensed(line, _WHITESPACE, lambda *_: True).places(wanted)
             places += [Place(start + first, start + end) for first, end in spots]
-    return Found(tuple(places) if wanted else ())
+    return Found(tuple(places))
 
 
 def _normal(text: str) -> str:
@@ -159,7 +159,7 @@ def trimmed_boundary(query: Query, _step: Step) -> Found:
 
 
 def _windows(query: Query, height: int, wanted: str, view: Callable[[str], str]) -> Found:
-    """The disjoint windows whose view is the wanted one."""
+    """The disjoint windows whose view is the wanted one; none if that is empty."""
     lines = query.text.lines
     places, row, left = [], 0, _WORK
     while wanted and row + height <= len(lines):

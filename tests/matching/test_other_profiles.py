@@ -61,6 +61,7 @@ REFUSED = [
     ("opencode-3", "\tfoo\n\tfoo\n", "foo \n", "ambiguous"),
     ("opencode-3", "x  =  1\n", "x = 1\n", "not_found"),
     ("opencode-9", "x  =  1\nx =  1\n", "x = 1", "ambiguous"),
+    ("opencode-9", "x = 1\n", " \t", "not_found"),
     (
         "opencode-9",
         BLOCK,
