@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from git_boocode.matching.profiles import Profile, Step, profile_named
 from git_boocode.matching.rungs import RUNGS, Found, Place, Query
 from git_boocode.matching.text import Text
-from git_boocode.matching.types import Candidate, Match, Replacement, Span
+from git_boocode.matching.types import Match, Replacement, Span
 
 if TYPE_CHECKING:
     from git_boocode.matching.readings import Variant
@@ -300,72 +300,47 @@ def _spans(text: Text, places: Sequence[Place]) -> tuple[Span, ...]:
 
 
 def _ambiguous(answer: Answer) -> Match:
-    from git_boocode.matching.suggestions import descriptions, unique_text
+    from git_boocode.matching.suggestions import candidates
 
     text, places = answer.query.text, answer.found.places
     spans = _spans(text, places)
-    equal = answer.found.equal
-    rows = [(span.start_line - 1, span.end_line) for span in spans[:SHOWN]]
+    shown = [
+        (span.start_line - 1, span.end_line, place.similarity)
+        for span, place in zip(spans[:SHOWN], places, strict=False)
+    ]
+    near = [
+        # Of lines that are too long to show, show the place alone.
+        one if len(one.text) < SHOWN_TEXT else one._replace(text=text.raw[span.start : span.end])
+        for span, one in zip(spans, candidates(text, shown), strict=False)
+    ]
     return Match(
         "ambiguous",
         answer.rung,
         places[0].similarity,
         len(places),
-        candidates=tuple(
-            Candidate(
-                span.start_line,
-                span.end_line,
-                place.similarity,
-                _shown(text, span),
-                *unique_text(text, one),
-                where,
-            )
-            for span, place, one, where in zip(
-                spans, places, rows, descriptions(text, rows), strict=False
-            )
-        ),
+        candidates=tuple(one._replace(text=one.text[:SHOWN_TEXT]) for one in near),
         spans=spans,
-        reason="several places are equally good" if equal else "no place is clearly the best",
+        reason="several places are equally good"
+        if answer.found.equal
+        else "no place is clearly the best",
     )
-
-
-def _shown(text: Text, span: Span) -> str:
-    """The lines of a span, or, of lines too long to show, the span alone."""
-    lines = text.rows_text(span.start_line - 1, span.end_line)
-    return lines if len(lines) <= SHOWN_TEXT else text.raw[span.start : span.end][:SHOWN_TEXT]
 
 
 def _missed(answer: Answer) -> Match:
-    nearest = _nearest(answer.query)
-    return Match(
-        "not_found",
-        similarity=nearest[0].similarity if nearest else 0.0,
-        candidates=nearest,
-        reason=answer.found.reason,
-    )
+    """The answer with the windows most like the needle that do not overlap, best first."""
+    from git_boocode.matching.suggestions import candidates
 
-
-def _nearest(query: Query) -> tuple[Candidate, ...]:
-    """The windows most like the needle that do not overlap, best first."""
+    query = answer.query
     taken: list[Window] = []
     for window in query.survey.windows:
         if all(window.stop <= other.first or other.stop <= window.first for other in taken):
             taken.append(window)
         if len(taken) == NEAREST:
             break
-    return tuple(_candidate(query, window) for window in taken)
-
-
-def _candidate(query: Query, window: Window) -> Candidate:
-    from git_boocode.matching.suggestions import descriptions, differing_lines, unique_text
-
-    text, rows = query.text, (window.first, window.stop)
-    return Candidate(
-        window.first + 1,
-        window.stop,
-        window.similarity,
-        text.rows_text(*rows)[:SHOWN_TEXT],
-        *unique_text(text, rows),
-        descriptions(text, [rows])[0],
-        tuple(differing_lines(text, rows, query.needle)),
+    near = [(window.first, window.stop, window.similarity) for window in taken]
+    return Match(
+        "not_found",
+        similarity=taken[0].similarity if taken else 0.0,
+        candidates=candidates(query.text, near, query.needle),
+        reason=answer.found.reason,
     )

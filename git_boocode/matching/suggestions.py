@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from git_boocode.matching.align import align_lines, script
+from git_boocode.matching.ladder import SHOWN_TEXT
 from git_boocode.matching.text import Text, split_ends
+from git_boocode.matching.types import Candidate
 
 Rows = tuple[int, int]
 
@@ -26,6 +29,28 @@ _NO_OPENER = re.compile(
     r"(?:[)\]}>]|else\b|elif\b|except\b|finally\b|catch\b|case\b|default\b|end\b|then\b|do\b"
     r"|#|//|/\*|\*|<!--|--\s)"
 )
+
+
+def candidates(
+    text: Text, places: Sequence[tuple[int, int, float]], needle: Text | None = None
+) -> tuple[Candidate, ...]:
+    """Places, each as its rows and similarity, with what can be sent back for them.
+
+    ``needle`` is the text that they differ from, None if they do not.
+    """
+    rows = [(first, stop) for first, stop, _ in places]
+    return tuple(
+        Candidate(
+            first + 1,
+            stop,
+            likeness,
+            text.rows_text(first, stop)[:SHOWN_TEXT],
+            *unique_text(text, (first, stop)),
+            where,
+            tuple(differing_lines(text, (first, stop), needle)) if needle else (),
+        )
+        for (first, stop, likeness), where in zip(places, descriptions(text, rows), strict=True)
+    )
 
 
 def unique_text(text: Text, rows: Rows) -> tuple[str | None, int | None]:
@@ -53,21 +78,22 @@ def unique_text(text: Text, rows: Rows) -> tuple[str | None, int | None]:
 
 def _twins(text: Text, first: int, stop: int) -> list[tuple[int, int]]:
     """For each other place of the same lines, how many lines above and below are equal, too."""
-    lines = text.lines
-    wanted, height = lines[first:stop], stop - first
+    lines, height = text.lines, stop - first
+    wanted = lines[first:stop]
     reach, at = [], -1
     for _ in range(min(lines.count(wanted[0]) if wanted else 0, _TWINS)):
         at = lines.index(wanted[0], at + 1)
-        if at == first or lines[at : at + height] != wanted:
-            continue
-        up = down = 0
-        while up <= _REACH and min(first, at) > up and lines[first - up - 1] == lines[at - up - 1]:
-            up += 1
-        most = len(lines) - max(stop, at + height)
-        while down <= _REACH and down < most and lines[stop + down] == lines[at + height + down]:
-            down += 1
-        reach.append((up, down))
+        if at != first and lines[at : at + height] == wanted:
+            above = (lines[max(row - _REACH - 1, 0) : row][::-1] for row in (first, at))
+            below = (lines[row : row + _REACH + 1] for row in (stop, at + height))
+            reach.append((_alike(*above), _alike(*below)))
     return reach
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many lines are equal from the beginning of both."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def descriptions(text: Text, places: Sequence[Rows]) -> list[str]:
@@ -127,23 +153,17 @@ def differing_lines(text: Text, rows: Rows, old: Text) -> list[str]:
     that only one side has is marked as a whole.
     """
     first, stop = rows
-    core = old.core
-    mine = [line.strip() for line in old.lines[core.start : core.stop]]
+    mine = old.stripped[old.core.start : old.core.stop]
     there = text.stripped[first:stop]
-    found, at = [], 0
+    pairs, at = [], 0
     for line, (start, end) in zip(mine, align_lines(mine, there), strict=True):
-        found += [
-            f"{first + row + 1}: {{+{there[row]}+}}" for row in range(at, start) if there[row]
-        ]
-        if start == end and line:
-            found.append(f"{first + start + 1}: [-{line}-]")
-        elif start < end and there[start] != line:
-            found.append(f"{first + start + 1}: {_marked(line, there[start])}")
+        pairs += [(row, "", there[row]) for row in range(at, start)]
+        pairs.append((start, line, there[start] if start < end else ""))
         at = max(at, end)
-    found += [
-        f"{first + row + 1}: {{+{there[row]}+}}" for row in range(at, len(there)) if there[row]
+    pairs += [(row, "", there[row]) for row in range(at, len(there))]
+    return [
+        f"{first + row + 1}: {_marked(here, line)}" for row, here, line in pairs if here != line
     ]
-    return found
 
 
 def _marked(old: str, new: str) -> str:
