@@ -24,11 +24,11 @@ from git_boocode.cli.progress import progress
 from git_boocode.repo.errors import FatalError, RefusedError, UsageError
 
 if TYPE_CHECKING:
+    from git_boocode.editing.answer import Answer, EditsRefusedError
     from git_boocode.editing.edits import Landing
     from git_boocode.editing.inputs import Source
     from git_boocode.editing.place import Place
     from git_boocode.editing.plan import PlannedFile
-    from git_boocode.editing.result import Answer, EditsRefusedError
     from git_boocode.matching import Candidate
     from git_boocode.repo.config import Config
 
@@ -83,9 +83,9 @@ def apply_edit(
     Edits are read from each <file>, or from standard input. Paths in them count from the top of the
     worktree, a --path from the current directory.
     """
+    from git_boocode.editing.answer import EditsRefusedError
     from git_boocode.editing.edits import How
     from git_boocode.editing.place import Place
-    from git_boocode.editing.result import EditsRefusedError
     from git_boocode.editing.service import Options, apply_edits
 
     _check_names(profile, format_)
@@ -166,7 +166,7 @@ def require_input(what: str, example: str) -> None:
 
 def _check_retry_context(name: str | None) -> None:
     """Refuse to write over a file that is something else than an earlier retry context."""
-    from git_boocode.editing.retry import BEGIN
+    from git_boocode.editing.answer import BEGIN
 
     if name is None or not os.path.isfile(name):
         return
@@ -235,7 +235,7 @@ def _print_answer(answer: Answer, place: Place, *, show_diff: bool) -> None:
 
 def refuse(error: EditsRefusedError) -> NoReturn:
     """Raise a refusal again with every failure spelt out for people."""
-    from git_boocode.editing.result import describe
+    from git_boocode.editing.answer import describe
 
     blocks = []
     for failure in error.failures:
@@ -248,8 +248,8 @@ def refuse(error: EditsRefusedError) -> NoReturn:
 
 def candidate_lines(candidate: Candidate, most: int) -> list[str]:
     """A candidate as people read it: where it is, and its numbered lines."""
+    from git_boocode.editing.answer import numbered
     from git_boocode.editing.edits import lines_of
-    from git_boocode.editing.retry import numbered
 
     where = lines_of(candidate.start_line, candidate.end_line)
     head = f"  {where} (similarity {candidate.similarity:.2f}):"
@@ -259,8 +259,8 @@ def candidate_lines(candidate: Candidate, most: int) -> list[str]:
 
 def print_diffs(answer: Answer, config: Config) -> None:
     """Print the diff of each file, without the indentation that all its lines share."""
+    from git_boocode.editing.answer import diff_of
     from git_boocode.editing.diff import without_common_indentation
-    from git_boocode.editing.result import diff_of
 
     style = Style(enabled=colour_wanted(config))
     colours = {"+": "green", "-": "red", "@": "cyan"}

@@ -8,10 +8,10 @@ import stat
 from collections.abc import Sequence
 
 from git_boocode.checkpoints.transcripts import Keep, Written
+from git_boocode.editing.answer import EditsRefusedError, describe
 from git_boocode.editing.edits import Failure, MissError
 from git_boocode.editing.inputs import Source, read_inputs
 from git_boocode.editing.place import Place, Target
-from git_boocode.editing.result import EditsRefusedError, describe
 from git_boocode.editing.service import Options, apply_inputs
 from git_boocode.editing.textfile import Snapshot, mode_only, read_snapshot
 from git_boocode.editing.write import Change, ChangedMeanwhileError, Journal, Step, write_files

@@ -13,22 +13,44 @@ if TYPE_CHECKING:
     from git_boocode.matching import MatchError, Replacement
 
 MAX_LINES = 100
-"""So many places of an ambiguous text are listed."""
+"""Places of an ambiguous text that are listed."""
 
-_NEAR = 200
-"""Lines above and below a place that show how the file indents."""
+
+def check_text(text: Text, new: str, how: How) -> None:
+    """Refuse a NUL character, mostly an escape gone wrong, in new text for a file that is text."""
+    if text.text and not text.is_raw and not how.verbatim and "\0" in new:
+        line = new.count("\n", 0, new.index("\0")) + 1
+        raise MissError(
+            "invalid_input",
+            f"the new text holds a NUL character, in its line {line}, which would make this text "
+            "file binary",
+            hint="in JSON, \\u0000 is that character, and \\\\u0000 its escape in code; --verbatim "
+            "takes it as given",
+        )
+
+
+def existing(text: Text | None) -> Text:
+    """The text of a file that an action needs (MissError, `missing_file`)."""
+    if text is None:
+        raise MissError("missing_file", "there is no such file")
+    return text
+
+
+def merged_since(name: str) -> str:
+    """The note of an edit that was made in an older version of the file."""
+    return f"merged with the changes since {name}"
+
+
+def mode_notes(executable: bool | None) -> tuple[str, ...]:
+    """The note on the mode that a file is given, if any."""
+    return () if executable is None else ("executable" if executable else "not executable",)
 
 
 class Replace(NamedTuple):
     """Replace a text by another; an empty old text fills a missing or an empty file.
 
-    Attributes:
-        old: the text to find.
-        new: the text to put there.
-        replace_all: change every place instead of refusing when there are several.
-        expected: the number of places there must be, or None.
-        start_line: where the model believes it to be, 1-based, or None.
-        whole_lines: the old text stands for whole lines, never for a part of one.
+    `expected` is the number of places there must be, `start_line` where the model believes the old
+    text to be, from 1. With `whole_lines` the old text stands for whole lines, never for a part.
     """
 
     old: str
@@ -46,13 +68,25 @@ class Replace(NamedTuple):
     def apply(self, text: Text | None, how: How) -> Outcome:
         """Find the old text with the matcher and replace it."""
         if not self.old:
-            return self._fill(text or Text(""))
-        if text is None:
-            raise MissError("missing_file", "there is no such file")
+            return self._filled(text or Text(""))
+        text = existing(text)
         check_text(text, self.new, how)
-        return _replace(self, text, how)
+        from git_boocode.matching import MatchError
 
-    def _fill(self, text: Text) -> Outcome:
+        try:
+            done = self._replaced(text, how)
+        except MatchError as error:
+            raise _miss(error, text, self, how) from None
+        match, notes = done.match, done.notes
+        if match.version is not None and (versions := how.versions()):
+            notes = (merged_since(versions.name(match.version)), *notes)
+        lines = match.start_line or 1, match.end_line or 0
+        landing = Landing(
+            match.kind, match.rung or "exact", match.similarity, done.count, *lines, notes
+        )
+        return Outcome(text._replace(text=done.content), landing)
+
+    def _filled(self, text: Text) -> Outcome:
         if text.text:
             raise MissError(
                 "exists",
@@ -61,100 +95,57 @@ class Replace(NamedTuple):
             )
         return Outcome(text._replace(text=self.new), Landing("exact", "create", 1.0, 1, 1, 0))
 
+    def _replaced(self, text: Text, how: How) -> Replacement:
+        """Replace with the line hint, unless its two readings lead to different places.
 
-def check_text(text: Text | None, new: str, how: How) -> None:
-    """Refuse to put a NUL character, mostly an escape gone wrong, into a file that is text.
-
-    Args:
-        text: the file; None if there is none.
-        new: what an edit brings.
-        how: whether it is to be taken as given.
-
-    Raises:
-        MissError: it would make the file binary (`invalid_input`).
-    """
-    if text is not None and text.text and not text.is_raw and not how.verbatim and "\0" in new:
-        line = new.count("\n", 0, new.index("\0")) + 1
-        raise MissError(
-            "invalid_input",
-            f"the new text holds a NUL character, in its line {line}, which would make this text "
-            "file binary",
-            hint="in JSON, \\u0000 is that character, and \\\\u0000 its escape in code; --verbatim "
-            "takes it as given",
-        )
-
-
-def _replace(wanted: Replace, text: Text, how: How) -> Outcome:
-    from git_boocode.matching import MatchError
-
-    try:
-        done = _hinted(wanted, text, how)
-    except MatchError as error:
-        raise _miss(error, text, wanted, how) from None
-    match, notes = done.match, done.notes
-    versions = how.versions() if done.version is not None else None
-    if versions is not None and done.version is not None:
-        notes = (merged_since(versions.name(done.version)), *notes)
-    start, end = match.start_line or 1, match.end_line or 0
-    landing = Landing(
-        match.kind, match.rung or "exact", match.similarity, done.count, start, end, notes
-    )
-    return Outcome(text._replace(text=done.content), landing)
-
-
-def _hinted(wanted: Replace, text: Text, how: How) -> Replacement:
-    """Replace with the hint that the edit gives, if that can be read in one way only.
-
-    Earlier edits of the call may have moved lines, and nobody knows whether a model thought of
-    that; where the two readings lead to different places there is no hint.
-    """
-    hint = wanted.start_line
-    done = _searched(wanted, text, how, hint)
-    if hint is None or how.moved(hint) == hint:
+        Earlier edits of the call may have moved lines, and the model may have counted with that.
+        """
+        hint = self.start_line
+        done = self._searched(text, how, hint)
+        if hint is not None and how.moved(hint) != hint:
+            other = self._searched(text, how, how.moved(hint))
+            if other.content != done.content:
+                return self._searched(text, how, None)
         return done
-    other = _searched(wanted, text, how, how.moved(hint))
-    return done if other.content == done.content else _searched(wanted, text, how, None)
 
+    def _searched(self, text: Text, how: How, hint: int | None) -> Replacement:
+        from git_boocode.matching import replace_text
 
-def _searched(wanted: Replace, text: Text, how: How, hint: int | None) -> Replacement:
-    from git_boocode.matching import replace_text
-
-    done = replace_text(
-        text.text,
-        wanted.old,
-        wanted.new,
-        wanted.replace_all or (wanted.expected or 1) > 1,
-        "exact" if text.is_raw else how.profile,
-        how.verbatim or text.is_raw,
-        start_line=hint,
-        expected=wanted.expected,
-        whole_lines=wanted.whole_lines,
-        most=MAX_BYTES,
-        versions=() if text.is_raw else _older(how),
-    )
-    if wanted.whole_lines and done.match.rung == "whitespace" and not how.verbatim:
-        _check_indentation(wanted, text, done.spans[0].start_line)
-    return done
-
-
-def _check_indentation(wanted: Replace, text: Text, line: int) -> None:
-    """Refuse new lines that are indented neither as the only old line is nor as the file's is."""
-    from git_boocode.matching.indentation import indent_of, only_first_dropped
-
-    lines, new = text.text.split("\n"), wanted.new.split("\n")[:-1]
-    real = indent_of(lines[line - 1])
-    given = indent_of(wanted.old) or indent_of(wanted.new)
-    if wanted.old.count("\n") > 1 or not new or not real or given:
-        return
-    near = lines[max(0, line - 1 - _NEAR) : line - 1 + _NEAR]
-    if only_first_dropped(new, real, near) is None:
-        raise MissError(
-            "ambiguous",
-            f"line {line} is indented and the old text is not, so the indentation of the new lines "
-            "is unclear",
-            lines=(line,),
-            hint="send both with the indentation that the file has",
+        done = replace_text(
+            text.text,
+            self.old,
+            self.new,
+            self.replace_all or (self.expected or 1) > 1,
+            "exact" if text.is_raw else how.profile,
+            how.verbatim or text.is_raw,
+            start_line=hint,
+            expected=self.expected,
+            whole_lines=self.whole_lines,
+            most=MAX_BYTES,
+            versions=() if text.is_raw else _older(how),
         )
+        if self.whole_lines and done.match.rung == "whitespace" and not how.verbatim:
+            self._check_indentation(text, done.spans[0].start_line)
+        return done
+
+    def _check_indentation(self, text: Text, line: int) -> None:
+        """Refuse new lines that are indented neither as the only old line nor as the file's."""
+        from git_boocode.matching.indentation import NEAR, indent_of, only_first_dropped
+
+        lines, new = text.text.split("\n"), self.new.split("\n")[:-1]
+        real = indent_of(lines[line - 1])
+        given = indent_of(self.old) or indent_of(self.new)
+        if self.old.count("\n") > 1 or not new or not real or given:
+            return
+        near = lines[max(0, line - 1 - NEAR) : line - 1 + NEAR]
+        if only_first_dropped(new, real, near) is None:
+            raise MissError(
+                "ambiguous",
+                f"line {line} is indented and the old text is not, so the indentation of the new "
+                "lines is unclear",
+                lines=(line,),
+                hint="send both with the indentation that the file has",
+            )
 
 
 def _older(how: How) -> Iterator[str]:
@@ -162,39 +153,30 @@ def _older(how: How) -> Iterator[str]:
     yield from how.versions() or ()
 
 
-def merged_since(name: str) -> str:
-    """The note of an edit that was made in an older version of the file."""
-    return f"merged with the changes since {name}"
-
-
 def _miss(error: MatchError, text: Text, wanted: Replace, how: How) -> MissError:
-    places = error.match.spans if error.code == "ambiguous" else error.candidates
+    """What the matcher's refusal means for the file."""
+    code, message, version, hint = error.code, error.message, error.match.version, None
+    places = error.match.spans if code == "ambiguous" else error.candidates
     lines = tuple(place.start_line for place in places[:MAX_LINES])
-    if text.is_raw and error.code == "not_found":
+    if code == "not_found" and text.is_raw:
         return MissError(
             "binary",
             "the file is no UTF-8 or UTF-16 text, so only an exact match counts, and there is none",
             hint="bytes that are not UTF-8 are written \\udcXX in JSON",
         )
-    versions = how.versions() if error.match.version is not None else None
-    if error.code == "stale" and versions is not None and error.match.version is not None:
-        near, index = error.candidates[0], error.match.version
-        where = lines_of(near.start_line, near.end_line)
-        cause = versions.cause(index, wanted.old)
-        message = f"{where} changed since {versions.name(index)}" + (f", {cause}" if cause else "")
-        return MissError(error.code, message, lines=lines, candidates=error.candidates)
-    if error.code == "not_found" and (line := _part_of_line(wanted, text.text)):
-        return MissError(
-            error.code,
-            f"old text not found as whole lines: it is only part of line {line}",
-            lines=(line,),
-            candidates=error.candidates,
-            hint="search for whole lines, copied from the file",
+    if code == "stale" and version is not None and (versions := how.versions()):
+        where = lines_of(error.candidates[0].start_line, error.candidates[0].end_line)
+        cause = versions.cause(version, wanted.old)
+        message = f"{where} changed since {versions.name(version)}" + (
+            f", {cause}" if cause else ""
         )
-    # Whoever names a number knows that there may be several places.
-    miscounted = error.code == "ambiguous" and wanted.expected is not None
-    hint = "count the places again, or send an edit for each of them" if miscounted else None
-    return MissError(error.code, error.message, lines=lines, candidates=error.candidates, hint=hint)
+    elif code == "not_found" and (line := _part_of_line(wanted, text.text)):
+        message = f"old text not found as whole lines: it is only part of line {line}"
+        lines, hint = (line,), "search for whole lines, copied from the file"
+    elif code == "ambiguous" and wanted.expected is not None:
+        # Whoever names a number knows that there may be several places.
+        hint = "count the places again, or send an edit for each of them"
+    return MissError(code, message, lines=lines, candidates=error.candidates, hint=hint)
 
 
 def _part_of_line(wanted: Replace, text: str) -> int | None:
@@ -208,14 +190,68 @@ def _part_of_line(wanted: Replace, text: str) -> int | None:
     return text.count("\n", 0, at) + 1 if beside else None
 
 
-class Insert(NamedTuple):
-    """Insert whole lines.
+class Block(NamedTuple):
+    """A search-replace block with several lines like the divider: the file decides what divides.
 
-    Attributes:
-        line: the line to insert after, 0 for the top of the file.
-        text: the lines; a missing final newline is added.
-        top: the number that the input has for the top of the file: 0, or 1 if it names the line
-            to insert before.
+    `actions` are the ways to split the block, from the shortest old text to the longest.
+    """
+
+    actions: tuple[Replace, ...]
+
+    @property
+    def anchors(self) -> str:
+        """The longest old text."""
+        return self.actions[-1].old
+
+    def apply(self, text: Text | None, how: How) -> Outcome:
+        """Apply the only split whose old text the file has, or the one that it clearly prefers."""
+        splits = [(action.old, _tried(action, text, how)) for action in self.actions]
+        fitting = [
+            (old, found)
+            for old, found in splits
+            if isinstance(found, Outcome) or found.code == "ambiguous"
+        ]
+        if not fitting:
+            raise _nearest([found for _, found in splits if isinstance(found, MissError)])
+        old, found = fitting[-1]
+        if len(fitting) > 1:
+            # By chance, the file would not go on as the text below the first divider does.
+            more = old.removeprefix(fitting[-2][0]).replace("=", "").strip()
+            if isinstance(found, MissError) or found.landing.kind != "exact" or not more:
+                raise MissError(
+                    "ambiguous",
+                    f"the block has {len(splits)} lines like '=======', and more than one of them "
+                    "can be the divider",
+                    hint="search for other lines, or send the edit as old_string and new_string",
+                )
+        if isinstance(found, MissError):
+            raise found
+        return found
+
+
+def _tried(action: Replace, text: Text | None, how: How) -> Outcome | MissError:
+    try:
+        return action.apply(text, how)
+    except MissError as miss:
+        return miss
+
+
+def _nearest(misses: list[MissError]) -> MissError:
+    """The refusal of the split that came nearest to the file."""
+
+    def nearness(miss: MissError) -> float:
+        return max((near.similarity for near in miss.candidates), default=0.0)
+
+    best = max(misses, key=nearness)
+    best.message += f"; each of the {len(misses)} lines like '=======' was tried as the divider"
+    return best
+
+
+class Insert(NamedTuple):
+    """Insert whole lines after a line (0 is the top); a missing final newline is added.
+
+    `top` is the number that the input has for the top of the file: 0, or 1 if it names the line to
+    insert before.
     """
 
     line: int
@@ -224,13 +260,12 @@ class Insert(NamedTuple):
 
     @property
     def anchors(self) -> str:
-        """It goes by number, not by text."""
+        """Nothing: it goes by number."""
         return ""
 
     def apply(self, text: Text | None, how: How) -> Outcome:
         """Insert the lines with the line ending of their neighbour."""
-        if text is None:
-            raise MissError("missing_file", "there is no such file")
+        text = existing(text)
         check_text(text, self.text, how)
         if text.is_raw and "\0" in text.text:
             raise MissError("binary", "the file is binary: it has no lines to insert between")
@@ -246,8 +281,11 @@ class Insert(NamedTuple):
         return Outcome(text._replace(text=self._between(lines)), landing)
 
     def _between(self, lines: list[str]) -> str:
-        neighbour = lines[max(self.line - 1, 0)] if lines else "\n"
-        ending = "\r\n" if neighbour.endswith("\r\n") or _all_crlf(lines) else "\n"
+        crlf = lines and (
+            lines[max(self.line - 1, 0)].endswith("\r\n")
+            or (len(lines) > 1 and uniform_crlf("".join(lines)))
+        )
+        ending = "\r\n" if crlf else "\n"
         body = self.text.removesuffix("\n").removesuffix("\r").replace("\r\n", "\n")
         added = body.replace("\n", ending) + ending
         if lines and self.line == len(lines) and not lines[-1].endswith("\n"):
@@ -256,29 +294,21 @@ class Insert(NamedTuple):
         return "".join((*lines[: self.line], added, *lines[self.line :]))
 
 
-def _all_crlf(lines: list[str]) -> bool:
-    return len(lines) > 1 and uniform_crlf("".join(lines))
-
-
 class Write(NamedTuple):
-    """Write a whole file.
-
-    Attributes:
-        content: all of its text.
-    """
+    """Write a whole file."""
 
     content: str
 
     @property
     def anchors(self) -> str:
-        """It looks for nothing."""
+        """Nothing: it searches for no text."""
         return ""
 
     def apply(self, text: Text | None, how: How) -> Outcome:
         """Take the content as given, in the encoding and line endings that the file has."""
-        check_text(text, self.content, how)
         if text is None:
             return Outcome(Text(self.content), Landing("exact", "write", 1.0, 1, 1, 0))
+        check_text(text, self.content, how)
         content = self.content
         notes: tuple[str, ...] = ()
         if uniform_crlf(text.text) and "\n" in content and "\r" not in content:
@@ -291,13 +321,7 @@ class Write(NamedTuple):
 
 
 class Create(NamedTuple):
-    """Make a file that must not exist yet; an empty one may.
-
-    Attributes:
-        content: all of its text.
-        executable: whether it shall be executable.
-        notes: what was done to read it.
-    """
+    """Make a file that must not exist yet; an empty one may. `notes` say how it was read."""
 
     content: str
     executable: bool = False
@@ -305,7 +329,7 @@ class Create(NamedTuple):
 
     @property
     def anchors(self) -> str:
-        """It looks for nothing."""
+        """Nothing: it searches for no text."""
         return ""
 
     def apply(self, text: Text | None, how: How) -> Outcome:
@@ -317,25 +341,14 @@ class Create(NamedTuple):
                 "the file is to be created, but it exists and has content",
                 hint="edit what it holds, or send the whole file as {path, content}",
             )
-        made = Text(self.content) if text is None else text._replace(text=self.content)
-        notes = (*self.notes, *mode_notes(self.executable or None))
-        return Outcome(
-            made, Landing("exact", "create", 1.0, 1, 1, 0, notes), self.executable or None
-        )
-
-
-def mode_notes(executable: bool | None) -> tuple[str, ...]:
-    """What to tell of the mode that a file is given."""
-    return () if executable is None else ("executable" if executable else "not executable",)
+        made = (text or Text(""))._replace(text=self.content)
+        executable = self.executable or None
+        notes = (*self.notes, *mode_notes(executable))
+        return Outcome(made, Landing("exact", "create", 1.0, 1, 1, 0, notes), executable)
 
 
 class Delete(NamedTuple):
-    """Remove a file.
-
-    Attributes:
-        content: what it is expected to hold, or None if that does not matter.
-        notes: what was done to read it.
-    """
+    """Remove a file that has some content, or any (None). `notes` say how it was read."""
 
     content: str | None = None
     notes: tuple[str, ...] = ()
@@ -346,10 +359,9 @@ class Delete(NamedTuple):
         return self.content or ""
 
     def apply(self, text: Text | None, how: How) -> Outcome:
-        """Remove the file, if it holds what is expected; blanks at line ends aside."""
+        """Remove the file, if it holds what is expected, whitespace at line ends aside."""
         del how
-        if text is None:
-            raise MissError("missing_file", "there is no such file")
+        text = existing(text)
         if self.content is not None and _bare(self.content) != _bare(text.text):
             raise MissError(
                 "conflict",
@@ -365,24 +377,19 @@ def _bare(text: str) -> str:
 
 
 class Keep(NamedTuple):
-    """Leave a file's content as it is: it is only renamed, or made executable or not.
-
-    Attributes:
-        executable: whether it shall be executable; None if it stays what it is.
-    """
+    """Leave the content; the file is renamed, or its executable bit is set (None: left alone)."""
 
     executable: bool | None = None
 
     @property
     def anchors(self) -> str:
-        """It looks for nothing."""
+        """Nothing: it searches for no text."""
         return ""
 
     def apply(self, text: Text | None, how: How) -> Outcome:
         """Give the file back as it is."""
         del how
-        if text is None:
-            raise MissError("missing_file", "there is no such file")
+        text = existing(text)
         rung = "rename" if self.executable is None else "mode"
         notes = mode_notes(self.executable)
         landing = Landing("exact", rung, 1.0, 1, 1, line_count(text.text), notes)

@@ -10,7 +10,7 @@ from itertools import accumulate, islice, takewhile, zip_longest
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.editing.actions import check_text
+from git_boocode.editing.actions import check_text, existing
 from git_boocode.editing.edits import How, Landing, MissError, Outcome, lines_of, listed
 from git_boocode.editing.textfile import Text
 from git_boocode.matching import Candidate
@@ -92,8 +92,7 @@ class Regions(NamedTuple):
 
     def apply(self, text: Text | None, how: How) -> Outcome:
         """Locate every change, then make all of them; all that is wrong is reported at once."""
-        if text is None:
-            raise MissError("missing_file", "there is no such file")
+        text = existing(text)
         if text.is_raw and "\0" in text.text:
             raise MissError("binary", "the file is binary: it has no lines to replace")
         for change in self.changes:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from itertools import takewhile
 from typing import NamedTuple
 
+from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edits import Edit, Failure, MissError
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.place import Place
@@ -16,7 +17,6 @@ from git_boocode.editing.plan import REWIND
 from git_boocode.editing.record import Contents, KeptFile
 from git_boocode.editing.records import EditRecord, Records
 from git_boocode.editing.recovery import settle
-from git_boocode.editing.result import Answer, EditsRefusedError
 from git_boocode.editing.revert import ALREADY, Revert
 from git_boocode.editing.service import Options, apply_inputs
 from git_boocode.repo.errors import RefusedError

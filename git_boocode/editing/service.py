@@ -9,11 +9,11 @@ from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edits import Failure, How
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.place import Place, Target
 from git_boocode.editing.plan import Plan, PlannedFile, make_plan
-from git_boocode.editing.result import Answer, EditsRefusedError
 from git_boocode.editing.textfile import mode_only
 from git_boocode.editing.write import (
     Change,

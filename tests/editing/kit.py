@@ -7,10 +7,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edits import Action, Edit
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.place import Place
-from git_boocode.editing.result import Answer, EditsRefusedError
 from git_boocode.editing.service import Options, apply_edits, apply_inputs
 from tests.repo_kit import Repo
 

@@ -8,7 +8,7 @@ import pytest
 
 from git_boocode.editing import plan as plan_module
 from git_boocode.editing.actions import Create, Delete, Keep, Replace, Write
-from git_boocode.editing.result import EditsRefusedError
+from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.service import Options
 from git_boocode.editing.textfile import read_snapshot
 from git_boocode.repo.errors import FatalError

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from git_boocode.editing import plan as plan_module
 from git_boocode.editing import textfile as textfile_module
 from git_boocode.editing.actions import Replace
+from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.edits import How, Outcome
-from git_boocode.editing.result import EditsRefusedError
 from git_boocode.editing.service import Options
 from git_boocode.editing.textfile import Text
 from git_boocode.repo.errors import FatalError

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from git_boocode.editing.answer import BEGIN, END, retry_context
 from git_boocode.editing.edits import Failure
-from git_boocode.editing.retry import BEGIN, END, retry_context
 from git_boocode.editing.service import Options
 from git_boocode.matching import Candidate
 from tests.editing.kit import apply, refused, replace

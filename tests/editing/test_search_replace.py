@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_boocode.editing.actions import Replace
-from git_boocode.editing.blocks import Block
+from git_boocode.editing.actions import Block, Replace
 from git_boocode.editing.edits import Edit, How, MissError, Outcome
 from git_boocode.editing.formats.search_replace import is_path, name_in_line, names_in
 from git_boocode.editing.inputs import Inputs, Source, read_inputs

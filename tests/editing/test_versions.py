@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from git_boocode.editing.answer import Answer
 from git_boocode.editing.edits import How
 from git_boocode.editing.place import Place
-from git_boocode.editing.result import Answer
 from git_boocode.editing.service import Options
 from git_boocode.editing.versions import MOST, MOST_BYTES, FileVersions
 from tests.editing.kit import apply, codes, records, refused, replace

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from git_boocode.editing.result import EditsRefusedError
+from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.service import Options
 from git_boocode.repo.errors import FatalError
 from tests.editing.kit import apply, leftovers, records, replace, snapshot

@@ -262,7 +262,7 @@ def _elsewhere(name: str, path: str) -> bool:
 
 def _action(mark: _Mark, body: list[str]) -> Action:
     """What a block does; with several possible dividers, what each of them makes of it."""
-    from git_boocode.editing.actions import Replace
+    from git_boocode.editing.actions import Block, Replace
 
     if all(line.startswith(mark.margin) or not line.strip() for line in body):
         body = [line[len(mark.margin) :] for line in body]
@@ -278,8 +278,6 @@ def _action(mark: _Mark, body: list[str]) -> Action:
         for row in _dividers(mark, lines)
     ]
     if len(splits) > 1:
-        from git_boocode.editing.blocks import Block
-
         return Block(tuple(splits))
     if not (splits[0].old or splits[0].new):
         raise invalid(f"{mark.block} is empty")

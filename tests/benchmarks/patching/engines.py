@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.inputs import Source
 from git_boocode.editing.place import Place
-from git_boocode.editing.result import EditsRefusedError
 from git_boocode.editing.service import Options, apply_edits
 from tests.benchmarks.patching.cases import Case, Files
 

@@ -1,0 +1,232 @@
+"""What a call answers, as JSON and as text for the model: the files, or why it was refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from git_boocode.editing.edits import Failure, edit_name, lines_of
+from git_boocode.editing.plan import PlannedFile
+from git_boocode.matching import Candidate
+from git_boocode.repo.errors import RefusedError
+
+BEGIN = "@retry_context"
+END = "@end retry_context"
+_MAX_FAILURES = 10
+_MAX_CHARACTERS = 2_000
+"""Characters of the retry context for one edit."""
+_MAX_CANDIDATES = 3
+_MAX_LINES = 24
+_MAX_WIDTH = 200
+_MAX_TEXT = 400
+"""Characters of a message, and of an edit."""
+
+_ADVICE = {
+    "not_found": "read the file again and copy the old text from it",
+    "ambiguous": "send more lines, so that the old text occurs once",
+    "already_applied": "leave this edit out; the file has its result",
+    "stale": "read the file again and make the edit for what it holds now",
+    "missing_file": "check the path, which counts from the top of the worktree",
+    "outside_worktree": "name the file by its path from the top of the worktree",
+    "binary": "the file is not text; leave it alone",
+    "invalid_input": "correct what the message names, then send the edit again",
+}
+
+_KINDS = {
+    "ambiguous": "one of the places",
+    "stale": "the lines as they are now",
+    "already_applied": "the new text",
+}
+_ENDS_OF_LINES = {ord(end): f"\\u{ord(end):04x}" for end in "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"}
+"""What a reader may take for the end of a line, and what is written instead, as in JSON."""
+
+_USES = {
+    "search-replace": "put exactly these lines between '<<<<<<< SEARCH' and '======='",
+    "unified": "use exactly these lines as the hunk's ' ' and '-' lines",
+    "apply-patch": "use exactly these lines as the hunk's ' ' and '-' lines",
+    "region": "use up to 4 of these lines as 'start'",
+}
+_USE = "send exactly these lines as old_string"
+
+
+class EditsRefusedError(RefusedError):
+    """One or more edits of a call cannot be applied, for the reasons given; nothing was changed.
+
+    `edits` is the number of edits of the call.
+    """
+
+    def __init__(self, failures: Sequence[Failure], edits: int) -> None:
+        self.failures = tuple(failures)
+        self.edits = edits
+        self.retry_context = retry_context(failures, edits)
+        first, more = failures[0], len(failures) - 1
+        super().__init__(
+            describe(first, many=edits > 1) + (f" (and {more} more)" if more else ""),
+            code=first.code,
+            hints=tuple(dict.fromkeys(filter(None, map(_advice, failures)))),
+            details={
+                "applied": False,
+                "failures": [_failure_json(failure) for failure in failures],
+                "retry_context": self.retry_context,
+            },
+        )
+
+
+class Answer(NamedTuple):
+    """What a call did, or on a dry run would do; `id` names its record, if there is one."""
+
+    applied: bool
+    id: str | None
+    files: tuple[PlannedFile, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """The JSON answer."""
+        return {
+            "ok": True,
+            "applied": self.applied,
+            "id": self.id,
+            "files": [_file_json(file) for file in self.files],
+        }
+
+
+def describe(failure: Failure, *, many: bool) -> str:
+    """A failure in one sentence, with its file, and its number if the call had many edits."""
+    from git_boocode.editing.diff import quoted
+
+    where = [edit_name(failure.number)] if many and failure.number is not None else []
+    where += [quoted(failure.path)] if failure.path else []
+    return ": ".join((", ".join(where), failure.message)) if where else failure.message
+
+
+def _failure_json(failure: Failure) -> dict[str, object]:
+    return {
+        "path": failure.path,
+        "index": failure.number,
+        "code": failure.code,
+        "message": failure.message,
+        "lines": list(failure.lines),
+        "candidates": [
+            {**candidate._asdict(), "differs": list(candidate.differs)}
+            for candidate in failure.candidates
+        ],
+        "edit": failure.given,
+    }
+
+
+def _file_json(file: PlannedFile) -> dict[str, object]:
+    return {
+        "path": file.path,
+        "action": file.action,
+        **({"from": file.moved_from} if file.moved_from else {}),
+        "edits": [landing.as_json(edit.number) for edit, landing in file.landings],
+        "diff": diff_of(file),
+    }
+
+
+def diff_of(file: PlannedFile) -> str:
+    """The unified diff of a planned file."""
+    from git_boocode.editing.diff import unified_diff
+
+    old = file.source.old if file.source else None
+    return unified_diff(file.path, old, file.text, file.moved_from)
+
+
+def retry_context(failures: Sequence[Failure], edits: int) -> str:
+    """Say why some of a call's edits were refused, and what the files hold, in a bounded length.
+
+    No line inside can pass for the last one: text of files follows line numbers, and each edit is
+    one line of JSON.
+    """
+    count = len({failure.number for failure in failures})
+    if all(failure.code == "already_applied" for failure in failures):
+        head = "The file already has what was asked for, so nothing was changed."
+    elif edits <= 1:
+        head = (
+            "The edit could not be applied, so nothing was changed. Correct it and send it again."
+        )
+    else:
+        head = (
+            f"{count} of {edits} edits could not be applied, so nothing was changed. "
+            "Correct what is wrong and send all of them again."
+        )
+    shown = [line for failure in failures[:_MAX_FAILURES] for line in _lines(failure)]
+    if len(failures) > _MAX_FAILURES:
+        shown += ["", f"and {len(failures) - _MAX_FAILURES} more"]
+    return "\n".join((BEGIN, head, *shown, END)) + "\n"
+
+
+def _advice(failure: Failure) -> str | None:
+    return failure.hint or _ADVICE.get(failure.code)
+
+
+def _lines(failure: Failure) -> list[str]:
+    where = "the input" if failure.number is None else edit_name(failure.number)
+    path = f" of {_cut(_one_line(failure.path), _MAX_TEXT)}" if failure.path else ""
+    message = _cut(_one_line(failure.message), _MAX_TEXT)
+    lines = ["", f"{where}{path}: {failure.code}: {message}"]
+    if todo := _advice(failure):
+        lines.append(f"what to do: {_cut(_one_line(todo), _MAX_TEXT)}")
+    edit = []
+    if failure.given is not None:
+        given = json.dumps(failure.given, ensure_ascii=False).translate(_ENDS_OF_LINES)
+        edit = ["the edit as it was:", _cut(given, _MAX_TEXT)]
+    left = _MAX_CHARACTERS - sum(len(line) + 1 for line in (*lines, *edit))
+    candidates = failure.candidates[:_MAX_CANDIDATES]
+    for number, candidate in enumerate(candidates):
+        share = left // (len(candidates) - number)
+        shown = list(_within(_candidate(failure, candidate), share))
+        left -= sum(len(line) + 1 for line in shown)
+        lines += shown
+    return [*lines, *edit]
+
+
+def _within(lines: Iterator[str], most: int) -> Iterator[str]:
+    """The lines that fit into a number of characters, then how many were left out."""
+    reserve = len("… (999 more lines)") + 1
+    for line in lines:
+        if len(line) + 1 + reserve > most:
+            yield f"… ({1 + sum(1 for _ in lines)} more lines)"
+            return
+        most -= len(line) + 1
+        yield line
+
+
+def _candidate(failure: Failure, candidate: Candidate) -> Iterator[str]:
+    """A place, its text ready to be sent back, and the words that differ."""
+    kind = _KINDS.get(failure.code, "the nearest text")
+    where = candidate.where or lines_of(candidate.start_line, candidate.end_line)
+    alike = f" (similarity {candidate.similarity:.2f})" if candidate.similarity < 1 else ""
+    head = f"{kind}, {_one_line(where)}{alike}"
+    if candidate.old_string is None or candidate.old_start_line is None:
+        yield f"{head}:"
+        yield from numbered(candidate.text, candidate.start_line, _MAX_LINES)
+    else:
+        lines = candidate.old_string.split("\n")
+        yield f"{head}; {_USES.get(failure.format or '', _USE)}, without the numbers:"
+        yield from numbered(candidate.old_string, candidate.old_start_line, len(lines))
+    if candidate.differs:
+        yield "what differs, [-yours-]{+the file's+}:"
+        yield from (_cut(_one_line(line), _MAX_WIDTH) for line in candidate.differs[:_MAX_LINES])
+
+
+def numbered(text: str, first: int, most: int) -> Iterator[str]:
+    """At most `most` lines of a file behind their numbers, which begin with `first`."""
+    lines = text.removesuffix("\n").split("\n")
+    width = len(str(first + len(lines)))
+    for number, line in enumerate(lines[:most], first):
+        shown = line.removesuffix("\r").translate(_ENDS_OF_LINES)
+        yield f"{number:>{width}}| {_cut(shown, _MAX_WIDTH)}"
+    if len(lines) > most:
+        yield f"{'…':>{width}}| ({len(lines) - most} more lines)"
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\r", " ").replace("\n", " ").translate(_ENDS_OF_LINES)
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]} …({len(text) - 2 * half} characters left out)… {text[-half:]}"
