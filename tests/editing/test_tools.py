@@ -91,7 +91,7 @@ def test_the_example_does_what_it_says(name: str) -> None:
 def test_every_property_is_one_that_the_format_reads(name: str) -> None:
     """A value of a wrong type is refused, so each key is looked at."""
     tool = TOOLS[name]
-    for key in tool.schema["properties"]:  # type: ignore[attr-defined]
+    for key in tool.schema["properties"]:
         wrong = {**tool.example, key: {"no": "such"}}
         assert read_inputs([Source("input", json.dumps(wrong).encode())]).failures, key
 
