@@ -1,34 +1,37 @@
-"""The action of the format `region`: replace what lies between short anchors of whole lines."""
+"""The action of the format `region`: replace what lies between short anchors of whole lines.
+
+Anchors are located here, strictly. What is between them goes; the rest is an ordinary replacement
+of the anchors by the new lines, which the matcher makes.
+"""
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import accumulate, islice, takewhile, zip_longest
-from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice, takewhile, zip_longest
+from typing import NamedTuple
 
 from git_boocode.editing.actions import check_text, existing
 from git_boocode.editing.edits import How, Landing, MissError, Outcome, lines_of, listed
 from git_boocode.editing.textfile import Text
 from git_boocode.matching import Candidate
+from git_boocode.matching.indentation import (
+    NEAR,
+    Indent,
+    IndentStyle,
+    LocalReindenter,
+    indent_of,
+    indents,
+    reindented,
+)
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.text import rows_of
-
-if TYPE_CHECKING:
-    from git_boocode.matching.indentation import IndentStyle, Scale
 
 _RUNGS: dict[str, Callable[[str], str]] = {
     "exact": str,
     "rstripped": str.rstrip,
     "line_trimmed": str.strip,
 }
-_NEAR = 200
-"""Lines above and below a region that show how the file indents."""
-_WIDEST = 4
-"""Columns by which a file is likely to indent; wider steps skip levels."""
 _LISTED = 10
 """Line numbers, regions or failed changes that a message lists or shows similar lines for."""
 _MAX_LINES = 100
@@ -36,9 +39,7 @@ _MAX_HEIGHT = 4
 """Lines of an anchor."""
 _SHOWN = 3
 """Places shown for one anchor."""
-
-Pairs = Sequence[tuple[str, str]]
-"""Lines of anchors, each with the file's line."""
+_INDENT = "send anchors and content with the indentation that the file has"
 
 
 class Change(NamedTuple):
@@ -50,7 +51,7 @@ class Change(NamedTuple):
 
 
 class _Anchor(NamedTuple):
-    """An anchor that is to be at row ``after`` or below, and the row and rung it was found at."""
+    """Lines to find at row `after` or below, and the row and rung that they were found at."""
 
     name: str
     lines: tuple[str, ...]
@@ -64,14 +65,14 @@ class _Anchor(NamedTuple):
 
 
 class _Region(NamedTuple):
-    """Rows ``first`` to ``stop`` (exclusive) and the lines that replace them."""
+    """Rows `first` to `stop` (exclusive), and the text that replaces them."""
 
     first: int
     stop: int
     label: str
     rung: int
-    content: Sequence[str]
-    reindented: bool
+    text: str
+    notes: tuple[str, ...]
 
     @property
     def where(self) -> str:
@@ -91,7 +92,7 @@ class Regions(NamedTuple):
         )
 
     def apply(self, text: Text | None, how: How) -> Outcome:
-        """Locate every change, then make all of them; all that is wrong is reported at once."""
+        """Locate every change, then make all of them; all problems are reported at once."""
         text = existing(text)
         if text.is_raw and "\0" in text.text:
             raise MissError("binary", "the file is binary: it has no lines to replace")
@@ -104,7 +105,7 @@ class Regions(NamedTuple):
         if misses:
             raise _joined(misses)
         rung = max(region.rung for region in regions)
-        notes = ["reindented"] if any(region.reindented for region in regions) else []
+        notes = ["reindented"] if any("reindented" in region.notes for region in regions) else []
         if len(regions) > 1:
             notes.append(f"regions: {listed([region.where for region in regions], _LISTED)}")
         rows = regions[0].first + 1, regions[-1].stop
@@ -119,18 +120,17 @@ class _Search:
     def __init__(self, text: Text, how: How, changes: Sequence[Change]) -> None:
         self.file = Lines(text.text)
         self.is_raw, self.verbatim = text.is_raw, how.verbatim
-        strict = text.is_raw or how.profile == "exact"
-        self.forms = [*_RUNGS.values()][: 1 if strict else None]
+        self.profile = "exact" if text.is_raw or how.profile == "exact" else "region"
+        self.forms = [*_RUNGS.values()][: 1 if self.profile == "exact" else None]
         self.anchors = {lines for change in changes for lines in change[:2] if lines}
         self.found: dict[int, dict[tuple[str, ...], list[int]]] = {}
         self.changes, self.missed = changes, 0
 
     def tried(self, index: int) -> _Region | MissError:
         """Where a change belongs, or why that, or its indentation, is uncertain."""
+        label = f"changes[{index}]" if len(self.changes) > 1 else ""
         try:
-            return self._region(
-                self.changes[index], f"changes[{index}]" if len(self.changes) > 1 else ""
-            )
+            return self._region(self.changes[index], label)
         except MissError as miss:
             return miss
 
@@ -141,27 +141,10 @@ class _Search:
         if change.end is not None and change.end != change.start:
             end = _Anchor(f"{prefix}end anchor", change.end, anchors[0].stop)
             anchors.append(self._located(end))
-        pairs = [
-            (line, self.file.lines[row])
-            for anchor in anchors
-            for row, line in enumerate(anchor.lines, anchor.first)
-            if line.strip()
-        ]
-        self._check_indentation(anchors, pairs, change.content)
-        first, stop = anchors[0].first, anchors[-1].stop
+        self._check_indentation(anchors, change.content)
+        text, notes = self._replaced(anchors, change.content, prefix)
         rung = max(anchor.rung for anchor in anchors)
-        content: Sequence[str] | None = change.content
-        if rung == len(_RUNGS) - 1 and any(map(str.strip, change.content)) and not self.verbatim:
-            near = self.file.lines[max(0, first - _NEAR) : stop + _NEAR]
-            content = _fitted(pairs, change.content, near)
-        if content is None:
-            raise MissError(
-                "ambiguous",
-                f"{prefix}the anchors are indented differently from the file, and the indentation "
-                "of the content is unclear",
-                hint="send anchors and content with the indentation that the file has",
-            )
-        return _Region(first, stop, label, rung, content, tuple(content) != change.content)
+        return _Region(anchors[0].first, anchors[-1].stop, label, rung, text, notes)
 
     def _located(self, anchor: _Anchor) -> _Anchor:
         for rung in range(len(self.forms)):
@@ -180,35 +163,80 @@ class _Search:
         rows = self.found[rung][tuple(map(form, anchor.lines))]
         return rows[bisect_left(rows, anchor.after) :]
 
-    def _check_indentation(
-        self, anchors: Iterable[_Anchor], pairs: Pairs, content: Sequence[str]
-    ) -> None:
+    def _replaced(
+        self, anchors: Sequence[_Anchor], content: Sequence[str], prefix: str
+    ) -> tuple[str, tuple[str, ...]]:
+        """The text that replaces a region, and notes: the anchors alone, next to each other."""
+        from git_boocode.matching import MatchError, replace_text
+
+        def raw(first: int, stop: int) -> str:
+            return self.file.raw[self.file.start_of(first) : self.file.start_of(stop)]
+
+        first, stop = anchors[0].first, anchors[-1].stop
+        above, below = raw(max(0, first - NEAR), first), raw(stop, stop + NEAR)
+        anchored = "".join(raw(anchor.first, anchor.stop) for anchor in anchors)
+        old = [line for anchor in anchors for line in anchor.lines]
+        real = [line for one in anchors for line in self.file.lines[one.first : one.stop]]
+        if max(anchor.rung for anchor in anchors) < len(_RUNGS) - 1:
+            # The indentation is the file's, so the content is pasted as given.
+            old = real
+        elif not self.verbatim and any(map(str.strip, content)):
+            near = self.file.lines[max(0, first - NEAR) : stop + NEAR]
+            reading = _reading([*zip(old, real, strict=True)], content, near)
+            if reading is None:
+                raise MissError(
+                    "ambiguous",
+                    f"{prefix}the anchors are indented differently from the file, and the "
+                    "indentation of the content is unclear",
+                    hint=_INDENT,
+                )
+            old, content = (old, content) if reading is content else (real, reading)
+        if old == [*content]:
+            return anchored, ()
+        try:
+            done = replace_text(
+                above + anchored + below,
+                "".join(f"{line}\n" for line in old),
+                "".join(f"{line}\n" for line in content),
+                profile=self.profile,
+                verbatim=self.verbatim or self.is_raw,
+                start_line=min(first, NEAR) + 1,
+                whole_lines=True,
+            )
+        except MatchError as error:
+            raise MissError(error.code, f"{prefix}{error.message}", hint=_INDENT) from None
+        return done.content[len(above) : len(done.content) - len(below)], done.notes
+
+    def _check_indentation(self, anchors: Sequence[_Anchor], content: Sequence[str]) -> None:
         """Refuse an anchor that is unique by its indentation only, when that proves nothing.
 
         It proves nothing if the other anchor matched at another indentation, if the content repeats
         the anchor's lines at another one only, or if it repeats none and begins at another one that
         those lines have elsewhere: then the model's indentation is not the file's.
         """
-        moved = any(_indent(mine) != _indent(real) for mine, real in pairs)
+        moved = any(
+            line.strip() and indent_of(line) != indent_of(self.file.lines[row])
+            for anchor in anchors
+            for row, line in enumerate(anchor.lines, anchor.first)
+        )
         bodies, whole = {line.strip() for line in content}, {line.rstrip() for line in content}
-        first = next((_indent(line) for line in content if line.strip()), None)
+        first = next((indent_of(line) for line in content if line.strip()), None)
         for anchor in anchors:
             rows = self._rows(anchor, len(self.forms) - 1)
-            depths = {_indent(self.file.lines[row]) for row in rows if row != anchor.first}
+            depths = {indent_of(self.file.lines[row]) for row in rows if row != anchor.first}
             filled = [line.rstrip() for line in anchor.lines if line.strip()]
             repeated = any(line.strip() in bodies for line in filled)
-            elsewhere = repeated or (first != _indent(anchor.lines[0]) and first in depths)
+            elsewhere = repeated or (first != indent_of(anchor.lines[0]) and first in depths)
             if depths and (moved or (elsewhere and whole.isdisjoint(filled))):
                 raise self._ambiguous(anchor, rows)
 
     def _ambiguous(self, anchor: _Anchor, rows: Sequence[int]) -> MissError:
         below = f" below line {anchor.after}" if anchor.after else ""
         numbers = tuple(row + 1 for row in rows[:_MAX_LINES])
-        more = f" and {len(rows) - _LISTED} more" if len(rows) > _LISTED else ""
         self.missed += 1
         return MissError(
             "ambiguous",
-            f"{anchor.name} not unique{below} (lines {str(numbers[:_LISTED])[1:-1]}{more})",
+            f"{anchor.name} not unique{below} (lines {listed([row + 1 for row in rows], _LISTED)})",
             lines=numbers,
             candidates=self._places(anchor, rows[:_SHOWN]) if self.missed <= _LISTED else (),
             hint="use other lines as the anchor, or up to 4 lines that occur only once",
@@ -218,20 +246,11 @@ class _Search:
         from git_boocode.matching.suggestions import descriptions, unique_text
 
         file, places = self.file, [(row, row + len(anchor.lines)) for row in rows]
-        return tuple(
-            _as_anchor(
-                Candidate(
-                    row + 1,
-                    stop,
-                    1.0,
-                    file.rows_text(row, stop),
-                    *unique_text(file, (row, stop)),
-                    where,
-                ),
-                anchor,
-            )
-            for (row, stop), where in zip(places, descriptions(file, places), strict=True)
-        )
+        found = [
+            Candidate(at[0] + 1, at[1], 1.0, file.rows_text(*at), *unique_text(file, at), where)
+            for at, where in zip(places, descriptions(file, places), strict=True)
+        ]
+        return _as_anchors(found, anchor)
 
     def _not_found(self, anchor: _Anchor) -> MissError:
         message = f"{anchor.name} not found{f' below line {anchor.after}' if anchor.after else ''}"
@@ -257,128 +276,79 @@ class _Search:
         below = "\n" * anchor.after + self.file.raw[self.file.start_of(anchor.after) :]
         needle = "\n".join(anchor.lines) + "\n"
         found = locate_match(below, needle, "exact", whole_lines=True).candidates
-        return tuple(_as_anchor(near, anchor) for near in found[:_SHOWN])
+        return _as_anchors(found[:_SHOWN], anchor)
 
 
-def _as_anchor(place: Candidate, anchor: _Anchor) -> Candidate:
-    """A place without the text to send back, if that cannot be a start anchor."""
-    if not anchor.after and place.old_string and place.old_string.count("\n") < _MAX_HEIGHT:
-        return place
-    return place._replace(old_string=None, old_start_line=None)
+def _as_anchors(places: Sequence[Candidate], anchor: _Anchor) -> tuple[Candidate, ...]:
+    """Places, without the text to send back where that cannot be a start anchor."""
+    return tuple(
+        place
+        if not anchor.after and (place.old_string or "").count("\n") < _MAX_HEIGHT
+        else place._replace(old_string=None, old_start_line=None)
+        for place in places
+    )
 
 
-def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]
+def _reading(
+    pairs: Sequence[tuple[str, str]], content: Sequence[str], near: Sequence[str]
+) -> Sequence[str] | None:
+    """The content in the file's indentation; as it is where the matcher decides; None if unclear.
 
-
-def _fitted(pairs: Pairs, content: tuple[str, ...], near: Sequence[str]) -> Sequence[str] | None:
-    """Content in the file's indentation, which the anchors lack; None if that is unclear.
-
-    Content may be indented as the anchors or as the file: many models strip an anchor but indent
-    the content well. Lines of the anchors that the content repeats decide, else its first line.
+    `pairs` are the lines of the anchors with the file's. Content may be indented as either. Lines
+    with which it begins and ends as the anchors do show it, the first one only if it is indented:
+    further in, a line of theirs may have moved on purpose.
     """
-    from git_boocode.matching import indentation as model
-
-    indents = [(_indent(mine), _indent(real)) for mine, real in pairs]
-    if all(mine == real for mine, real in indents):
-        return content
-    mine, real = indents[0]
-    trimmed = mine == "" != real and content[0].strip() != "" == _indent(content[0])
-    like_file = (real + content[0], *content[1:]) if trimmed else content
-    if any(mine for mine, _ in indents) and all(mine in ("", real) for mine, real in indents):
-        return like_file
-    written = model.indents([*(line for line, _ in pairs), *content])
-    style = model.IndentStyle(written, model.indents(near))
-    reindenter = model.Reindenter(indents, style)
-    explained = all(map(reindenter.scale.fits, reindenter.pairs))
-    votes: set[bool | None] = {*_votes(pairs, content, after_first=trimmed)}
-    if not votes and trimmed:
-        votes = {model.only_first_dropped(content, real, near)}
-    elif not votes:
-        votes = {_first_line_says(content, indents[0], explained=explained)}
-    if votes != {False}:
-        return like_file if votes == {True} else None
-    if not explained:
-        return None
-    shift = _shift(indents, reindenter.scale, style)
-    depths = [
-        reindenter(_indent(line), row == 0) if shift is None else " " * (len(_indent(line)) + shift)
-        for row, line in enumerate(content)
-    ]
-    return [
-        model.reindented(line, depth) if line.strip() else line
-        for line, depth in zip(content, depths, strict=True)
-    ]
-
-
-def _shift(indents: Pairs, scale: Scale, style: IndentStyle) -> int | None:
-    """The spaces by which all anchors were moved, unless another indentation unit explains it."""
-    from git_boocode.matching.indentation import common_step
-
-    shifts = {len(real) - len(mine) for mine, real in indents}
-    if len(shifts) > 1 or "".join([*(real for _, real in indents), *style.old]).strip(" "):
-        return None
-    rescaled = not scale.shift and 0 < common_step(style.near, 8) <= _WIDEST
-    return None if rescaled else shifts.pop()
-
-
-def _first_line_says(
-    content: Sequence[str], anchor: tuple[str, str], *, explained: bool
-) -> bool | None:
-    (mine, real), first = anchor, next(_indent(line) for line in content if line.strip())
-    if first == real and (first != mine or not explained):
-        return True
-    return None if mine == "" != real and first != mine else False
-
-
-def _votes(pairs: Pairs, content: Sequence[str], *, after_first: bool) -> set[bool]:
-    """Of each line that anchors and content share: whether it is indented as in the file.
-
-    Lines with which the content begins and ends as the anchors do go first: further in, a line of
-    theirs may have been moved on purpose.
-    """
-    bodies = [line.strip() for line in content]
-    filled = [row for row, body in enumerate(bodies) if body]
-    ends: list[tuple[int, tuple[str, str]]] = []
+    pairs = [pair for pair in pairs if pair[0].strip()]
+    depths = {at: (indent_of(mine), indent_of(real)) for at, (mine, real) in enumerate(pairs)}
+    filled = [line for line in content if line.strip()]
+    shared: list[tuple[str, tuple[str, str]]] = []
     for step in (1, -1):
-        shared = zip(filled[::step], pairs[::step], strict=False)
-        ends += takewhile(lambda one: bodies[one[0]] == one[1][0].strip(), shared)
-    alone = [pair for pair in pairs if bodies.count(pair[0].strip()) == 1]
-    for shared_lines in (ends, [(bodies.index(pair[0].strip()), pair) for pair in alone]):
-        votes = {
-            _indent(content[row]) == _indent(real)
-            for row, (mine, real) in shared_lines
-            if row >= after_first and re.search(r"\w", mine) and _indent(mine) != _indent(real)
-            if _indent(content[row]) in (_indent(mine), _indent(real))
-        }
-        if votes:
-            return votes
-    return set()
+        both = zip(filled[::step], pairs[::step], strict=False)
+        shared += takewhile(lambda one: one[0].strip() == one[1][0].strip(), both)
+    votes = {
+        indent_of(line) == indent_of(real)
+        for line, (mine, real) in shared
+        if indent_of(mine) != indent_of(real) and (line is not filled[0] or indent_of(line))
+        if indent_of(line) in (indent_of(mine), indent_of(real))
+    }
+    if not votes:
+        # Neither as deep as stripped anchors nor as the file.
+        deep = depths[0][0] == "" and indent_of(filled[0]) not in ("", depths[0][1])
+        return None if deep and not shared else content
+    if len(votes) > 1:
+        return None
+    if votes == {True}:
+        return [*content]
+    style = IndentStyle(indents([*(mine for mine, _ in pairs), *content]), indents(near))
+    reindenter, below = LocalReindenter(depths, style), len(pairs) - 1
+    shifts = {len(real) - len(mine) for mine, real in depths.values()}
+    spaces = not "".join([*style.old, *(real for _, real in depths.values())]).strip(" ")
+    moved = []
+    for at, line in enumerate(content):
+        indent = reindenter.give(indent_of(line), (below, below), leading=at == 0)
+        if len(shifts) == 1 and spaces and reindenter.whole.scale.shift:
+            # All anchors moved alike: a step of another width is no other unit.
+            indent = Indent(" " * (len(indent_of(line)) + max(shifts)))
+        if indent.unclear and line.strip():
+            return None
+        moved.append(reindented(line, indent.text) if line.strip() else line)
+    return moved
 
 
 def _written(file: Lines, regions: Sequence[_Region]) -> str:
-    """The text with all regions, in its order, replaced.
-
-    New lines get the endings of the lines that they replace, else of the line above. The last one
-    ends as the region did, so a missing final newline stays missing.
-    """
+    """The text with all regions, in its order, replaced."""
     pieces, at = [], 0
     for region in regions:
-        pieces.append(file.raw[at : file.start_of(region.first)])
+        pieces += [file.raw[at : file.start_of(region.first)], region.text]
         at = file.start_of(region.stop)
-        known = file.ending(region.first - 1) if region.first else ""
-        known = known or file.ending(region.first) or file.usual_ending
-        for row, line in enumerate(region.content[:-1], region.first):
-            known = (file.ending(row) if row < region.stop else "") or known
-            pieces.append(line + known)
-        pieces += [line + file.ending(region.stop - 1) for line in region.content[-1:]]
     return "".join([*pieces, file.raw[at:]])
 
 
 def _overlaps(regions: Sequence[_Region]) -> Iterator[MissError]:
-    """What is wrong with regions, sorted by their first row, that share lines."""
-    furthest = accumulate(regions, partial(max, key=attrgetter("stop")))
-    for above, region in zip(furthest, regions[1:], strict=False):
+    """The problems of regions, sorted by their first row, that share lines."""
+    above = regions[0] if regions else None
+    for region in regions[1:]:
+        assert above is not None
         if region.first < above.stop:
             yield MissError(
                 "overlap",
@@ -386,6 +356,7 @@ def _overlaps(regions: Sequence[_Region]) -> Iterator[MissError]:
                 lines=(above.first + 1, region.first + 1),
                 hint="merge changes of the same lines into one",
             )
+        above = max(above, region, key=lambda one: one.stop)
 
 
 def _joined(misses: Sequence[MissError]) -> MissError:

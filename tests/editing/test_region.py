@@ -443,7 +443,7 @@ def test_crlf_is_kept() -> None:
 
 
 def test_mixed_endings_are_those_of_the_lines_replaced() -> None:
-    assert applied("a\nb\r\nc\nd\r\n", change(["b"], ["x"], ["c"])) == "a\nx\nd\r\n"
+    assert applied("a\nb\r\nc\nd\r\n", change(["b"], ["x"], ["c"])) == "a\nx\r\nd\r\n"
     assert applied("a\nb\r\nc\nd\r\n", change(["b", "c"], ["x", "y", "z"])) == "a\nx\r\ny\nz\nd\r\n"
 
 
