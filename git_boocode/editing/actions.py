@@ -8,7 +8,7 @@ from git_boocode.editing.edits import How, Landing, MissError, Outcome, lines_of
 from git_boocode.editing.textfile import MAX_BYTES, RAW, Text, line_count, split_lines, uniform_crlf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from git_boocode.matching import MatchError, Replacement
 
@@ -93,7 +93,7 @@ class Replace(NamedTuple):
                 "the old text is empty, which is for creating a file, but this file has content",
                 hint="name the text to replace, or send the whole file as {path, content}",
             )
-        return Outcome(text._replace(text=self.new), Landing("exact", "create", 1.0, 1, 1, 0))
+        return Outcome(text._replace(text=self.new), Landing(rung="create"))
 
     def _replaced(self, text: Text, how: How) -> Replacement:
         """Replace with the line hint, unless its two readings lead to different places.
@@ -125,25 +125,24 @@ class Replace(NamedTuple):
             versions=() if text.is_raw else _older(how),
         )
         if self.whole_lines and done.match.rung == "whitespace" and not how.verbatim:
-            self._check_indentation(text, done.spans[0].start_line)
+            self._check_indentation(text.text.split("\n"), done.spans[0].start_line)
         return done
 
-    def _check_indentation(self, text: Text, line: int) -> None:
+    def _check_indentation(self, lines: Sequence[str], number: int) -> None:
         """Refuse new lines that are indented neither as the only old line nor as the file's."""
         from git_boocode.matching.indentation import NEAR, indent_of, only_first_dropped
 
-        lines, new = text.text.split("\n"), self.new.split("\n")[:-1]
-        real = indent_of(lines[line - 1])
-        given = indent_of(self.old) or indent_of(self.new)
-        if self.old.count("\n") > 1 or not new or not real or given:
+        new, real = self.new.split("\n")[:-1], indent_of(lines[number - 1])
+        stripped = real and not (indent_of(self.old) or indent_of(self.new))
+        near = lines[max(0, number - 1 - NEAR) : number - 1 + NEAR]
+        if not stripped or self.old.count("\n") > 1 or not new:
             return
-        near = lines[max(0, line - 1 - NEAR) : line - 1 + NEAR]
         if only_first_dropped(new, real, near) is None:
             raise MissError(
                 "ambiguous",
-                f"line {line} is indented and the old text is not, so the indentation of the new "
+                f"line {number} is indented and the old text is not, so the indentation of the new "
                 "lines is unclear",
-                lines=(line,),
+                lines=(number,),
                 hint="send both with the indentation that the file has",
             )
 
@@ -258,11 +257,6 @@ class Insert(NamedTuple):
     text: str
     top: int = 0
 
-    @property
-    def anchors(self) -> str:
-        """Nothing: it goes by number."""
-        return ""
-
     def apply(self, text: Text | None, how: How) -> Outcome:
         """Insert the lines with the line ending of their neighbour."""
         text = existing(text)
@@ -277,7 +271,7 @@ class Insert(NamedTuple):
                 hint=f"insert_line goes from {self.top} (the top) to {len(lines) + self.top} "
                 "(the end)",
             )
-        landing = Landing("exact", "line", 1.0, 1, self.line + 1, self.line)
+        landing = Landing(rung="line", start_line=self.line + 1, end_line=self.line)
         return Outcome(text._replace(text=self._between(lines)), landing)
 
     def _between(self, lines: list[str]) -> str:
@@ -299,15 +293,10 @@ class Write(NamedTuple):
 
     content: str
 
-    @property
-    def anchors(self) -> str:
-        """Nothing: it searches for no text."""
-        return ""
-
     def apply(self, text: Text | None, how: How) -> Outcome:
         """Take the content as given, in the encoding and line endings that the file has."""
         if text is None:
-            return Outcome(Text(self.content), Landing("exact", "write", 1.0, 1, 1, 0))
+            return Outcome(Text(self.content), Landing(rung="write"))
         check_text(text, self.content, how)
         content = self.content
         notes: tuple[str, ...] = ()
@@ -316,7 +305,7 @@ class Write(NamedTuple):
         codec = "utf-8" if text.codec == RAW else text.codec
         if codec != "utf-8":
             content = content.removeprefix("\ufeff")
-        landing = Landing("exact", "write", 1.0, 1, 1, line_count(text.text), notes)
+        landing = Landing(rung="write", end_line=line_count(text.text), notes=notes)
         return Outcome(Text(content, codec), landing)
 
 
@@ -326,11 +315,6 @@ class Create(NamedTuple):
     content: str
     executable: bool = False
     notes: tuple[str, ...] = ()
-
-    @property
-    def anchors(self) -> str:
-        """Nothing: it searches for no text."""
-        return ""
 
     def apply(self, text: Text | None, how: How) -> Outcome:
         """Take the content as given."""
@@ -344,7 +328,7 @@ class Create(NamedTuple):
         made = (text or Text(""))._replace(text=self.content)
         executable = self.executable or None
         notes = (*self.notes, *mode_notes(executable))
-        return Outcome(made, Landing("exact", "create", 1.0, 1, 1, 0, notes), executable)
+        return Outcome(made, Landing(rung="create", notes=notes), executable)
 
 
 class Delete(NamedTuple):
@@ -368,7 +352,7 @@ class Delete(NamedTuple):
                 "the file to delete does not hold what the edit shows",
                 hint="read the file again; what it holds now would be lost",
             )
-        landing = Landing("exact", "delete", 1.0, 1, 1, line_count(text.text), self.notes)
+        landing = Landing(rung="delete", end_line=line_count(text.text), notes=self.notes)
         return Outcome(None, landing)
 
 
@@ -381,16 +365,11 @@ class Keep(NamedTuple):
 
     executable: bool | None = None
 
-    @property
-    def anchors(self) -> str:
-        """Nothing: it searches for no text."""
-        return ""
-
     def apply(self, text: Text | None, how: How) -> Outcome:
         """Give the file back as it is."""
         del how
         text = existing(text)
         rung = "rename" if self.executable is None else "mode"
         notes = mode_notes(self.executable)
-        landing = Landing("exact", rung, 1.0, 1, 1, line_count(text.text), notes)
+        landing = Landing(rung=rung, end_line=line_count(text.text), notes=notes)
         return Outcome(text, landing, self.executable)

@@ -33,12 +33,12 @@ class Landing(NamedTuple):
     instead of searching; `end_line` is one less than `start_line` where no line was replaced.
     """
 
-    kind: str
-    rung: str
-    similarity: float
-    places: int
-    start_line: int
-    end_line: int
+    kind: str = "exact"
+    rung: str = "exact"
+    similarity: float = 1.0
+    places: int = 1
+    start_line: int = 1
+    end_line: int = 0
     notes: tuple[str, ...] = ()
 
     def as_json(self, number: int) -> dict[str, object]:
@@ -115,11 +115,10 @@ class MissError(Exception):
 
 
 class Action(Protocol):
-    """One change of one file. A format brings its own, or uses those of `editing.actions`."""
+    """One change of one file. A format brings its own, or uses those of `editing.actions`.
 
-    @property
-    def anchors(self) -> str:
-        """The text that it looks for in the file."""
+    One that looks for text in the file has that text as `anchors`.
+    """
 
     def apply(self, text: Text | None, how: How) -> Outcome:
         """Change a file's text; None stands for a missing file.

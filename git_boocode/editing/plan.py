@@ -255,7 +255,7 @@ class _Planner:
         if source is None or source.old is None or repository is None:
             return None
         # What only an earlier edit of the call has changed is no older version.
-        wanted = edit.action.anchors.replace("\r\n", "\n")
+        wanted = _anchors(edit).replace("\r\n", "\n")
         if file.text != source.old and wanted in source.old.text.replace("\r\n", "\n"):
             return None
         if source.versions is None:
@@ -465,7 +465,7 @@ def _could_matter(failure: Failure, edit: Edit, miss: MissError) -> bool:
     """
     if miss.code == "missing_file":
         return failure.path is not None and failure.code != "missing_file"
-    wanted = edit.action.anchors
+    wanted = _anchors(edit)
     texts = list(_strings(failure.given))
     if not wanted.strip():
         return True
@@ -473,6 +473,12 @@ def _could_matter(failure: Failure, edit: Edit, miss: MissError) -> bool:
         return True
     lines = {line.strip() for text in texts for line in text.split("\n")}
     return any(line.strip() in lines for line in wanted.split("\n") if re.search(r"\w", line))
+
+
+def _anchors(edit: Edit) -> str:
+    """The text that an edit looks for, if it looks for any."""
+    anchors: str = getattr(edit.action, "anchors", "")
+    return anchors
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -129,10 +129,6 @@ def test_one_change_may_stand_without_an_array() -> None:
     assert edit.action.apply(Text("a\nb\nc\nd\n"), How()).text == Text("x\nd\n")
 
 
-def test_anchors_tell_what_is_looked_for() -> None:
-    assert action(change(["a", "b"], [], ["c"]), change(["d"], [])).anchors == "a\nb\nc\nd"
-
-
 # How anchors match
 
 
