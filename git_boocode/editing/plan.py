@@ -7,9 +7,9 @@ import re
 import stat
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from git_boocode.editing.actions import Write
+from git_boocode.editing.actions import Replace, Write
 from git_boocode.editing.diff import LineMap
 from git_boocode.editing.edits import Edit, Failure, How, Landing, MissError, Outcome, edit_name
 from git_boocode.editing.inputs import Inputs
@@ -71,27 +71,20 @@ class PlannedFile:
     @property
     def changes(self) -> bool:
         """Whether there is anything to write."""
-        data = None if self.before is None else self.before.data
-        return data != self.after or self.spelling is not None or self.changes_mode
-
-    @property
-    def changes_mode(self) -> bool:
-        """Whether a file that is there becomes executable, or is no longer."""
-        if self.executable is None or self.before is None:
-            return False
-        return self.executable != bool(self.before.mode & stat.S_IXUSR)
+        if self.before is None or self.spelling is not None:
+            return self.text is not None or self.spelling is not None
+        is_executable = bool(self.before.mode & stat.S_IXUSR)
+        return self.before.data != self.after or self.executable not in (None, is_executable)
 
     @property
     def path(self) -> str:
         """Its path after the call."""
-        return self.target.path if self.spelling is None else self.spelling.path
+        return (self.spelling or self.target).path
 
     @property
     def source(self) -> PlannedFile | None:
         """The file that this one was before the call: itself, the one it was moved from, none."""
-        if self.before is not None:
-            return self
-        return self.origin
+        return self.origin if self.before is None else self
 
     @property
     def moved_from(self) -> str | None:
@@ -128,15 +121,28 @@ class PlannedFile:
         self.gone = None
 
 
-class Plan(NamedTuple):
-    """What a call would do: its files and failures, in the order in which the input names them."""
+class EditPlan:
+    """All edits of a call, applied in memory.
 
-    files: list[PlannedFile]
-    failures: list[Failure]
+    An edit sees the file as the edits before it left it. If one is refused, the ones after it are
+    tried anyway, and reported only if they cannot be applied whatever becomes of the first.
+    `files` and `failures` are in the order of the input. FatalError if a file cannot be read.
+    """
 
-    def changed_file(self) -> PlannedFile | None:
-        """A file that is no longer what the plan was made for."""
-        return next((file for file in self.files if not file.is_as_read()), None)
+    def __init__(self, inputs: Inputs, place: Place, how: How) -> None:
+        self.files: list[PlannedFile] = []
+        self.failures = list(inputs.failures)
+        self._edits, self._place, self._how = inputs.edits, place, how
+        self._applied: list[Failure] = []
+        self._by_name: dict[tuple[object, ...], PlannedFile] = {}
+        self._by_path: dict[str, PlannedFile] = {}
+        for file, edit in [(self._file_of(edit), edit) for edit in inputs.edits]:
+            if file is not None:
+                self._try(file, edit)
+        self._check_nesting()
+        if not self.failures and len(self._applied) == len(inputs.edits):
+            self.failures = self._applied
+        self.failures.sort(key=lambda failure: -1 if failure.number is None else failure.number)
 
     @property
     def listed(self) -> list[PlannedFile]:
@@ -145,44 +151,9 @@ class Plan(NamedTuple):
         there = [file for file in self.files if file.before is not None or file.text is not None]
         return [file for file in there if file.text is not None or file not in moved]
 
-
-def make_plan(inputs: Inputs, place: Place, how: How) -> Plan:
-    """Apply all edits in memory.
-
-    An edit sees the file as the edits before it left it. If one is refused, the ones after it are
-    tried anyway, and reported only if they cannot be applied whatever becomes of the first.
-
-    Raises:
-        FatalError: a file cannot be read.
-    """
-    return _Planner(inputs, place, how).run()
-
-
-class _Planner:
-    def __init__(self, inputs: Inputs, place: Place, how: How) -> None:
-        self.edits = inputs.edits
-        self.place = place
-        self.how = how
-        self.failures = list(inputs.failures)
-        self.applied: list[Failure] = []
-        self.files: list[PlannedFile] = []
-        self.by_name: dict[tuple[object, ...], PlannedFile] = {}
-        self.by_path: dict[str, PlannedFile] = {}
-
-    def run(self) -> Plan:
-        work = [(self._file_of(edit), edit) for edit in self.edits]
-        for file, edit in work:
-            if file is not None:
-                self._try(file, edit)
-        self._check_nesting()
-        if not self.failures and len(self.applied) == len(self.edits):
-            self.failures = self.applied
-        self.failures.sort(key=lambda failure: -1 if failure.number is None else failure.number)
-        return Plan(self.files, self.failures)
-
     def _file_of(self, edit: Edit) -> PlannedFile | None:
         try:
-            file = self._open(self.place.target(edit.path))
+            file = self._open(self._place.target(edit.path))
         except MissError as miss:
             self._fail(edit, miss)
             return None
@@ -191,29 +162,25 @@ class _Planner:
 
     def _open(self, target: Target, source: PlannedFile | None = None) -> PlannedFile:
         """The file at a place; `source` is what is going to be moved there."""
-        if target.real not in self.by_path:
-            before = read_snapshot(target.real)
-            names = self.place.names(target.real, before)
-            file = self._by_other_name(target, names)
-            if file is not None and (file.before is None) != (before is None):
-                # The file system tells them apart, and git is configured not to.
-                if file is not source:
-                    raise _two_spellings(file.target)
-                file = None
-            if file is None:
-                file = PlannedFile(target, before)
-                self.files.append(file)
-            for name in names:
-                self.by_name.setdefault(name, file)
-            self.by_path[target.real] = file
-        return self.by_path[target.real]
-
-    def _by_other_name(
-        self, target: Target, names: Sequence[tuple[object, ...]]
-    ) -> PlannedFile | None:
-        known = filter(None, map(self.by_name.get, names))
+        if target.real in self._by_path:
+            return self._by_path[target.real]
+        before = read_snapshot(target.real)
+        names = self._place.names(target.real, before)
+        known = filter(None, map(self._by_name.get, names))
         # Two names of one directory's listing are two files, however git is configured.
-        return next((f for f in known if not both_listed(f.target.real, target.real)), None)
+        file = next((f for f in known if not both_listed(f.target.real, target.real)), None)
+        if file is not None and (file.before is None) != (before is None):
+            # The file system tells them apart, and git is configured not to.
+            if file is not source:
+                raise _two_spellings(file.target)
+            file = None
+        if file is None:
+            file = PlannedFile(target, before)
+            self.files.append(file)
+        for name in names:
+            self._by_name.setdefault(name, file)
+        self._by_path[target.real] = file
+        return file
 
     def _try(self, file: PlannedFile, edit: Edit) -> None:
         try:
@@ -230,28 +197,27 @@ class _Planner:
 
     def _skip(self, file: PlannedFile, edit: Edit, miss: MissError) -> None:
         """List an edit that the file already has, which stops none of the others."""
-        self.applied.append(Failure.of(miss, edit.number, file.target.path, edit.given))
+        self._applied.append(Failure.of(miss, edit.number, file.target.path, edit.given))
         lines = next(((near.start_line, near.end_line) for near in miss.candidates), (1, 0))
         lines = file.lines.original_range(*lines)
         landing = Landing("exact", ALREADY_APPLIED, 1.0, 0, *lines, ("already applied",))
         file.landings.append((edit, landing))
 
     def _outcome(self, file: PlannedFile, edit: Edit) -> Outcome:
-        base = None
         if edit.base is not None:
             from git_boocode.editing.versions import merged_outcome, outdated_base
 
-            source, profile = file.source or file, self.how.profile
-            base = file.bases.get(edit.base) or outdated_base(edit, source, self.place, profile)
-        if base is None or edit.base is None or file.text is None:
-            versions = partial(self._versions, file, edit)
-            how = self.how._replace(moved=file.lines.current, versions=versions)
-            return edit.action.apply(file.text, how)
-        outcome, file.bases[edit.base] = merged_outcome(edit, base, file.text, self.how)
-        return outcome
+            source, profile = file.source or file, self._how.profile
+            base = file.bases.get(edit.base) or outdated_base(edit, source, self._place, profile)
+            if base is not None and file.text is not None:
+                outcome, file.bases[edit.base] = merged_outcome(edit, base, file.text, self._how)
+                return outcome
+        versions = partial(self._versions, file, edit)
+        how = self._how._replace(moved=file.lines.current, versions=versions)
+        return edit.action.apply(file.text, how)
 
     def _versions(self, file: PlannedFile, edit: Edit) -> FileVersions | None:
-        source, repository = file.source, self.place.repository
+        source, repository = file.source, self._place.repository
         if source is None or source.old is None or repository is None:
             return None
         # What only an earlier edit of the call has changed is no older version.
@@ -261,7 +227,7 @@ class _Planner:
         if source.versions is None:
             from git_boocode.editing.versions import FileVersions
 
-            path = os.path.relpath(source.target.real, self.place.top).replace(os.sep, "/")
+            path = os.path.relpath(source.target.real, self._place.top).replace(os.sep, "/")
             source.versions = FileVersions(repository, path)
         return source.versions
 
@@ -272,9 +238,14 @@ class _Planner:
             # What a rewind brings back was there before, whatever it is.
             if edit.format != REWIND:
                 _check_foreign(file.text, outcome.text)
+            if edit.format != REWIND and not isinstance(edit.action, Replace):
                 self._check_placeholders(file.text, outcome.text)
-        if outcome.text is None or edit.to is not None:
-            _check_movable(file)
+        if (outcome.text is None or edit.to is not None) and os.path.islink(file.target.link):
+            raise MissError(
+                "invalid_input",
+                "it is a symbolic link, which an edit neither deletes nor renames",
+                hint="name the file that the link leads to, or use git rm or git mv",
+            )
         destination = None if edit.to is None else self._destination(file, edit, edit.to)
         self._land(file, edit, outcome)
         if destination is not None:
@@ -288,12 +259,12 @@ class _Planner:
         The matcher compares an old text with its new one; this is for whole files, regions and
         hunks. A line of dots alone can be code.
         """
-        if old is None or self.how.verbatim:
+        if old is None or self._how.verbatim:
             return
         from git_boocode.matching import PROFILES
         from git_boocode.matching.elision import is_marker
 
-        if PROFILES[self.how.profile].placeholders:
+        if PROFILES[self._how.profile].placeholders:
             return
         changed = changed_lines(old.text, new.text)
         found = {line for line in changed if is_marker(line) and re.search(r"\w", line)}
@@ -309,22 +280,22 @@ class _Planner:
 
     def _destination(self, file: PlannedFile, edit: Edit, to: str) -> PlannedFile | None:
         """The place that a file is moved to; None if it keeps its place."""
-        target = self.place.destination(edit.path, to)
+        target = self._place.destination(edit.path, to)
         there = self._open(target, source=file)
         if there is file:
             if target.path != file.target.path and target.real != file.target.real:
                 file.spelling = target
             return None
-        if there.text is not None:
-            why = "there is such a file"
-            if there.before is None:
-                why = "another edit of the same call puts a file there"
-            raise MissError(
-                "exists",
-                f"it cannot be renamed to '{target.path}': {why}",
-                hint="choose another name, or delete that file first",
-            )
-        return there
+        if there.text is None:
+            return there
+        why = "there is such a file"
+        if there.before is None:
+            why = "another edit of the same call puts a file there"
+        raise MissError(
+            "exists",
+            f"it cannot be renamed to '{target.path}': {why}",
+            hint="choose another name, or delete that file first",
+        )
 
     def _land(self, file: PlannedFile, edit: Edit, outcome: Outcome) -> None:
         landing = outcome.landing
@@ -339,39 +310,35 @@ class _Planner:
             file.executable = outcome.executable
 
     def _is_consequence(self, file: PlannedFile, edit: Edit, miss: MissError) -> bool:
-        if miss.code not in _FOLLOWS:
-            return False
-        return any(
-            _could_matter(failure, edit, miss)
+        return miss.code in _FOLLOWS and any(
+            _could_matter(failure, edit, miss) and self._concerns(failure, file)
             for failure in self.failures[:_MAX_CAUSES]
-            if failure.number is not None
-            and failure.number < edit.number
-            and self._concerns(failure, file)
+            if failure.number is not None and failure.number < edit.number
         )
 
     def _concerns(self, failure: Failure, file: PlannedFile) -> bool:
-        if failure.path is None or failure.path == file.target.path:
+        if failure.path in (None, file.target.path):
             return True
-        moves = [edit.to for edit in self.edits if edit.number == failure.number and edit.to]
+        moves = [edit.to for edit in self._edits if edit.number == failure.number]
         try:
-            return any(
-                self.place.target(path).real == file.target.real for path in (failure.path, *moves)
-            )
+            paths = [self._place.target(path).real for path in (failure.path, *moves) if path]
         except MissError:
             return False
+        return file.target.real in paths
 
     def _explained(self, file: PlannedFile, edit: Edit, miss: MissError) -> MissError:
         if miss.code != "missing_file":
             return miss
         if file.gone is None:
-            return missing_file(self.place, edit.path)
+            return missing_file(self._place, edit.path)
         done = "deletes it"
         if file.gone.to is not None:
-            to = self.place.destination(file.gone.path, file.gone.to)
+            to = self._place.destination(file.gone.path, file.gone.to)
             done = f"moves it to '{to.path}'"
         return MissError("missing_file", f"{edit_name(file.gone.number)} of the same call {done}")
 
     def _check_nesting(self) -> None:
+        """Refuse files below what the same call makes a file."""
         created = {
             file.target.real: file
             for file in self.files
@@ -401,24 +368,14 @@ def _two_spellings(other: Target) -> MissError:
     )
 
 
-def _check_movable(file: PlannedFile) -> None:
-    if os.path.islink(file.target.link):
-        raise MissError(
-            "invalid_input",
-            "it is a symbolic link, which an edit neither deletes nor renames",
-            hint="name the file that the link leads to, or use git rm or git mv",
-        )
-
-
 def _check_mixed(file: PlannedFile, edit: Edit) -> None:
     first = file.edits[0]
-    if edit is first or not any(isinstance(other.action, Write) for other in file.edits):
-        return
-    raise MissError(
-        "mixed_write",
-        f"{edit_name(first.number)} is for the same file, and one of its edits writes it whole",
-        hint="send either the whole content of a file or edits of it, not both in one call",
-    )
+    if edit is not first and any(isinstance(other.action, Write) for other in file.edits):
+        raise MissError(
+            "mixed_write",
+            f"{edit_name(first.number)} is for the same file, and one of its edits writes it whole",
+            hint="send either the whole content of a file or edits of it, not both in one call",
+        )
 
 
 def _check_bytes(text: Text) -> None:
@@ -460,18 +417,15 @@ def _notes(file: PlannedFile, edit: Edit, outcome: Outcome) -> Iterator[str]:
 def _could_matter(failure: Failure, edit: Edit, miss: MissError) -> bool:
     """Whether an edit's failure may come from an earlier one not having been applied.
 
-    It does if the earlier edit speaks of the lines that this one looks for: it would have brought
-    them, or taken one of two like places away; or it would have made the file.
+    It does if the earlier edit has lines that this one looks for: it would have brought them, or
+    taken one of two like places away; or it would have made the file.
     """
     if miss.code == "missing_file":
         return failure.path is not None and failure.code != "missing_file"
-    wanted = _anchors(edit)
-    texts = list(_strings(failure.given))
-    if not wanted.strip():
+    wanted, given = _anchors(edit), "\n".join(_strings(failure.given))
+    if not wanted.strip() or wanted in given:
         return True
-    if any(wanted in text for text in texts):
-        return True
-    lines = {line.strip() for text in texts for line in text.split("\n")}
+    lines = {line.strip() for line in given.split("\n")}
     return any(line.strip() in lines for line in wanted.split("\n") if re.search(r"\w", line))
 
 
@@ -482,11 +436,12 @@ def _anchors(edit: Edit) -> str:
 
 
 def _strings(value: object) -> Iterator[str]:
+    inner: Sequence[object] = ()
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _strings(inner)
+        inner = [*value.values()]
     elif isinstance(value, list):
-        for inner in value:
-            yield from _strings(inner)
+        inner = value
+    for one in inner:
+        yield from _strings(one)

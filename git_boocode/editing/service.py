@@ -13,7 +13,7 @@ from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edits import Failure, How
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.place import Place, Target
-from git_boocode.editing.plan import Plan, PlannedFile, make_plan
+from git_boocode.editing.plan import EditPlan, PlannedFile
 from git_boocode.editing.textfile import mode_only
 from git_boocode.editing.write import (
     Change,
@@ -63,7 +63,7 @@ def apply_edits(sources: Sequence[Source], place: Place, options: Options) -> An
 
 def apply_inputs(inputs: Inputs, place: Place, options: Options) -> Answer:
     """Apply edits that have been read already; see `apply_edits`."""
-    plan = make_plan(inputs, place, options.how)
+    plan = EditPlan(inputs, place, options.how)
     identifier = None
     if not options.dry_run:
         plan, identifier = _carry_out(plan, inputs, place, options)
@@ -77,8 +77,8 @@ def apply_inputs(inputs: Inputs, place: Place, options: Options) -> Answer:
 
 
 def _carry_out(
-    plan: Plan, inputs: Inputs, place: Place, options: Options
-) -> tuple[Plan, str | None]:
+    plan: EditPlan, inputs: Inputs, place: Place, options: Options
+) -> tuple[EditPlan, str | None]:
     """Write a plan that was made without the lock, or a new one if the files have changed since.
 
     Matching may take its time, and holds no other command off.
@@ -86,7 +86,7 @@ def _carry_out(
     attempts = 1
     while True:
         with _held(place, inputs.total):
-            changed = plan.changed_file()
+            changed = next((file for file in plan.files if not file.is_as_read()), None)
             if changed is None:
                 if plan.failures:
                     raise EditsRefusedError(plan.failures, inputs.total)
@@ -94,7 +94,7 @@ def _carry_out(
         if attempts == _PLANS:
             raise _changed_meanwhile(changed.target, plan.files, inputs)
         attempts += 1
-        plan = make_plan(inputs, place, options.how)
+        plan = EditPlan(inputs, place, options.how)
 
 
 @contextmanager
@@ -114,7 +114,7 @@ def _held(place: Place, count: int) -> Iterator[None]:
         yield
 
 
-def _write(plan: Plan, inputs: Inputs, place: Place, options: Options) -> str | None:
+def _write(plan: EditPlan, inputs: Inputs, place: Place, options: Options) -> str | None:
     """Record and write the files; the id of the record."""
     files = [file for file in plan.files if file.changes]
     if not files:
@@ -153,7 +153,7 @@ def _changed_meanwhile(
     return EditsRefusedError(failures, inputs.total)
 
 
-def _record(plan: Plan, place: Place, options: Options) -> Record | None:
+def _record(plan: EditPlan, place: Place, options: Options) -> Record | None:
     if place.repository is None:
         return None
     from git_boocode.editing.record import Record

@@ -15,7 +15,7 @@ import pytest
 from git_boocode.editing.edits import How
 from git_boocode.editing.inputs import Source, read_inputs
 from git_boocode.editing.place import Place
-from git_boocode.editing.plan import make_plan
+from git_boocode.editing.plan import EditPlan
 from git_boocode.matching import PROFILES, MatchError, replace_text
 from tests.hostile.fuzz import HANGS
 from tests.hostile.targets import SEPARATOR, TARGETS
@@ -236,4 +236,4 @@ def _plan(data: bytes) -> None:
     with TemporaryDirectory() as top:
         Path(top, "f").write_text("text\n")
         place = Place(os.path.realpath(top), "", None)
-        make_plan(read_inputs([Source("input", data)]), place, How())
+        EditPlan(read_inputs([Source("input", data)]), place, How())
