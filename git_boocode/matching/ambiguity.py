@@ -100,6 +100,10 @@ class _Gaps:
         self.text, self.rows, self.depths = text, rows, depths
         self.lines = texts[1]
         self.old, self.new = ([line.strip() for line in lines] for lines in texts)
+        size = len(rows.lines)
+        self.ends = [(0, 0), *rows.owned, (size, size)]
+        filled = [index for index, line in enumerate(self.old) if line]
+        self.top, self.bottom = (filled[0], filled[-1] + 1) if filled else (0, 0)
         self.lost = 0
         self.late: set[int] = set()
         self.amid: set[int] = set()
@@ -172,7 +176,8 @@ class _Gaps:
             yield _Boundary(hunk.i1, range(hunk.j1, hunk.j2))
             return
         # Lines that come in elsewhere were moved.
-        if any(fresh[line] > (line in new) for line in old):
+        here = {*new}
+        if any(fresh[line] > (line in here) for line in old):
             yield from (_Boundary(hunk.i1), _Boundary(hunk.i2))
             return
         pairs = pair_similar(old, new)
@@ -183,9 +188,7 @@ class _Gaps:
 
     def _take_side(self, boundary: _Boundary) -> None:
         at, fresh, only = boundary
-        size = len(self.rows.lines)
-        ends = [(0, 0), *self.rows.owned, (size, size)]
-        inside = range(ends[at][1], ends[at + 1][0])
+        inside = range(self.ends[at][1], self.ends[at + 1][0])
         lacked = self._filled(inside)
         off = [*self._off(at)]
         side = self._side(lacked[0], boundary) if len(lacked) == 1 and not off else None
@@ -201,12 +204,10 @@ class _Gaps:
 
     def _off(self, at: int) -> Iterator[int]:
         """The row between the place and blank lines of the old text, if those are one line off."""
-        filled = [index for index, line in enumerate(self.old) if line]
-        top, bottom = (filled[0], filled[-1] + 1) if filled else (0, 0)
         # A blank line that is missing at the boundary may lie beyond the line next to the place.
         for blank, row, step in (
-            (range(bottom, min(at + 1, len(self.old))), len(self.rows.lines), 1),
-            (range(max(at - 1, 0), top), -1, -1),
+            (range(self.bottom, min(at + 1, len(self.old))), len(self.rows.lines), 1),
+            (range(max(at - 1, 0), self.top), -1, -1),
         ):
             lacks = any(first == stop for first, stop in (self.rows.owned[i] for i in blank))
             if lacks and self._line(row) and self._line(row + step) == "":

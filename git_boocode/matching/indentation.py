@@ -310,6 +310,7 @@ class LocalReindenter:
         self.scale = self.whole.scale
         if self.scale.factor != 1 and not self._proven([placed[row] for row in self._rows]):
             self.scale = self.scale._replace(factor=Fraction(1))
+        self._near: dict[tuple[int, int], list[_Run]] = {}
         self._runs: list[_Run] = []
         """The run to which each matched line belongs."""
         pairs = (placed[row] for row in self._rows)
@@ -329,7 +330,9 @@ class LocalReindenter:
         dropped = leading and self.whole.dropped_first and indent == self.whole.first[0]
         if self._sure or dropped or indent.strip(" \t"):
             return Indent(guess)
-        shown = (self._by(run, indent) for run in self._around(*between))
+        if between not in self._near:
+            self._near[between] = self._around(*between)
+        shown = (self._by(run, indent) for run in self._near[between])
         known = {indent for indent in shown if indent is not None}
         return Indent(known.pop()) if len(known) == 1 else Indent(guess, unclear=True)
 
