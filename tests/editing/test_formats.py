@@ -57,6 +57,7 @@ def test_the_options_of_a_string_edit() -> None:
         ({"command": "str_replace", "old_str": "x", "new_str": "y"}, Replace("x", "y")),
         ({"command": "str_replace", "old_str": "x"}, Replace("x", "")),
         ({"command": "create", "file_text": "x"}, Write("x")),
+        ({"command": "write", "content": "x"}, Write("x")),
         ({"command": "insert", "insert_line": 0, "insert_text": "x"}, Insert(0, "x")),
         ({"command": "insert", "insert_line": 3, "new_str": "x"}, Insert(3, "x")),
         ({"content": ""}, Write("")),

@@ -193,6 +193,12 @@ def test_the_divider_may_be_of_another_length_than_the_markers() -> None:
 
 def test_a_divider_that_is_indented_otherwise_is_code() -> None:
     assert applied("x\n  =======\n", block("x\n  =======\n", "y\n")) == "y\n"
+    # Unless there is no other.
+    assert applied("x\n", "<<<<<<< SEARCH\nx\n  =======\ny\n>>>>>>> REPLACE\n") == "y\n"
+
+
+def test_apostrophes_quote_no_file() -> None:
+    assert paths(f"It doesn't do it yet, edit a.py as it's shown:\n{ONE}") == ["a.py"]
 
 
 def test_a_block_that_may_be_read_in_two_ways_is_refused() -> None:
@@ -360,7 +366,8 @@ def test_the_line_above_names_the_file(line: str) -> None:
      ("app/(main)/[id]/page.tsx", "app/(main)/[id]/page.tsx"), ("src\\a.py", "src\\a.py"),
      ("C++", None), ("Then:", None), ("Done.", None), ("...", None), ("```", None), ("", None),
      ("Replace this by that", None), ("https://example.com/a.py", None), ("foo()", None),
-     ("e.g.", None), ("a.py and b.py", None), ("**", None), ("`` `", None), ("`*.py`", None)],
+     ("e.g.", None), ("a.py and b.py", None), ("**", None), ("`` `", None), ("`*.py`", None),
+     ("self.method()", None), ("Main config file: run", "run"), ("`run` a.py", None)],
 )  # fmt: skip
 def test_what_is_a_name(line: str, name: str | None) -> None:
     assert name_in_line(line) == name
@@ -420,7 +427,8 @@ def test_blocks_in_json(key: str) -> None:
     item = {"path": "src/a.py", key: one * 2, "base": "ABCDEF0"}
     assert [edit[:2] for edit in edits(json.dumps(item))] == [(0, "src/a.py"), (1, "src/a.py")]
     assert edits(json.dumps(item))[0].base == "abcdef0"
-    assert paths(json.dumps({"path": "src/a.py", key: f"a.py\n{one}"})) == ["src/a.py"]
+    for name in ("a.py", "src/a.py", "top/src/a.py"):
+        assert paths(json.dumps({"path": "src/a.py", key: f"{name}\n{one}"})) == ["src/a.py"]
     assert "is for 'b.py', but 'path' is 'src/a.py'" in refusal(
         json.dumps({"path": "src/a.py", key: f"b.py\n{one}"})
     )

@@ -246,7 +246,7 @@ def _spoken_of(mark: _Mark, prose: Sequence[str]) -> str | None:
         raise invalid(f"{mark.block} may be for {' or '.join(map(repr, names[:5]))}", _NAME_IT)
     words = lines[-1].split() if names else []
     is_name = 1 < len(words) < 5 and not any(map(_SENTENCE.fullmatch, words[:-1]))
-    if is_name and is_path(lines[-1]) and lines[-1] != names[0]:
+    if is_name and is_path(lines[-1]):
         raise invalid(
             f"{mark.block} may be for '{lines[-1]}' or '{names[0]}'",
             f"put the path in double quotes, alone on the line above '{_OPENING}'",
