@@ -39,7 +39,7 @@ _DIVIDER = re.compile(r"([ \t]*)(={5,})[ \t]*")
 _NEAR_MISS = re.compile(
     r"^[ \t]*[<>+-]{2,} ?(?:SEARCH|ORIGINAL|REPLACE|UPDATED)\b.*", re.IGNORECASE | re.M
 )
-_HINT = re.compile(r":(?:start_line:[ \t]*(\d{1,9})|(?:start|end)_line:[ \t]*\d{,9})[ \t]*")
+_HINT = re.compile(r":(start|end)_line:[ \t]*(?:(\d{1,9})[ \t]*)?")
 _RULE = re.compile(r"[ \t]*-{5,}[ \t]*")
 _ESCAPED = re.compile(r"^([ \t]*)\\(?=[<>=+-]{5}|:(?:start|end)_line:)", re.M)
 _FENCE = re.compile(r"[ \t]*(?:[>*+-][ \t]+)?(?:`{3,}|~{3,})(.*)", re.DOTALL)
@@ -307,7 +307,8 @@ def _header(body: Sequence[str]) -> tuple[int, int | None]:
     """The row below a header with line numbers, 0 if there is none, and its first number."""
     start_line, row = None, 0
     while hint := _HINT.fullmatch(body[row]):
-        start_line = start_line or int(hint[1] or 0) or None
+        if hint[1] == "start":
+            start_line = start_line or int(hint[2] or 0) or None
         row += 1
     return row + (row > 0 and _RULE.fullmatch(body[row]) is not None), start_line
 
