@@ -235,9 +235,8 @@ class _Reverter:
         """The rows where what an edit wrote may begin, the likeliest first."""
         (start, stop), rows = region.base, self._rows_now
         wrote = rows[start:stop]
-        if region.base in self.taken:
-            yield self.taken[region.base].ours[0]
         if start == stop:
+            # Nothing is left of a deletion: both lines between which it was must be there.
             above = rows[start - 1] if start else -1
             below = rows[stop] if stop < len(rows) else len(self.now.rows)
             if (above >= 0 or not start) and below == above + 1:
@@ -300,11 +299,6 @@ class _Reverter:
     def _is_identified(self, region: Region, above: int, below: int) -> bool:
         """Whether rows around a place occur once in both texts; beside a copy, on either side."""
         (start, stop), keys = region.base, self.after.keys
-        if start == stop:
-            # Nothing is left of a deletion: both lines between which it was must be there.
-            top, bottom = not start, stop == len(keys)
-            if not (above or top) or not (below or bottom) or (top and bottom):
-                return False
         runs = [keys[start - above : stop + below]]
         if self._has_more(region, self.after):
             runs = [keys[start - above : stop], keys[start : stop + below]]

@@ -419,6 +419,12 @@ def test_it_was_moved_with_two_lines_on_each_side() -> None:
     assert miss(before, after, now).code == "conflict"
 
 
+def test_lines_that_could_be_anywhere_are_not_found_where_they_moved() -> None:
+    rest = "".join(f"step_{number}()\n" for number in range(9))
+    before, after = (f"{{\n(\n{value}\n)\n}}\n" for value in "xy")
+    assert miss(before + rest, after + rest, rest + after).code == "conflict"
+
+
 def indented(text: str, by: str) -> str:
     return "".join(by + line if line.strip() else line for line in text.splitlines(keepends=True))
 
