@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from git_boocode.editing.record import Record
     from git_boocode.repo.repository import Repository
 
+_EDITS = "refs/boocode/edits/"
 _DAMAGED = "damaged"
 _LARGEST = 64 << 20
 
@@ -203,8 +204,9 @@ def repair(repository: Repository, found: Interrupted) -> str:
     kept = _kept_backups(found)
     clean_up(steps, kept)
     remove_directories(reversed(found.made))
-    if not found.paths(OTHER):
-        _drop_record(repository, found.record)
+    if found.record is not None and not found.paths(OTHER):
+        # The edit did not happen: it must not be offered for rewinding.
+        repository.git.line("update-ref", "--no-deref", "-d", f"{_EDITS}{found.record}")
     forget_note(repository)
     return _summary(found, kept)
 
@@ -247,7 +249,7 @@ def _has_backup(step: Step) -> bool:
 def _restore_backup(repository: Repository, record: str | None, step: Step) -> None:
     """Write a backup that is gone from the record."""
     below = os.path.relpath(step.real, repository.worktree)
-    ref, name = f"refs/boocode/edits/{record}", f"before/{below}"
+    ref, name = f"{_EDITS}{record}", f"before/{below}"
     found = repository.git.attempt("cat-file", "blob", f"{ref}:{name}")
     if step.backup is None or found.status or fingerprint(found.stdout) != step.before:
         raise FatalError(
@@ -261,18 +263,6 @@ def _restore_backup(repository: Repository, record: str | None, step: Step) -> N
     with suppress(FileNotFoundError):
         os.unlink(step.backup)
     write_new(step.backup, found.stdout, step.real, mode_only(mode))
-
-
-def _drop_record(repository: Repository, record: str | None) -> None:
-    """Delete the record of an edit that did not happen, so that it is not offered for rewinding."""
-    if record is None:
-        return
-    from git_boocode.editing.record import EDITS
-    from git_boocode.repo.store import RefChange, open_store
-
-    store = open_store(repository)
-    refs = store.refs(EDITS + record)
-    store.update_refs([RefChange(ref.name, None, ref.target) for ref in refs])
 
 
 def _path(state_dir: str) -> str:

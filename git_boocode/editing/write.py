@@ -24,16 +24,6 @@ from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, Refused
 OLD, NEW, PART, OTHER = "old", "new", "part", "other"
 """The states of a file: not written, written, written but not renamed, changed by others."""
 
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_NO_LINKS = (
-    errno.EPERM,
-    errno.EACCES,
-    errno.EOPNOTSUPP,
-    errno.ENOTSUP,
-    errno.ENOSYS,
-    errno.EMLINK,
-    errno.EXDEV,
-)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -160,7 +150,7 @@ def write_files(
     # Deletions come last: a kill halfway may leave a renamed file twice, never not at all.
     ordered = sorted(changes, key=lambda change: change.after is None)
     run = _Run([(change, _step(change)) for change in ordered], journal or Journal())
-    with signals_wait():
+    with _signals_wait():
         try:
             run.prepare()
             run.journal.publish()
@@ -177,7 +167,7 @@ def write_files(
 
 
 @contextmanager
-def signals_wait() -> Iterator[None]:
+def _signals_wait() -> Iterator[None]:
     """Delay signals that end the process: they would leave temporary files behind."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
@@ -211,7 +201,11 @@ class _Run:
                 os.mkdir(path)
                 self.made.append(path)
         for change, step in self._each():
-            _stage(change, step)
+            if step.staged is not None and change.after is not None:
+                write_new(step.staged, change.after, step.real, change.like)
+                if change.executable is not None:
+                    mode = stat.S_IMODE(os.stat(step.staged).st_mode)
+                    os.chmod(step.staged, with_executable(mode, executable=change.executable))
         for change, _ in self._each():
             _check_unchanged(change)
         for change, step in self._each():
@@ -294,15 +288,13 @@ def clean_up(steps: Iterable[Step], kept: Container[str | None] = ()) -> None:
 
 def missing_directories(paths: Iterable[str]) -> list[str]:
     """The directories above some files that do not exist, outermost first."""
-    missing: dict[str, None] = {}
+    missing = set()
     for path in paths:
-        above = []
         directory = os.path.dirname(path)
-        while not os.path.isdir(directory):
-            above.append(directory)
+        while directory not in missing and not os.path.isdir(directory):
+            missing.add(directory)
             directory = os.path.dirname(directory)
-        missing.update(dict.fromkeys(reversed(above)))
-    return list(missing)
+    return sorted(missing)
 
 
 def remove_directories(paths: Iterable[str]) -> None:
@@ -336,15 +328,6 @@ def _check_unchanged(change: Change) -> None:
         raise ChangedMeanwhileError(target)
 
 
-def _stage(change: Change, step: Step) -> None:
-    if step.staged is None or change.after is None:
-        return
-    write_new(step.staged, change.after, step.real, change.like)
-    if change.executable is not None:
-        mode = stat.S_IMODE(os.stat(step.staged).st_mode)
-        os.chmod(step.staged, with_executable(mode, executable=change.executable))
-
-
 def _back_up(change: Change, step: Step) -> None:
     """Give the old file a second name; where the file system cannot, copy it."""
     if change.before is None or step.backup is None:
@@ -353,9 +336,7 @@ def _back_up(change: Change, step: Step) -> None:
         raise PermissionError(errno.EACCES, "the file is read-only", step.real)
     try:
         os.link(step.real, step.backup, follow_symlinks=False)
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
+    except OSError:
         write_new(step.backup, change.before.data, step.real, change.before)
 
 
@@ -363,39 +344,34 @@ def _put(change: Change, step: Step) -> None:
     """Move a staged file into place; a new one never over another that appeared there."""
     if step.staged is None:
         os.unlink(step.real)
-    elif step.before is None:
-        _put_new(change.target, step.staged)
-    else:
-        os.replace(step.staged, step.real)
-        if step.spelling is not None:
-            os.rename(step.real, step.spelling)
-
-
-def _put_new(target: Target, staged: str) -> None:
-    try:
-        os.link(staged, target.real, follow_symlinks=False)
-    except OSError as error:
-        if os.path.lexists(target.real):
-            raise ChangedMeanwhileError(target) from None
-        if error.errno not in _NO_LINKS:
-            raise
-        os.replace(staged, target.real)
+        return
+    if step.before is None:
+        try:
+            os.link(step.staged, step.real, follow_symlinks=False)
+            return
+        except OSError:
+            # Without hard links, there is a moment in which another one could still appear.
+            if os.path.lexists(step.real):
+                raise ChangedMeanwhileError(change.target) from None
+    os.replace(step.staged, step.real)
+    if step.spelling is not None:
+        os.rename(step.real, step.spelling)
 
 
 def _half_written(target: Target, lost: Sequence[Step]) -> FatalError:
     names = ", ".join(f"'{step.path}'" for step in lost)
-    kept = [step for step in lost if step.backup is not None]
+    kept = [(step.path, step.backup) for step in lost if step.backup is not None]
     return FatalError(
         f"cannot write '{target.path}', and could not put back {names}",
         code="half_written",
-        hints=tuple(f"the old content of '{step.path}' is in '{step.backup}'" for step in kept),
+        hints=tuple(f"the old content of '{path}' is in '{backup}'" for path, backup in kept),
         details={"applied": False},
     )
 
 
 def _unwritten(target: Target, error: OSError) -> FatalError:
     reason = (error.strerror or str(error)).lower()
-    full = error.errno in _FULL
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     hint = MAKE_ROOM if full else "check the permissions of the file and of its directory"
     return FatalError(
         f"cannot write '{target.path}': {reason}; nothing was changed",

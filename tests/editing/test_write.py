@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +55,19 @@ def attempt() -> BaseException | None:
     return None
 
 
-@pytest.mark.parametrize("call", ["write", "fsync", "replace", "link", "fchmod", "mkdir", "open"])
 @pytest.mark.parametrize(
-    "error",
+    ("call", "error"),
     [
-        OSError(errno.ENOSPC, "No space left on device"),
-        KeyboardInterrupt(),
-        OSError(errno.EIO, "I/O"),
+        # Where no hard link can be made, the file is copied.
+        ("link", KeyboardInterrupt()),
+        *product(
+            ("write", "fsync", "replace", "fchmod", "mkdir", "open"),
+            (
+                OSError(errno.ENOSPC, "No space left on device"),
+                KeyboardInterrupt(),
+                OSError(errno.EIO, "I/O"),
+            ),
+        ),
     ],
 )
 def test_a_failure_at_any_step_leaves_everything_as_it_was(
@@ -155,16 +162,16 @@ def test_what_another_program_wrote_meanwhile_is_not_called_unchanged(
     assert len(records(repo)) == 1
 
 
-@pytest.mark.parametrize("supported", [True, False])
+@pytest.mark.parametrize("error", [None, errno.EPERM, errno.EMLINK, errno.EIO])
 def test_file_systems_without_hard_links(
-    repo: Repo, monkeypatch: pytest.MonkeyPatch, supported: bool
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, error: int | None
 ) -> None:
     before = prepare(repo)
 
     def unsupported(*_: object, **__: object) -> None:
-        raise OSError(errno.EPERM, "Operation not permitted")
+        raise OSError(error, "it cannot be linked")
 
-    if not supported:
+    if error is not None:
         monkeypatch.setattr(os, "link", unsupported)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "replace", Fault(os.replace, 2, OSError(errno.EIO, "I/O error")))
