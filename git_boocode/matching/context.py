@@ -192,8 +192,12 @@ class _Search:
         for (above, over), (below, under) in pairwise([*ends, (len(self.needle), last)]):
             lines = [index for index in range(above + 1, below) if self.needle[index]]
             there = [r for r in range(over + 1, min(under, len(self.text))) if self.text[r]]
-            pairs = self._paired(lines, there)
-            rows |= {index: row for index, row in pairs if self._is_version(index, row)}
+            # A comment that the edit touches is never code.
+            rows |= {
+                index: row
+                for index, row in self._paired(lines, there)
+                if is_comment(self.text[row]) or not self._is_remark(index)
+            }
         return Fit(rows, frozenset(index for index, row in rows.items() if self._fits(index, row)))
 
     def _paired(self, lines: Sequence[int], rows: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -204,12 +208,6 @@ class _Search:
             if not hunk.same:
                 pairs = pair_similar(old[hunk.i1 : hunk.i2], there[hunk.j1 : hunk.j2])
             yield from ((lines[hunk.i1 + i], rows[hunk.j1 + j]) for i, j in pairs)
-
-    def _is_version(self, index: int, row: int) -> bool:
-        """Whether a row is a version of a line; of a comment that the edit touches, a comment."""
-        if self._is_remark(index) and not is_comment(self.text[row]):
-            return False
-        return similarity(self.needle[index], self.text[row]) >= PAIR_FLOOR
 
     def is_complete(self, fit: Fit) -> bool:
         """Whether all lines are as in the file, but for the one that lacks words."""
@@ -302,29 +300,22 @@ class _Search:
                 below = index
                 continue
             row = fit.rows.get(index)
-            head = None if below is None else self._other_head(fit, index, below)
             changes = [] if row is None else replaced_words(self.needle[index], self.text[row])
             renamed.update(changes)
+            if below is None or self._width(index) >= self._width(below):
+                continue
+            # The line should open the block of the line below it.
+            head = self._stranger_above(fit, fit.rows[below]) if row is None else row
             if head is not None and (row is None or changes):
                 mine, there = quoted(self.needle[index]), quoted(self.text[head])
-                return (
-                    f"line {index + 1} is {mine} where the file has {there}, which is another one"
-                )
+                return f"line {index + 1} is {mine}, and the file has another one there: {there}"
         for (mine, there), count in renamed.items():
             if count > 1:
                 return f"it has {quoted(mine)} wherever the file has {quoted(there)}"
         return None
 
-    def _other_head(self, fit: Fit, index: int, below: int) -> int | None:
-        """The row that opens the block of line ``below``, where line ``index`` should open it.
-
-        None if that line opens no block there, or if the row is another line of the needle.
-        """
-        if self._width(index) >= self._width(below):
-            return None
-        if index in fit.rows:
-            return fit.rows[index]
-        first = fit.rows[below]
+    def _stranger_above(self, fit: Fit, first: int) -> int | None:
+        """The row that opens the block of row ``first``, if it is no line of the needle."""
         above = next((row for row in range(first - 1, -1, -1) if self.text[row]), None)
         if above is None or above in fit.rows.values():
             return None
@@ -340,14 +331,10 @@ class _Search:
         """The place of a fit, in which the lines that are not there match nothing."""
         rows = sorted(fit.rows.values())
         lines, at = [], rows[0]
-        for index, line in enumerate(self.needle):
-            row = fit.rows.get(index)
-            if row is not None:
-                at = row
-            lines.append((at, at + (row is not None)))
-            # A blank line goes on to the next row, so that what is not there lies behind it.
-            blank = not line and at < rows[-1] and not self.text[at]
-            at += row is not None or blank
+        for index in range(len(self.needle)):
+            start = fit.rows.get(index, at)
+            at = start + (index in fit.rows)
+            lines.append((start, at))
         place = self.query.place(rows[0], rows[-1] + 1, self.share(fit))
         return place._replace(lines=tuple(lines))
 

@@ -2,8 +2,7 @@
 
 A window is a run of as many lines as the needle has. Where all windows together are cheap to
 compare, all are compared, and the answer is exact. Otherwise only windows are compared that hold
-one of the needle's rarest lines where it should be, or, where few of its lines are in the file, a
-line similar to one of its longest.
+one of the needle's rarest lines where it should be.
 
 Every bound below counts work, not time, so an answer never depends on the machine.
 """
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.guards import WindowGuard
 from git_boocode.matching.profiles import Step
-from git_boocode.matching.similarity import cost, distance, most_similar
+from git_boocode.matching.similarity import cost, distance
 from git_boocode.matching.text import Text, common_prefix
 
 if TYPE_CHECKING:
@@ -30,16 +29,10 @@ EXHAUSTIVE_WORK = 10_000_000
 """Compare every window when that takes no more word operations than this (about 20 ms)."""
 VERIFY_WORK = 200_000_000
 """Word operations spent on comparing the windows of one needle (about 200 ms)."""
-_LONG_LINE = 500
-"""No lines similar to a longer one (characters) are looked for."""
 _WINDOWS = 64
 """Compare every window when there are no more, and take no more from one line of the needle."""
 _ANCHORS = 8
 """At most this many lines of the needle that are in the file select windows."""
-_FEW = 3
-"""Where fewer lines are in the file, this many others are looked up by similarity."""
-_TRIED = 8
-"""At most this many of the best windows are put to the guard."""
 
 
 class Window(NamedTuple):
@@ -64,18 +57,16 @@ def similarity(query: Query, step: Step) -> Found:
     if refused := refusal(query, step):
         return refused
     survey, guard = query.survey, WindowGuard(query, step)
-    reason = survey.reason
-    near = [window for window in survey.windows if window.similarity >= step.threshold]
-    for best in near[:_TRIED]:
-        objected = guard.objection(best)
-        if objected is None:
-            # A window below the threshold may still differ from the best in the error alone.
-            rivals = guard.rivals(best, [other for other in survey.windows if other is not best])
-            equal = all(other.similarity == best.similarity for other in rivals)
-            found = sorted([best, *rivals]) if equal else [best, *rivals]
-            return Found(tuple(query.place(*window) for window in found), equal)
-        reason = reason or objected
-    return Found(reason=reason)
+    best = next(iter(survey.windows), None)
+    if best is None or best.similarity < step.threshold:
+        return Found(reason=survey.reason)
+    if objected := guard.objection(best):
+        return Found(reason=objected)
+    # A window below the threshold may still differ from the best in the error alone.
+    rivals = guard.rivals(best, survey.windows[1:])
+    equal = all(other.similarity == best.similarity for other in rivals)
+    found = sorted([best, *rivals]) if equal else [best, *rivals]
+    return Found(tuple(query.place(*window) for window in found), equal)
 
 
 def survey(text: Text, needle: Text) -> Survey:
@@ -110,21 +101,15 @@ def survey(text: Text, needle: Text) -> Survey:
 
 
 def _anchored(wanted: Sequence[str], lines: Sequence[str]) -> list[int]:
-    """The first rows of windows in which a line of the needle has an equal or a similar line."""
+    """The first rows of the windows in which one of the needle's rarest lines is in its place."""
     rows: dict[str, list[int]] = defaultdict(list)
     distinct = {*wanted} - {""}
     for row, line in enumerate(lines):
         if line in distinct and len(rows[line]) <= _WINDOWS:
             rows[line].append(row)
-    longest = sorted(range(len(wanted)), key=lambda index: -len(wanted[index]))
-    known = [index for index in longest if 0 < len(rows[wanted[index]]) <= _WINDOWS]
-    known = sorted(known, key=lambda index: len(rows[wanted[index]]))[:_ANCHORS]
-    firsts = [row - index for index in known for row in rows[wanted[index]]]
-    if len(known) < _FEW:
-        short = (index for index in longest if len(wanted[index]) <= _LONG_LINE)
-        for index, _ in zip(short, range(_FEW), strict=False):
-            similar = most_similar(wanted[index], lines, FLOOR, _WINDOWS)
-            firsts += [row - index for _, row in similar]
+    known = [index for index, line in enumerate(wanted) if 0 < len(rows[line]) <= _WINDOWS]
+    known.sort(key=lambda index: (len(rows[wanted[index]]), -len(wanted[index])))
+    firsts = (row - index for index in known[:_ANCHORS] for row in rows[wanted[index]])
     last = len(lines) - len(wanted)
     return [first for first in dict.fromkeys(firsts) if 0 <= first <= last]
 
