@@ -24,6 +24,12 @@ from git_boocode.matching.similarity import similarity
 _WORD = re.compile(r"\w")
 _TOKENS = re.compile(r"\w+|[^\w\s]")
 _NEGATIONS = frozenset(("not", "!", "no", "never", "without"))
+_CONTROL_WORDS = """
+    assert await catch do elif else except for foreach if match new return switch throw unless
+    until using when while with yield
+"""
+_CONTROL = frozenset(_CONTROL_WORDS.split())
+"""Words before a bracket that define no name."""
 _PLACES = 200
 """A line that occurs more often than this finds nothing."""
 _FITS = 16
@@ -306,6 +312,8 @@ class _Search:
                 continue
             # The line should open the block of the line below it.
             head = self._stranger_above(fit, fit.rows[below]) if row is None else row
+            if row is not None and _defines_the_same(self.needle[index], self.text[row]):
+                continue
             if head is not None and (row is None or changes):
                 mine, there = quoted(self.needle[index]), quoted(self.text[head])
                 return f"line {index + 1} is {mine}, and the file has another one there: {there}"
@@ -345,6 +353,14 @@ def _linked(run: Run, found: Sequence[Run], known: tuple[Run, Run]) -> Run:
     away = sorted((abs(rows[0] - known[1][0] - lines), rows) for rows in found)
     near = [rows for gap, rows in away if gap == away[0][0] <= max(_SLACK, abs(lines) // 2)]
     return near[0] if len(near) == 1 else ()
+
+
+def _defines_the_same(line: str, row: str) -> bool:
+    """Whether two lines define one name with other parameters: `def load(path, mode):`."""
+    head = line.partition("(")[0]
+    words = head.split()
+    definition = len(words) > 1 and "=" not in head and _CONTROL.isdisjoint(words)
+    return definition and row.startswith(f"{head}(")
 
 
 def _lacks_words(line: str, row: str, after: str) -> bool:

@@ -459,6 +459,12 @@ def _renamed(line: str, name: str = "another_name") -> str:
     return _NAME.sub(name, line, count=1)
 
 
+def _renamed_block(line: str) -> str:
+    """A line that opens a block of another name: not one with another parameter."""
+    head, bracket, rest = line.partition("(")
+    return _renamed(head) + bracket + rest if head.split()[1:] else _renamed(line)
+
+
 def _on_spare(
     hunk: Hunk, rng: random.Random, change: Callable[[str], str], *, heads: bool = False
 ) -> tuple[str, str] | None:
@@ -592,7 +598,7 @@ def _two_cores(hunk: Hunk, rng: random.Random) -> Case | None:
 
 @_refuse("a sibling block under another name")
 def _sibling(hunk: Hunk, rng: random.Random) -> Case | None:
-    texts = _on_spare(hunk, rng, _renamed, heads=True)
+    texts = _on_spare(hunk, rng, _renamed_block, heads=True)
     return Case(hunk.before, *texts, None) if texts else None
 
 

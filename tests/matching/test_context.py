@@ -46,6 +46,7 @@ def landed(old: str, content: str = FILE, change: tuple[str, str] = CHANGED) -> 
             "        x = 1\n        count()\n        return data\n",
         ),
         ("            log.info", "            now = time.time()\n            log.info"),
+        ("def save(self, user, path)", "def save(self, name, path, mode=None)"),
     ],
     ids=[
         "a renamed word",
@@ -55,6 +56,7 @@ def landed(old: str, content: str = FILE, change: tuple[str, str] = CHANGED) -> 
         "an invented line",
         "two invented lines",
         "an invented line in a block",
+        "other parameters",
     ],
 )
 def test_a_wrong_line_that_the_edit_leaves_alone(there: str, here: str) -> None:
@@ -96,6 +98,23 @@ def test_the_sibling_of_the_block_meant_is_refused() -> None:
         landed(OLD.replace("def save", "def store"))
     with pytest.raises(MatchError):
         landed(OLD.replace("(path)", "(target)").replace("path)", "target)"))
+
+
+@pytest.mark.parametrize(
+    ("there", "here"),
+    [
+        ("with open(path) as file:", "with open(backup) as file:"),
+        ("else if (path) {", "else if (backup) {"),
+        ('it("saves", () => {', 'it("loads", () => {'),
+        ("found = search(path,", "found = search(backup,"),
+        ("private void save(Path p) {", "private void load(Path p) {"),
+    ],
+)
+def test_a_block_of_another_subject_is_refused(there: str, here: str) -> None:
+    content = FILE.replace("def save(self, user, path):", there)
+    old = content[content.index(f"    {there}") : content.index("    def load")]
+    with pytest.raises(MatchError, match="another one"):
+        landed(old.replace(there, here), content)
 
 
 def test_touched_lines_in_two_places_are_refused() -> None:
