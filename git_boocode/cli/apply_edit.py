@@ -251,7 +251,7 @@ def candidate_lines(candidate: Candidate, most: int) -> list[str]:
     from git_boocode.editing.answer import numbered
     from git_boocode.editing.edits import lines_of
 
-    where = lines_of(candidate.start_line, candidate.end_line)
+    where = candidate.where or lines_of(candidate.start_line, candidate.end_line)
     head = f"  {where} (similarity {candidate.similarity:.2f}):"
     lines = numbered(candidate.text, candidate.start_line, most)
     return [head, *(f"  {line.expandtabs(4)}" for line in lines)]

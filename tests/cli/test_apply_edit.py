@@ -108,6 +108,14 @@ def test_a_refusal_for_people(repo: Repo) -> None:
     assert lines[6].startswith("hint: ")
 
 
+def test_a_refusal_says_what_sets_the_places_apart(repo: Repo) -> None:
+    repo.write("a", "def load():\n    return 1\n\n\ndef save():\n    return 1\n")
+    done = repo.boocode("apply-edit", "--path", "a", "--old", "return 1", "--new", "return 2")
+    assert done.code == 1
+    assert "\n  in `def load()`, line 2 (similarity 1.00):\n" in done.err
+    assert "\n  in `def save()`, line 6 (similarity 1.00):\n" in done.err
+
+
 def test_a_retry_context_is_written_on_refusal_and_emptied_before(repo: Repo) -> None:
     repo.write("a", "x\n")
     block = repo.write("block", "@retry_context\nstale")
