@@ -1,4 +1,4 @@
-"""Find where a text stands in a file, without changing anything."""
+"""Find where a text is in a file, without changing anything."""
 
 from __future__ import annotations
 
@@ -10,16 +10,11 @@ from git_boocode.editing.textfile import decode, read_snapshot
 from git_boocode.repo.errors import RefusedError
 
 if TYPE_CHECKING:
-    from git_boocode.matching import Match, Position
+    from git_boocode.matching import Match
 
 
 class Located:
-    """A match in a file.
-
-    Attributes:
-        path: the file, from the top.
-        match: what the matcher found.
-    """
+    """A match in a file, whose `path` counts from the top."""
 
     def __init__(self, path: str, match: Match) -> None:
         self.path = path
@@ -39,14 +34,10 @@ class Located:
             "rung": match.rung,
             "similarity": match.similarity,
             "count": match.count,
-            "start": _position(match.start),
-            "end": _position(match.end),
+            "start": match.start and match.start._asdict(),
+            "end": match.end and match.end._asdict(),
             "candidates": [candidate._asdict() for candidate in match.candidates],
         }
-
-
-def _position(position: Position | None) -> dict[str, int] | None:
-    return None if position is None else position._asdict()
 
 
 def locate(
@@ -58,12 +49,8 @@ def locate(
 ) -> Located:
     """Find a text in a file.
 
-    Args:
-        place: where the path leads.
-        path: the file.
-        needle: the text to find; bytes that are not UTF-8 as surrogates.
-        profile: the name of the matcher's ladder; bytes that are no text are only matched exactly.
-        start_line: where it is believed to be, 1-based, or None.
+    `needle` has bytes that are not UTF-8 as surrogates; `profile` names the matcher's ladder, but
+    bytes that are no text are only matched exactly. `start_line` is where it should be, from 1.
 
     Raises:
         RefusedError: the file does not exist (`missing_file`) or cannot be searched, or the
@@ -79,19 +66,15 @@ def locate(
     from git_boocode.editing.diff import quoted
 
     try:
-        return _locate(place, path, needle, profile, start_line)
+        target = place.target(path)
+        snapshot = read_snapshot(target.real)
+        if snapshot is None:
+            raise missing_file(place, path)
     except MissError as miss:
         hints = (miss.hint,) if miss.hint else ()
         raise RefusedError(f"{quoted(path)}: {miss.message}", code=miss.code, hints=hints) from None
-
-
-def _locate(place: Place, path: str, needle: str, profile: str, start_line: int | None) -> Located:
     from git_boocode.matching import locate_match
 
-    target = place.target(path)
-    snapshot = read_snapshot(target.real)
-    if snapshot is None:
-        raise missing_file(place, path)
     text = decode(snapshot.data)
     used = "exact" if text.is_raw else profile
     return Located(target.path, locate_match(text.text, needle, used, start_line=start_line))
