@@ -7,6 +7,7 @@ not JSON – and what encloses it, and yields edits, or failures in their place.
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 
@@ -38,3 +39,9 @@ class Context(NamedTuple):
 
     path: str | None = None
     base: str | None = None
+
+
+def agree(path: str, name: str) -> bool:
+    """Whether a path and the name in a patch can be those of one file, seen from two places."""
+    one, other = (os.path.normpath(text) for text in (path, name))
+    return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")

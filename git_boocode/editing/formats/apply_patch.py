@@ -12,12 +12,11 @@ from typing import NamedTuple, NoReturn
 
 from git_boocode.editing.actions import Create, Delete, Keep
 from git_boocode.editing.edits import Action, Edit, Failure, short
-from git_boocode.editing.formats import Context, fields
+from git_boocode.editing.formats import Context, agree, fields
 from git_boocode.editing.formats.diffs import (
     END_OF_FILE,
     Area,
     Hunks,
-    agree,
     invalid,
     opened_fence,
     patch_lines,
@@ -38,17 +37,13 @@ _SHOWN = 60
 
 def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     """The edits of a text, or of an object with a patch: one for each file."""
-    path, base = context.path, context.base
-    if isinstance(item, dict):
-        base = fields.base(item) or base
-        kind = _operation(item)
-        if kind and _BEGIN not in str(item.get("diff")):
-            path = fields.text(item, fields.PATH, path)
-            text = fields.text(item, ("diff",), "" if kind == "Delete" else None)
-            file = _EnvelopeReader(text, ()).read_section(kind, path)
-            yield Edit(0, path, file.action, base, "apply-patch", item, file.to)
-            return
-        path = fields.text(item, fields.PATH, path or "") or None
+    path, base = fields.context(item, context) if isinstance(item, dict) else context
+    kind = _operation(item) if isinstance(item, dict) else None
+    if isinstance(item, dict) and kind and _BEGIN not in str(item.get("diff")):
+        text = fields.text(item, ("diff",), "" if kind == "Delete" else None)
+        file = _EnvelopeReader(text, ()).read_section(kind, path or "")
+        yield Edit(0, file.path, file.action, base, "apply-patch", item, file.to)
+        return
     text, notes = _text(item)
     reader = _EnvelopeReader(text, notes)
     files = reader.read()

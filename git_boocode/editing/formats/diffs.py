@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from typing import NamedTuple, NoReturn
@@ -336,9 +335,3 @@ def _unprefixed(old: str, new: str) -> tuple[str, str]:
     if head in ("a", "b") and tail == new:
         return new, new
     return (old, old) if new_head in ("a", "b") and new_tail == old else (old, new)
-
-
-def agree(path: str, name: str) -> bool:
-    """Whether a path and the name in a patch can be those of one file, seen from two places."""
-    one, other = (os.path.normpath(text) for text in (path, name))
-    return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")

@@ -13,6 +13,7 @@ from itertools import takewhile
 from typing import TypeVar
 
 from git_boocode.editing.edits import MissError
+from git_boocode.editing.formats import Context
 
 PATH = ("path", "file_path", "filePath", "filepath", "target_file", "filename", "file")
 OLD = (
@@ -133,6 +134,12 @@ def base(item: Object) -> str | None:
             "leave it out, or send the blob id of the file as it was read",
         )
     return value and value.lower()
+
+
+def context(item: Object, outer: Context) -> Context:
+    """The path and the base of an item, or those of what encloses it."""
+    path = text(item, PATH, outer.path or "") or None
+    return outer._replace(path=path, base=base(item) or outer.base)
 
 
 def lines(item: Object, name: str, where: str) -> list[str] | None:

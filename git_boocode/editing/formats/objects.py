@@ -54,8 +54,7 @@ def multi(item: object, context: Context) -> Iterator[Edit | Failure]:
     name = "edits"
     if isinstance(item, dict):
         fields.check_switches(item)
-        path = fields.text(item, fields.PATH, context.path or "") or None
-        context = context._replace(path=path, base=fields.base(item) or context.base)
+        context = fields.context(item, context)
         name = next(name for name in fields.EDITS if item.get(name) is not None)
         item = item[name]
     for edit in fields.array(item, name):

@@ -7,14 +7,13 @@ its first marker; a block without a name is for the file of the block before.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.edits import Edit, Failure, MissError
-from git_boocode.editing.formats import Context, fields
+from git_boocode.editing.formats import Context, agree, fields
 from git_boocode.editing.formats.fields import invalid
 from git_boocode.editing.inputs import text_format
 
@@ -95,8 +94,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     text: object = item
     if isinstance(item, dict):
         fields.check_switches(item)
-        path = fields.text(item, fields.PATH, context.path or "") or None
-        context = context._replace(path=path, base=fields.base(item) or context.base)
+        context = fields.context(item, context)
         texts = [item[key] for key in fields.PATCH if isinstance(item.get(key), str)]
         text = next((text for text in texts if text_format(text) == "search-replace"), "")
     yield from _Reader(str(text), context).edits()
@@ -213,7 +211,7 @@ class _Reader:
         """The file of a block with some lines of prose above it."""
         named = _named(mark, prose)
         if self.context.path is not None:
-            if named is not None and _elsewhere(named, self.context.path):
+            if named is not None and not agree(self.context.path, named):
                 raise invalid(f"{mark.block} is for '{named}', but 'path' is '{self.context.path}'")
             return self.context.path
         path = named or _spoken_of(mark, prose) or self.path
@@ -252,12 +250,6 @@ def _spoken_of(mark: _Mark, prose: Sequence[str]) -> str | None:
             f"put the path in double quotes, alone on the line above '{_OPENING}'",
         )
     return names[0] if names else None
-
-
-def _elsewhere(name: str, path: str) -> bool:
-    """Whether a line above a block names another file than the one it was sent for."""
-    name, path = os.path.normpath(name), os.path.normpath(path)
-    return name != path and not path.endswith("/" + name) and not name.endswith("/" + path)
 
 
 def _action(mark: _Mark, body: list[str]) -> Action:

@@ -12,12 +12,11 @@ from typing import NoReturn
 
 from git_boocode.editing.actions import Create, Delete, Keep
 from git_boocode.editing.edits import Action, Edit, Failure, MissError, short
-from git_boocode.editing.formats import Context, fields
+from git_boocode.editing.formats import Context, agree, fields
 from git_boocode.editing.formats.diffs import (
     NOWHERE,
     Area,
     Hunks,
-    agree,
     git_names,
     invalid,
     opened_fence,
@@ -43,10 +42,7 @@ _SPECIAL = {"120000": "a symbolic link", "160000": "a submodule"}
 def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     """The edits of a text, or of an object with a diff: one for each file."""
     text, notes = patch_text(item)
-    path, base = context.path, context.base
-    if isinstance(item, dict):
-        path = fields.text(item, fields.PATH, path or "") or None
-        base = fields.base(item) or base
+    path, base = fields.context(item, context) if isinstance(item, dict) else context
     diffs = Diffs(text or "")
     # A file that is shown without a change is skipped, unless there is nothing else.
     files = [file for file in diffs.files if file.hunks.found or not file.hunks.skipped]
