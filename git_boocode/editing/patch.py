@@ -5,40 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from math import gcd
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from git_boocode.editing.actions import MAX_LINES, check_text, mode_notes
 from git_boocode.editing.edits import How, Landing, MissError, Outcome, lines_of, listed, short
 from git_boocode.editing.textfile import Text
+from git_boocode.matching.align import Hunk
+from git_boocode.matching.rungs import Hints, Query
+from git_boocode.matching.sequence import Placement, place_changes
+from git_boocode.matching.text import Text as Lines
+from git_boocode.matching.types import MatchError
 
-if TYPE_CHECKING:
-    from git_boocode.matching import MatchError
-    from git_boocode.matching.align import Hunk
-    from git_boocode.matching.rungs import Query
-    from git_boocode.matching.sequence import Placement
-    from git_boocode.matching.text import Text as Lines
-
-MAX_LISTED = 5
-"""At most this many line numbers, and other hunks, are named in a message."""
+_LISTED = 5  # line numbers, and other hunks, in a message
 UNMARKED = "context lines lack their leading blank"
 _MAX_LINE = 80
 _MAX_CANDIDATES = 10
 _BOM = "\ufeff"
 _SIMILAR = 0.5
 _NO_TEXT = "the file is no UTF-8 or UTF-16 text, so only an exact match counts, and there is none"
+# What to do next, by what a message says.
 _HINTS = (
     ("applied already", "read the file again; leave out what it has already"),
     ("out of order", "put the hunks into the order of the file"),
     ("to go by", "add the unchanged lines above and below as context, each after a space"),
 )
-"""What to do next, by what a message says."""
 
 
 class PatchLine(NamedTuple):
-    """One line of a hunk: its mark, which is a space, `-` or `+`, and its text.
-
-    The text has its line ending, unless the patch says that the file ends without one.
-    """
+    """A line of a hunk: its mark, a space, `-` or `+`, and its text with any line ending."""
 
     op: str
     text: str
@@ -84,7 +78,7 @@ class PatchHunk(NamedTuple):
 
     @property
     def is_for_empty(self) -> bool:
-        """Whether it is for a file without content."""
+        """Whether the file that it is for has no content."""
         return not self.old and self.start == 0
 
 
@@ -116,11 +110,6 @@ class PatchAction(NamedTuple):
             raise MissError("exists", "the patch is for an empty file, but the file has content")
         added = (line.text for hunk in self.hunks for line in hunk.lines if line.op == "+")
         check_text(text, "".join(added), how)
-        # Detecting the format of an input needs no engine.
-        from git_boocode.matching import MatchError
-        from git_boocode.matching.sequence import place_changes
-        from git_boocode.matching.text import Text as Lines
-
         file = Lines(text.text)
         is_open = bool(text.text) and not file.closed
         content = Lines(text.text + file.usual_ending) if is_open else file
@@ -167,13 +156,7 @@ class PatchAction(NamedTuple):
         return any(one.hexdigest().startswith(self.preimage) for one in made)
 
 
-def _closed(lines: Sequence[str]) -> str:
-    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
-
-
 def _query(content: Lines, hunk: PatchHunk, *, proven: bool) -> Query:
-    from git_boocode.matching.rungs import Hints, Query
-
     hints = Hints(
         None if hunk.start is None else hunk.start + 1,
         proven=proven,
@@ -183,13 +166,12 @@ def _query(content: Lines, hunk: PatchHunk, *, proven: bool) -> Query:
         strict=hunk.unmarked,
         script=tuple(_script(hunk.lines)),
     )
-    return Query(content, _closed(hunk.old), _closed(hunk.new), whole_lines=True, hints=hints)
+    texts = ((line.removesuffix("\n") + "\n" for line in of) for of in (hunk.old, hunk.new))
+    return Query(content, *map("".join, texts), whole_lines=True, hints=hints)
 
 
 def _script(lines: Sequence[PatchLine]) -> Iterator[Hunk]:
     """The runs of lines that stay, and of those that go and come between them."""
-    from git_boocode.matching.align import Hunk
-
     i1 = j1 = 0
     for same, run in groupby(lines, key=lambda line: line.op == " "):
         ops = [line.op for line in run]
@@ -237,7 +219,8 @@ def _remarked(hunk: PatchHunk, present: frozenset[str]) -> PatchHunk:
     if hunk.unmarked:
         return hunk._replace(lines=lines)
     spaced = hunk._replace(lines=lines, notes=(*hunk.notes, UNMARKED))
-    votes = {_is_there(line, present) for line in hunk.lines if line.op == "-"} - {None}
+    gone = {line.text.rstrip() for line in hunk.lines if line.op == "-"} - {""}
+    votes = {text in present for text in gone if (text in present) != (f" {text}" in present)}
     added = {_depth(line) for line in hunk.lines if line.op == "+" and line.text.strip()}
     read = {_depth(line) for line, lacks in pairs if lacks}
     votes = votes or set(_depth_votes(added, read))
@@ -260,17 +243,9 @@ def _depth_votes(added: set[int], read: set[int]) -> Iterator[bool]:
 
 
 def _lacks_mark(line: PatchLine, hunk: PatchHunk, present: frozenset[str]) -> bool:
-    there = _is_there(line, present)
-    # Where some lines surely lack it, lines that are there either way lack it as well.
-    either = hunk.unmarked and there is None and f" {line.text.rstrip()}" in present
-    return there is False or either
-
-
-def _is_there(line: PatchLine, present: frozenset[str]) -> bool | None:
-    """Whether the file has a line as it is, or with one space more; None if neither or both."""
     text = line.text.rstrip()
-    as_is, spaced = text in present, f" {text}" in present
-    return as_is if text and as_is != spaced else None
+    # Where some lines surely lack it, lines that are there either way lack it as well.
+    return f" {text}" in present and (hunk.unmarked or text not in present)
 
 
 def _depth(line: PatchLine) -> int:
@@ -281,7 +256,6 @@ def _depth(line: PatchLine) -> int:
 
 
 def _landing(placed: Sequence[Placement], notes: tuple[str, ...]) -> Landing:
-    """Where all hunks landed, taken together."""
     loosest = min(placed, key=lambda place: (place.rung == "exact", place.similarity))
     return Landing(
         "exact" if loosest.rung == "exact" else "fuzzy",
@@ -295,29 +269,23 @@ def _landing(placed: Sequence[Placement], notes: tuple[str, ...]) -> Landing:
 
 
 def _notes(hunks: Sequence[PatchHunk], placed: Sequence[Placement]) -> Iterator[str]:
-    """The notes of all hunks; those that are alike are listed once."""
+    """The notes of all hunks, equal ones once."""
     found: dict[str, list[int]] = {}
     for number, (hunk, place) in enumerate(zip(hunks, placed, strict=True), start=1):
-        rung = () if place.rung == "exact" else (f"found by {place.rung}",)
-        for note in (*hunk.notes, *_moved(hunk, place), *rung, *place.notes):
+        away = 0 if hunk.start is None else place.first - hunk.start
+        lines, side = f"line{'s' * (abs(away) > 1)}", "below" if away > 0 else "above"
+        own = [f"{abs(away)} {lines} {side} its number"] if away else []
+        own += [] if place.rung == "exact" else [f"found by {place.rung}"]
+        for note in (*hunk.notes, *own, *place.notes):
             found.setdefault(note, []).append(number)
     for note, numbers in found.items():
-        yield f"hunk{'s' if len(numbers) > 1 else ''} {listed(numbers, MAX_LISTED)}: {note}"
-
-
-def _moved(hunk: PatchHunk, place: Placement) -> Iterator[str]:
-    if hunk.start is not None and hunk.start != place.first:
-        count = abs(place.first - hunk.start)
-        side = "below" if place.first > hunk.start else "above"
-        yield f"{count} line{'s' if count > 1 else ''} {side} its number"
+        yield f"hunk{'s' if len(numbers) > 1 else ''} {listed(numbers, _LISTED)}: {note}"
 
 
 def _all_placed(
     hunks: Sequence[PatchHunk], found: Sequence[Placement | MatchError], lines: Sequence[str]
 ) -> list[Placement]:
-    """The places of all hunks; MissError if one has none, the first such one gives its code."""
-    from git_boocode.matching import MatchError
-
+    """The places of all hunks; MissError, with the code of the first that has none."""
     placed: list[Placement] = []
     errors: dict[int, MatchError] = {}
     for at, one in enumerate(found):
@@ -332,7 +300,7 @@ def _all_placed(
     first, *_ = errors.values()
     done = {error.code for error in errors.values()} == {"already_applied"} and not placed
     message = _message(hunks, errors, lines)
-    near = [near for error in errors.values() for near in error.candidates]
+    near = [one for error in errors.values() for one in error.candidates]
     places = first.match.spans or first.candidates
     raise MissError(
         "not_found" if first.code == "already_applied" and not done else first.code,
@@ -346,16 +314,15 @@ def _all_placed(
 def _message(
     hunks: Sequence[PatchHunk], errors: dict[int, MatchError], lines: Sequence[str]
 ) -> str:
-    order, of = list(errors), f" of {len(hunks)}" if len(hunks) > 1 else ""
-    said = []
-    for at in order[:MAX_LISTED]:
+    said, of = [], f" of {len(hunks)}" if len(hunks) > 1 else ""
+    for at in [*errors][:_LISTED]:
         hunk, error = hunks[at], errors[at]
         header = f"'{short(hunk.header, _MAX_LINE)}', " if hunk.header else ""
         what = error.message or "the file does not have its lines"
         what += _where(hunk, error, lines)
         said.append(f"hunk {at + 1}{of} ({header}line {hunk.row} of the patch): {what}")
-    if len(order) > MAX_LISTED:
-        said.append(f"also hunks {listed([at + 1 for at in order[MAX_LISTED:]], MAX_LISTED)}")
+    if len(errors) > _LISTED:
+        said.append(f"also hunks {listed([at + 1 for at in errors][_LISTED:], _LISTED)}")
     return "; ".join(said)
 
 
@@ -365,21 +332,20 @@ def _where(hunk: PatchHunk, error: MatchError, lines: Sequence[str]) -> str:
     if error.code == "ambiguous" or any(one.similarity == 1 for one in near):
         places = [lines_of(one.start_line, one.end_line).split()[-1] for one in near]
         many = "s" if len(places) > 1 or "-" in "".join(places) else ""
-        return f", at line{many} {listed(places, MAX_LISTED)}" if places else ""
+        return f", at line{many} {listed(places, _LISTED)}" if places else ""
     if "nearest" in error.message:
         return ""
-    first = near[0].start_line - 1 if near else 0
-    there = lines[first : near[0].end_line] if near else lines
-    old = [line.rstrip("\r\n") for line in hunk.old]
-    known = frozenset(there)
-    at = next((at for at, line in enumerate(old) if line not in known), None)
+    first, stop = (near[0].start_line - 1, near[0].end_line) if near else (0, len(lines))
+    there = frozenset(lines[first:stop])
+    lacking = ((at, line.rstrip("\r\n")) for at, line in enumerate(hunk.old))
+    at, line = next(((at, line) for at, line in lacking if line not in there), (0, None))
     said = ""
-    if at is not None and near and there:
-        row = first + min(at, len(there) - 1)
+    if line is not None and near and there:
+        row = first + min(at, stop - first - 1)
         holds = short(lines[row], _MAX_LINE)
-        said = f"; expected '{short(old[at], _MAX_LINE)}', line {row + 1} is '{holds}'"
-    elif at is not None and not near:
-        said = f"; no line is '{short(old[at], _MAX_LINE)}'"
+        said = f"; expected '{short(line, _MAX_LINE)}', line {row + 1} is '{holds}'"
+    elif line is not None and not near:
+        said = f"; no line is '{short(line, _MAX_LINE)}'"
     if near and near[0].similarity >= _SIMILAR:
         where = lines_of(near[0].start_line, near[0].end_line)
         said += f"; nearest is {where}, {near[0].similarity:.0%} similar"
