@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, script
@@ -23,16 +24,11 @@ from git_boocode.matching.similarity import most_similar
 from git_boocode.matching.text import LineIndex, Text, common_prefix, split_ends
 from git_boocode.matching.types import Candidate, Code, Match, MatchError
 
-LOOSE_WORK = 3_000_000
-"""Rows that are searched with tolerance in one text; changes beyond that are not found."""
-LISTED = 100
-"""At most this many places of a change that occurs several times are listed."""
-SECTION_WORK = 5_000_000
-"""Rows that are visited to look for sections in one text."""
-_CUT = 40
-"""A section of this length may be a line that git cut off within a word."""
-_NEAR = 0.4
-"""A line less similar than this is not shown for a section that does not exist."""
+LOOSE_WORK = 3_000_000  # rows of one text that are searched with tolerance
+SECTION_WORK = 5_000_000  # rows of one text that are visited to look for sections
+_LISTED = 100  # places of a change that occurs several times
+_CUT = 40  # characters of a section that may be a line that git cut off within a word
+_NEAR = 0.4  # similarity of a line that is shown where there is none to show
 _WORD = re.compile(r"\w")
 
 
@@ -53,11 +49,9 @@ class Placement(NamedTuple):
 
 
 class _Change:
-    """One change that is to be placed.
+    """A change: the first ``rows`` of its equally good places, ascending, and the place taken.
 
-    ``rows`` are the first rows of the places that are equally good, ascending; ``answer`` holds
-    these places where the matcher found them, and is None where the old lines occur as they are.
-    ``row``, ``stop`` and ``place`` are those of the place taken.
+    ``answer`` holds the places that the matcher found; None where the old lines occur as they are.
     """
 
     def __init__(self, number: int, query: Query) -> None:
@@ -69,7 +63,6 @@ class _Change:
         self.height = len(self.old)
         self.script: Sequence[Hunk] = query.hints.script or script(self.old, self.new)
         changed = [hunk for hunk in self.script if not hunk.same]
-        self.adds = any(_WORD.search(line) for h in changed for line in self.new[h.j1 : h.j2])
         self.head = changed[0].i1
         self.tail = self.height - changed[-1].i2
         self.rows: list[int] = []
@@ -144,7 +137,7 @@ class _Sequence:
             self._each(self._find_loosely)
         for at, change in enumerate([*self._waiting()]):
             # A message names the first few, and each may have as many places as there are rows.
-            change.error = self._unplaced(change) if at < SHOWN else _not_found()
+            change.error = self._unplaced(change) if at < SHOWN else MatchError("not_found", "")
         self._show_nearest([change for change in self.changes if change.error][:SHOWN])
         outcomes: list[Placement | MatchError] = []
         written = 0
@@ -152,7 +145,7 @@ class _Sequence:
             one = change.error or self._written(change)
             if isinstance(one, Placement) and one.splice.start < written:
                 # The matcher may write to more than the rows that change.
-                one = self._refused(change, one.first, "it overlaps the hunk above", "overlap")
+                one = self._refused(one.first, one.stop, "it overlaps the hunk above", "overlap")
             elif isinstance(one, Placement):
                 written = one.splice.end
             outcomes.append(one)
@@ -194,7 +187,8 @@ class _Sequence:
         if hints.at_end:
             lowest = max(lowest, text.core.stop - change.height)
             if rows and rows[-1] < lowest:
-                raise self._refused(change, rows[-1], "it occurs only above the end of the file")
+                first, stop = rows[-1], rows[-1] + change.height
+                raise self._refused(first, stop, "it occurs only above the end of the file")
         rows = rows[bisect_left(rows, lowest) :]
         change.rows = [line] if hints.proven and line in rows else rows
 
@@ -205,9 +199,10 @@ class _Sequence:
             first = max(first, self.text.sections.below(change.hints.sections) or 0)
         self._loose_work -= stop - first
         if self._loose_work < 0:
-            raise _not_found(
+            raise MatchError(
+                "not_found",
                 "too many changes differ from the file to compare them all: "
-                "read it again, and send fewer changes at once"
+                "read it again, and send fewer changes at once",
             )
         if change.old and not change.hints.strict:
             self._keep(change, self._climb(change, first, stop), first)
@@ -221,7 +216,8 @@ class _Sequence:
             raise MatchError("ambiguous", "several places are alike", to_match(answer))
         elif not places:
             applied = applied_rows(answer.query, None)
-            raise self._applied(*applied) if applied else _not_found(answer.found.reason)
+            why = MatchError("not_found", answer.found.reason or "")
+            raise self._applied(*applied) if applied else why
         else:
             # Blank lines at the ends count where the file has all of them, and places may overlap.
             rows = [row for row in self.stripped.find(_strip(change.old)) if row >= first]
@@ -331,8 +327,8 @@ class _Sequence:
             if len(places) > 1:
                 rows = (change.rows[at] for at in places)
                 sole = self.text.sections.sole(sections, rows) if sections else None
-                wanted = {self._expected(change), sole} - {None}
-                numbers = [bisect_left(change.rows, row) for row in wanted if row is not None]
+                wanted = {row for row in (self._expected(change), sole) if row is not None}
+                numbers = [bisect_left(change.rows, row) for row in wanted]
                 named = [at for at in numbers if at in places and change.rows[at] in wanted]
                 found += [(change, at) for at in named if len(named) == 1]
         return found
@@ -354,10 +350,13 @@ class _Sequence:
     def _repeats(self, change: _Change) -> bool:
         """Whether lines that are added without context on one side are beside the place already."""
         more, row = len(change.new) - change.height, change.row or 0
+        if more <= 0 or change.hints.proven:
+            return False
         there, new = self.text.stripped, _strip(change.new)
         starts = [row] * (not change.tail) + [max(row - more, 0)] * (not change.head)
         beside = any(there[start : start + len(new)] == new for start in starts)
-        return beside and more > 0 and change.adds and not change.hints.proven
+        came = (change.new[hunk.j1 : hunk.j2] for hunk in change.script if not hunk.same)
+        return beside and any(map(_WORD.search, chain(*came)))
 
     def _written(self, change: _Change) -> Placement | MatchError:
         row, stop, text, answer = change.row or 0, change.stop, self.text, change.answer
@@ -366,14 +365,14 @@ class _Sequence:
         rung = answer.rung or "exact" if answer else "exact"
         if answer is None or change.place is None or self.verbatim:
             if stop - row != change.height:
-                return self._refused(change, row, "the file has more or fewer lines there")
+                return self._refused(row, stop, "the file has more or fewer lines there")
             return Placement(row, stop, change.core(), self._as_marked(change), rung)
         try:
             splice, notes = written(answer, change.place, row)
         except MatchError as error:
             return error
         if any(note.startswith("replaced") for note in notes):
-            return self._refused(change, row, "the file has lines there that it would delete")
+            return self._refused(row, stop, "the file has lines there that it would delete")
         if splice.text == text.raw[splice.start : splice.end]:
             return self._applied(row, stop)
         splice = _trimmed(text.raw, splice)
@@ -399,34 +398,30 @@ class _Sequence:
     def _unplaced(self, change: _Change) -> MatchError:
         """Why a change without a place, and without an error yet, has none."""
         if not change.rows:
-            return _not_found(None if change.old else "it has no line of the file to go by")
-        left = self._open(change)
+            why = "" if change.old else "it has no line of the file to go by"
+            return MatchError("not_found", why)
+        left, first = self._open(change), change.rows[0]
         if len(left) > 1:
             return self._ambiguous(change, change.rows[left.start : left.stop])
         for other in filter(None, self._neighbours(change)):
             start, end = other.extent()
             extents = map(change.extent_at, change.rows)
-            if any(first < end and start < stop for first, stop in extents):
-                out = f"it overlaps hunk {other.number + 1}"
-                return self._refused(change, change.rows[0], out, "overlap")
-        out = "it occurs only elsewhere, so the hunks are out of order"
-        return self._refused(change, change.rows[0], out)
+            if any(upper < end and start < lower for upper, lower in extents):
+                why = f"it overlaps hunk {other.number + 1}"
+                return self._refused(first, first + change.height, why, "overlap")
+        why = "it occurs only elsewhere, so the hunks are out of order"
+        return self._refused(first, first + change.height, why)
 
     def _applied(self, first: int, stop: int) -> MatchError:
-        return self._error("already_applied", "it seems to be applied already", first, stop)
+        return self._refused(first, stop, "it seems to be applied already", "already_applied")
 
-    def _refused(
-        self, change: _Change, row: int, message: str, code: Code = "not_found"
-    ) -> MatchError:
-        return self._error(code, message, row, row + change.height)
-
-    def _error(self, code: Code, message: str, first: int, stop: int) -> MatchError:
+    def _refused(self, first: int, stop: int, message: str, code: Code = "not_found") -> MatchError:
         match = Match("not_found", candidates=(self._candidate(first, stop),))
         return MatchError(code, message, match)
 
     def _ambiguous(self, change: _Change, rows: Sequence[int]) -> MatchError:
         start_of, height = self.text.start_of, change.height
-        places = (Place(start_of(row), start_of(row + height)) for row in rows[:LISTED])
+        places = (Place(start_of(row), start_of(row + height)) for row in rows[:_LISTED])
         match = to_match(Answer(change.query, "exact", Found(tuple(places)), None))
         match = match._replace(count=len(rows))
         return MatchError("ambiguous", f"it occurs {len(rows)} times", match)
@@ -451,10 +446,6 @@ class _Sequence:
         if change.hints.line is not None:
             rows = [min(change.hints.line, len(self.text.lines) - max(change.height, 1) + 1) - 1]
         return tuple(self._candidate(max(row, 0), row + change.height, 0.0) for row in rows)
-
-
-def _not_found(message: str | None = None) -> MatchError:
-    return MatchError("not_found", message or "")
 
 
 def _strip(lines: Sequence[str]) -> list[str]:
@@ -489,7 +480,8 @@ class Sections:
             return
         missing = next((name for name in sections if not self.heads(name)), None)
         if missing is None:
-            raise _not_found(f"the file has no '{sections[-1]}' below '{sections[0]}'")
+            above = f"the file has no '{sections[-1]}' below '{sections[0]}'"
+            raise MatchError("not_found", above)
         text = self.text
         near = most_similar(canonical_line(missing), text.canonical, _NEAR, 1)
         shown = [f"; nearest is line {row + 1}, '{text.stripped[row]}'" for _, row in near]
@@ -518,24 +510,28 @@ class Sections:
         """The rows that a section line names: equal to it, else beginning with it."""
         wanted = canonical_line(section.strip())
         if wanted not in self._heads:
-            found = [*self._beginning(wanted)] if wanted else []
-            whole = [row for row, is_whole in found if is_whole]
-            self._heads[wanted] = whole or [row for row, _ in found]
+            whole, begun = self._beginning(wanted) if wanted else ([], [])
+            self._heads[wanted] = whole or begun
         return self._heads[wanted]
 
-    def _beginning(self, wanted: str) -> Iterator[tuple[int, bool]]:
-        """The rows of lines that begin with a section line, and whether they are equal to it."""
+    def _beginning(self, wanted: str) -> tuple[list[int], list[int]]:
+        """The rows of lines that are a section line, and of others that begin with it."""
         view, row, seen = self.text.framed_canonical, 0, 0
+        whole: list[int] = []
+        begun: list[int] = []
         self._spend(len(view) // 1000)
         at = view.find(f"\n{wanted}")
         while at >= 0:
             self._spend(1)
             row, seen = row + view.count("\n", seen, at), at
             following = view[at + 1 + len(wanted)]
+            if following == "\n":
+                whole.append(row)
             # Git cuts long lines and models leave out parameters, but a name must end here.
-            if len(wanted) >= _CUT or not (following.isalnum() or following == "_"):
-                yield row, following == "\n"
+            elif len(wanted) >= _CUT or not (following.isalnum() or following == "_"):
+                begun.append(row)
             at = view.find(f"\n{wanted}", at + 1)
+        return whole, begun
 
     def _spend(self, work: int) -> None:
         self._work -= work
