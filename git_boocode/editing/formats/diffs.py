@@ -10,8 +10,7 @@ from git_boocode.editing.edits import MissError, short
 from git_boocode.editing.formats import fields
 from git_boocode.editing.patch import UNMARKED, PatchAction, PatchHunk, PatchLine
 
-MAX_HUNKS = 10_000
-"""At most this many hunks are read for one file."""
+MAX_HUNKS = 10_000  # in one file
 NOWHERE = "/dev/null"
 NO_CHANGE = "the hunk holds no line that begins with '+' or '-'"
 _SHOWN = 60
@@ -28,11 +27,11 @@ _LETTERS = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 _BACKUPS = (".orig", ".old", ".bak", "~")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _STAMP = re.compile(r"\s(?:\w{3} \w{3} +\d+ \d|\d{4}-\d\d-\d\d[ T]\d).*", re.DOTALL)
+# Directories that only distinguish the sides of a diff.
 _SIDES = {
     "a", "b", "c", "i", "o", "w", "1", "2", "old", "new", "orig", "original", "modified",
     "updated", "before", "after", "left", "right",
 }  # fmt: skip
-"""Directories that only distinguish the sides of a diff."""
 
 
 # The text, in whatever it is wrapped
@@ -45,10 +44,7 @@ class Fence(NamedTuple):
     marks: str
 
     def is_closed_by(self, line: str) -> bool:
-        """Whether a line closes it: as far indented, as many marks or more, nothing else.
-
-        A line of a hunk has a character before its own text, so that it is further indented.
-        """
+        """Whether a line closes it; one of a hunk, which has a mark before its text, does not."""
         body = line.rstrip().removeprefix(self.indent)
         is_long = line.startswith(self.indent) and len(body) >= len(self.marks)
         return is_long and not body.strip(self.marks[0])
@@ -61,10 +57,7 @@ def opened_fence(line: str) -> Fence | None:
 
 
 def patch_text(item: object) -> tuple[str | None, tuple[str, ...]]:
-    """The patch that an item holds, as text or under a name, and the notes on how it was read.
-
-    None if it has no place for one. Raises MissError (`invalid_input`) if it is of another type.
-    """
+    """The patch that an item is or has under a name, if any, and notes on how it was read."""
     if not isinstance(item, dict):
         return item if isinstance(item, str) else None, ()
     if not fields.has(item, fields.PATCH_LINES):
@@ -79,13 +72,10 @@ def patch_text(item: object) -> tuple[str | None, tuple[str, ...]]:
 
 
 def patch_lines(text: str) -> list[str]:
-    """The lines of a patch without their line feeds.
-
-    Carriage returns go too if all lines that name files or open hunks have them. Else they belong
-    to the lines of the file.
-    """
+    """The lines of a patch without their line feeds."""
     lines = text.removesuffix("\n").split("\n")
     own = [line for line in lines if _OWN.match(line)]
+    # Carriage returns belong to the lines of the file, unless those of the patch have them, too.
     if own and all(line.endswith("\r") for line in own):
         lines = [line.removesuffix("\r") for line in lines]
     return lines
@@ -100,11 +90,7 @@ def invalid(row: int, message: str, hint: str | None = None) -> NoReturn:
 
 
 class Head(NamedTuple):
-    """A line that begins with `@@`.
-
-    `start` is the line, from 1, at which the old lines begin; `counts` are those of the old and the
-    new lines; `section` is the text after the numbers.
-    """
+    """A line that begins with `@@`: the first old line, from 1, and how many old and new ones."""
 
     start: int | None = None
     counts: tuple[int, int] | None = None
@@ -127,11 +113,7 @@ class Hunks(NamedTuple):
     def action(
         self, notes: tuple[str, ...] = (), preimage: str | None = None
     ) -> PatchAction | None:
-        """The action of all hunks, None if there are none.
-
-        Raises MissError (`invalid_input`) if none changes anything, or if there are more than can
-        be placed in good time.
-        """
+        """The action of all hunks, None if there are none (MissError if none changes anything)."""
         if self.skipped and not self.found:
             invalid(self.skipped[0] + 1, NO_CHANGE)
         if len(self.found) > MAX_HUNKS:
@@ -159,7 +141,7 @@ class Hunks(NamedTuple):
 
 
 class Area(NamedTuple):
-    """The lines of a patch: where the readable ones end, and whether all of them are of the patch.
+    """The lines of a patch up to `stop`; there is prose between them unless they are `fenced`.
 
     In an `envelope` only `@@` opens a hunk, and no line names a file.
     """
@@ -188,12 +170,11 @@ class Area(NamedTuple):
             heads.append(_read_head(self.lines[at].rstrip()))
             at += 1
         counts = heads[-1].counts
-        notes = [] if counts else ["no line numbers" if len(heads) > 1 else "no '@@' line"]
         stop = self._counted(at, counts) if counts else None
-        if counts and stop is None:
-            notes.append("wrong counts, recomputed")
-        given, stop = (self.lines[at:stop], stop) if stop is not None else self._uncounted(at)
-        notes = [] if self.envelope else notes
+        note = "no line numbers" if len(heads) > 1 else "no '@@' line"
+        note = "wrong counts, recomputed" if counts else note
+        notes = [note] if stop is None and not self.envelope else []
+        given, stop = self._uncounted(at) if stop is None else (self.lines[at:stop], stop)
         notes += [] if all(given) else ["empty lines read as blank ones"]
         unmarked = any(_op(line) == "?" for line in given)
         notes += [UNMARKED] if unmarked else []
@@ -204,8 +185,8 @@ class Area(NamedTuple):
         sections = tuple(head.section for head in heads if head.section)
         within = bool(sections) and start is None
         at_end = self.envelope and stop < self.stop and self.lines[stop].startswith(END_OF_FILE)
-        hunk = PatchHunk(header, row + 1, lines, start, sections, within, at_end, unmarked)
-        return hunk._replace(notes=tuple(notes)), stop + at_end
+        place = (start, sections, within, at_end)
+        return PatchHunk(header, row + 1, lines, *place, unmarked, tuple(notes)), stop + at_end
 
     def _counted(self, at: int, counts: tuple[int, int]) -> int | None:
         """The end of a hunk by its counts; None where they do not fit what follows."""
@@ -313,10 +294,7 @@ def git_names(rest: str) -> tuple[str, str] | None:
 
 
 def without_prefixes(old: str, new: str) -> tuple[str, str]:
-    """The names of a pair of headers without what only distinguishes the sides.
-
-    That is a prefix such as `a/`, the ending of a backup on the old side, `.new` on the new one.
-    """
+    """The names of a pair of headers without what only distinguishes the sides, such as `a/`."""
     old, new = _unprefixed(old, new)
     if any(old == f"{new}{ending}" for ending in _BACKUPS):
         return new, new

@@ -33,8 +33,7 @@ _EXTENDED = re.compile(
 _BINARY = re.compile(r"GIT binary patch|Binary files .* differ")
 _COMBINED = re.compile(r"@@@+ |diff --(?:cc|combined) ")
 _SHOWN = 60
-_MODES = {"100644": False, "100664": False, "100755": True, "100775": True}
-"""Whether a file of a mode is executable."""
+_MODES = {"100644": False, "100664": False, "100755": True, "100775": True}  # is executable
 _ONE_SIDED = ("new file mode", "deleted file mode")
 _SPECIAL = {"120000": "a symbolic link", "160000": "a submodule"}
 
@@ -67,11 +66,10 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
 
 
 class FileDiff:
-    """What a diff says about one file.
+    """What the lines `first` to `stop` of a diff say about one file.
 
-    It takes the lines `first` to `stop` of the patch. `names` are those of its `---` and `+++`
-    lines, or of `diff --git`, as given; `extended` holds git's further header lines by their key,
-    and `binary` is the index of the line that says that the file is binary.
+    `names` are as given; `extended` holds git's further header lines by their key, and `binary` is
+    the index of the line that says that the file is binary.
     """
 
     def __init__(self, first: int, names: tuple[str, str] | None = None) -> None:
@@ -84,10 +82,7 @@ class FileDiff:
         self.hunks = Hunks([], [])
 
     def takes(self, old: str, new: str) -> bool:
-        """Whether `---` and `+++` lines below belong to this file, of which git's header is read.
-
-        Raises MissError (`invalid_input`) if they contradict it.
-        """
+        """Whether `---` and `+++` lines below git's header are of this file; they must agree."""
         if self.headed or self.hunks.found:
             return False
         if self.names is None or {old, new} - {NOWHERE} <= set(self.names):
@@ -99,15 +94,12 @@ class FileDiff:
         return side is not None
 
     def wrong(self, message: str, hint: str | None = None) -> NoReturn:
-        """Refuse it."""
+        """Refuse the file."""
         invalid(self.first + 1, message, hint)
 
 
 class Diffs:
-    """The diffs of a text: its lines, and what it says about each file, in order.
-
-    Raises MissError (`invalid_input`) if it is malformed, with the number of the line.
-    """
+    """What a text says about each file, in order (MissError, `invalid_input`)."""
 
     def __init__(self, text: str) -> None:
         self.lines = patch_lines(text)
