@@ -41,11 +41,10 @@ class PatchLine(NamedTuple):
 class PatchHunk(NamedTuple):
     """A change of one stretch of a file.
 
-    `header` is the line that opens it, and `row` the line of the patch, from 1, at which it begins.
-    `start` is the row of the file, from 0, at which the patch says its old lines begin, `sections`
-    are lines of the file, outermost first, under which they lie: they must with `within`, else they
-    only decide between places. `at_end` is whether the old lines must be the last ones of the file,
-    `unmarked` whether context lines lack the space before them.
+    `row` is the line of the patch, from 1, at which it begins, `start` the row of the file, from 0,
+    at which the patch says its old lines begin. With `within` they must lie below `sections`, lines
+    of the file, outermost first; else these only decide between places. With `at_end` they must be
+    the last ones of the file. `unmarked` is whether context lines lack the space before them.
     """
 
     header: str
@@ -70,7 +69,7 @@ class PatchHunk(NamedTuple):
 
     @property
     def opens(self) -> tuple[bool, bool] | None:
-        """Whether the old, and the new, lines end without a line ending; None if unchanged."""
+        """Whether the old and the new lines end without a line ending; None if that stays."""
         if not self.lines or self.lines[-1].op == " ":
             return None
         old, new = (bool(of) and not of[-1].endswith("\n") for of in (self.old, self.new))
@@ -85,9 +84,8 @@ class PatchHunk(NamedTuple):
 class PatchAction(NamedTuple):
     """Apply the hunks of one file, which come in its order.
 
-    `preimage` is the id, perhaps abbreviated, of the blob that the patch was made from: a file that
-    is that very blob proves the line numbers. `executable` is whether to make the file executable;
-    None leaves its mode.
+    A file that is the blob `preimage`, perhaps abbreviated, proves the line numbers. None as
+    `executable` leaves its mode.
     """
 
     hunks: tuple[PatchHunk, ...]

@@ -33,11 +33,7 @@ _WORD = re.compile(r"\w")
 
 
 class Placement(NamedTuple):
-    """Where a change belongs.
-
-    Its old text matches rows ``first`` to ``stop`` (exclusive), of which it changes those of
-    ``core``; ``splice`` is what to write.
-    """
+    """Where a change belongs: it matches rows ``first`` to ``stop``, and changes ``core``."""
 
     first: int
     stop: int
@@ -110,9 +106,7 @@ def place_changes(
     """Place changes of one text that come in its order; for each its place, or why it has none.
 
     All queries share one ``text``, whose last line is closed; they stand for whole lines, and none
-    changes nothing. The hints of a query decide between its places; its line counts with the offset
-    that the neighbours have from theirs. Error codes are ``not_found``, ``ambiguous``, ``overlap``
-    and ``already_applied``.
+    changes nothing. Hints decide between places; a line counts with the offset of its neighbours.
     """
     return _Sequence(queries, profile, verbatim=verbatim).run() if queries else []
 
@@ -152,7 +146,6 @@ class _Sequence:
         return outcomes
 
     def _each(self, find: Callable[[_Change], None]) -> None:
-        """Find places of the changes that have none yet, and choose among them."""
         for change in self.changes:
             try:
                 if change.waits and not change.rows:
@@ -208,7 +201,6 @@ class _Sequence:
             self._keep(change, self._climb(change, first, stop), first)
 
     def _keep(self, change: _Change, answer: Answer, first: int) -> None:
-        """Keep the places that the matcher found for a change below the ``first`` rows."""
         places, start_of = answer.found.places, self.text.start_of
         if answer.chosen is not None:
             places = (places[answer.chosen],)
@@ -266,7 +258,7 @@ class _Sequence:
             pass
 
     def _take_all(self, chosen: Sequence[tuple[_Change, int]]) -> bool:
-        """Take places that were chosen side by side, unless they get in each other's way."""
+        """Take places that do not get in each other's way; whether any was taken."""
         count = len(self._placed)
         for change, at in chosen:
             if at in self._open(change):
@@ -292,11 +284,7 @@ class _Sequence:
         return above.extent()[1] if above else 0, below.extent()[0] if below else end
 
     def _forced(self) -> list[tuple[_Change, int]]:
-        """The changes with one place only in any choice of places that keeps the order.
-
-        No choice puts a change above the first place that those above it leave, nor below the last
-        one that those below it leave.
-        """
+        """The changes with one place only in any choice of places that keeps the order."""
         first, last = self._extremes(upward=False), self._extremes(upward=True)
         return [(self.changes[at], one) for at, one in first.items() if last.get(at) == one]
 
@@ -334,10 +322,7 @@ class _Sequence:
         return found
 
     def _expected(self, change: _Change) -> int | None:
-        """The row that a change's line names, moved as far as its neighbours are; None if unknown.
-
-        Neighbours that were moved differently do not tell.
-        """
+        """The row that a change's line names, moved as far as its neighbours; None if unclear."""
         near = [other for other in self._neighbours(change) if other]
         lined = [(one.row or 0, one.hints.line) for one in near]
         offsets = {row - line + 1 for row, line in lined if line is not None}
@@ -385,18 +370,17 @@ class _Sequence:
         given = change.given.parts if exact else change.new
         lines: list[str] = []
         for hunk in change.script:
-            near = text.ending(max(row + hunk.i2 - 1, 0)) or text.usual_ending
-            kept = text.parts[row + hunk.i1 : row + hunk.i2]
-            came = given[hunk.j1 : hunk.j2]
+            first, stop = row + hunk.i1, row + hunk.i2
+            near = text.ending(max(stop - 1, 0)) or text.usual_ending
             ending = "\n" if exact or hunk.same else near
-            lines += [line + ending for line in (kept if hunk.same else came)]
+            run = text.parts[first:stop] if hunk.same else given[hunk.j1 : hunk.j2]
+            lines += [line + ending for line in run]
         changed = lines[change.head : len(lines) - change.tail]
         return Splice(text.start_of(start), text.start_of(end), "".join(changed))
 
     # Why not
 
     def _unplaced(self, change: _Change) -> MatchError:
-        """Why a change without a place, and without an error yet, has none."""
         if not change.rows:
             why = "" if change.old else "it has no line of the file to go by"
             return MatchError("not_found", why)
@@ -453,7 +437,6 @@ def _strip(lines: Sequence[str]) -> list[str]:
 
 
 def _trimmed(raw: str, splice: Splice) -> Splice:
-    """A splice without the lines at its ends that stay as they are."""
     old, new = raw[splice.start : splice.end], splice.text
     head = old.rfind("\n", 0, common_prefix(old, new)) + 1
     old, new = old[head:], new[head:]
@@ -464,10 +447,7 @@ def _trimmed(raw: str, splice: Splice) -> Splice:
 
 
 class Sections:
-    """Looks up the sections that a patch names: lines such as `class A:`, and their blocks.
-
-    Every method raises MatchError (``ambiguous``) when its budget of work is used up.
-    """
+    """Looks up lines such as `class A:`, and their blocks (MatchError if it is too much work)."""
 
     def __init__(self, text: Text) -> None:
         self.text = text
@@ -515,10 +495,8 @@ class Sections:
         return self._heads[wanted]
 
     def _beginning(self, wanted: str) -> tuple[list[int], list[int]]:
-        """The rows of lines that are a section line, and of others that begin with it."""
         view, row, seen = self.text.framed_canonical, 0, 0
-        whole: list[int] = []
-        begun: list[int] = []
+        whole, begun = list[int](), list[int]()
         self._spend(len(view) // 1000)
         at = view.find(f"\n{wanted}")
         while at >= 0:

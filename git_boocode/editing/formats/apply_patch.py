@@ -63,7 +63,6 @@ def _operation(item: fields.Object) -> str | None:
 
 
 def _text(item: object) -> tuple[str, tuple[str, ...]]:
-    """The patch that an item holds, and the notes on how it was read."""
     text, notes = patch_text(item)
     if text is None and isinstance(item, dict):
         command = next((item[name] for name in _COMMAND if item.get(name) is not None), None)
@@ -73,8 +72,6 @@ def _text(item: object) -> tuple[str, tuple[str, ...]]:
 
 
 class _Section(NamedTuple):
-    """One section of a patch: its lines (first, stop) and what it asks for."""
-
     first: int
     stop: int
     path: str
@@ -93,7 +90,6 @@ class _EnvelopeReader:
         self.at = 0
 
     def read(self) -> list[_Section]:
-        """The sections of all envelopes."""
         files: list[_Section] = []
         begun = any(_OPENING.fullmatch(line.strip()) for line in self.lines)
         while self.at < len(self.lines):
@@ -112,7 +108,7 @@ class _EnvelopeReader:
         return files
 
     def read_section(self, kind: str, path: str) -> _Section:
-        """The section that all lines are, which `Add`, `Delete` or `Update` a file."""
+        """The section that all lines are, of the kind `Add`, `Delete` or `Update`."""
         section = self._section(kind, path, 0)
         self._skip_empty()
         if self.at < len(self.lines):
