@@ -28,7 +28,7 @@ LOOSE_WORK = 3_000_000  # rows of one text that are searched with tolerance
 SECTION_WORK = 5_000_000  # rows of one text that are visited to look for sections
 _LISTED = 100  # places of a change that occurs several times
 _CUT = 40  # characters of a section that may be a line that git cut off within a word
-_NEAR = 0.4  # similarity of a line that is shown where there is none to show
+_NEAR = 0.4  # least similarity of the line that is shown for one that the file lacks
 _WORD = re.compile(r"\w")
 
 
@@ -161,10 +161,7 @@ class _Sequence:
 
     def _find_exactly(self, change: _Change) -> None:
         hints, needle, text = change.hints, change.query.needle, self.text
-        lowest = 0
-        if hints.within:
-            text.sections.check(hints.sections)
-            lowest = text.sections.below(hints.sections) or 0
+        lowest = text.sections.check(hints.sections) if hints.within else 0
         line = (hints.line or 0) - 1
         if not change.old:
             # Only an empty text, its end or a proven line prove a place.
@@ -454,10 +451,11 @@ class Sections:
         self._work = SECTION_WORK
         self._heads: dict[str, list[int]] = {}
 
-    def check(self, sections: Sequence[str]) -> None:
-        """Raise MatchError (``not_found``), with the nearest line, if a section does not exist."""
-        if self.below(sections) is not None:
-            return
+    def check(self, sections: Sequence[str]) -> int:
+        """The row that ``below`` gives; MatchError, with the nearest line, if it gives none."""
+        row = self.below(sections)
+        if row is not None:
+            return row
         missing = next((name for name in sections if not self.heads(name)), None)
         if missing is None:
             above = f"the file has no '{sections[-1]}' below '{sections[0]}'"

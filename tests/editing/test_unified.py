@@ -277,6 +277,7 @@ def test_renames() -> None:
         ),
         ("--- /dev/null\n+++ b/f\n+a\n", Create("a\n", notes=("no '@@' line",))),
         ("diff --git a/f b/f\nnew file mode 100644\nindex 0000000..e69de29\n", Create("")),
+        ("diff --git a/f b/f\nnew file mode\nindex 0000000..e69de29\n", Create("")),
         ("--- a/f\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n-b\n", Delete("a\nb\n")),
         ("diff --git a/f b/f\ndeleted file mode 100644\nindex e69de29..0000000\n", Delete("")),
     ],

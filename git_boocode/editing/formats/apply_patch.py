@@ -15,6 +15,7 @@ from git_boocode.editing.edits import Action, Edit, Failure, short
 from git_boocode.editing.formats import Context, agree, fields
 from git_boocode.editing.formats.diffs import (
     END_OF_FILE,
+    SHOWN,
     Area,
     Hunks,
     invalid,
@@ -32,14 +33,12 @@ _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 _OPENING = re.compile(r"(?:.*\bapply_patch\s+['\"])?\*\*\* Begin Patch")
 _CLOSING = re.compile(r"\w+['\")]*")
 _MARKERS = "'*** Add File: ', '*** Delete File: ', '*** Update File: ' or '*** End Patch'"
-_SHOWN = 60
 
 
 def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     """The edits of a text, or of an object with a patch: one for each file."""
     path, base = fields.context(item, context) if isinstance(item, dict) else context
-    kind = _operation(item) if isinstance(item, dict) else None
-    if isinstance(item, dict) and kind and _BEGIN not in str(item.get("diff")):
+    if isinstance(item, dict) and (kind := _operation(item)):
         text = fields.text(item, ("diff",), "" if kind == "Delete" else None)
         file = _EnvelopeReader(text, ()).read_section(kind, path or "")
         yield Edit(0, file.path, file.action, base, "apply-patch", item, file.to)
@@ -57,9 +56,9 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
 
 
 def _operation(item: fields.Object) -> str | None:
-    """The word for what an operation of OpenAI's `apply_patch_call` does; None if it is none."""
-    kind = item.get("type") if fields.has(item, fields.PATH) else None
-    return fields.OPERATIONS.get(kind) if isinstance(kind, str) else None
+    """What an operation of OpenAI's `apply_patch_call` does, unless it holds a whole patch."""
+    is_bare = fields.has(item, fields.PATH) and _BEGIN not in str(item.get("diff"))
+    return fields.OPERATIONS.get(str(item.get("type"))) if is_bare else None
 
 
 def _text(item: object) -> tuple[str, tuple[str, ...]]:
@@ -98,7 +97,7 @@ class _EnvelopeReader:
             if self.bare and begun:
                 self._invalid(f"{self._quoted()} is outside of '{_BEGIN}'")
             if self.bare or _OPENING.fullmatch(line):
-                self.closers = set(self._closers())
+                self.closers = self._closers()
                 self.at += not self.bare
                 files += self._envelope()
             else:
@@ -147,15 +146,12 @@ class _EnvelopeReader:
             self._skip_empty()
         self.at += 1
 
-    def _closers(self) -> Iterator[str]:
+    def _closers(self) -> set[str]:
         """The lines that end what an envelope is wrapped in."""
         above = (self.lines[at] for at in range(self.at - 1, -1, -1))
         here = next((line for line in above if line.strip()), "")
         fence, heredoc = opened_fence(here), _HEREDOC.search(here)
-        if fence is not None:
-            yield fence.marks
-        if heredoc is not None:
-            yield heredoc[2]
+        return {fence.marks} if fence else {heredoc[2]} if heredoc else set()
 
     def _ends(self) -> bool:
         """Whether the envelope ends at this line; padded, it must be the last one with text."""
@@ -180,7 +176,7 @@ class _EnvelopeReader:
             to = self._destination()
             action = self._hunks().action(self.notes) or Keep()
             if action == Keep() and to is None:
-                what = f"no change follows; expected '@@' or lines of '{short(path, _SHOWN)}'"
+                what = f"no change follows; expected '@@' or lines of '{short(path, SHOWN)}'"
                 invalid(first + 1, what)
         return _Section(first, self.at, path, action, None if to == path else to)
 
@@ -226,7 +222,7 @@ class _EnvelopeReader:
             self.at += 1
 
     def _quoted(self) -> str:
-        return f"'{short(self.lines[self.at], _SHOWN)}'"
+        return f"'{short(self.lines[self.at], SHOWN)}'"
 
     def _invalid(self, message: str) -> NoReturn:
         invalid(self.at + 1, message)

@@ -13,7 +13,7 @@ from git_boocode.editing.patch import UNMARKED, PatchAction, PatchHunk, PatchLin
 MAX_HUNKS = 10_000  # in one file
 NOWHERE = "/dev/null"
 NO_CHANGE = "the hunk holds no line that begins with '+' or '-'"
-_SHOWN = 60
+SHOWN = 60  # characters of a line in a message
 END_OF_FILE = "*** End of File"
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})(.*)", re.DOTALL)
 _OWN = re.compile(
@@ -135,7 +135,7 @@ class Hunks(NamedTuple):
         for hunk in self.found:
             for at, (op, text) in enumerate(hunk.lines, hunk.row + bool(hunk.header)):
                 if op != mark and (op != " " or text.strip()):
-                    line = short(f"{op}{text.rstrip()}", _SHOWN)
+                    line = short(f"{op}{text.rstrip()}", SHOWN)
                     invalid(at, f"'{line}' in a file that is {done}; expected '{mark}'")
         return "".join(line.text for hunk in self.found for line in hunk.lines)
 

@@ -15,6 +15,7 @@ from git_boocode.editing.edits import Action, Edit, Failure, MissError, short
 from git_boocode.editing.formats import Context, agree, fields
 from git_boocode.editing.formats.diffs import (
     NOWHERE,
+    SHOWN,
     Area,
     Hunks,
     git_names,
@@ -32,7 +33,6 @@ _EXTENDED = re.compile(
 )
 _BINARY = re.compile(r"GIT binary patch|Binary files .* differ")
 _COMBINED = re.compile(r"@@@+ |diff --(?:cc|combined) ")
-_SHOWN = 60
 _MODES = {"100644": False, "100664": False, "100755": True, "100775": True}  # is executable
 _ONE_SIDED = ("new file mode", "deleted file mode")
 _SPECIAL = {"120000": "a symbolic link", "160000": "a submodule"}
@@ -193,10 +193,10 @@ class Diffs:
         line = area.lines[at]
         for start, other in (("--- ", "'+++ '"), ("+++ ", "'--- '")):
             if line.startswith(start) and self._follows(area, at, "@@"):
-                invalid(at + 1, f"'{line[:_SHOWN]}' stands without a line {other}")
+                invalid(at + 1, f"'{line[:SHOWN]}' stands without a line {other}")
         stray = line[:1] in ("+", "-") and line.rstrip() != "--"
         if area.fenced and self._current is not None and stray:
-            invalid(at + 1, f"'{line[:_SHOWN]}' is outside of any hunk; expected '@@'")
+            invalid(at + 1, f"'{line[:SHOWN]}' is outside of any hunk; expected '@@'")
 
 
 def headless(text: str) -> list[FileDiff]:
@@ -251,11 +251,10 @@ def _action(file: FileDiff, old: str, new: str, notes: tuple[str, ...]) -> Actio
         if old != NOWHERE:
             return Delete(file.hunks.content("-").removeprefix("\ufeff"), notes)
         return Create(
-            file.hunks.content("+"), _MODES[extended.get("new file mode", "100644")], notes
+            file.hunks.content("+"), _MODES[extended.get("new file mode") or "100644"], notes
         )
     mode, before = extended.get("new mode"), extended.get("old mode", "")
-    same = mode is None or _MODES.get(before) == _MODES[mode]
-    executable = None if mode is None or same else _MODES[mode]
+    executable = _MODES[mode] if mode and _MODES.get(before) != _MODES[mode] else None
     action = file.hunks.action(notes, extended.get("index", "").partition("..")[0] or None)
     if action is not None:
         return action._replace(executable=executable)
@@ -272,8 +271,7 @@ def _check_possible(file: FileDiff) -> None:
         raise MissError("binary", message, hint="write the file itself, and leave out this part")
     if "copy from" in extended or "copy to" in extended:
         file.wrong("a copy cannot be applied", "give the new file with all of its lines instead")
-    kinds = ("old mode", "new mode", "new file mode", "deleted file mode")
-    modes = [extended[key] for key in kinds if key in extended]
+    modes = [extended.get(key) for key in ("old mode", "new mode", *_ONE_SIDED)]
     for mode in (*modes, extended.get("index", "").partition(" ")[2]):
         if mode and mode not in _MODES:
             what = _SPECIAL.get(mode) or f"a file of mode {short(mode, 20)}"
