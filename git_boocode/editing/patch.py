@@ -255,15 +255,11 @@ def _depth(line: PatchLine) -> int:
 
 def _landing(placed: Sequence[Placement], notes: tuple[str, ...]) -> Landing:
     loosest = min(placed, key=lambda place: (place.rung == "exact", place.similarity))
-    return Landing(
-        "exact" if loosest.rung == "exact" else "fuzzy",
-        loosest.rung,
-        min(place.similarity for place in placed),
-        len(placed),
-        min(place.core[0] for place in placed) + 1,
-        max(place.core[1] for place in placed),
-        notes,
-    )
+    kind = "exact" if loosest.rung == "exact" else "fuzzy"
+    likeness = min(place.similarity for place in placed)
+    # They are in the order of the file and do not overlap.
+    first, last = placed[0].core[0] + 1, placed[-1].core[1]
+    return Landing(kind, loosest.rung, likeness, len(placed), first, last, notes)
 
 
 def _notes(hunks: Sequence[PatchHunk], placed: Sequence[Placement]) -> Iterator[str]:

@@ -320,9 +320,8 @@ class _Sequence:
 
     def _expected(self, change: _Change) -> int | None:
         """The row that a change's line names, moved as far as its neighbours; None if unclear."""
-        near = [other for other in self._neighbours(change) if other]
-        lined = [(one.row or 0, one.hints.line) for one in near]
-        offsets = {row - line + 1 for row, line in lined if line is not None}
+        near = [(one.row or 0, one.hints.line) for one in self._neighbours(change) if one]
+        offsets = {row - line + 1 for row, line in near if line is not None}
         if change.hints.line is None or len(offsets) > 1:
             return None
         return change.hints.line - 1 + sum(offsets)
@@ -401,11 +400,10 @@ class _Sequence:
         return MatchError(code, message, match)
 
     def _ambiguous(self, change: _Change, rows: Sequence[int]) -> MatchError:
-        start_of, height = self.text.start_of, change.height
-        places = (Place(start_of(row), start_of(row + height)) for row in rows[:_LISTED])
+        start_of, count = self.text.start_of, len(rows)
+        places = (Place(start_of(row), start_of(row + change.height)) for row in rows[:_LISTED])
         match = to_match(Answer(change.query, "exact", Found(tuple(places)), None))
-        match = match._replace(count=len(rows))
-        return MatchError("ambiguous", f"it occurs {len(rows)} times", match)
+        return MatchError("ambiguous", f"it occurs {count} times", match._replace(count=count))
 
     def _candidate(self, first: int, stop: int, likeness: float = 1.0) -> Candidate:
         stop = min(max(stop, first + 1), len(self.text.lines))

@@ -206,7 +206,7 @@ class Area(NamedTuple):
         return at if fits and self._ends_well(at) else None
 
     def _ends_well(self, at: int) -> bool:
-        """Whether what follows the counted lines does not go on like a hunk."""
+        """Whether what follows counted lines does not look like more of the hunk."""
         after = next((row for row in range(at, self.stop) if self.lines[row]), None)
         if after is None or self.names_file(after):
             return True
@@ -220,9 +220,8 @@ class Area(NamedTuple):
         stop = next((row for row in range(at, self.stop) if self.opens(row)), self.stop)
         if not self.fenced:
             # Below the last line that goes or comes there may be prose.
-            rows = range(stop - 1, at - 1, -1)
-            ops = ((row, _op(self.lines[row])) for row in rows)
-            marked = (row for row, op in ops if op in "+-" and not _BULLET.match(self.lines[row]))
+            below = ((row, self.lines[row]) for row in range(stop - 1, at - 1, -1))
+            marked = (row for row, line in below if _op(line) in "+-" and not _BULLET.match(line))
             rest = range(next(marked, at - 1) + 1, stop)
             stop = next((row for row in rest if _op(self.lines[row]) == "?"), stop)
         last = stop
@@ -267,7 +266,7 @@ def _marked(given: Sequence[str]) -> tuple[PatchLine, ...]:
 
 
 def read_name(rest: str) -> str:
-    """The name in the rest of a header line: unquoted, without a timestamp."""
+    """The name in the rest of a header line, unquoted and without a timestamp."""
     found = _QUOTED.match(rest)
     if found:
         raw = _ESCAPE.sub(_unescaped, found[1].encode("utf-8", "surrogateescape"))
