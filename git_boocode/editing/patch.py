@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from math import gcd
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.actions import MAX_LINES, check_text, mode_notes
 from git_boocode.editing.edits import How, Landing, MissError, Outcome, lines_of, listed, short
 from git_boocode.editing.textfile import Text
 from git_boocode.matching.align import Hunk
-from git_boocode.matching.rungs import Hints, Query
-from git_boocode.matching.sequence import Placement, place_changes
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.types import MatchError
+
+if TYPE_CHECKING:
+    from git_boocode.matching.rungs import Query
+    from git_boocode.matching.sequence import Placement
 
 _LISTED = 5  # line numbers, and other hunks, in a message
 UNMARKED = "context lines lack their leading blank"
@@ -108,6 +110,9 @@ class PatchAction(NamedTuple):
             raise MissError("exists", "the patch is for an empty file, but the file has content")
         added = (line.text for hunk in self.hunks for line in hunk.lines if line.op == "+")
         check_text(text, "".join(added), how)
+        # A patch that only creates or deletes files needs no engine.
+        from git_boocode.matching.sequence import place_changes
+
         file = Lines(text.text)
         is_open = bool(text.text) and not file.closed
         content = Lines(text.text + file.usual_ending) if is_open else file
@@ -155,6 +160,8 @@ class PatchAction(NamedTuple):
 
 
 def _query(content: Lines, hunk: PatchHunk, *, proven: bool) -> Query:
+    from git_boocode.matching.rungs import Hints, Query
+
     hints = Hints(
         None if hunk.start is None else hunk.start + 1,
         proven=proven,
