@@ -205,8 +205,8 @@ class _Sequence:
             raise MatchError("ambiguous", "several places are alike", to_match(answer))
         elif not places:
             applied = applied_rows(answer.query, None)
-            why = MatchError("not_found", answer.found.reason or "")
-            raise self._applied(*applied) if applied else why
+            missed = MatchError("not_found", answer.found.reason or "")
+            raise self._applied(*applied) if applied else missed
         else:
             # Blank lines at the ends count where the file has all of them, and places may overlap.
             rows = [row for row in self.stripped.find(_strip(change.old)) if row >= first]
@@ -456,8 +456,8 @@ class Sections:
             return row
         missing = next((name for name in sections if not self.heads(name)), None)
         if missing is None:
-            above = f"the file has no '{sections[-1]}' below '{sections[0]}'"
-            raise MatchError("not_found", above)
+            why = f"the file has no '{sections[-1]}' below '{sections[0]}'"
+            raise MatchError("not_found", why)
         text = self.text
         near = most_similar(canonical_line(missing), text.canonical, _NEAR, 1)
         shown = [f"; nearest is line {row + 1}, '{text.stripped[row]}'" for _, row in near]
@@ -486,11 +486,10 @@ class Sections:
         """The rows that a section line names: equal to it, else beginning with it."""
         wanted = canonical_line(section.strip())
         if wanted not in self._heads:
-            whole, begun = self._beginning(wanted) if wanted else ([], [])
-            self._heads[wanted] = whole or begun
+            self._heads[wanted] = self._find_heads(wanted) if wanted else []
         return self._heads[wanted]
 
-    def _beginning(self, wanted: str) -> tuple[list[int], list[int]]:
+    def _find_heads(self, wanted: str) -> list[int]:
         view, row, seen = self.text.framed_canonical, 0, 0
         whole, begun = list[int](), list[int]()
         self._spend(len(view) // 1000)
@@ -505,7 +504,7 @@ class Sections:
             elif len(wanted) >= _CUT or not (following.isalnum() or following == "_"):
                 begun.append(row)
             at = view.find(f"\n{wanted}", at + 1)
-        return whole, begun
+        return whole or begun
 
     def _spend(self, work: int) -> None:
         self._work -= work
