@@ -13,10 +13,8 @@ from git_boocode.editing.edits import Edit, Failure, MissError
 from git_boocode.editing.formats import FORMATS, Context, fields
 from git_boocode.editing.formats.fields import invalid
 
-MAX_INPUT = 64 * 1024 * 1024
-"""Bytes of one input."""
+MAX_INPUT = 64 * 1024 * 1024  # Bytes.
 MAX_EDITS = 5_000
-"""Edits of one call."""
 _PATCHES = (*fields.PATCH, *fields.PATCH_LINES)
 _KEYS: dict[str, tuple[str, ...]] = {
     "string": (*fields.OLD, *fields.INSERTED, *fields.INSERT_LINE),
@@ -41,22 +39,19 @@ class Source(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """The edits of a call and what could not be read, each in the order of the input."""
+    """The edits of a call, and what could not be read as one, in the order of the input."""
 
     edits: list[Edit]
     failures: list[Failure]
 
     @property
     def total(self) -> int:
-        """The number of edits, with those that could not be read."""
+        """The number of both."""
         return len(self.edits) + len(self.failures)
 
 
 def read_inputs(sources: Iterable[Source], only: str | None = None) -> Inputs:
-    """Read the inputs of one call, and number their edits through.
-
-    `only` is the name of the one format to accept, None to detect it.
-    """
+    """Read the inputs of one call, in any format or `only` one, and number their edits through."""
     inputs = Inputs([], [])
     number = 0
     for source in sources:
@@ -122,8 +117,7 @@ def _check_length(*texts: str) -> None:
 def read_item(item: object, context: Context, only: str | None = None) -> Iterator[Edit | Failure]:
     """Read an item in the one format that it fits, or the edit that it wraps.
 
-    What is wrong comes out as a failure, and so does an edit that leaves the file of what encloses
-    it. `only` is the one format to accept, None to detect it.
+    What is wrong comes out as a failure, and so does an edit of another file than `context.path`.
     """
     given = None
     try:
@@ -131,7 +125,7 @@ def read_item(item: object, context: Context, only: str | None = None) -> Iterat
         given = item
         for edit in _edits(item, context, only):
             outer = context.path
-            if outer is None or not isinstance(edit, Edit) or _same(edit.path, outer):
+            if outer is None or isinstance(edit, Failure) or _same(edit.path, outer):
                 yield edit
             else:
                 leaves = f"'path' is '{edit.path}', but the edits around it are for '{outer}'"
@@ -155,7 +149,7 @@ def _edits(item: object, context: Context, only: str | None) -> Iterator[Edit | 
         raise no_format(item, only)
     if len(chosen) > 1:
         raise invalid(f"it mixes the formats {' and '.join(chosen)} in one object")
-    module, function = FORMATS[chosen[0]].parser.split(".")
+    module, function = FORMATS[chosen[0]][0].split(".")
     parser = getattr(import_module(f"git_boocode.editing.formats.{module}"), function)
     edits: Iterator[Edit | Failure] = parser(item, context)
     return edits
@@ -167,15 +161,11 @@ def _same(path: str, other: str) -> bool:
 
 def shapes(item: object) -> list[str]:
     """The formats that an item fits: an object by its keys, a text by its first marker line."""
-    if isinstance(item, dict):
-        return _shapes(item)
     if isinstance(item, list):
         return ["multi"]
-    mark = mark_of(item)
-    return [mark] if mark else []
-
-
-def _shapes(item: fields.Object) -> list[str]:
+    if not isinstance(item, dict):
+        mark = mark_of(item)
+        return [mark] if mark else []
     has_path = fields.has(item, fields.PATH)
     is_message = isinstance(item.get("role"), str) or item.get("tool_calls") is not None
     if (is_message and not has_path) or isinstance(item.get("tool_input"), dict):
@@ -246,7 +236,7 @@ def no_format(item: object, only: str | None = None) -> MissError:
     """Why an item is not an edit, the nearest format first, in plain words where that is enough."""
     known = item if isinstance(item, dict) else {}
     near = {name: sum(known.get(key) is not None for key in _KEYS[name]) for name in FORMATS}
-    missing = {name: format_.missing for name, format_ in FORMATS.items()}
+    missing = {name: lacks for name, (_, lacks) in FORMATS.items()}
     if isinstance(item, str):
         from git_boocode.editing.formats.search_replace import near_miss
 

@@ -10,28 +10,18 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-
-class Format(NamedTuple):
-    """The parser of a format, and what an item lacks that is not of it."""
-
-    parser: str
-    missing: str
-
-
 FORMATS = {
-    "string": Format("objects.string", "no 'old_string' and no 'command'"),
-    "multi": Format("objects.multi", "no 'edits'"),
-    "write": Format("objects.write", "no 'content'"),
-    "region": Format("objects.region", "no 'changes' and no 'start'"),
-    "unified": Format(
-        "unified.edits", "no line like '@@ -1,2 +1,3 @@', 'diff --git' or '--- a/name'"
-    ),
-    "search-replace": Format("search_replace.edits", "no '<<<<<<< SEARCH' line"),
-    "apply-patch": Format("apply_patch.edits", "no line '*** Begin Patch'"),
+    "string": ("objects.string", "no 'old_string' and no 'command'"),
+    "multi": ("objects.multi", "no 'edits'"),
+    "write": ("objects.write", "no 'content'"),
+    "region": ("objects.region", "no 'changes' and no 'start'"),
+    "unified": ("unified.edits", "no line like '@@ -1,2 +1,3 @@', 'diff --git' or '--- a/name'"),
+    "search-replace": ("search_replace.edits", "no '<<<<<<< SEARCH' line"),
+    "apply-patch": ("apply_patch.edits", "no line '*** Begin Patch'"),
 }
+"""The parser of each format, and what an item lacks that is not of the format."""
 
-MAX_TEXT = 8 * 1024 * 1024
-"""Characters of a diff, a patch or blocks in one text."""
+MAX_TEXT = 8 * 1024 * 1024  # Characters of a diff, a patch or blocks in one text.
 
 
 class Context(NamedTuple):

@@ -14,10 +14,8 @@ from git_boocode.editing.formats import Context, fields
 from git_boocode.editing.formats.fields import invalid
 from git_boocode.editing.inputs import NOTHING_TO_DO, mark_of, no_format, read_item, shapes
 
-_MAX_DEPTH = 12
-"""Objects, arrays and strings of JSON around an edit."""
-_MAX_VALUES = 50_000
-"""Values of one envelope that are looked at."""
+_MAX_DEPTH = 12  # Objects, arrays and strings of JSON around an edit.
+_MAX_VALUES = 50_000  # Values of one envelope that are looked at.
 _ARGUMENTS = (
     "arguments", "args", "input", "params", "parameters", "function",
     "tool_input", "toolInput", "tool_args", "toolArgs",
@@ -57,8 +55,7 @@ class Wrapped(NamedTuple):
 def opened(item: fields.Object, context: Context) -> Wrapped | None:
     """What an object wraps; None if it wraps no edit and is no call of a tool either.
 
-    Raises:
-        MissError: it wraps several edits that differ, or is a call that holds none.
+    MissError if it wraps several edits that differ, or is a call that holds none.
     """
     search = _Search()
     first: Wrapped | None = None
@@ -88,15 +85,6 @@ class _Search:
         self.values = 0
         self.miss: MissError | None = None
 
-    def count(self) -> None:
-        """Count a value; too many of them are refused."""
-        self.values += 1
-        if self.values > _MAX_VALUES:
-            raise invalid(
-                f"the object holds more than {_MAX_VALUES} values around its edit",
-                "send only what edits a file",
-            )
-
     def inside(self, outer: Wrapped, item: fields.Object, depth: int) -> Iterator[Wrapped]:
         """The edits in an object that is none itself."""
         _, keys, context = outer
@@ -122,7 +110,12 @@ class _Search:
                 yield Wrapped(text, keys, context)
 
     def _look(self, wrapped: Wrapped, key: str, depth: int) -> Iterator[Wrapped]:
-        self.count()
+        self.values += 1
+        if self.values > _MAX_VALUES:
+            raise invalid(
+                f"the object holds more than {_MAX_VALUES} values around its edit",
+                "send only what edits a file",
+            )
         value = wrapped.value
         if isinstance(value, str) and key in _ARGUMENTS:
             value = self._parsed(value)
@@ -139,7 +132,9 @@ class _Search:
             yield from self._object(wrapped._replace(value=value), value, depth)
 
     def _object(self, wrapped: Wrapped, item: fields.Object, depth: int) -> Iterator[Wrapped]:
-        if _is_edit(item, wrapped.context):
+        # A few keys make an edit only where its file is named.
+        is_named = wrapped.context.path is not None or fields.has(item, _NAMED)
+        if (is_named or mark_of(item) is not None) and shapes(item):
             yield wrapped
             return
         if fields.has(item, _NEAR):
@@ -153,12 +148,6 @@ class _Search:
             except MissError as miss:
                 self.miss = self.miss or miss
         return text
-
-
-def _is_edit(item: fields.Object, context: Context) -> bool:
-    """Whether an object is an edit; by few keys only where its file is named."""
-    is_sure = context.path is not None or fields.has(item, _NAMED) or mark_of(item) is not None
-    return is_sure and bool(shapes(item))
 
 
 def _is_prose(entry: object) -> bool:

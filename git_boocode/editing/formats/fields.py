@@ -39,8 +39,7 @@ COMMANDS = ("str_replace", "insert", "create", "write")
 OPERATIONS = {"create_file": "Add", "update_file": "Update", "delete_file": "Delete"}
 """The types of the operations of OpenAI's `apply_patch_call`, by the words of its patches."""
 
-MAX_DEPTH = 64
-"""Levels of objects and arrays, which is more than any edit needs."""
+MAX_DEPTH = 64  # Levels of objects and arrays, which is more than any edit needs.
 
 _SWITCHES = {
     "searching by a pattern is not supported; send the text itself": (
@@ -220,7 +219,7 @@ def _values(text: str) -> object:
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        (twice, _), *_ = Counter(key for key, _ in pairs).most_common(1)
+        ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
         raise invalid(f"the key '{twice[:80]}' occurs twice in one object")
     return found
 
@@ -266,5 +265,5 @@ def _closes(line: str, fence: str) -> bool:
 
 
 def too_deep() -> MissError:
-    """The error for needlessly nested input."""
+    """The error for input of too many levels."""
     return invalid(f"the JSON is nested too deep; {MAX_DEPTH} levels are enough for any edit")

@@ -23,12 +23,9 @@ _OF_A_PART = (
     *fields.INSERT_LINE, *fields.START_LINE, "line", "end_line", "endLine", "start", "end", "range",
 )  # fmt: skip
 _APPENDS = ("append", "a", "insert", "prepend")
-_MAX_CHANGES = 10_000
-"""Changes of one file in one edit."""
-_MAX_WRONG = 10
-"""Malformed changes that a message lists."""
-_MAX_LINES = 4
-"""Lines of an anchor; with more of them, more can be wrong."""
+_MAX_CHANGES = 10_000  # Of one file in one edit.
+_MAX_WRONG = 10  # Malformed changes that a message lists.
+_MAX_LINES = 4  # Of an anchor; with more of them, more can be wrong.
 
 
 def string(item: fields.Object, context: Context) -> Iterator[Edit | Failure]:
@@ -119,7 +116,7 @@ def _check_whole(item: fields.Object, key: str) -> None:
 
 
 def _changes(item: fields.Object) -> tuple[Change, ...]:
-    """The changes; everything wrong with them is reported at once."""
+    """The changes, or everything that is wrong with them at once."""
     if item.get("changes") is None:
         return (_change(item, ""),)
     given = fields.array(item["changes"], "changes")

@@ -20,12 +20,9 @@ from git_boocode.editing.inputs import text_format
 if TYPE_CHECKING:
     from git_boocode.editing.edits import Action
 
-_MAX_BAD = 20
-"""Refused blocks after which reading stops."""
-_MAX_DIVIDERS = 16
-"""Lines of a block that are tried as its divider."""
-_USUAL = 9
-"""A longer line of equals signs is an underline, unless the markers are as long."""
+_MAX_BAD = 20  # Refused blocks after which reading stops.
+_MAX_DIVIDERS = 16  # Lines of a block that are tried as its divider.
+_USUAL = 9  # A longer line of equals signs is an underline, unless the markers are as long.
 _OPENING = "<<<<<<< SEARCH"
 _CLOSING = ">>>>>>> REPLACE"
 _NAME_IT = f"put the path of the file alone on the line above '{_OPENING}'"
@@ -111,13 +108,10 @@ class _Mark(NamedTuple):
 
     @property
     def block(self) -> str:
-        """What messages call the block."""
         return f"the block at line {self.row + 1}"
 
 
 class _Reader:
-    """Reads the blocks of one text."""
-
     def __init__(self, text: str, context: Context) -> None:
         self.lines = text.replace("\r\n", "\n").split("\n")
         self.marks = [
@@ -177,10 +171,7 @@ class _Reader:
             yield Failure.of(between, None, self.path, None)
 
     def _closing(self, at: int) -> int:
-        """The mark that closes the block of another: one of its own size, if there is one.
-
-        A block that is code of another one has markers of another size.
-        """
+        """The mark that closes a block; a block in its code has markers of another size."""
         mark = self.marks[at]
         if not mark.is_opening:
             raise invalid(f"line {mark.row + 1} is '{_CLOSING}', but no block begins above it")
@@ -253,7 +244,6 @@ def _spoken_of(mark: _Mark, prose: Sequence[str]) -> str | None:
 
 
 def _action(mark: _Mark, body: list[str]) -> Action:
-    """What a block does; with several possible dividers, what each of them makes of it."""
     from git_boocode.editing.actions import Block, Replace
 
     if all(line.startswith(mark.margin) or not line.strip() for line in body):
@@ -277,10 +267,7 @@ def _action(mark: _Mark, body: list[str]) -> Action:
 
 
 def _dividers(mark: _Mark, body: Sequence[str]) -> list[int]:
-    """The rows that may be the divider.
-
-    Above the first one that is as long as the markers, others are code.
-    """
+    """The rows that may be the divider: none above the first one as long as the markers."""
     found = [(row, match) for row, line in enumerate(body) if (match := _DIVIDER.fullmatch(line))]
     sizes = {row: len(match[2]) for row, match in found if not match[1]}
     sizes = sizes or {row: len(match[2]) for row, match in found}
@@ -324,7 +311,7 @@ def name_in_line(line: str) -> str | None:
 
 
 def names_in(line: str) -> tuple[list[str], list[str]]:
-    """The files that a line mentions, and its other words but those that go with a name."""
+    """The files that a line mentions, and its words that do not go with a name."""
     words: list[str] = []
 
     def without_quoted(found: re.Match[str]) -> str:
@@ -345,6 +332,5 @@ def is_path(text: str) -> bool:
     if not text or _NEVER.search(text):
         return False
     name = re.split(r"[/\\]", text)[-1]
-    if _FILE.fullmatch(name):
-        return True
-    return "." in name and re.search(r"\w/\w|^\.{0,2}/\w", text) is not None
+    is_below = "." in name and re.search(r"\w/\w|^\.{0,2}/\w", text)
+    return bool(is_below or _FILE.fullmatch(name))
