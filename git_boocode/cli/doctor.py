@@ -177,25 +177,31 @@ def _hooks(repository: Repository) -> Iterator[Finding]:
 
 
 def _interrupted_edit(repository: Repository, *, fix: bool) -> Finding | None:
-    from git_boocode.cli.interruption import remedy
+    from git_boocode.cli.interruption import is_edit_noted, remedy
     from git_boocode.editing.recovery import (
+        DAMAGED,
         describe,
         forget_note,
         interrupted_edit,
-        is_damaged,
         repair,
     )
+    from git_boocode.repo.errors import FatalError
 
-    if is_damaged(repository):
+    try:
+        found = interrupted_edit(repository)
+    except FatalError as error:
+        if error.code != DAMAGED:
+            raise
+        found = None
+    if found is None and not is_edit_noted(repository):
+        return None
+    if found is None:
         message = "the journal of an interrupted edit is damaged"
         if fix:
             forget_note(repository)
             done = "the journal was removed; check the files of the worktree"
             return Finding("stale_note", message, (), done, fixed=True)
         return Finding("stale_note", message, (), "'git boocode doctor --fix' removes the journal")
-    found = interrupted_edit(repository)
-    if found is None:
-        return None
     paths = tuple(found.paths())
     if fix:
         done = repair(repository, found)

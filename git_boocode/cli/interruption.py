@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def warn_of_interruption(repository: Repository) -> None:
     """Say so if an earlier restore or edit was killed half-way."""
-    if interrupted(repository.state_dir) is None and not _is_edit_noted(repository):
+    if interrupted(repository.state_dir) is None and not is_edit_noted(repository):
         return
     from git_boocode.repo.scratch import INSIDE_RESTORE, worktree_lock
 
@@ -26,7 +26,7 @@ def warn_of_interruption(repository: Repository) -> None:
     try:
         with worktree_lock(repository.state_dir, shared=True, patience=0, looking=True):
             safety = interrupted(repository.state_dir)
-            if _is_edit_noted(repository):
+            if is_edit_noted(repository):
                 _warn_of_edit(repository)
     except RefusedError:
         # It is still running.
@@ -38,8 +38,9 @@ def warn_of_interruption(repository: Repository) -> None:
         )
 
 
-def _is_edit_noted(repository: Repository) -> bool:
-    # Nearly always there is none: so to look for it must not load what reads it.
+def is_edit_noted(repository: Repository) -> bool:
+    """Whether anything is in the place of the journal of an edit."""
+    # Nearly always nothing is, so looking must not load what reads it.
     return os.path.lexists(os.path.join(repository.state_dir, EDIT_NOTE))
 
 

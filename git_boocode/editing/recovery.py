@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from git_boocode.repo.repository import Repository
 
 _EDITS = "refs/boocode/edits/"
-_DAMAGED = "damaged"
-_LARGEST = 64 << 20
+DAMAGED = "damaged"
+"""The code of the error of a journal that cannot be understood."""
 
 
 class EditJournal(Journal):
@@ -107,9 +107,7 @@ def interrupted_edit(repository: Repository) -> Interrupted | None:
     """The call that was killed in this worktree while it wrote, if any.
 
     A running call looks the same; only the holder of the worktree's lock can tell them apart.
-
-    Raises:
-        FatalError: the journal or a file cannot be read, or it names files outside the worktree.
+    FatalError if the journal (`DAMAGED`) or a file cannot be read.
     """
     note = _load(repository.state_dir)
     if note is None:
@@ -129,25 +127,15 @@ def interrupted_edit(repository: Repository) -> Interrupted | None:
 def noted_record(state_dir: str) -> str | None:
     """The id of the record of a call that never ended, or None; a damaged journal needs no record.
 
-    Raises:
-        FatalError: the journal in this private directory of a worktree cannot be read.
+    FatalError if the journal in this private directory of a worktree cannot be read.
     """
     try:
         record = (_load(state_dir) or {}).get("record")
     except FatalError as error:
-        if error.code != _DAMAGED:
+        if error.code != DAMAGED:
             raise
         return None
     return record if isinstance(record, str) else None
-
-
-def is_damaged(repository: Repository) -> bool:
-    """Whether there is a journal that cannot be understood."""
-    try:
-        unused = interrupted_edit(repository) is None
-    except FatalError as error:
-        return error.code == _DAMAGED
-    return unused and os.path.lexists(_path(repository.state_dir))
 
 
 def forget_note(repository: Repository) -> None:
@@ -158,9 +146,7 @@ def forget_note(repository: Repository) -> None:
 def settle(repository: Repository) -> None:
     """Clean up after a killed call that wrote all of its files or none; needs the worktree's lock.
 
-    Raises:
-        RefusedError: some files were written and some were not (`half_written`).
-        FatalError: something cannot be read or removed.
+    RefusedError (`half_written`) if it wrote some of them, FatalError if something cannot be read.
     """
     found = interrupted_edit(repository)
     if found is None:
@@ -186,9 +172,7 @@ def repair(repository: Repository, found: Interrupted) -> str:
     """Complete a killed call if all its files are written, else roll the written ones back.
 
     A file that changed again since stays as it is. The answer is one sentence on what was done.
-
-    Raises:
-        FatalError: a file cannot be restored; the repair can be run again.
+    FatalError if a file cannot be restored; the repair can be run again.
     """
     steps = [step for step, _ in found.files]
     if found.done:
@@ -274,7 +258,7 @@ def _load(state_dir: str) -> dict[str, Any] | None:
     try:
         if not is_regular(path):
             return None
-        note = read_private_json(path, largest=_LARGEST)
+        note = read_private_json(path, largest=64 << 20)
     except OSError as error:
         raise FatalError(
             f"cannot read the journal of an interrupted edit: {error}", code="unreadable"
@@ -289,7 +273,7 @@ def _damaged(state_dir: str, reason: str) -> FatalError:
         f"check the files, then run 'git boocode doctor --fix', which removes '{_path(state_dir)}'"
     )
     return FatalError(
-        f"the journal of an interrupted edit is damaged: {reason}", code=_DAMAGED, hints=(fix,)
+        f"the journal of an interrupted edit is damaged: {reason}", code=DAMAGED, hints=(fix,)
     )
 
 
