@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from git_boocode.editing.edits import DEFAULT_PROFILE, MissError
-from git_boocode.editing.place import Place, missing_file
+from git_boocode.editing.place import Place
 from git_boocode.editing.textfile import decode, read_snapshot
 from git_boocode.repo.errors import RefusedError
 
@@ -69,7 +69,7 @@ def locate(
         target = place.target(path)
         snapshot = read_snapshot(target.real)
         if snapshot is None:
-            raise missing_file(place, path)
+            raise place.missing_file(path)
     except MissError as miss:
         hints = (miss.hint,) if miss.hint else ()
         raise RefusedError(f"{quoted(path)}: {miss.message}", code=miss.code, hints=hints) from None

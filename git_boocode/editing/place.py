@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import NamedTuple
 
 from git_boocode.editing.edits import MissError
-from git_boocode.editing.textfile import Snapshot
+from git_boocode.editing.textfile import Snapshot, read_snapshot
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.paths import git_directory_above, inside_worktree
 from git_boocode.repo.repository import Repository
 
-LOCK_PATIENCE = 10.0
-"""Seconds to wait for another command that writes to the same worktree."""
+LOCK_PATIENCE = 10.0  # Seconds to wait for another command that writes to the same worktree.
+# PATH_MAX of Linux without its final NUL, and NAME_MAX; no system allows more.
 _PATH_BYTES, _NAME_BYTES = 4_095, 255
-"""PATH_MAX of Linux without its final NUL, and NAME_MAX; no system allows more."""
-_SHOWN = 3
 
 
 class Target(NamedTuple):
@@ -32,12 +29,19 @@ class Target(NamedTuple):
     link: str
     real: str
 
-    def is_resolved(self) -> bool:
-        """Whether no symlink on the way has changed; the file itself may be one."""
+    def is_unchanged(self, before: Snapshot | None) -> bool:
+        """Whether the file is as it was read, and no symlink on the way has changed."""
         link, real = self.link, self.real
         if link == real:
+            # The file itself may be a symlink.
             link = real = os.path.dirname(real)
-        return os.path.realpath(link) == real
+        if os.path.realpath(link) != real:
+            return False
+        try:
+            now = read_snapshot(self.real, links=True)
+        except MissError:
+            return False
+        return now is None if before is None else before.same(now)
 
 
 class Place:
@@ -72,11 +76,7 @@ class Place:
         return cls(found.worktree, found.prefix, found, from_here=from_here)
 
     def target(self, path: str) -> Target:
-        """The file that a path names.
-
-        Raises:
-            MissError: it is no path, or it leads out (`outside_worktree`, `invalid_input`).
-        """
+        """The file that a path names; MissError if it is no path, or leads out."""
         _check_path(path)
         if self.from_here:
             return self._resolve(self._from_prefix(path))
@@ -99,11 +99,7 @@ class Place:
         )
 
     def destination(self, path: str, to: str) -> Target:
-        """The file that the one at `path` is renamed to; `to` is read from where `path` was.
-
-        Raises:
-            MissError: it is no path, or it leads out (`outside_worktree`, `invalid_input`).
-        """
+        """The file that the one at `path` is renamed to; `to` is read from where `path` was."""
         _check_path(to)
         here = self._existing_here(path)
         if self.from_here or (here is not None and here == self.target(path)):
@@ -143,10 +139,7 @@ class Place:
         return target
 
     def names(self, real: str, before: Snapshot | None) -> list[tuple[object, ...]]:
-        """Keys that two resolved paths share if they may name one file on some file system.
-
-        `before` is what is there, None if nothing is.
-        """
+        """Keys that two resolved paths share if they may name one file; `before` is the file."""
         normal = unicodedata.normalize("NFC", real)
         folded = normal.casefold()
         names: list[tuple[object, ...]] = [(real,)]
@@ -170,8 +163,13 @@ class Place:
         done = self.repository.git.attempt("hash-object", f"--path={path}", "--stdin", stdin=data)
         return done.stdout.decode("ascii").strip() if done.status == 0 else None
 
-    def similar(self, path: str) -> list[str]:
-        """The existing paths most similar to one that does not exist, best first."""
+    def missing_file(self, path: str) -> MissError:
+        """The refusal of a path that leads nowhere, with the most similar paths."""
+        near = self._similar(path)
+        hint = f"the most similar paths are: {', '.join(near)}" if near else None
+        return MissError("missing_file", "there is no such file", hint=hint)
+
+    def _similar(self, path: str) -> list[str]:
         from rapidfuzz import fuzz, process
 
         wanted = os.path.normpath(self._from_prefix(path)) if self.from_here else path
@@ -181,9 +179,7 @@ class Place:
         name = os.path.basename(wanted).casefold()
         same_name = [other for other in known if os.path.basename(other).casefold() == name]
         for others, cutoff in ((same_name, 0), (known, 70)):
-            found = process.extract(
-                wanted, others, scorer=fuzz.ratio, limit=_SHOWN, score_cutoff=cutoff
-            )
+            found = process.extract(wanted, others, scorer=fuzz.ratio, limit=3, score_cutoff=cutoff)
             if found:
                 start = self.prefix if self.from_here else ""
                 return [os.path.relpath(other, start or ".") for other, *_ in found]
@@ -200,27 +196,13 @@ class Place:
             return [os.path.join(parent, name) for name in os.listdir(f"{self.top}/{parent}")]
         return []
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold off every other command that writes to this worktree.
-
-        Raises:
-            RefusedError: one is at work and does not end (`locked`).
-        """
+    def locked(self) -> AbstractContextManager[None]:
+        """Hold off every other command that writes here; entering it may raise RefusedError."""
         if self.repository is None:
-            yield
-            return
+            return nullcontext()
         from git_boocode.repo.scratch import worktree_lock
 
-        with worktree_lock(self.repository.state_dir, shared=False, patience=LOCK_PATIENCE):
-            yield
-
-
-def missing_file(place: Place, path: str) -> MissError:
-    """The refusal of a path that leads nowhere, with the most similar paths."""
-    near = place.similar(path)
-    hint = f"the most similar paths are: {', '.join(near)}" if near else None
-    return MissError("missing_file", "there is no such file", hint=hint)
+        return worktree_lock(self.repository.state_dir, shared=False, patience=LOCK_PATIENCE)
 
 
 def both_listed(one: str, other: str) -> bool:
@@ -243,10 +225,8 @@ def _check_path(path: str) -> None:
         message = "the path holds characters that no file name can have"
         raise MissError("invalid_input", message) from None
     longest = max(map(len, data.split(b"/")))
-    for what, size, most in (
-        ("the path", len(data), _PATH_BYTES),
-        ("a part of the path", longest, _NAME_BYTES),
-    ):
+    sizes = ("the path", len(data), _PATH_BYTES), ("a part of the path", longest, _NAME_BYTES)
+    for what, size, most in sizes:
         if size > most:
             message = f"{what} has {size} bytes, more than the {most} that it can have"
             raise MissError("invalid_input", message)

@@ -13,7 +13,7 @@ from git_boocode.editing.actions import Replace, Write
 from git_boocode.editing.diff import LineMap
 from git_boocode.editing.edits import Edit, Failure, How, Landing, MissError, Outcome, edit_name
 from git_boocode.editing.inputs import Inputs
-from git_boocode.editing.place import Place, Target, both_listed, missing_file
+from git_boocode.editing.place import Place, Target, both_listed
 from git_boocode.editing.textfile import (
     MAX_BYTES,
     Snapshot,
@@ -102,16 +102,6 @@ class PlannedFile:
         if self.moved_from is not None:
             return "rename"
         return "create" if self.before is None else "modify"
-
-    def is_as_read(self) -> bool:
-        """Whether the file on disk is the one that was read."""
-        if os.path.realpath(self.target.link) != self.target.real:
-            return False
-        try:
-            now = read_snapshot(self.target.real)
-        except MissError:
-            return False
-        return now is None if self.before is None else self.before.same(now)
 
     def take(self, other: PlannedFile) -> None:
         """Become what another file is, which leaves its place."""
@@ -330,7 +320,7 @@ class EditPlan:
         if miss.code != "missing_file":
             return miss
         if file.gone is None:
-            return missing_file(self._place, edit.path)
+            return self._place.missing_file(edit.path)
         done = "deletes it"
         if file.gone.to is not None:
             to = self._place.destination(file.gone.path, file.gone.to)

@@ -86,13 +86,14 @@ def _carry_out(
     attempts = 1
     while True:
         with _held(place, inputs.total):
-            changed = next((file for file in plan.files if not file.is_as_read()), None)
+            read = [(file.target, file.before) for file in plan.files]
+            changed = next((file for file, before in read if not file.is_unchanged(before)), None)
             if changed is None:
                 if plan.failures:
                     raise EditsRefusedError(plan.failures, inputs.total)
                 return plan, _write(plan, inputs, place, options)
         if attempts == _PLANS:
-            raise _changed_meanwhile(changed.target, plan.files, inputs)
+            raise _changed_meanwhile(changed, plan.files, inputs)
         attempts += 1
         plan = EditPlan(inputs, place, options.how)
 

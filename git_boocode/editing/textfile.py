@@ -12,8 +12,7 @@ from git_boocode.editing.edits import MissError
 from git_boocode.matching.text import common_prefix
 from git_boocode.repo.errors import FatalError
 
-MAX_BYTES = 100 * 1024 * 1024
-"""Larger files are refused: matching holds several copies of a text in memory."""
+MAX_BYTES = 100 * 1024 * 1024  # Matching holds several copies of a text in memory.
 RAW = "raw"
 
 # The byte order mark of each encoding, and Python's name for what follows it.
@@ -30,15 +29,13 @@ _KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
-_MISSING = (errno.ENOENT, errno.ENOTDIR)
 _UNUSABLE = (errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.EILSEQ)
 
 
 class Text(NamedTuple):
-    """Decoded text, without its byte order mark; line endings are the file's own.
+    """Decoded text without its byte order mark, with the file's own line endings.
 
-    `codec` is the encoding it came in: `raw` for bytes that are no text, which appear as
-    surrogates (PEP 383).
+    `codec` is its encoding: `raw` for bytes that are no text, which appear as surrogates (PEP 383).
     """
 
     text: str
@@ -124,18 +121,15 @@ def mode_only(mode: int) -> Snapshot:
 def read_snapshot(real: str, *, links: bool = False) -> Snapshot | None:
     """Read a regular file by its absolute path without symlinks; None if there is none.
 
-    With `links`, a symlink at the path is read itself, its data being a `Symlink`.
-
-    Raises:
-        MissError: it is not a regular file, it is too large, or the name cannot be one.
-        FatalError: it cannot be read.
+    With `links`, a symlink at the path is read itself, its data being a `Symlink`. MissError if it
+    is no regular file, too large, or no name of one; FatalError if it cannot be read.
     """
     try:
         return _read(real, links=links)
+    except (FileNotFoundError, NotADirectoryError):
+        _check_parents(real)
+        return None
     except OSError as error:
-        if error.errno in _MISSING:
-            _check_parents(real)
-            return None
         reason = (error.strerror or "unknown error").lower()
         if error.errno in _UNUSABLE:
             raise MissError("invalid_input", f"the path cannot be used: {reason}") from None

@@ -91,10 +91,10 @@ class Step(NamedTuple):
 
 def fingerprint(data: bytes | None) -> str | None:
     """The hash by which a step knows a content; None for no file."""
-    import hashlib
-
     if data is None:
         return None
+    import hashlib
+
     return ("link " if isinstance(data, Symlink) else "") + hashlib.sha256(data).hexdigest()
 
 
@@ -140,12 +140,8 @@ def write_files(
 ) -> None:
     """Write all files, or leave everything as it was.
 
-    Directories that deleted files leave empty are removed, unless they are to be kept.
-
-    Raises:
-        ChangedMeanwhileError: a file is not what was read; nothing was changed.
-        FatalError: the disk is full, or something cannot be written; nothing was changed, unless
-            the message says otherwise.
+    Raises ChangedMeanwhileError if a file is not what was read, and FatalError if one cannot be
+    written; nothing was changed then, unless the message says otherwise.
     """
     # Deletions come last: a kill halfway may leave a renamed file twice, never not at all.
     ordered = sorted(changes, key=lambda change: change.after is None)
@@ -287,7 +283,7 @@ def clean_up(steps: Iterable[Step], kept: Container[str | None] = ()) -> None:
 
 
 def missing_directories(paths: Iterable[str]) -> list[str]:
-    """The directories above some files that do not exist, outermost first."""
+    """The missing directories above some files, outermost first."""
     missing = set()
     for path in paths:
         directory = os.path.dirname(path)
@@ -318,14 +314,8 @@ def remove_emptied(path: str, top: str) -> None:
 
 
 def _check_unchanged(change: Change) -> None:
-    target, before = change.target, change.before
-    try:
-        now = read_snapshot(target.real, links=True)
-    except MissError:
-        raise ChangedMeanwhileError(target) from None
-    unchanged = now is None if before is None else before.same(now)
-    if not unchanged or not target.is_resolved():
-        raise ChangedMeanwhileError(target)
+    if not change.target.is_unchanged(change.before):
+        raise ChangedMeanwhileError(change.target)
 
 
 def _back_up(change: Change, step: Step) -> None:
@@ -360,11 +350,13 @@ def _put(change: Change, step: Step) -> None:
 
 def _half_written(target: Target, lost: Sequence[Step]) -> FatalError:
     names = ", ".join(f"'{step.path}'" for step in lost)
-    kept = [(step.path, step.backup) for step in lost if step.backup is not None]
+    kept = (
+        f"the old content of '{step.path}' is in '{step.backup}'" for step in lost if step.backup
+    )
     return FatalError(
         f"cannot write '{target.path}', and could not put back {names}",
         code="half_written",
-        hints=tuple(f"the old content of '{path}' is in '{backup}'" for path, backup in kept),
+        hints=tuple(kept),
         details={"applied": False},
     )
 
@@ -387,13 +379,10 @@ def with_executable(mode: int, *, executable: bool) -> int:
 
 
 def write_new(path: str, data: bytes, real: str, like: Snapshot | None) -> None:
-    """Write a file that must not exist yet, or a symlink, and bring it to disk.
+    """Write a file that must not exist yet, or a symlink, and sync it; raises OSError.
 
     It gets the mode and owner of `like`, and the extended attributes of the file at `real`, which
     it is going to replace; without `like`, those of any new file.
-
-    Raises:
-        OSError: it cannot be written.
     """
     if isinstance(data, Symlink):
         os.symlink(os.fsdecode(data), path)
