@@ -26,7 +26,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "apply-patch": fields.PATCH,
     "": (*fields.PATH, *fields.SHELL),
 }
-"""The keys that show which format an object comes near to, and those of no certain one."""
+"""The keys of each format, and those of no certain one."""
 NOTHING_TO_DO = "nothing is to be applied; send only what edits a file"
 _SEND = "send {path, old_string, new_string}, a whole file as {path, content}, or a diff as {patch}"
 
@@ -74,9 +74,8 @@ def read_inputs(sources: Iterable[Source], only: str | None = None) -> Inputs:
 
 
 def _text(source: Source) -> str:
-    size = len(source.data)
-    if size > MAX_INPUT:
-        raise invalid(f"the input has {size} bytes; at most {MAX_INPUT} are read")
+    if len(source.data) > MAX_INPUT:
+        raise invalid(f"the input has {len(source.data)} bytes; at most {MAX_INPUT} are read")
     try:
         return source.data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -100,7 +99,7 @@ def _value(text: str) -> object:
     _check_length(text)
     if shapes(text):
         return text
-    # What does not begin like JSON is for the formats to judge, unless it shows JSON in fences.
+    # The formats judge what does not begin like JSON, unless it shows JSON in fences.
     values = [fields.parse_json(*block) for block in fields.fenced_json(text)]
     return (values if len(values) > 1 else values[0]) if values else text
 
@@ -214,10 +213,7 @@ def mark_of(item: object) -> str | None:
 
 
 def text_format(text: str) -> str | None:
-    """The format whose opening line comes first in a text, or None.
-
-    Inside one format there may be lines of another, as in a patch of a test of patches.
-    """
+    """The format whose opening line comes first in a text; lines of others may be its content."""
     found = re.search(
         r"(?m)^(?:(?P<apply>(?:[ \t]*|.*\bapply_patch\s+['\"])\*\*\* (?:Begin Patch|"
         r"(?:Add|Update|Delete) File: ))|[ \t]*(?:(?P<search><{5,} ?(?:SEARCH|ORIGINAL)\b"

@@ -185,7 +185,10 @@ def repair(repository: Repository, found: Interrupted) -> str:
     for step, state in reversed(found.files):
         if state not in (OLD, OTHER):
             _roll_back(repository, found.record, step)
-    kept = _kept_backups(found)
+    changed = [step for step, state in found.files if state == OTHER and _has_backup(step)]
+    # Where no record holds the old contents, backups are kept. That of a file that was never
+    # replaced is the file itself, so later changes are in both.
+    kept = [] if found.record else [step.backup for step in changed if step.backup is not None]
     clean_up(steps, kept)
     remove_directories(reversed(found.made))
     if found.record is not None and not found.paths(OTHER):
@@ -193,15 +196,6 @@ def repair(repository: Repository, found: Interrupted) -> str:
         repository.git.line("update-ref", "--no-deref", "-d", f"{_EDITS}{found.record}")
     forget_note(repository)
     return _summary(found, kept)
-
-
-def _kept_backups(found: Interrupted) -> list[str]:
-    """The backups of files that changed again, where no record holds the old content."""
-    if found.record is not None:
-        return []
-    changed = [step for step, state in found.files if state == OTHER]
-    # A file that was never replaced is its backup, so later changes are in both.
-    return [step.backup for step in changed if step.backup is not None and _has_backup(step)]
 
 
 def _summary(found: Interrupted, kept: Sequence[str]) -> str:
@@ -269,11 +263,11 @@ def _load(state_dir: str) -> dict[str, Any] | None:
 
 
 def _damaged(state_dir: str, reason: str) -> FatalError:
-    fix = (
-        f"check the files, then run 'git boocode doctor --fix', which removes '{_path(state_dir)}'"
-    )
+    fix = "check the files, then run 'git boocode doctor --fix', which removes "
     return FatalError(
-        f"the journal of an interrupted edit is damaged: {reason}", code=DAMAGED, hints=(fix,)
+        f"the journal of an interrupted edit is damaged: {reason}",
+        code=DAMAGED,
+        hints=(f"{fix}'{_path(state_dir)}'",),
     )
 
 

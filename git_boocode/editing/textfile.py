@@ -68,7 +68,7 @@ def decode(data: bytes) -> Text:
 
 
 def line_count(text: str) -> int:
-    """How many lines a text has; one without a final newline counts."""
+    """The number of lines; one without a final newline counts."""
     return text.count("\n") + (text != "" and not text.endswith("\n"))
 
 
