@@ -185,10 +185,13 @@ def repair(repository: Repository, found: Interrupted) -> str:
     for step, state in reversed(found.files):
         if state not in (OLD, OTHER):
             _roll_back(repository, found.record, step)
-    changed = [step for step, state in found.files if state == OTHER and _has_backup(step)]
     # Where no record holds the old contents, backups are kept. That of a file that was never
     # replaced is the file itself, so later changes are in both.
-    kept = [] if found.record else [step.backup for step in changed if step.backup is not None]
+    kept = [
+        step.backup
+        for step, state in found.files
+        if found.record is None and state == OTHER and step.backup and _has_backup(step)
+    ]
     clean_up(steps, kept)
     remove_directories(reversed(found.made))
     if found.record is not None and not found.paths(OTHER):

@@ -93,7 +93,6 @@ def _find(item: Object, names: tuple[str, ...]) -> tuple[str, object]:
 
 
 def _get(item: Object, names: tuple[str, ...], kind: type[T], expected: str) -> T | None:
-    """The value of a type that an object has under one of its spellings, if any."""
     name, value = _find(item, names)
     # A boolean is a whole number to Python.
     if value is not None and type(value) is not kind:
@@ -236,7 +235,6 @@ def _inside(value: object) -> list[object]:
 
 
 def _json_hint(text: str, error: json.JSONDecodeError) -> str:
-    """How to repair a text, by what is found where it stops being JSON."""
     if error.msg == "Extra data":
         return "several edits go into one array: [{...}, {...}]"
     is_cut = error.msg.startswith("Unterminated string") and text.rstrip()[-1:] not in ("}", "]")

@@ -88,13 +88,12 @@ def near_miss(text: str) -> str:
 
 def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     """The edits of a text, or of an object with a text: one for each block."""
-    text: object = item
     if isinstance(item, dict):
         fields.check_switches(item)
         context = fields.context(item, context)
         texts = [item[key] for key in fields.PATCH if isinstance(item.get(key), str)]
-        text = next((text for text in texts if text_format(text) == "search-replace"), "")
-    yield from _Reader(str(text), context).edits()
+        item = next((text for text in texts if text_format(text) == "search-replace"), "")
+    yield from _Reader(str(item), context).edits()
 
 
 class _Mark(NamedTuple):
@@ -161,7 +160,7 @@ class _Reader:
             yield from self._other_format(above, len(self.lines))
 
     def _other_format(self, first: int, stop: int) -> Iterator[Failure]:
-        """An edit of another format between the blocks, which would be ignored silently."""
+        """An edit of another format between the blocks, which would be ignored."""
         other = text_format("\n".join(self.lines[first:stop]))
         if other is not None:
             between = invalid(
