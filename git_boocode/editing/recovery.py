@@ -125,10 +125,7 @@ def interrupted_edit(repository: Repository) -> Interrupted | None:
 
 
 def noted_record(state_dir: str) -> str | None:
-    """The id of the record of a call that never ended, or None; a damaged journal needs no record.
-
-    FatalError if the journal in this private directory of a worktree cannot be read.
-    """
+    """The id of the record of a killed call; None if there is none, or the journal is damaged."""
     try:
         record = (_load(state_dir) or {}).get("record")
     except FatalError as error:
@@ -139,7 +136,7 @@ def noted_record(state_dir: str) -> str | None:
 
 
 def forget_note(repository: Repository) -> None:
-    """Remove the journal of a call that never ended."""
+    """Remove the journal of a call that was killed."""
     EditJournal(repository, None).end()
 
 

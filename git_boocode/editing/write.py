@@ -268,7 +268,7 @@ def _step(change: Change) -> Step:
 
 
 def leftover_prefix(path: str) -> str:
-    """The beginning of the paths of the temporary files that are written beside a file."""
+    """How the paths of the temporary files beside a file begin."""
     directory, name = os.path.split(path)
     return os.path.join(directory, f".{os.fsdecode(os.fsencode(name)[:200])}.boocode-")
 

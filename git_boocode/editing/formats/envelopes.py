@@ -79,7 +79,7 @@ def opened(item: fields.Object, context: Context) -> Wrapped | None:
 
 
 class _Search:
-    """Looks through an envelope for edits, and notes what explains that there is none."""
+    """A search for edits; `miss` explains why there is none."""
 
     def __init__(self) -> None:
         self.values = 0

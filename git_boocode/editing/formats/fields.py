@@ -141,10 +141,7 @@ def context(item: Object, outer: Context) -> Context:
 
 
 def lines(item: Object, name: str, where: str) -> list[str] | None:
-    """Lines without their endings, given as an array or as one text; None if the key is missing.
-
-    An entry with several lines counts as several. `where` names the key in messages.
-    """
+    """Lines without their endings, given as an array or one text; None if the key is missing."""
     value = item.get(name)
     if value is None:
         return None
@@ -167,7 +164,7 @@ def check_switches(item: Object) -> None:
 
 
 def array(value: object, name: str) -> list[object]:
-    """An array with entries, which models now and then send as a string of JSON."""
+    """A filled array, which models now and then send as a string of JSON."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         value = parse_json(value)
     if not isinstance(value, list):
@@ -180,8 +177,8 @@ def array(value: object, name: str) -> list[object]:
 def parse_json(text: str, above: int = 0) -> object:
     """One JSON value, or an array of several objects that follow each other.
 
-    Line breaks and tabs in strings are accepted, as models write them. A key that is there twice
-    and deep nesting are not. `above` is the number of lines above the text, for messages.
+    Line breaks in strings are accepted, a key that occurs twice is not. `above` is the number of
+    lines above the text, for messages.
     """
     try:
         value = _values(text)
