@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 from typing import NoReturn
 
 from git_boocode.matching.align import script
@@ -13,12 +14,9 @@ from git_boocode.matching.types import Candidate, Match, MatchError, Span
 
 Rows = tuple[int, int]
 
-_TELLING = 8
-"""The evidence that new text must hold: less of it may be there by chance."""
-_NAMED = 2
-"""The evidence that is enough where no other place is more similar to the old text."""
-_ELSEWHERE = 0.9
-"""A place this similar to the old text is the one that was meant."""
+_TELLING = 8  # the evidence that new text must hold: less of it may be there by chance
+_NAMED = 2  # the evidence that is enough where no other place is more similar to the old text
+_ELSEWHERE = 0.9  # a place this similar to the old text is the one that was meant
 
 
 def applied_rows(query: Query, nearest: Candidate | None) -> Rows | None:
@@ -43,15 +41,16 @@ def applied_rows(query: Query, nearest: Candidate | None) -> Rows | None:
     if evidence(new.lf) < _TELLING or (nearest and apart and nearest.similarity >= _ELSEWHERE):
         return None
     removed = set(old.stripped) - set(new.stripped)
-    gone = not any(evidence(line) and text.has_line(line) for line in removed)
-    return (first, stop) if gone or _share_context(_core(old), lines) else None
+    if not any(evidence(line) and text.has_line(line) for line in removed):
+        return first, stop
+    hunks = script(_core(old), lines)
+    context = (lines[hunk.j1 : hunk.j2] for hunk in {hunks[0], hunks[-1]} if hunk.same)
+    shared = "\n".join(chain.from_iterable(context))
+    return (first, stop) if evidence(shared) >= _TELLING else None
 
 
 def applied_rows_around(query: Query, place: Place, span: Span) -> Rows | None:
-    """The rows that hold the new text around the old text that was found; None if none do.
-
-    ``span`` is that of the place.
-    """
+    """The rows that hold the new text around the old text that was found; None if none do."""
     text, new = query.text, query.new
     if new is None:
         return None
@@ -89,15 +88,6 @@ def lines_of(first: int, last: int) -> str:
 
 def _core(text: Text) -> list[str]:
     return text.stripped[text.core.start : text.core.stop]
-
-
-def _share_context(old: list[str], new: list[str]) -> bool:
-    """Whether the lines above and below the change are telling."""
-    hunks = script(old, new)
-    shared = [
-        line for hunk in {hunks[0], hunks[-1]} if hunk.same for line in new[hunk.j1 : hunk.j2]
-    ]
-    return evidence("\n".join(shared)) >= _TELLING
 
 
 def _extended(text: Text, span: Span, new: Text) -> Rows | None:

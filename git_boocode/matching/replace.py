@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.ladder import Answer, climb, found_match, to_match
-from git_boocode.matching.profiles import Profile, profile_named
+from git_boocode.matching.profiles import profile_named
 from git_boocode.matching.rungs import Place, Query
 from git_boocode.matching.text import Text
 from git_boocode.matching.types import Match, MatchError, Replacement
@@ -22,14 +22,10 @@ _DOTS_OR_WORDS = re.compile(
     re.IGNORECASE,
 )
 """What a new text without placeholders mostly lacks: a quick look before the close one."""
-_LOOKED_UP = 20
-"""New lines that are looked up near the place before all of them are compared."""
-_REACH = 10
-"""Indented as in the file, new text may be this many times as long."""
-MAX_PLACES = 100_000
-"""An old text that occurs more often is refused: each place costs memory and time."""
-_LISTED = 5
-"""Line numbers that a message names, at most."""
+_LOOKED_UP = 20  # new lines that are looked up near the place before all are compared
+_REACH = 10  # indented as in the file, new text may be this many times as long
+MAX_PLACES = 100_000  # each costs memory and time
+_LISTED = 5  # line numbers that a message names, at most
 
 
 def replace_text(
@@ -75,42 +71,27 @@ def replace_text(
     query = Query(content, old, new, whole_lines=whole_lines)
     everywhere = replace_all or expected is not None
     _check_input(query, new, expected, most if everywhere else None)
-    job = _Job(new, replace_all, expected, verbatim, most, ladder)
+
+    def done(answer: Answer) -> Replacement:
+        _check_count(len(answer.found.places))
+        if answer.rung is None:
+            raise _not_found(answer)
+        if not (ladder.placeholders or verbatim):
+            _check_placeholders(answer)
+        chosen = _chosen(answer, replace_all, expected)
+        places = [answer.found.places[index] for index in chosen]
+        if ladder.strict:
+            _check_applied(answer, places)
+        pen = _Pen(answer, Text(new) if verbatim else None)
+        return pen.replacement(places, found_match(answer, chosen[0]), most)
 
     def merged() -> Answer | None:
         from git_boocode.matching.three_way import rebased
 
-        return rebased(query, ladder.steps[: ladder.strict], versions, start_line, job.done)
+        return rebased(query, ladder.steps[: ladder.strict], versions, start_line, done)
 
     answer = climb(query, ladder, start_line, merged)
-    if answer.merged is not None:
-        return answer.merged
-    return job.done(answer)
-
-
-class _Job(NamedTuple):
-    """What is asked for, apart from the texts to find it in; see `replace_text`."""
-
-    new: str
-    replace_all: bool
-    expected: int | None
-    verbatim: bool
-    most: int | None
-    profile: Profile
-
-    def done(self, answer: Answer) -> Replacement:
-        """The replacement at the places that were found."""
-        _check_count(len(answer.found.places))
-        if answer.rung is None:
-            raise _not_found(answer)
-        if not (self.profile.placeholders or self.verbatim):
-            _check_placeholders(answer)
-        chosen = _chosen(answer, self.replace_all, self.expected)
-        match = found_match(answer, chosen[0])
-        places = [answer.found.places[index] for index in chosen]
-        if self.profile.strict:
-            _check_applied(answer, places)
-        return _Pen(answer, self.new, self.verbatim, self.most).replacement(places, match)
+    return done(answer) if answer.merged is None else answer.merged
 
 
 def _check_input(query: Query, new: str, expected: int | None, most: int | None) -> None:
@@ -160,27 +141,24 @@ def _check_placeholders(answer: Answer) -> None:
 
 def _check_applied(answer: Answer, places: Sequence[Place]) -> None:
     """Refuse an edit whose new text is already there, around what was found, in every place."""
-    query, last = answer.query, places[-1]
-    if query.new is None:
-        return
+    query, new, last = answer.query, answer.query.new, places[-1]
     # Text that is found as it is cannot have the new text around it, unless that is longer.
-    if len(query.new.raw) <= len(query.needle.raw) and last.similarity == 1:
+    if new is None or (len(new.raw) <= len(query.needle.raw) and last.similarity == 1):
         return
     # Before anything is imported: mostly a line that comes in is not near the place.
-    reach = _REACH * (len(query.new.raw) + 1)
+    reach = _REACH * (len(new.raw) + 1)
     near = query.text.raw[max(0, last.start - reach) : last.end + reach]
-    if not all(line in near for line in query.new.stripped[:_LOOKED_UP]):
+    if not all(line in near for line in new.stripped[:_LOOKED_UP]):
         return
     from git_boocode.matching.already_applied import applied_rows_around, refuse_applied
 
-    rows = None
+    rows = []
     for place, span in zip(places, query.text.spans(place[:2] for place in places), strict=True):
         found = applied_rows_around(query, place, span)
         if found is None:
             return
-        rows = rows or found
-    if rows is not None:
-        refuse_applied(query.text, *rows)
+        rows.append(found)
+    refuse_applied(query.text, *rows[0])
 
 
 def _chosen(answer: Answer, replace_all: bool, expected: int | None) -> list[int]:
@@ -248,13 +226,9 @@ def listed_lines(lines: Sequence[int]) -> str:
 
 
 def written(answer: Answer, place: Place, row: int) -> tuple[Splice, tuple[str, ...]]:
-    """What replaces one place, which begins on ``row``, and the notes on how it was made.
-
-    Raises MatchError as ``replace_text`` does.
-    """
-    pen = _Pen(answer, "", verbatim=False, most=None)
-    splice = pen.splice(place, row)
-    return splice, pen.notes()
+    """What replaces one place, which begins on ``row``, and the notes; may raise MatchError."""
+    pen = _Pen(answer, None)
+    return pen.splice(place, row), pen.notes()
 
 
 class Splice(NamedTuple):
@@ -266,44 +240,45 @@ class Splice(NamedTuple):
 
 
 class _Pen:
-    """Writes one new text into places that were all found by one rung."""
+    """Writes one new text into places that were all found by one rung.
 
-    def __init__(self, answer: Answer, new: str, verbatim: bool, most: int | None) -> None:
+    ``pasted`` is the text to paste as given; without it the answer's new text is carried over.
+    """
+
+    def __init__(self, answer: Answer, pasted: Text | None) -> None:
         self.answer = answer
-        self.most = most
         self.text, self.old = answer.query.text, answer.query.needle
-        # What is pasted is pasted as given; what is carried over is read as the old text was.
-        self.new = Text(new) if verbatim or answer.query.new is None else answer.query.new
+        self.new = pasted or answer.query.new or Text("")
         self.exact = answer.rung in ("exact", "rewritten")
-        self.verbatim = verbatim
+        self.verbatim = pasted is not None
         self.done: Counter[str] = Counter()
         # Places with the same text get the same patch: thousands of them may be replaced.
         self.patches: dict[tuple[str, bool], Patch] = {}
 
-    def replacement(self, places: Sequence[Place], match: Match) -> Replacement:
+    def replacement(self, places: Sequence[Place], match: Match, most: int | None) -> Replacement:
         """The content with every place replaced."""
         rows = [span.start_line - 1 for span in self.text.spans(place[:2] for place in places)]
-        edits, size = [], len(self.text.raw)
+        raw, edits, pieces, at, size = self.text.raw, list[Splice](), list[str](), 0, 0
         for place, row in zip(places, rows, strict=True):
             edit = self.splice(place, row)
             edits.append(edit)
-            size += len(edit.text) - (edit.end - edit.start)
-            if self.most is not None:
-                # What is still to come may shrink the file again, by no more than it holds.
-                _check_size(size - (len(self.text.raw) - edit.end), self.most)
+            pieces += [raw[at : edit.start], edit.text]
+            at = edit.end
+            size += len(pieces[-2]) + len(edit.text)
+            if most is not None:
+                _check_size(size, most)
         spans = self.text.spans((edit.start, edit.end) for edit in edits)
         if match.span != spans[0]:
             start, end = self.text.ends(spans[0])
             match = match._replace(span=spans[0], start=start, end=end)
-        content = _spliced(self.text.raw, edits)
-        if content == self.text.raw and not self.exact:
+        content = "".join([*pieces, raw[at:]])
+        if content == raw and not self.exact:
             from git_boocode.matching.already_applied import refuse_applied
 
             refuse_applied(self.text, (match.start_line or 1) - 1, match.end_line or 1)
         return Replacement(content, match, self.notes(), len(edits), spans)
 
     def notes(self) -> tuple[str, ...]:
-        """What was done so far."""
         if not self.done:
             return self.answer.notes
         from git_boocode.matching.refit import notes
@@ -311,7 +286,6 @@ class _Pen:
         return (*self.answer.notes, *notes(self.done))
 
     def splice(self, place: Place, row: int) -> Splice:
-        """What replaces a place that begins on ``row``."""
         if place.lines is not None and not self.verbatim:
             return self._fitted(place)
         if place.rows is None or place.partial:
@@ -320,9 +294,8 @@ class _Pen:
             if ends_open and self.answer.query.whole_lines:
                 pasted = pasted.removesuffix("\n").removesuffix("\r")
             return Splice(place.start, place.end, pasted)
-        first, stop = place.rows
-        end = self.text.start_of(stop)
-        patched = self._patched(self.text.raw[place.start : end], first, stop)
+        end = self.text.start_of(place.rows[1])
+        patched = self._patched(self.text.raw[place.start : end], *place.rows)
         return Splice(place.start, end, patched)
 
     def _fitted(self, place: Place) -> Splice:
@@ -394,11 +367,3 @@ class _Pen:
         # A line that goes takes its ending along; a blank line of old may be the one that stays.
         blank = not (old[0] and old[-1])
         return [] if pieces == [""] and not blank else pieces
-
-
-def _spliced(content: str, edits: Sequence[Splice]) -> str:
-    pieces, at = [], 0
-    for edit in edits:
-        pieces += [content[at : edit.start], edit.text]
-        at = edit.end
-    return "".join([*pieces, content[at:]])
