@@ -23,22 +23,18 @@ if TYPE_CHECKING:
     from git_boocode.editing.plan import PlannedFile
 
 CHECKPOINTS = "refs/boocode/checkpoints/"
-MOST = 24
-"""Versions that are read, and checkpoints and records that are looked at."""
-MOST_BYTES = 8 * 1024 * 1024
-"""Bytes of all versions that are read."""
+MOST = 24  # versions that are read, and checkpoints and records that are looked at
+MOST_BYTES = 8 * 1024 * 1024  # of all versions that are read
 _REF = "%(refname)%00%(objectname)%00%(parent)%00%(contents)%00"
 _SHA1_LENGTH = 40
-_SHOWN = 12
-"""Digits of an id in a message."""
+_SHOWN = 12  # digits of an id in a message
 _AGAIN = "read the file again and make the edit for what it holds now"
 
 
 class VersionSource(NamedTuple):
-    """Where a version is: its name for messages and what git calls it.
+    """Where a version is: its name for messages, and the ``object`` as git calls it.
 
-    Of a checkpoint or a record also the words for what changed with it, and the commit that was
-    HEAD then.
+    A checkpoint or a record also has words for what changed with it, and its HEAD commit.
     """
 
     name: str
@@ -47,19 +43,10 @@ class VersionSource(NamedTuple):
     head: str = ""
 
 
-class Version(NamedTuple):
-    """One content of the file: the newest source that has it, its blob and its text."""
-
-    source: VersionSource
-    blob: str
-    text: str
-
-
 class FileVersions:
     """Older versions of one file: in the index, HEAD, checkpoints and records of applied edits.
 
-    Iterating yields their texts, newest first, as `replace_text` takes them; nothing is read before
-    that. ``path`` is the file's path from the top of the worktree.
+    Iterating reads their texts, newest first. ``path`` is the path from the top of the worktree.
     """
 
     def __init__(self, repository: Repository, path: str) -> None:
@@ -68,19 +55,19 @@ class FileVersions:
         self._head = ""
 
     def __iter__(self) -> Iterator[str]:
-        return (version.text for version in self._versions)
+        return (text for _, _, text in self._versions)
 
     def name(self, index: int) -> str:
         """What to call the version of that index in messages."""
-        return self._versions[index].source.name
+        return self._versions[index][0].name
 
     def cause(self, index: int, old: str) -> str | None:
         """What took ``old`` away since the version of that index, for messages; None if unknown."""
         events = [(source, blob) for source, blob, _ in self._located if source.cause]
-        wanted = self._versions[index].blob
+        wanted = self._versions[index][1]
         at = [place for place, (_, blob) in enumerate(events) if blob == wanted]
         at = at or [place for place, (source, _) in enumerate(events) if source.head != self._head]
-        texts = {version.blob: version.text.replace("\r\n", "\n") for version in self._versions}
+        texts = {blob: text.replace("\r\n", "\n") for _, blob, text in self._versions}
         old = old.replace("\r\n", "\n")
         since = reversed(events[: min(at, default=len(events))])
         return next(
@@ -88,8 +75,8 @@ class FileVersions:
         )
 
     @cached_property
-    def _versions(self) -> list[Version]:
-        """The contents, each once and within the bounds."""
+    def _versions(self) -> list[tuple[VersionSource, str, str]]:
+        """The contents within the bounds: the newest source of each, its blob's id and its text."""
         left, newest = MOST_BYTES, dict[str, VersionSource]()
         for source, blob, size in self._located:
             if blob not in newest and size <= left and len(newest) < MOST:
@@ -97,14 +84,13 @@ class FileVersions:
                 left -= size
         bodies = batch_bodies(self._git("--batch", newest), b"blob")
         found = zip(newest.items(), bodies, strict=False)
-        texts = [(blob, source, decode(data)) for (blob, source), data in found if data is not None]
-        return [Version(source, blob, text.text) for blob, source, text in texts if not text.is_raw]
+        texts = [(source, blob, decode(data)) for (blob, source), data in found if data is not None]
+        return [(source, blob, text.text) for source, blob, text in texts if not text.is_raw]
 
     @cached_property
     def _located(self) -> list[tuple[VersionSource, str, int]]:
         """The sources that hold the file, newest first, each with its blob's id and size."""
-        if "\n" in self._path:
-            # Git reads one name a line.
+        if "\n" in self._path:  # git reads one name a line
             return []
         sources = [
             VersionSource("the index", f":0:{self._path}"),
@@ -158,8 +144,7 @@ class FileVersions:
 def outdated_base(edit: Edit, file: PlannedFile, place: Place, profile: str) -> Text | None:
     """The version that an edit names as its base; None if the file still is that version.
 
-    Raises MissError (`stale`) if it is another one, and the repository does not hold it, or edits
-    of this kind or with this profile are not merged.
+    Raises MissError (`stale`) for another version that is not held, or an edit that is not merged.
     """
     base, before = edit.base, file.before
     if base is None:
@@ -194,8 +179,7 @@ def merged_outcome(edit: Edit, base: Text, text: Text, how: How) -> tuple[Outcom
     """Make an edit in an older version and merge it three-way into the file's text.
 
     Returns the outcome, and the older version after the edit, which is the base of the next one.
-    Raises MissError: the two have no clean merge, or the older version does not have the old text
-    (`stale`); the file has the change (`already_applied`).
+    Raises MissError: the merge conflicts or the old text is not there (`stale`), `already_applied`.
     """
     shown = (edit.base or "")[:_SHOWN]
     try:
@@ -207,18 +191,18 @@ def merged_outcome(edit: Edit, base: Text, text: Text, how: How) -> tuple[Outcom
     edited = base if made.text is None else made.text
     rows = [(landing.start_line - 1, landing.end_line)]
     try:
-        merge = merge_edit(Lines(text.text), base.text, edited.text, rows)
+        content, now = merge_edit(Lines(text.text), base.text, edited.text, rows)
     except MatchError as error:
         near, message = error.candidates[0], error.message
         if error.code == "stale":
             message = f"{lines_of(near.start_line, near.end_line)} changed since {shown}"
         lines = (near.start_line,)
         raise MissError(error.code, message, lines=lines, candidates=error.candidates) from None
-    (first, stop), notes = merge.rows[0], (merged_since(shown), *landing.notes)
+    (first, stop), notes = now[0], (merged_since(shown), *landing.notes)
     landing = landing._replace(
         kind="fuzzy", rung="merged", start_line=first + 1, end_line=stop, notes=notes
     )
-    return made._replace(text=text._replace(text=merge.content), landing=landing), edited
+    return made._replace(text=text._replace(text=content), landing=landing), edited
 
 
 def _held(base: str, place: Place) -> Text | None:
@@ -239,6 +223,5 @@ def _held(base: str, place: Place) -> Text | None:
 def _blob_id(algorithm: str, data: bytes) -> str:
     import hashlib
 
-    digest = hashlib.new(algorithm, f"blob {len(data)}\0".encode(), usedforsecurity=False)
-    digest.update(data)
-    return digest.hexdigest()
+    blob = b"blob %d\0%b" % (len(data), data)
+    return hashlib.new(algorithm, blob, usedforsecurity=False).hexdigest()

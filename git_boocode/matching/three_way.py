@@ -35,8 +35,7 @@ class Region(NamedTuple):
 class ThreeWay(NamedTuple):
     """The result of a merge: its ``text``, or None where there are ``conflicts``.
 
-    ``taken`` are the regions that only theirs changed, ``kept`` those that only ours changed, and
-    ``same`` those that both changed alike; all ascending.
+    Only theirs changed the regions ``taken``, only ours those ``kept``, both alike the ``same``.
     """
 
     text: str | None
@@ -108,8 +107,7 @@ def _ending(row: str) -> str:
 def _changes(left: Sequence[str], right: Sequence[str]) -> list[Hunk]:
     """The changed hunks, moved along repeated lines to where git's diff places them.
 
-    A hunk that only adds or only removes lines goes as far down as it can, and joins a hunk that it
-    meets on its way up or down.
+    One that only adds or only removes lines goes as far down as it can, and joins one it meets.
     """
     placed: list[Hunk] = []
     # Of a line that moved, git's diff shows the removal first.
@@ -165,29 +163,15 @@ def _regions(changes: Iterable[tuple[Hunk, bool]]) -> Iterator[tuple[Region, set
     sides: set[bool] = set()
     shift = {True: 0, False: 0}
     before = dict(shift)
-    for hunk, side in sorted(changes):
-        if sides and hunk.i1 > stop:
-            yield _region(first, stop, before, shift), sides
+    for hunk, side in [*sorted(changes), (None, True)]:
+        if sides and (hunk is None or hunk.i1 > stop):
+            ours, theirs = ((first + before[own], stop + shift[own]) for own in (True, False))
+            yield Region((first, stop), ours, theirs), sides
             sides, before = set(), dict(shift)
-        if not sides:
-            first, stop = hunk.i1, hunk.i2
-        stop = max(stop, hunk.i2)
-        sides.add(side)
-        shift[side] = hunk.j2 - hunk.i2
-    if sides:
-        yield _region(first, stop, before, shift), sides
-
-
-def _region(first: int, stop: int, before: dict[bool, int], after: dict[bool, int]) -> Region:
-    ours, theirs = ((first + before[side], stop + after[side]) for side in (True, False))
-    return Region((first, stop), ours, theirs)
-
-
-class Merged(NamedTuple):
-    """The ``content`` after a merge, and the ``rows`` (first, stop) of the text it was made in."""
-
-    content: str
-    rows: tuple[Rows, ...]
+        if hunk is not None:
+            first, stop = (first, max(stop, hunk.i2)) if sides else (hunk.i1, hunk.i2)
+            sides.add(side)
+            shift[side] = hunk.j2 - hunk.i2
 
 
 def rebased(
@@ -214,26 +198,29 @@ def rebased(
             return None
         rows = [(span.start_line - 1, span.end_line) for span in done.spans]
         try:
-            merge = merge_edit(query.text, version, done.content, rows, proven=False)
+            content, now = merge_edit(query.text, version, done.content, rows, proven=False)
         except MatchError as error:
             if len(rows) > 1:
                 return None
             error.match = error.match._replace(version=index)
             raise
-        return Answer(
-            query, "merged", Found(), None, merged=_landed(query.text, merge, done, index)
-        )
+        spans = query.text.spans(_offsets(query.text, *pair) for pair in now)
+        start, end = query.text.ends(spans[0])
+        match = Match("fuzzy", "merged", done.match.similarity, len(spans), start, end, spans=spans)
+        match = match._replace(span=spans[0], version=index)
+        merged = Replacement(content, match, done.notes, len(spans), spans)
+        return Answer(query, "merged", Found(), None, merged=merged)
     return None
 
 
 def merge_edit(
     text: Text, base: str, edited: str, rows: Sequence[Rows], *, proven: bool = True
-) -> Merged:
+) -> tuple[str, tuple[Rows, ...]]:
     """Merge an edit of the ``rows`` of an older version, the ``base``, into the text.
 
-    Raises MatchError: ``stale`` if the merge conflicts or, unless it is ``proven`` that the edit
-    was made for the base, if none of these lines is left; ``already_applied`` if it changes
-    nothing.
+    Returns the new content, and the rows of the text in which the edit was made. Raises MatchError:
+    ``stale`` if the merge conflicts or, unless it is ``proven`` that the edit was made for the
+    base, if none of these lines is left; ``already_applied`` if it changes nothing.
     """
     merge = merge_three_way(base, text.raw, edited)
     now = tuple(_rows_now(merge, rows))
@@ -242,18 +229,12 @@ def merge_edit(
     if merge.text == text.raw:
         there = [region.ours for region in merge.same] or now
         refuse_applied(text, *_shown(text, there[0][0], there[-1][1]))
-    return Merged(merge.text, now)
+    return merge.text, now
 
 
-def _landed(text: Text, merge: Merged, done: Replacement, version: int) -> Replacement:
-    spans = text.spans(
-        (text.start_of(first), max(text.start_of(first), text.end_of(stop - 1)) if stop else 0)
-        for first, stop in merge.rows
-    )
-    start, end = text.ends(spans[0])
-    match = Match("fuzzy", "merged", done.match.similarity, len(spans), start, end, (), spans)
-    match = match._replace(span=spans[0], version=version)
-    return Replacement(merge.content, match, done.notes, len(spans), spans)
+def _offsets(text: Text, first: int, stop: int) -> tuple[int, int]:
+    start = text.start_of(first)
+    return start, max(start, text.end_of(stop - 1)) if stop else 0
 
 
 def _has_lines_left(merge: ThreeWay, base: str, rows: Sequence[Rows]) -> bool:
