@@ -24,7 +24,6 @@ EDITS = "refs/boocode/edits/"
 VERSION = 1
 _SUBJECT = 60
 _PRUNED_EVERY = 64
-"""Old records are pruned after one call in this many."""
 
 
 class KeptFile(NamedTuple):
@@ -69,25 +68,21 @@ class Contents(NamedTuple):
 
 
 class Record:
-    """A record that `publish` stores.
-
-    ``edits`` are the edits with the lines they changed, ``more`` further keys of the message's
-    JSON.
-    """
+    """A record that `publish` stores; ``more`` are further keys of the message's JSON."""
 
     def __init__(
         self,
         repository: Repository,
         files: Sequence[Contents],
         edits: Sequence[dict[str, object]],
-        more: Mapping[str, object] | None = None,
+        more: Mapping[str, object],
     ) -> None:
         self.id = new_id()
         self.ref = EDITS + self.id
         self._repository = repository
         self._files = files
         self._edits = edits
-        self._more = more or {}
+        self._more = more
         self._commit = ""
 
     def publish(self) -> None:
@@ -154,30 +149,25 @@ def _file_json(file: KeptFile, items: Mapping[bytes, Item]) -> dict[str, object]
     kept = [items.get(os.fsencode(name or "")) for name in file.kept_names]
     before, after = (item and item.id.decode("ascii") for item in kept)
     moved = {"from": file.source} if file.source else {}
-    changed = {"new_mode": _octal(file.new_mode)} if file.new_mode != file.mode else {}
+    mode, new_mode = (f"{stat.S_IMODE(mode):04o}" for mode in (file.mode, file.new_mode))
+    changed = {"new_mode": new_mode} if file.new_mode != file.mode else {}
     return {
         "path": file.path,
         **moved,
         "action": file.action,
-        "mode": _octal(file.mode),
+        "mode": mode,
         **changed,
         "before": before,
         "after": after,
     }
 
 
-def _octal(mode: int) -> str:
-    return f"{stat.S_IMODE(mode):04o}"
-
-
 def prune_now_and_then(repository: Repository, identifier: str) -> None:
-    """Prune old records after one call in 64, chosen by the random end of its record's id.
-
-    No error here makes the call fail, which has succeeded.
-    """
+    """Prune old records after one call in 64, chosen by the random end of its record's id."""
     if int(identifier[-2:], 16) % _PRUNED_EVERY == 0:
         from git_boocode.editing.records import prune_edits
 
+        # The call has succeeded, and no error here makes it fail.
         with suppress(BoocodeError, OSError):
             prune_edits(repository)
 

@@ -21,7 +21,6 @@ from git_boocode.repo.store import Commit, Ref, RefChange, Store, ambiguous_name
 
 ACTIONS = ("modify", "create", "delete", "rename")
 DEFAULTS = Limits(keep=1_000, max_age=30 * DAY)
-"""What is kept unless `boocode.keepEdits` and `boocode.editsMaxAge` say otherwise."""
 _OCTAL = re.compile(r"[0-7]{3,4}")
 _LEAST_ABBREVIATION = 13
 """The part of an id that is its time in milliseconds; its hyphen tells it from a hash."""
@@ -30,8 +29,8 @@ _LEAST_ABBREVIATION = 13
 class EditRecord(NamedTuple):
     """A valid record.
 
-    ``rewinds`` is the id of the record that it rewound, None if it is no rewind; ``rewound_paths``
-    are the paths of its own files that later records rewound, set by `history`.
+    ``rewinds`` is the id of the record that it rewound; ``rewound_paths`` are the paths of its own
+    files that later records rewound, set by `history`.
     """
 
     id: str
@@ -111,10 +110,7 @@ class Records:
         return record.meta.worktree_key == self._worktree
 
     def to_rewind(self) -> EditRecord:
-        """The newest record of this worktree that is no rewind and is not wholly rewound.
-
-        Raises RefusedError (`not_found`) if there is none.
-        """
+        """The newest record of this worktree that can be rewound; RefusedError (`not_found`)."""
         for record in self.history():
             if record.rewinds is None and not record.rewound:
                 return record
@@ -208,10 +204,9 @@ class Records:
 
 
 def problems(repository: Repository, *, most: int = DEFAULTS.keep) -> list[tuple[str, str]]:
-    """The ids of records with a problem, of all worktrees, newest first, each with the reason.
+    """The ids of the newest ``most`` records with a problem, of all worktrees, with the reason.
 
     The record is invalid, or the content of a file is missing; `git fsck` finds damaged content.
-    Only the newest ``most`` are checked, in three git processes.
     """
     records = Records(repository)
     found: dict[str, str] = {}
@@ -252,20 +247,14 @@ def abbreviations(store: Store, *others: str) -> dict[str, str]:
 
 
 def edits_beyond(
-    repository: Repository,
-    limits: Limits | None = None,
-    *,
-    worktree: str | None = None,
-    now: float | None = None,
+    repository: Repository, *, worktree: str | None = None, now: float | None = None
 ) -> list[tuple[Ref, str]]:
-    """The records beyond the limits, newest first, each with the reason.
+    """The records beyond the configured limits, newest first, each with the reason.
 
-    Not among them are those that an interrupted edit needs. ``limits`` are by default the
-    configured ones; with the key of a ``worktree`` only its records count. ``now`` is in seconds
-    since 1970. Raises FatalError (`bad_config`) for an invalid setting.
+    Not among them are those that an interrupted edit needs. With the key of a ``worktree`` only its
+    records count; ``now`` is in seconds since 1970. Raises FatalError (`bad_config`).
     """
-    if limits is None:
-        limits = DEFAULTS.configured(repository.config, "boocode.keepEdits", "boocode.editsMaxAge")
+    limits = DEFAULTS.configured(repository.config, "boocode.keepEdits", "boocode.editsMaxAge")
     records = Records(repository)
     refs = records.store.refs(EDITS)
     found = (
@@ -279,19 +268,12 @@ def edits_beyond(
 
 
 def prune_edits(
-    repository: Repository,
-    limits: Limits | None = None,
-    *,
-    worktree: str | None = None,
-    now: float | None = None,
+    repository: Repository, *, worktree: str | None = None, now: float | None = None
 ) -> list[tuple[Ref, str]]:
-    """Delete the records that `edits_beyond` gives for the same arguments, and return them.
-
-    Raises also RefusedError (`conflict`) if other processes keep changing records.
-    """
+    """Delete what `edits_beyond` returns; RefusedError (`conflict`) if others keep changing it."""
 
     def delete() -> list[tuple[Ref, str]]:
-        going = edits_beyond(repository, limits, worktree=worktree, now=now)
+        going = edits_beyond(repository, worktree=worktree, now=now)
         changes = [RefChange(ref.name, None, ref.target) for ref, _ in going]
         open_store(repository).update_refs(changes)
         return going

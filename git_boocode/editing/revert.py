@@ -1,9 +1,7 @@
 """The action of a rewind: take back what a recorded edit did to one file.
 
-A file that has changed since is merged three-way: the recorded result is the base, the file now is
-one side, the recorded original the other. Where that merge conflicts, lines are compared without
-the whitespace at their ends, and what the edit wrote is looked for with the lines around it. Only
-what the edit wrote is replaced, and only where it and the lines around it occur once.
+A file that has changed since is merged three-way. Where that conflicts, what the edit wrote is
+looked for, whitespace aside; it is replaced only where it and the lines around it occur once.
 """
 
 from __future__ import annotations
@@ -24,32 +22,24 @@ from git_boocode.matching.text import LineIndex
 from git_boocode.matching.three_way import Region, merge_three_way, with_our_endings
 from git_boocode.matching.types import Candidate, MatchError
 
-ALREADY = "rewound"
-"""The rung of a place where the old lines are already back."""
+ALREADY = "rewound"  # the rung of a place where the old lines are already back
 _ALREADY = Landing("exact", ALREADY, 1.0, 0, 1, 0, ("already rewound",))
-_CONTEXT = 2
-"""Lines above and below with which moved lines are searched for, at least."""
-_AROUND = 50
-"""Lines above and below that identify a place and show its indentation, at most."""
-_EVIDENCE = 8
-"""Letters and digits that do not occur in a line by chance."""
-_MISSES = 8
-"""Places that cannot be taken back after which the others are not looked at."""
-_COMPARED = 4_000
-"""Characters of two texts of which a refusal reports the similarity."""
+_CONTEXT = 2  # lines above and below with which moved lines are searched for, at least
+_AROUND = 50  # lines above and below that identify a place and show its indentation, at most
+_EVIDENCE = 8  # letters and digits that do not occur in a line by chance
+_MISSES = 8  # after so many places that cannot be taken back no others are looked at
+_COMPARED = 4_000  # characters of two texts of which a refusal reports the similarity
 _UTF_8 = ("utf-8", "utf-8-bom", RAW)
+# The caller knows the record and fills in its id.
 _BY_HAND = "take it back by hand: 'git boocode show {id}' prints the edit's diff"
-"""The caller knows the record and fills in its id."""
-Indents = tuple[str, str]
-"""The indentation of a line as recorded, and now."""
+Indents = tuple[str, str]  # the indentation of a line as recorded, and now
 
 
 class Revert(NamedTuple):
-    """Bring the bytes of before an edit back.
+    """Bring the bytes ``before`` an edit back; None if there was no file.
 
-    ``before`` and ``after`` are the recorded bytes, None if there was no file. With ``moves`` the
-    file also gets its old name back. ``executable`` is whether it was executable before; None if
-    the edit did not change that.
+    With ``moves`` the file also gets its old name back. ``executable`` is whether it was executable
+    before, None if the edit did not change that.
     """
 
     before: bytes | None
@@ -133,15 +123,13 @@ def _merged(before: Text, after: Text, now: Text) -> Outcome:
     merged = decode(result.encode("utf-8", "surrogateescape")) if utf_8 else Text(result, now.codec)
     if not changes:
         return Outcome(merged, _ALREADY)
-    notes = [note for change in changes for note in change.notes]
+    notes = ["reindented"] if any(change.reindented for change in changes) else []
     if len(changes) < count:
         notes.append(f"{count - len(changes)} of {count} places already rewound")
     rung = max(change.rung for change in changes)
     kind, (first, stop) = "exact" if rung == "exact" else "fuzzy", changes[0][:2]
-    lines = first + 1, stop
-    return Outcome(
-        merged, Landing(kind, rung, 1.0, len(changes), *lines, tuple(dict.fromkeys(notes)))
-    )
+    once = tuple(dict.fromkeys(notes))
+    return Outcome(merged, Landing(kind, rung, 1.0, len(changes), first + 1, stop, once))
 
 
 class _Change(NamedTuple):
@@ -151,7 +139,7 @@ class _Change(NamedTuple):
     stop: int
     lines: list[str]
     rung: str = "exact"
-    notes: tuple[str, ...] = ()
+    reindented: bool = False
 
 
 class _Side:
@@ -293,8 +281,7 @@ class _Reverter:
         if exact:
             return _Change(place, end, lines)
         indents = ([indent_of(row) for row in side if row.strip()] for side in (recorded, there))
-        moved = next(indents) != next(indents)
-        return _Change(place, end, lines, "whitespace", ("reindented",) if moved else ())
+        return _Change(place, end, lines, "whitespace", next(indents) != next(indents))
 
     def _is_identified(self, region: Region, above: int, below: int) -> bool:
         """Whether rows around a place occur once in both texts; beside a copy, on either side."""

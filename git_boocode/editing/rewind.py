@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from git_boocode.editing.answer import Answer, EditsRefusedError
-from git_boocode.editing.edits import Edit, Failure, MissError
+from git_boocode.editing.edits import Edit, Failure, MissError, listed
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.place import Place
 from git_boocode.editing.plan import REWIND
@@ -22,15 +22,14 @@ from git_boocode.editing.service import Options, apply_inputs
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
 
-_LATER = 3
-"""Newer edits that a refusal names, at most."""
+_LATER = 3  # newer edits that a refusal names, at most
+# What to do about failures whose usual advice is meant for whoever writes an edit.
 _HINTS = {
     "missing_file": "it was deleted or renamed since; give it its name back, then rewind again",
     "exists": "move what is there out of the way, then rewind again",
     "binary": "'git show refs/boocode/edits/{id}:before/{path}' prints its old bytes",
     "outside_worktree": "the record names a file that no edit may touch, and cannot be rewound",
 }
-"""What to do about failures whose usual advice is meant for whoever writes an edit."""
 
 
 class RewindRefusedError(EditsRefusedError):
@@ -40,7 +39,7 @@ class RewindRefusedError(EditsRefusedError):
     """
 
     def __init__(
-        self, failures: Sequence[Failure], record: EditRecord, later: Sequence[str] = ()
+        self, failures: Sequence[Failure], record: EditRecord, later: Sequence[str]
     ) -> None:
         super().__init__([_advised(failure, record) for failure in failures], 1)
         self.hints += tuple(later)
@@ -59,10 +58,9 @@ def _advised(failure: Failure, record: EditRecord) -> Failure:
 
 
 class Rewound(NamedTuple):
-    """What a rewind did, or on a dry run would do.
+    """What a rewind of a ``record`` did, or on a dry run would do.
 
-    ``record`` was rewound, ``answer`` holds the files and the new record, ``already`` the paths in
-    which there was nothing left to do.
+    ``answer`` holds the files and the new record; in the paths ``already`` nothing was left to do.
     """
 
     record: EditRecord
@@ -92,9 +90,7 @@ def rewind(
     for all files that are not rewound yet. With ``keep`` the rewind is recorded itself.
 
     Raises RewindRefusedError where a file cannot be taken back (nothing was changed), RefusedError
-    with `not_found` for a path that is not in the record, `other_worktree`, `malformed` for a
-    record that lacks objects, or `locked`, and FatalError where something cannot be read, kept or
-    written.
+    (`not_found`, `other_worktree`, `malformed`, `locked`), and FatalError.
     """
     records = Records(repository)
     _check_worktree(records, record)
@@ -151,8 +147,8 @@ def _reversed(
 ) -> tuple[list[Edit], dict[str, int], list[str]]:
     """The edits that undo the files of a record.
 
-    Also the permission bits of files that come back, by absolute path, and the paths of files that
-    the edit created and that are gone already.
+    Also the permission bits of files that come back, by absolute path, and the paths of created
+    files that are gone already.
     """
     edits: list[Edit] = []
     modes: dict[str, int] = {}
@@ -201,27 +197,21 @@ def _named(repository: Repository, record: EditRecord, path: str) -> list[KeptFi
     found = [file for file in record.files if is_named(repository, file, path)]
     if found:
         return found
-    names = [file.path for file in record.files]
-    shown = ", ".join(f"'{name}'" for name in names[:3]) + (" …" if len(names) > 3 else "")
+    others = (
+        f"the newest edit that changed '{path}' is {other.id}"
+        for other in Records(repository).history()
+        if not other.rewound and any(is_named(repository, file, path) for file in other.files)
+    )
+    shown = listed([f"'{file.path}'" for file in record.files], 3)
     raise RefusedError(
         f"'{path}' is not among the files of the edit '{record.id}'",
         code="not_found",
-        hints=(f"it changed {shown}", *_other_records(repository, path)),
+        hints=(f"it changed {shown}", *islice(others, 1)),
     )
 
 
-def _other_records(repository: Repository, path: str) -> Iterator[str]:
-    for record in Records(repository).history():
-        if not record.rewound and any(is_named(repository, file, path) for file in record.files):
-            yield f"the newest edit that changed '{path}' is {record.id}"
-            return
-
-
 def is_named(repository: Repository, file: KeptFile, path: str) -> bool:
-    """Whether a path of the command line names a file of a record, or a directory above it.
-
-    The file may have another name now, or be gone.
-    """
+    """Whether a path of the command line names a file of a record, or a directory above it."""
     given = os.path.join(repository.worktree, repository.prefix, path)
     parent, name = os.path.split(os.path.normpath(given))
     both = {os.path.realpath(given), os.path.join(os.path.realpath(parent), name)}

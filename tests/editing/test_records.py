@@ -7,7 +7,6 @@ import pytest
 
 from git_boocode.editing.record import EDITS, prune_now_and_then
 from git_boocode.editing.records import (
-    DEFAULTS,
     EditRecord,
     Records,
     UnusableRecord,
@@ -20,7 +19,6 @@ from git_boocode.editing.rewind import rewind
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.ids import new_id
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.retention import Limits
 from tests.editing.kit import apply, records, replace
 from tests.repo_kit import Repo
 
@@ -238,9 +236,9 @@ def aged(days: float) -> str:
 NOW = 1_800_000_000.0
 
 
-def pruned(*limits: Limits, worktree: str | None = None, now: float = NOW) -> list[str]:
+def pruned(worktree: str | None = None, now: float = NOW) -> list[str]:
     """Prune; the ids of what has gone."""
-    going = prune_edits(Repository.discover(), *limits, worktree=worktree, now=now)
+    going = prune_edits(Repository.discover(), worktree=worktree, now=now)
     return [ref.id for ref, _ in going]
 
 
@@ -257,7 +255,8 @@ def test_old_records_go(repo: Repo) -> None:
     assert pruned() == going
     assert sorted(records(repo)) == sorted(EDITS + left for left in (*ids[:2], foreign))
     assert pruned() == []
-    assert pruned(DEFAULTS._replace(max_age=None), now=NOW * 2) == []
+    repo.git("config", "boocode.editsMaxAge", "never")
+    assert pruned(now=NOW * 2) == []
 
 
 def test_the_newest_of_each_worktree_are_kept(repo: Repo) -> None:
