@@ -135,14 +135,11 @@ class Record:
             "edits": list(self._edits),
             "files": [_file_json(file, items) for file, *_ in self._files],
         }
-        message = f"{self._subject()}\n\n{json.dumps(document)}\n"
-        return raw_commit(tree, parents, message, identity(self._repository.config), when)
-
-    def _subject(self) -> str:
         first = json.dumps(self._files[0].file.path)[1:-1]
         shown = first if len(first) <= _SUBJECT else f"…{first[-_SUBJECT:]}"
-        more = len(self._files) - 1
-        return f"edit {shown}" + (f" and {more} more" if more else "")
+        more = f" and {len(self._files) - 1} more" if len(self._files) > 1 else ""
+        message = f"edit {shown}{more}\n\n{json.dumps(document)}\n"
+        return raw_commit(tree, parents, message, identity(self._repository.config), when)
 
 
 def _file_json(file: KeptFile, items: Mapping[bytes, Item]) -> dict[str, object]:

@@ -22,8 +22,7 @@ from git_boocode.repo.store import Commit, Ref, RefChange, Store, ambiguous_name
 ACTIONS = ("modify", "create", "delete", "rename")
 DEFAULTS = Limits(keep=1_000, max_age=30 * DAY)
 _OCTAL = re.compile(r"[0-7]{3,4}")
-_LEAST_ABBREVIATION = 13
-"""The part of an id that is its time in milliseconds; its hyphen tells it from a hash."""
+_LEAST_ABBREVIATION = 13  # the part of an id that is its time; its hyphen tells it from a hash
 
 
 class EditRecord(NamedTuple):
@@ -71,12 +70,10 @@ class UnusableRecord(NamedTuple):
 
 
 class Records:
-    """The records of one repository, as seen from one worktree.
-
-    ``unreadable`` holds the invalid records that `history` has met, by ref.
-    """
+    """The records of one repository, as seen from one worktree."""
 
     def __init__(self, repository: Repository) -> None:
+        # Those that `history` has met, by ref.
         self.unreadable: dict[str, UnusableRecord] = {}
         self._repository = repository
         self._worktree = repository.worktree_key

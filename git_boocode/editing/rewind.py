@@ -51,10 +51,9 @@ class RewindRefusedError(EditsRefusedError):
 
 
 def _advised(failure: Failure, record: EditRecord) -> Failure:
-    hint = _HINTS.get(failure.code, failure.hint)
-    if hint is not None:
-        hint = hint.replace("{id}", record.id).replace("{path}", failure.path or "<path>")
-    return failure._replace(hint=hint)
+    hint = _HINTS.get(failure.code, failure.hint) or ""
+    hint = hint.replace("{id}", record.id).replace("{path}", failure.path or "<path>")
+    return failure._replace(hint=hint or None)
 
 
 class Rewound(NamedTuple):
@@ -189,8 +188,8 @@ def _chosen(repository: Repository, record: EditRecord, paths: Sequence[str]) ->
     if not paths:
         left = [file for file in record.files if file.path not in record.rewound_paths]
         return left or list(record.files)
-    wanted = [_named(repository, record, path) for path in paths]
-    return [file for file in record.files if any(file in files for files in wanted)]
+    wanted = {file for path in paths for file in _named(repository, record, path)}
+    return [file for file in record.files if file in wanted]
 
 
 def _named(repository: Repository, record: EditRecord, path: str) -> list[KeptFile]:

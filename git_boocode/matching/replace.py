@@ -46,16 +46,13 @@ def replace_text(
 
     Where ``old`` is there as given (line endings aside), ``new`` is pasted as given. Where it was
     found by a tolerant rung, the difference between ``old`` and ``new`` is carried onto the file's
-    own lines, unless ``verbatim``. Line endings are always the file's. Nothing in ``new`` has a
-    special meaning.
+    own lines, unless ``verbatim``. Line endings are always the file's.
 
     ``replace_all`` replaces every place; ``expected`` is the number of places there must be, and
-    all of them are replaced when it is more than one. ``start_line`` (1-based) is a hint that only
-    decides between places that are equally good. With ``whole_lines`` the old text stands for whole
-    lines: no place counts, on any rung, that begins or ends within a line, and a line that lost its
-    indentation is refitted instead of being pasted into the file's. A final newline that the file
-    lacks and ``old`` has stays missing. ``most`` is the number of characters that the new content
-    may have; None sets no bound.
+    all of them are replaced. ``start_line`` (1-based) is a hint that only decides between places
+    that are equally good. With ``whole_lines`` no place counts that begins or ends within a line; a
+    final newline that the file lacks and ``old`` has stays missing. ``most`` is the number of
+    characters that the new content may have; None sets no bound.
 
     ``versions`` are older versions of the content, newest first, read only as far as needed. Where
     only such a version has ``old``, whitespace aside, the edit is made in it and merged three-way
@@ -163,18 +160,14 @@ def _check_applied(answer: Answer, places: Sequence[Place]) -> None:
 
 def _chosen(answer: Answer, replace_all: bool, expected: int | None) -> list[int]:
     """The indexes of the places to replace, ascending and disjoint."""
-    if not answer.found.equal and answer.chosen is None:
+    everywhere = (replace_all or expected is not None) and answer.found.equal
+    if answer.chosen is None and not everywhere:
         raise _ambiguous(answer)
-    everywhere = replace_all or expected is not None
-    chosen = _disjoint(answer.found.places) if everywhere and answer.found.equal else [0]
+    chosen = _disjoint(answer.found.places) if everywhere else [answer.chosen or 0]
     if expected is not None and len(chosen) != expected:
         several = answer._replace(chosen=None) if len(chosen) > 1 else answer
         raise _ambiguous(several, f"{_times(len(chosen))}, not {expected}")
-    if everywhere:
-        return chosen
-    if answer.chosen is None:
-        raise _ambiguous(answer)
-    return [answer.chosen]
+    return chosen
 
 
 def _disjoint(places: Sequence[Place]) -> list[int]:
@@ -301,16 +294,12 @@ class _Pen:
     def _fitted(self, place: Place) -> Splice:
         from git_boocode.matching.refit import fitted
 
-        first, stop = place.rows or (0, 0)
-        patch = fitted(self.text, self.old, self.new, self._new_lines(), place)
-        self._note(patch)
+        text, (first, stop) = self.text, place.rows or (0, 0)
+        fresh = self._note(fitted(text, self.old, self.new, self._new_lines(), place))
         # What is deleted takes one of the blank lines along that set it off on both sides.
-        blank = [
-            0 <= row < len(self.text.lines) and not self.text.stripped[row]
-            for row in (first - 1, stop)
-        ]
-        stop += all(blank) and not (patch.text or self.new.core)
-        return Splice(self.text.start_of(first), self.text.start_of(stop), patch.text)
+        if not (fresh or self.new.core) and first > 0 and stop < len(text.lines):
+            stop += not (text.stripped[first - 1] or text.stripped[stop])
+        return Splice(text.start_of(first), text.start_of(stop), fresh)
 
     def _in_part(self, place: Place, row: int) -> str:
         if not (self.exact or self.verbatim) or self.text.mixed:
@@ -356,8 +345,8 @@ class _Pen:
     def _new_lines(self) -> list[str]:
         """The lines of new that take the place of old's.
 
-        Where old ends within a line, a line feed at the end of new begins one more, as it would if
-        the texts were pasted. Where both end with the same line it is an oversight.
+        Where old ends within a line, a line feed at the end of new begins one more, as if pasted.
+        Where both end with the same line it is an oversight.
         """
         old, new = self.old.stripped, self.new.stripped
         same_end = old != new and old[-1:] == new[-1:] != [""]

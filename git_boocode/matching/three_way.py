@@ -1,8 +1,7 @@
 """Merge a text with an older version of it, line by line, as `git merge-file` does.
 
 An edit whose old text only an older version has was made for that version: `rebased` makes it
-there and merges what has changed since. A version that has the old text is evidence of what the
-model read; similarity is only a guess.
+there and merges what has changed since.
 """
 
 from __future__ import annotations
@@ -49,9 +48,8 @@ def merge_three_way(base: str, ours: str, theirs: str) -> ThreeWay:
     """Apply the changes from ``base`` to ``theirs`` to ``ours``.
 
     Changes of the two sides conflict when they overlap or touch (no unchanged base line between
-    them), unless both are the same. Where ours differs from the base in line endings only, it is
-    unchanged, and lines taken from theirs get our line endings. A text too large to align counts
-    as one change.
+    them), unless both are the same. Line endings that differ in ours alone are no change, and stay.
+    A text too large to align counts as one change.
     """
     base_rows, our_rows, their_rows = _rows(base), _rows(ours), _rows(theirs)
     changes = [
