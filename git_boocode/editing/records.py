@@ -181,7 +181,6 @@ class Records:
         return trees.get("before", empty), trees.get("after", empty)
 
     def _objects(self, record: EditRecord, *options: str) -> dict[str, str]:
-        """The objects of a record's tree by their names."""
         try:
             rows = nul_records(
                 self._repository.git.run("ls-tree", *options, "-z", record.commit.tree)

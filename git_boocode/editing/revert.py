@@ -324,7 +324,6 @@ def _found(index: LineIndex, keys: Sequence[str]) -> list[int]:
 
 
 def _alike(left: Sequence[str], right: Sequence[str]) -> int:
-    """How many lines are the same from the first on."""
     pairs = zip(left, right, strict=False)
     return len([*takewhile(lambda pair: pair[0] == pair[1], pairs)])
 
@@ -383,7 +382,7 @@ def _shift(pairs: Iterable[Indents]) -> Indents | None:
 
 
 def _mover(near: Sequence[Indents]) -> Callable[[str], str | None]:
-    """What gives lines their indentation in a block that was moved as the lines near by."""
+    """What gives lines their indentation in a block that was moved as the lines ``near``."""
     less, more = _shift(near) or (None, "")
     return lambda indent: (
         more + indent.removeprefix(less) if less is not None and indent.startswith(less) else None
@@ -416,7 +415,6 @@ def _ambiguous(lines: Sequence[int]) -> MissError:
 
 
 def _as_one(misses: Sequence[MissError], count: int) -> MissError:
-    """One refusal for all places of a file that cannot be taken back."""
     if len(misses) == 1:
         return misses[0]
     said = "; ".join(dict.fromkeys(miss.message for miss in misses))

@@ -133,11 +133,11 @@ def _check_worktree(records: Records, record: EditRecord) -> None:
     if records.is_ours(record):
         return
     where = record.meta.part("worktree", "path")
-    hint = f"rewind it there: git -C '{where}' boocode rewind {record.id}" if where else None
+    hint = f"rewind it there: git -C '{where}' boocode rewind {record.id}"
     raise RefusedError(
         f"the edit '{record.id}' was made in another worktree, '{record.worktree_name}'",
         code="other_worktree",
-        hints=(hint,) if hint else (),
+        hints=(hint,) if where else (),
     )
 
 

@@ -112,7 +112,7 @@ class FileVersions:
 
     def _history(self) -> Iterator[VersionSource]:
         """Where the checkpoints and records of this worktree would hold the file, newest first."""
-        order = ("--sort=-refname:lstrip=3", f"--count={MOST}", f"--format={_REF}")
+        order = "--sort=-refname:lstrip=3", f"--count={MOST}", f"--format={_REF}"
         with self._repository.bound(GIT_NO_LAZY_FETCH="1"):
             listed = self._repository.git.attempt("for-each-ref", *order, CHECKPOINTS, EDITS).stdout
         fields = iter(os.fsdecode(listed).replace("\0\n", "\0").split("\0")[:-1])

@@ -197,7 +197,6 @@ def _not_found(answer: Answer) -> MatchError:
 
 
 def _ambiguous(answer: Answer, occurs: str | None = None) -> MatchError:
-    """The refusal of several places, or of another number of places than expected."""
     match = to_match(answer)
     if occurs is None and match.similarity == 1:
         occurs = _times(match.count)

@@ -279,9 +279,7 @@ def _hull(rows: Sequence[Rows]) -> Rows:
 
 def _shown(text: Text, first: int, stop: int) -> Rows:
     """The rows to show for a place; for one without rows its neighbours."""
-    if first < stop:
-        return first, stop
-    return max(first - 1, 0), min(first + 1, len(text.lines))
+    return (first, stop) if first < stop else (max(first - 1, 0), min(first + 1, len(text.lines)))
 
 
 def _rows_now(merge: ThreeWay, rows: Sequence[Rows]) -> Iterator[Rows]:
