@@ -19,8 +19,9 @@ from git_boocode.matching.text import Text
 
 _TOKENS = re.compile(r"\w+|\s+|.", re.DOTALL)
 
-_CLOSING = re.compile(r"(?:</\w{1,40}>|[;,:.)\]}>'\"`]){1,16}")
-_OPENING = re.compile(r"[(\[{<'\"`@#$]{1,16}")
+# What may be doubled behind a text and, read backwards, in front of it.
+_BEHIND = re.compile(r"(?:</\w{1,40}>|[;,:.)\]}>'\"`]){0,16}(?:\s?[(\[{]{1,16})?")
+_IN_FRONT = re.compile(r"[(\[{<'\"`@#$]{0,16}(?:\s?[)\]}]{1,16})?")
 _BRACKETS = ("()", "[]", "{}", "<>")
 _QUOTES = "'\"`"
 
@@ -229,16 +230,19 @@ def without_doubled(texts: tuple[str, str], before: str, behind: str) -> str:
     The old text, which is between ``before`` and ``behind`` in the file, does not have it.
     """
     old, new = texts
-    new = _without_end(old, new, behind, _CLOSING)
-    return _without_end(old[::-1], new[::-1], before[::-1], _OPENING)[::-1]
+    new = _without_end(old, new, behind, _BEHIND)
+    return _without_end(old[::-1], new[::-1], before[::-1], _IN_FRONT)[::-1]
 
 
 def _without_end(old: str, new: str, behind: str, marks: re.Pattern[str]) -> str:
     found = marks.match(behind)
     for size in range(found.end() if found else 0, 0, -1):
-        mark, rest = behind[:size], new[:-size]
-        if new.endswith(mark) and not old.endswith(mark) and _is_doubled(old, new, rest):
-            return rest
+        mark = behind[:size].lstrip()
+        if mark and new.endswith(mark) and not old.endswith(mark):
+            # The space in front of a brace is in the file, too.
+            rest = new[: -len(mark)].rstrip() if len(mark) < size else new[: -len(mark)]
+            if _is_doubled(old, new, rest):
+                return rest
     return new
 
 

@@ -22,6 +22,27 @@ ONCE = {
         "@bar\ndef f",
         "@bar\ndef f(): pass\n",
     ),
+    "an opening brace": ("if (x) {\n}\n", "if (x)", "if (z) {", "if (z) {\n}\n"),
+    "an opening brace, spaced otherwise": ("if (x) {\n}\n", "if (x)", "if (z){", "if (z) {\n}\n"),
+    "an opening bracket": ("def f(a): pass\n", "def f", "def g(", "def g(a): pass\n"),
+    "a closing bracket and an opening brace": (
+        "void f(int a) {\n}\n",
+        "void f(int a",
+        "void f(int b) {",
+        "void f(int b) {\n}\n",
+    ),
+    "an opening brace after an added line": (
+        "if (x) {\n  a();\n}\n",
+        "if (x)",
+        "b();\nif (z) {",
+        "b();\nif (z) {\n  a();\n}\n",
+    ),
+    "a closing brace in front": (
+        "if (x) {\n} else {\n}\n",
+        "else {",
+        "} else if (y) {",
+        "if (x) {\n} else if (y) {\n}\n",
+    ),
     "at the end of several lines": (
         "f();\nlet a = true;\ng();\n",
         "f();\nlet a = true",
@@ -63,6 +84,8 @@ OWN = {
     "brackets that new wraps around old": ("foo(bar)\n", "bar", "(bar)"),
     "a mark that old has too": ("for (;;) x;\n", "for (;", "for (i = 0;"),
     "a mark that is all the edit adds": ("f(a, b)\n", "a", "a,"),
+    "an opening bracket that is all the edit adds": ("f(x)\n", "f", "f("),
+    "a bracket that old opens too": ("f((a))\n", "f(", "h("),
     "a word": ("x = a + c\n", "x = a", "x = b + c + c"),
     "an operator": ("x = -a\n", "a", "-b"),
 }
