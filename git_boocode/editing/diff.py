@@ -11,9 +11,8 @@ from git_boocode.matching.align import Hunk, script
 from git_boocode.matching.text import common_prefix
 
 CONTEXT = 3
-_QUOTED = re.compile(rb'[\x00-\x1f"\\\x7f-\xff]')
 _UNUSUAL = re.compile('[\x00-\x1f"\\\\\x7f\ud800-\udfff]')
-_ESCAPES = {b"\t": "\\t", b"\n": "\\n", b"\r": "\\r", b'"': '\\"', b"\\": "\\\\"}
+_ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
 def changed_hunks(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
@@ -56,11 +55,11 @@ def quoted(path: str) -> str:
         raw = path.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         raw = path.encode("utf-8", "backslashreplace")
-    return f'"{_QUOTED.sub(_escape, raw).decode("ascii")}"'
-
-
-def _escape(found: re.Match[bytes]) -> bytes:
-    return (_ESCAPES.get(found[0]) or f"\\{found[0][0]:03o}").encode()
+    shown = (
+        _ESCAPES.get(byte) or (byte if " " <= byte <= "~" else f"\\{ord(byte):03o}")
+        for byte in raw.decode("latin-1")
+    )
+    return f'"{"".join(shown)}"'
 
 
 def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
@@ -77,15 +76,14 @@ def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
         yield from (_line(" ", line) for line in old[start:end])
 
 
-def _grouped(hunks: Sequence[Hunk]) -> Iterator[list[Hunk]]:
-    group: list[Hunk] = []
+def _grouped(hunks: Sequence[Hunk]) -> list[list[Hunk]]:
+    groups: list[list[Hunk]] = []
     for hunk in hunks:
-        if group and hunk.i1 - group[-1].i2 > 2 * CONTEXT:
-            yield group
-            group = []
-        group.append(hunk)
-    if group:
-        yield group
+        if groups and hunk.i1 - groups[-1][-1].i2 <= 2 * CONTEXT:
+            groups[-1].append(hunk)
+        else:
+            groups.append([hunk])
+    return groups
 
 
 def _extent(start: int, end: int) -> str:
@@ -110,15 +108,11 @@ def _dedented(hunk: str) -> str:
     header, *lines = split_lines(hunk)
     text = [line[1:] for line in lines if line[1:].strip() and not line.startswith("\\")]
     indents = [line[: len(line) - len(line.lstrip(" \t"))] for line in text]
-    width = common_prefix(min(indents, default=""), max(indents, default=""))
-    return header + "".join(_cut(line, width) for line in lines)
-
-
-def _cut(line: str, width: int) -> str:
-    if line.startswith("\\"):
-        return line
-    kept = line[1 + width :] if line[1:].strip() else line[1:].lstrip(" \t")
-    return line[0] + kept
+    least = min(indents, default="")
+    shared = least[: common_prefix(least, max(indents, default=""))]
+    return header + "".join(
+        line if line[0] == "\\" else line[0] + line[1:].removeprefix(shared) for line in lines
+    )
 
 
 class LineMap:

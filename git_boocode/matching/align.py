@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -10,15 +11,11 @@ from git_boocode.matching.similarity import similarity
 
 SCRIPT_WORK = 100_000_000
 """Largest product of lengths for which a longest common subsequence is computed (12 MB)."""
-PAIR_WORK = 10_000
-"""Largest product of lengths for which lines are paired by similarity."""
 PAIR_FLOOR = 0.5
 """Lines less similar than this are not versions of each other."""
-PAIR_LINE = 2_000
-"""Longer lines (characters) are compared by their first characters only."""
-
-_MAX_DEPTH = 16
-"""How often an area is split at unique items."""
+_PAIR_WORK = 10_000  # product of lengths up to which lines are paired by similarity
+_PAIR_LINE = 2_000  # characters of a line that are compared
+_MAX_DEPTH = 16  # how often an area is split at unique items
 
 Owned = tuple[int, int]
 """The rows (first, stop) of a file that one line of the old text matches; empty if none."""
@@ -37,13 +34,18 @@ class Hunk(NamedTuple):
 def script(left: Sequence[str], right: Sequence[str], *, anchored: bool = False) -> list[Hunk]:
     """The hunks that lead from ``left`` to ``right``, alternately equal and changed.
 
-    Built on a longest common subsequence (rapidfuzz, bit-parallel) of what common start and end
-    leave over. Large sequences are first split at items that are unique in both, as in the patience
-    diff of B. Cohen; so are all of them if ``anchored``. What is too large even then counts as one
-    changed hunk.
+    Built on a longest common subsequence. Large sequences are first split at items that are unique
+    in both, as in the patience diff of B. Cohen; so are all of them if ``anchored``. What is too
+    large even then counts as one changed hunk.
     """
     whole = Hunk(same=False, i1=0, i2=len(left), j1=0, j2=len(right))
-    return _joined([*_compared(left, right, whole, 0 if anchored else SCRIPT_WORK)])
+    joined: list[Hunk] = []
+    for hunk in _compared(left, right, whole, 0 if anchored else SCRIPT_WORK):
+        if joined and joined[-1].same == hunk.same:
+            joined[-1] = joined[-1]._replace(i2=hunk.i2, j2=hunk.j2)
+        elif hunk.i1 < hunk.i2 or hunk.j1 < hunk.j2:
+            joined.append(hunk)
+    return joined
 
 
 def _compared(
@@ -70,13 +72,9 @@ def _compared(
         from rapidfuzz.distance import LCSseq
 
         for code in LCSseq.opcodes(left[i1:i2], right[j1:j2]):
-            yield Hunk(
-                code.tag == "equal",
-                i1 + code.src_start,
-                i1 + code.src_end,
-                j1 + code.dest_start,
-                j1 + code.dest_end,
-            )
+            here = i1 + code.src_start, i1 + code.src_end
+            there = j1 + code.dest_start, j1 + code.dest_end
+            yield Hunk(code.tag == "equal", *here, *there)
     yield Hunk(same=True, i1=i2, i2=area.i2, j1=j2, j2=area.j2)
 
 
@@ -101,22 +99,8 @@ def _anchors(left: Sequence[str], right: Sequence[str], area: Hunk) -> list[tupl
 
 
 def _unique(items: Sequence[str], start: int, stop: int) -> dict[str, int]:
-    seen: dict[str, int] = {}
-    for index in range(start, stop):
-        seen[items[index]] = -1 if items[index] in seen else index
-    return {item: index for item, index in seen.items() if index >= 0}
-
-
-def _joined(hunks: list[Hunk]) -> list[Hunk]:
-    joined: list[Hunk] = []
-    for hunk in hunks:
-        if hunk.i1 == hunk.i2 and hunk.j1 == hunk.j2:
-            continue
-        if joined and joined[-1].same == hunk.same:
-            joined[-1] = joined[-1]._replace(i2=hunk.i2, j2=hunk.j2)
-        else:
-            joined.append(hunk)
-    return joined
+    counts = Counter(items[start:stop])
+    return {items[index]: index for index in range(start, stop) if counts[items[index]] == 1}
 
 
 def align_lines(old: Sequence[str], rows: Sequence[str]) -> list[Owned]:
@@ -157,7 +141,7 @@ def pair_similar(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, i
     are paired by their position, and only if there are as many on both sides.
     """
     height, width = len(left), len(right)
-    if height * width > PAIR_WORK:
+    if height * width > _PAIR_WORK:
         return [(index, index) for index in range(height)] if height == width else []
     scores = [[_likeness(line, other) for other in right] for line in left]
     best = [[0.0] * (width + 1) for _ in range(height + 1)]
@@ -178,4 +162,4 @@ def pair_similar(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, i
 
 
 def _likeness(left: str, right: str) -> float:
-    return similarity(left[:PAIR_LINE], right[:PAIR_LINE], PAIR_FLOOR) if left and right else 0.0
+    return similarity(left[:_PAIR_LINE], right[:_PAIR_LINE], PAIR_FLOOR) if left and right else 0.0

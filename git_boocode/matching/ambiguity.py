@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from git_boocode.matching.align import Hunk, Owned, pair_similar
-from git_boocode.matching.indentation import LocalReindenter, indent_of, width_of
+from git_boocode.matching.indentation import LEAVES, LocalReindenter, indent_of, width_of
 from git_boocode.matching.text import Text
 
 Side = Literal["above", "below"]
 
-_TAB = 8
-_LEAVES = re.compile(r"(?:return|break|continue|raise|throw|goto)\b")
+Texts = tuple[Sequence[str], Sequence[str]]
+"""The lines of old and new."""
+
 _DOCUMENTS = re.compile(r"[rRuUbB]*(?:\"\"\"|''')")
 # Lines that continue a block at the depth of its head: their own depth is no evidence.
 _GOES_ON = re.compile(
@@ -27,76 +28,54 @@ _ENDS = re.compile(r"(?:end|fi|done|esac|[)\]}]*)[,;]*$")
 
 
 class Rows(NamedTuple):
-    """Rows of the file from ``first`` on, and what old lines match.
-
-    ``ending`` closes the last row; ``owned`` are the rows that each old line matches, counted from
-    the first one.
-    """
+    """Rows of the file from ``first`` on, and which of them old lines match."""
 
     first: int
     lines: Sequence[str]
-    ending: str
-    owned: Sequence[Owned]
+    ending: str  # of the last row
+    owned: Sequence[Owned]  # by old line, counted from the first row
 
 
 class Decision(NamedTuple):
     """How to carry a change past lines of the file that the old text lacks.
 
-    ``hunks`` are those of the change, split where such a line stays between two changed ones;
-    ``lost`` is the number of those that go with a block. New lines come in below such lines above
-    the old lines ``late``, and between blank lines and a copy of them above the old lines ``amid``.
-    ``doubt`` says, for a message, why that is a guess; None if it is none.
+    New lines come in below such lines above the old lines ``late``, and between blank lines and a
+    copy of them above the old lines ``amid``.
     """
 
-    hunks: Sequence[Hunk]
-    late: frozenset[int] = frozenset()
-    amid: frozenset[int] = frozenset()
-    lost: int = 0
-    doubt: str | None = None
+    hunks: Sequence[Hunk]  # of the change, split where such a line stays between two changed ones
+    late: Collection[int]
+    amid: Collection[int]
+    lost: int  # how many of them go with a block
+    doubt: str | None  # for a message, why it is a guess
 
 
 def decide(
-    text: Text,
-    texts: tuple[Sequence[str], Sequence[str]],
-    hunks: Sequence[Hunk],
-    rows: Rows,
-    depths: LocalReindenter,
+    text: Text, texts: Texts, hunks: Sequence[Hunk], rows: Rows, depths: LocalReindenter
 ) -> Decision:
-    """Decide what becomes of the lines of ``rows`` that the old one of two texts lacks.
+    """Decide what becomes of the lines of ``rows`` that old lacks.
 
     Where changed lines pair off with their new versions on both sides of one, it was not replaced
     and stays. Where a block is deleted, or other code takes its place, it goes with the block.
-    ``depths`` gives the file's indentation for the model's.
     """
     gaps = _Gaps(text, texts, rows, depths)
     found = [part for hunk in hunks for part in gaps.split(hunk)]
     gaps.take_sides([hunk for hunk in found if not hunk.same])
-    late, amid = frozenset(gaps.late), frozenset(gaps.amid)
-    return Decision(found, late, amid, gaps.lost, gaps.beside or gaps.within)
+    return Decision(found, gaps.late, gaps.amid, gaps.lost, gaps.beside or gaps.within)
 
 
 class _Boundary(NamedTuple):
-    """The old line above which lines come or go, if a line there could belong to either side.
-
-    ``fresh`` are the lines of the new text that come in; ``side`` is where they go if only one side
-    is possible, as seen from the line there.
-    """
+    """The old line above which lines come or go, if a line there could belong to either side."""
 
     at: int
-    fresh: range = range(0)
-    side: Side | None = None
+    fresh: range = range(0)  # the lines of new that come in
+    side: Side | None = None  # where they go, seen from the line there, if only one is possible
 
 
 class _Gaps:
     """The rows between those that neighbouring old lines match."""
 
-    def __init__(
-        self,
-        text: Text,
-        texts: tuple[Sequence[str], Sequence[str]],
-        rows: Rows,
-        depths: LocalReindenter,
-    ) -> None:
+    def __init__(self, text: Text, texts: Texts, rows: Rows, depths: LocalReindenter) -> None:
         self.text, self.rows, self.depths = text, rows, depths
         self.lines = texts[1]
         self.old, self.new = ([line.strip() for line in lines] for lines in texts)
@@ -107,10 +86,9 @@ class _Gaps:
         self.lost = 0
         self.late: set[int] = set()
         self.amid: set[int] = set()
+        # Why it is unclear on which side of a line new ones go, or whether it goes with a block.
         self.beside: str | None = None
-        """Why it is unclear on which side of a line new ones go."""
         self.within: str | None = None
-        """Why it is unclear whether a line goes with a block."""
 
     def split(self, hunk: Hunk) -> list[Hunk]:
         """The hunk, in parts if lines of the file stay between them."""
@@ -158,8 +136,8 @@ class _Gaps:
 
     def take_sides(self, changed: Sequence[Hunk]) -> None:
         """Decide on which side of lines that old lacks new ones go, up to the first doubt."""
-        brought = (line for hunk in changed for line in {*self.new[hunk.j1 : hunk.j2]})
-        fresh = Counter(filter(None, brought))
+        # In how many hunks each line comes in.
+        fresh = Counter(line for hunk in changed for line in {*self.new[hunk.j1 : hunk.j2]} - {""})
         for hunk in changed:
             for boundary in self._boundaries(hunk, fresh):
                 self._take_side(boundary)
@@ -255,11 +233,11 @@ class _Gaps:
             return None
         around = (boundary.at, boundary.at)
         depths = [
-            width_of(self.depths.give(indent_of(self.lines[i]), around, leading=i == 0).text, _TAB)
+            width_of(self.depths.give(indent_of(self.lines[i]), around, leading=i == 0).text)
             for i in fresh
         ]
         depth, deeper = (
-            width_of(indent_of(self.text.lines[i]), _TAB) if i >= 0 else 0 for i in (at, below)
+            width_of(indent_of(self.text.lines[i])) if i >= 0 else 0 for i in (at, below)
         )
         documents = _DOCUMENTS.match(line) and above >= 0 and self.text.stripped[above][-1] == ":"
         # Above it, new lines take away what the line belongs to, unless they open a block as well.
@@ -276,14 +254,12 @@ class _Gaps:
             return below <= depth
         if below > depth:
             return below > depths[-1]
-        return below < depth <= min(depths) and bool(_LEAVES.match(line))
+        return below < depth <= min(depths) and bool(LEAVES.match(line))
 
     def _filled_row(self, row: int, step: int) -> int:
         """The next row of the file with text above or below one; -1 if there is none."""
-        row += step
-        while 0 <= row < len(self.text.stripped) and not self.text.stripped[row]:
-            row += step
-        return row if row < len(self.text.stripped) else -1
+        rows = range(row + step, len(self.text.stripped) if step > 0 else -1, step)
+        return next((near for near in rows if self.text.stripped[near]), -1)
 
 
 def _is_version(hunk: Hunk) -> bool:

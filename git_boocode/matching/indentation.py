@@ -1,10 +1,7 @@
-"""The one place that knows about indentation: the file's indentation for a line of the model.
+"""The file's indentation for lines of the model, by the old lines that were found in the file.
 
-Each line of the old text that was found in the file gives a ``Pair``: its indentation in the
-model's text and in the file. ``Reindenter`` fits one ``Scale`` to all pairs: the width of a tab on
-either side, the ratio of the indentation units, and how far the block was moved. Indentations that
-were seen map to what was seen; others follow the scale, in the file's tabs or spaces.
-``LocalReindenter`` asks only the pairs around a change where no single scale explains all of them.
+``Reindenter`` fits one ``Scale`` to all of them, ``LocalReindenter`` asks only those around a
+change where no single scale explains all, and ``Nesting`` counts lines too deep or not deep enough.
 """
 
 from __future__ import annotations
@@ -18,27 +15,18 @@ from functools import cache, partial
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from git_boocode.matching.text import split_ends
-
 Pair = tuple[str, str]
 """The indentation of an old line and of the file's line it matches."""
-
-_TAB_WIDTHS = (4, 8, 2, 3)
-_WIDEST = 4
-"""A wider step of the model is no unit."""
-_OBSERVED = 20
-"""At most this many further factors are taken from neighbouring indentations."""
-_PROOF = 2
-"""Different indentations that must be moved alike to prove that others are."""
-_MOST = 3
-"""Different indentations that prove a scale although some lines do not follow it."""
-_SLIPS = 4
-"""At most one in this many lines may break a proven scale."""
 NEAR = 200
 """Lines above and below a place that show how the file is indented."""
-_TAB = 8
-"""Columns of a tab where lines of one file are compared with each other."""
-_OPENERS = (":", "{", "(", "[")
+LEAVES = re.compile(r"(?:return|break|continue|raise|throw|goto)\b")
+_TAB = 8  # columns, where lines of one file are compared with each other
+_TAB_WIDTHS = (4, 8, 2, 3)
+_WIDEST = 4  # a wider step of the model is no unit
+_OBSERVED = 20  # further factors, from neighbouring indentations
+_PROOF = 2  # different indentations that must be moved alike to prove that others are
+_MOST = 3  # different indentations that prove a scale although some lines do not follow it
+_SLIPS = 4  # at most one in this many lines may break a proven scale
 _BLOCKS = (":", "{")
 _OPEN_ENDS = ":{([=|\\+&"
 _TAILS = (" do", " then", " else", " begin", " of", " in", " where", " and", " or", " return")
@@ -49,7 +37,7 @@ _HEADS = re.compile(
 )
 _CLOSERS = (")", "]", "}", "end", "</", "-", "fi", "done", "esac")
 _COMMENTS = ("#", "//", "/*", "* ", "-- ", "<!--")
-_LEAVES = re.compile(r"(?:return|break|continue|raise|throw|goto)\b")
+_IN_COMMENT = re.compile(r"\*(?:[ /*]|$)")
 
 
 def indent_of(line: str) -> str:
@@ -57,7 +45,7 @@ def indent_of(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-def width_of(indent: str, tab: int) -> int:
+def width_of(indent: str, tab: int = _TAB) -> int:
     """The columns an indentation takes when tab stops are ``tab`` columns apart."""
     return len(indent.expandtabs(tab)) if "\t" in indent else len(indent)
 
@@ -67,27 +55,20 @@ def indents(lines: Iterable[str]) -> list[str]:
 
     Lines inside a block comment are left out: their one space is not a level.
     """
-    return [indent_of(line) for line in lines if line.strip() and not _goes_on(line.lstrip())]
-
-
-def _goes_on(bare: str) -> bool:
-    return bare[0] == "*" and bare[1:2] in ("", " ", "/", "*", "\r")
+    filled = ((line, line.strip()) for line in lines)
+    return [indent_of(line) for line, bare in filled if bare and not _IN_COMMENT.match(bare)]
 
 
 def reindented(line: str, indent: str) -> str:
     """A line with another indentation."""
-    _, body, trail = split_ends(line)
-    return indent + body + trail
+    return indent + line.lstrip()
 
 
-def common_step(indents: Sequence[str], tab: int) -> int:
+def _common_step(indents: Sequence[str], tab: int = _TAB) -> int:
     """The most common difference in columns between a line and the next; 0 if all are level."""
     widths = [width_of(indent, tab) for indent in indents]
     steps = Counter(abs(b - a) for a, b in pairwise(widths) if a != b)
-    if not steps:
-        return 0
-    most = max(steps.values())
-    return min(step for step, count in steps.items() if count == most)
+    return min(steps, key=lambda step: (-steps[step], step), default=0)
 
 
 class Scale(NamedTuple):
@@ -112,11 +93,7 @@ class Scale(NamedTuple):
 
 
 class IndentStyle(NamedTuple):
-    """What the model's text and the file look like as a whole.
-
-    ``old`` and ``near`` are the indentations of the model's lines (old and new) and of the file's
-    lines around the place, in order, blank lines left out.
-    """
+    """The ``indents`` of the model's lines (old and new) and of the file's around the place."""
 
     old: Sequence[str]
     near: Sequence[str]
@@ -128,14 +105,15 @@ class Reindenter:
     def __init__(self, pairs: Sequence[Pair], style: IndentStyle) -> None:
         self.style = style
         # The most common step of the model's lines, and of the file's, by the width of a tab.
-        self._here = cache(partial(common_step, style.old))
-        self._there = cache(partial(common_step, style.near))
+        self._here = cache(partial(_common_step, style.old))
+        self._there = cache(partial(_common_step, style.near))
         self.first = pairs[0] if pairs else ("", "")
         there = [mine for _, mine in pairs if mine]
         tabs = sum(indent.startswith("\t") for indent in style.near)
         mostly_tabs = tabs > sum(indent.startswith(" ") for indent in style.near)
         self.tabs = any("\t" in mine for mine in there) if there else mostly_tabs
-        self.pairs, self.dropped_first = self._without_dropped_first(pairs)
+        self.dropped_first = self._drops_first(pairs)
+        self.pairs = pairs[1:] if self.dropped_first else pairs
         self.identity = all(old == mine for old, mine in self.pairs)
         self.scale = self._fit(self.pairs)
         # Of lines indented alike by the model, the most common indentation in the file.
@@ -184,37 +162,35 @@ class Reindenter:
         if self.tabs == any(indent.startswith("  ") for indent in there):
             return 0
         if not self.tabs:
-            return common_step(["", *there], _TAB) or 4
+            return _common_step(["", *there]) or 4
         depth = max(1, min((old.count("\t") for old, _ in self.pairs), default=1))
         widths = {len(indent) for indent in self.style.old if indent and not indent.strip(" ")}
         unit = min(widths, default=0) // depth
         return unit if unit in _TAB_WIDTHS and not any(width % unit for width in widths) else 0
 
-    def _without_dropped_first(self, pairs: Sequence[Pair]) -> tuple[Sequence[Pair], bool]:
-        """Leave out a first line that alone is indented otherwise: it would mislead the scale."""
+    def _drops_first(self, pairs: Sequence[Pair]) -> bool:
+        """Whether the first line alone is indented otherwise: it would mislead the scale."""
         rest = pairs[1:]
         dropped = bool(rest) and len(pairs[0][0]) < len(pairs[0][1])
         # That the first line alone is right takes more proof: it is the others that are wrong.
         if not dropped and len(rest) < _PROOF:
-            return pairs, False
+            return False
         if dropped and all(old == mine for old, mine in rest):
             # Lines at the margin do not show that others are as deep as in the file.
-            shown = not pairs[0][0] or any(old for old, _ in rest)
-            return (rest, True) if shown else (pairs, False)
+            return not pairs[0][0] or any(old for old, _ in rest)
         if all(map(self._fit(pairs).fits, pairs)):
-            return pairs, False
+            return False
         scale = self._fit(rest)
-        dropped = all(map(scale.fits, rest)) and not scale.fits(pairs[0])
-        return (rest, True) if dropped and not self._is_doubtful(rest, scale) else (pairs, False)
+        follows = all(map(scale.fits, rest)) and not scale.fits(pairs[0])
+        return follows and not self._is_doubtful(rest, scale)
 
     def _fit(self, pairs: Sequence[Pair]) -> Scale:
         """The scale that explains most pairs; among equals the one under which the units agree.
 
-        With one pair, or all at one depth, every factor explains them, and the units decide: the
-        most common step between a line and the next, here and there.
+        Where all are at one depth, every factor explains them, and the units decide.
         """
         weights = Counter(pairs)
-        best: tuple[tuple[int, bool, bool, bool, bool], Scale] | None = None
+        ranks: dict[Scale, tuple[int, ...]] = {}
         for unshifted in self._scales(pairs):
             shifts: Counter[Fraction] = Counter()
             for pair, count in weights.items():
@@ -226,10 +202,9 @@ class Reindenter:
             whole = not unit or shift % unit == 0
             if scale.factor != 1 and not whole:
                 continue
-            rank = (explained, self._agree(scale), whole, scale.factor == 1, shift == 0)
-            if best is None or rank > best[0]:
-                best = rank, scale
-        return best[1] if best else Scale(4, 4, Fraction(1), Fraction(0))
+            agrees, same = self._agree(scale), scale.factor == 1
+            ranks[scale] = explained, agrees, whole, same, shift == 0
+        return max(ranks, key=ranks.__getitem__)
 
     def _scales(self, pairs: Sequence[Pair]) -> Iterator[Scale]:
         """The scales to try, without their shift."""
@@ -237,17 +212,17 @@ class Reindenter:
         old_tabs = any("\t" in indent for indent in self.style.old)
         if self.tabs:
             # The width of the file's tab is free, so a factor would be redundant.
-            unit = self._here(_TAB) or 4
+            unit = self._here() or 4
             for tab in dict.fromkeys([*(() if old_tabs else [unit]), *_TAB_WIDTHS, 1]):
                 yield Scale(tab if old_tabs else _TAB, tab, one, none)
             return
-        points = sorted({(width_of(old, _TAB), width_of(mine, _TAB)) for old, mine in pairs})
+        points = sorted({(width_of(old), width_of(mine)) for old, mine in pairs})
         observed = [
             Fraction(mine_next - mine, old_next - old)
             for (old, mine), (old_next, mine_next) in pairwise(points[:_OBSERVED])
             if old_next > old and mine_next > mine
         ]
-        there = self._there(_TAB)
+        there = self._there()
         for tab in _TAB_WIDTHS if old_tabs else (_TAB,):
             here = self._here(tab)
             ratio = [Fraction(there, here)] if here and there else []
@@ -286,15 +261,11 @@ class Indent(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """Matched lines, one below the other, that the file moved alike.
-
-    ``seen`` is the file's indentation by the model's; ``same`` is whether they are equal, and so in
-    more than one line.
-    """
+    """Matched lines, one below the other, that the file moved alike."""
 
     shift: Fraction
-    seen: dict[str, str]
-    same: bool
+    seen: dict[str, str]  # the file's indentation by the model's
+    same: bool  # whether they are equal in more than one line
 
 
 class LocalReindenter:
@@ -311,8 +282,7 @@ class LocalReindenter:
         if self.scale.factor != 1 and not self._proven([placed[row] for row in self._rows]):
             self.scale = self.scale._replace(factor=Fraction(1))
         self._near: dict[tuple[int, int], list[_Run]] = {}
-        self._runs: list[_Run] = []
-        """The run to which each matched line belongs."""
+        self._runs: list[_Run] = []  # the run of each matched line
         pairs = (placed[row] for row in self._rows)
         for shift, group in groupby(pairs, self.scale.shift_of):
             moved = [*group]
@@ -358,22 +328,22 @@ class LocalReindenter:
 
 
 class Nesting:
-    """Judges by the lines around a place how deep lines in that place can be.
+    """Judges how deep lines in a place can be, as an indentation-based parser does.
 
-    The checks are those of an indentation-based parser: a line is deeper than the one above only if
-    that one can open a block, by one level, and a shallower line returns to a level that is open.
+    A line is deeper than the one above only if that one can open a block, by one level, and a
+    shallower line returns to a level that is open.
     """
 
     def __init__(self, lines: Sequence[str], first: int, stop: int) -> None:
         """For lines that take the place of ``lines[first:stop]``."""
         near = lines[max(0, first - NEAR) : stop + NEAR]
-        self.unit = common_step(indents(near), _TAB)
+        self.unit = _common_step(indents(near))
         self.below = next((line for line in lines[stop : stop + NEAR] if line.strip()), "")
         above = [line for line in lines[max(0, first - NEAR) : first] if line.strip()]
         self.above = above[-1].strip() if above else ""
         self.levels: list[int] = []
         for line in reversed(above):
-            width = width_of(indent_of(line), _TAB)
+            width = width_of(indent_of(line))
             if not self.levels or width < self.levels[0]:
                 self.levels.insert(0, width)
         self.levels = self.levels or [0]
@@ -382,11 +352,8 @@ class Nesting:
         """The number of places where ``lines`` break the nesting of the file."""
         levels, faults = [*self.levels], 0
         above, above_width = self.above, self.levels[-1]
-        rows = [line for line in lines if line.strip()]
-        if self.below:
-            rows.append(self.below)
-        for row in rows:
-            line, width = row.strip(), width_of(indent_of(row), _TAB)
+        for row in filter(str.strip, [*lines, self.below]):
+            line, width = row.strip(), width_of(indent_of(row))
             if width > levels[-1]:
                 faults += not _can_open(above)
                 limit = above_width + self.unit
@@ -394,7 +361,7 @@ class Nesting:
                 levels.append(width)
             else:
                 needs_body = above[-1:] in _BLOCKS and width <= above_width
-                dead = width == above_width and line[0].isalpha() and _LEAVES.match(above)
+                dead = width == above_width and line[0].isalpha() and LEAVES.match(above)
                 faults += bool(needs_body or dead) and not line.startswith(_CLOSERS)
                 while levels and levels[-1] > width:
                     levels.pop()
@@ -427,9 +394,9 @@ def only_first_dropped(new: Sequence[str], real: str, near: Sequence[str]) -> bo
     if not all(indent.startswith(real) for indent in rest) or not rest:
         return False
     depth = rest[0]
-    if not new[0].rstrip().endswith(_OPENERS):
+    if not new[0].rstrip().endswith((":", "{", "(", "[")):
         return True if depth == real else None
-    step = common_step(indents(near), 8)
+    step = _common_step(indents(near))
     as_in_file = width_of(depth, 8) - width_of(real, 8) == step
     all_dropped = width_of(depth, 8) == step
     return as_in_file if as_in_file != all_dropped else None

@@ -1,15 +1,14 @@
 """Carry the difference between two sequences onto a third: a three-way merge in which new wins.
 
-The same walk serves for the lines of a hunk and for the tokens of a line: what old and new share is
-taken from the file, what new changed is taken from new, and what only the file has stays unless it
-lies inside what was changed. New text that replaces part of a line is fitted to the rest of it.
+What old and new share is taken from the file, what new changed from new, and what only the file has
+stays unless it lies inside what was changed.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -25,8 +24,7 @@ _IN_FRONT = re.compile(r"[(\[{<'\"`@#$]{0,16}(?:\s?[)\]}]{1,16})?")
 _BRACKETS = ("()", "[]", "{}", "<>")
 _QUOTES = "'\"`"
 
-LONG_BODY = 20_000
-"""Longer changed lines (characters) are not merged: the new line is taken as it is."""
+_LONG = 20_000  # longer lines (characters) are not merged
 
 
 class Move(NamedTuple):
@@ -46,8 +44,8 @@ def carry(
     hunks: Sequence[Hunk],
     owned: Sequence[Owned],
     size: int,
-    late: frozenset[int] = frozenset(),
-    amid: frozenset[int] = frozenset(),
+    late: Collection[int] = (),
+    amid: Collection[int] = (),
 ) -> Iterator[Move]:
     """Walk through the hunks from old to new, and through the file's ``size`` items with them.
 
@@ -80,7 +78,7 @@ def merge_line(mine: str, old: str, new: str) -> str:
     Where the change touches what ``mine`` has differently, ``new`` wins. What both have brought in
     at one point occurs there once. The lines have no whitespace at their ends.
     """
-    if mine in (old, new) or max(map(len, (mine, old, new))) > LONG_BODY:
+    if mine in (old, new) or max(map(len, (mine, old, new))) > _LONG:
         return new
     # Invisible characters stay where a word changes around them.
     invisible = not INVISIBLE.isdisjoint(mine) and canonical_line(mine) == old
@@ -107,14 +105,10 @@ class _Tokens(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A token of the merged line.
-
-    ``at`` is its index in the file's line, or that of the token it replaces; ``old`` and ``new``
-    are its indexes in the other two. None where a line lacks it.
-    """
+    """A token of the merged line, and its indexes in the three lines, None where one lacks it."""
 
     word: str
-    at: int | None
+    at: int | None  # in the file's line, or of the token it replaces there
     old: int | None
     new: int | None
 
@@ -141,12 +135,9 @@ class _LineMerge:
 
     def text(self) -> str:
         """The merged line."""
-        parts: list[str] = []
-        before: _Piece | None = None
-        for piece in self._pieces():
-            parts += [self._gap(before, piece) if before else "", piece.word]
-            before = piece
-        return "".join(parts)
+        pieces = [*self._pieces()]
+        gaps = ["", *(self._gap(before, piece) for before, piece in pairwise(pieces))]
+        return "".join(gap + piece.word for gap, piece in zip(gaps, pieces, strict=False))
 
     def _pieces(self) -> Iterator[_Piece]:
         added: list[str] = []

@@ -1,9 +1,7 @@
 """Apply what the model changed to the file's own lines, instead of pasting its text over them.
 
-The old text is laid beside the file's lines, the new text beside the old. Lines that old and new
-share keep the file's bytes; removed lines go; new lines are re-indented to the file; a changed line
-is merged with the file's line token by token. Lines of the file that the old text lacks stay,
-unless they lie inside what the model replaced.
+Lines that old and new share keep the file's bytes; removed lines go; new lines are indented like
+the file; a changed line is merged with the file's line token by token.
 """
 
 from __future__ import annotations
@@ -38,35 +36,24 @@ from git_boocode.matching.text import Text, split_ends
 
 
 class Patch(NamedTuple):
-    """The text to put in a place, and what was done on the way, counted by kind of note.
-
-    ``doubt`` says, for a message, why the text is a guess; None if it is none.
-    """
+    """The text to put in a place, and what was done on the way, counted by kind of note."""
 
     text: str
     done: Counter[str]
-    doubt: str | None = None
+    doubt: str | None = None  # for a message, why the text is a guess
 
 
 _COUNTED = (
-    ("drifted", "kept", "drifted"),
-    ("changed", "merged", "changed"),
-    ("forgotten", "kept", "forgotten"),
-    ("replaced", "replaced", "forgotten"),
-    ("elided", "kept", "elided"),
+    ("drifted", "kept", "drifted"),  # shared lines on which the file differs from old
+    ("changed", "merged", "changed"),  # changed lines on which some of the file's characters stay
+    ("forgotten", "kept", "forgotten"),  # lines of the file, among those matched, that old lacks
+    ("replaced", "replaced", "forgotten"),  # such lines that went with the block around them
+    ("elided", "kept", "elided"),  # lines of the file for which old and new have one like ``...``
 )
 
 
 def notes(done: Counter[str]) -> tuple[str, ...]:
-    """The notes of an edit, in this order, with these words.
-
-    ``reindented`` – new or changed lines got another indentation than the model gave them
-    ``kept N drifted lines`` – shared lines on which the file differs from the model's old text
-    ``merged N changed lines`` – changed lines on which some of the file's own characters stayed
-    ``kept N forgotten lines`` – lines of the file, among those matched, that the old text lacks
-    ``replaced N forgotten lines`` – such lines that went with the block around them
-    ``kept N elided lines`` – lines of the file for which old and new have a line like ``...``
-    """
+    """The notes of an edit, such as ``reindented`` and ``kept 2 drifted lines``, in this order."""
     found = ["reindented"] if done["reindented"] else []
     for key, verb, what in _COUNTED:
         if count := done[key]:
@@ -75,10 +62,7 @@ def notes(done: Counter[str]) -> tuple[str, ...]:
 
 
 def fitted(text: Text, old: Text, new: Text, fresh: Sequence[str], place: Place) -> Patch:
-    """Carry the change onto a place whose rung knows which rows each old line stands for.
-
-    ``fresh`` are the lines of new that take the place of old's.
-    """
+    """Carry the change, to the lines ``fresh``, onto a place whose old lines have known rows."""
     from git_boocode.matching.elision import is_marker
 
     first, stop = place.rows or (0, 0)
@@ -150,10 +134,9 @@ class Refit:
         return self._plainly(rows).read(rows)
 
     def segments(self, segments: Sequence[str], first: int, ending: str = "") -> Patch:
-        """Carry the change onto as many segments as the old text has, line by line.
+        """Carry the change onto as many (parts of) lines as the old text has, one by one.
 
-        ``segments`` is the file's text split at its line endings, the first and last perhaps part
-        of a line only; ``first`` is the row it begins on, ``ending`` what closes the last segment.
+        ``first`` is the row they begin on, ``ending`` what closes the last one.
         """
         owned = [(index, index + 1) for index in range(len(segments))]
         rows = Rows(first, segments, ending, owned)
@@ -208,10 +191,7 @@ class Refit:
         return relative
 
     def _in_files_depth(self, rows: Rows, real: dict[int, str]) -> Patch | None:
-        """The patch if new, or all of it but the first line, has the file's indentation.
-
-        None if nothing speaks for it.
-        """
+        """The patch if new, or all but its first line, seems to have the file's indentation."""
         top, given = next(iter(real)), indent_of(next(filter(str.strip, self.new), ""))
         new = self.new
         if self._may_lack_first(real):
@@ -234,10 +214,9 @@ class Refit:
         """Whether new begins without indentation, as old, and is else as deep as the file."""
         top = next(iter(real))
         rest = [line for line in self.new[1:] if line.strip()]
-        bare = [self.old[top], *self.new[:1]]
-        dropped = bool(real[top] and rest and self.new[0]) and not any(
-            line != line.lstrip() for line in bare
-        )
+        if not (real[top] and rest and self.new[0]):
+            return False
+        dropped = not (indent_of(self.old[top]) or indent_of(self.new[0]))
         return dropped and all(line.startswith(real[top]) for line in rest)
 
     def _file_indents(self, rows: Rows) -> dict[int, str]:
@@ -287,15 +266,11 @@ class _Walk:
             index for hunk in refit.hunks if hunk.same for index in range(hunk.i1, hunk.i2)
         }
         # Lines that the change takes away in one place only may be moved.
-        gone = [line.strip() for index, line in enumerate(self.old) if index not in self.shared]
-        counts = Counter(gone)
-        self.moved = {
-            line.strip(): index
-            for index, line in enumerate(self.old)
-            if index not in self.shared and counts[line.strip()] == 1
-        }
+        gone = {at: line.strip() for at, line in enumerate(self.old) if at not in self.shared}
+        counts = Counter(gone.values())
+        self.moved = {line: index for index, line in gone.items() if counts[line] == 1}
         self.trims = any(
-            _trails(line) and mine and not _trails(mine)
+            line[-1:].isspace() and mine and not mine[-1:].isspace()
             for line, mine in ((line, self._row(index)) for index, line in enumerate(self.old))
         )
         self.done: Counter[str] = Counter()
@@ -389,8 +364,3 @@ class _Walk:
         self.done["reindented"] += indent != new[0]
         self.done["changed"] += body + trail != new[1] + new[2]
         self.lines.append((indent + body + trail, self._ending(partner)))
-
-
-def _trails(line: str) -> bool:
-    """Whether a line ends in whitespace."""
-    return line[-1:].isspace()
