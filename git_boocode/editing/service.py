@@ -26,10 +26,11 @@ from git_boocode.repo.errors import RefusedError
 
 if TYPE_CHECKING:
     from git_boocode.editing.record import Contents, Record
+    from git_boocode.repo.repository import Repository
 
 _PLANS = 5
 """Plans of one call, made anew while other programs change its files."""
-MAX_RECORDED = 65_536
+_MAX_RECORDED = 65_536
 """Characters of an edit's JSON; a longer one is not repeated in the record, which has the files."""
 
 
@@ -83,8 +84,9 @@ def _carry_out(
 
     Matching may take its time, and holds no other command off.
     """
-    attempts = 1
-    while True:
+    for attempt in range(_PLANS):
+        if attempt:
+            plan = EditPlan(inputs, place, options.how)
         with _held(place, inputs.total):
             read = [(file.target, file.before) for file in plan.files]
             changed = next((file for file, before in read if not file.is_unchanged(before)), None)
@@ -92,10 +94,8 @@ def _carry_out(
                 if plan.failures:
                     raise EditsRefusedError(plan.failures, inputs.total)
                 return plan, _write(plan, inputs, place, options)
-        if attempts == _PLANS:
-            raise _changed_meanwhile(changed, plan.files, inputs)
-        attempts += 1
-        plan = EditPlan(inputs, place, options.how)
+    assert changed is not None
+    raise _changed_meanwhile(changed, plan.files, inputs)
 
 
 @contextmanager
@@ -120,12 +120,12 @@ def _write(plan: EditPlan, inputs: Inputs, place: Place, options: Options) -> st
     files = [file for file in plan.files if file.changes]
     if not files:
         return None
-    record = _record(plan, place, options) if options.record else None
-    journal = options.journal
-    if journal is None and place.repository is not None:
+    record, journal = None, options.journal
+    if place.repository is not None:
         from git_boocode.editing.recovery import EditJournal
 
-        journal = EditJournal(place.repository, record)
+        record = _record(plan, place, place.repository, options) if options.record else None
+        journal = journal or EditJournal(place.repository, record)
     try:
         write_files([_change(file, options) for file in files], journal)
     except ChangedMeanwhileError as error:
@@ -154,9 +154,7 @@ def _changed_meanwhile(
     return EditsRefusedError(failures, inputs.total)
 
 
-def _record(plan: EditPlan, place: Place, options: Options) -> Record | None:
-    if place.repository is None:
-        return None
+def _record(plan: EditPlan, place: Place, repository: Repository, options: Options) -> Record:
     from git_boocode.editing.record import Record
 
     files = [file for file in plan.listed if file.changes]
@@ -166,31 +164,30 @@ def _record(plan: EditPlan, place: Place, options: Options) -> Record | None:
             "path": edit.path,
             "format": edit.format,
             **landing.as_json(edit.number),
-            "edit": edit.given if len(json.dumps(edit.given)) <= MAX_RECORDED else None,
+            "edit": edit.given if len(json.dumps(edit.given)) <= _MAX_RECORDED else None,
         }
         for edit, landing in sorted(landings, key=lambda landing: landing[0].number)
     ]
-    recorded = [_recorded(file, place, options) for file in files]
-    return Record(place.repository, recorded, edits, options.more)
+    recorded = [_recorded(file, place.top, options) for file in files]
+    return Record(repository, recorded, edits, options.more)
 
 
-def _recorded(file: PlannedFile, place: Place, options: Options) -> Contents:
+def _recorded(file: PlannedFile, top: str, options: Options) -> Contents:
     from git_boocode.editing.record import Contents, KeptFile
 
+    def below(real: str) -> str:
+        return os.path.relpath(real, top).replace(os.sep, "/")
+
     before = file.source.before if file.source else None
-    mode = options.modes.get(file.target.real, 0o644) if before is None else before.mode
-    new_mode = (
-        mode if file.executable is None else with_executable(mode, executable=file.executable)
-    )
+    mode = before.mode if before else options.modes.get(file.target.real, 0o644)
+    new_mode = mode
+    if file.executable is not None:
+        new_mode = with_executable(mode, executable=file.executable)
     kept = KeptFile(
-        _below(file.target.real, place) if file.spelling is None else file.spelling.path,
+        file.spelling.path if file.spelling else below(file.target.real),
         file.action,
-        new_mode if before is None else mode,
+        mode if before else new_mode,
         new_mode,
-        _below(file.source.target.real, place) if file.source and file.moved_from else None,
+        below(file.source.target.real) if file.source and file.moved_from else None,
     )
-    return Contents(kept, None if before is None else before.data, file.after)
-
-
-def _below(real: str, place: Place) -> str:
-    return os.path.relpath(real, place.top).replace(os.sep, "/")
+    return Contents(kept, before.data if before else None, file.after)
