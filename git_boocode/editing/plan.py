@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
 from git_boocode.editing.actions import Replace, Write
-from git_boocode.editing.diff import LineMap
 from git_boocode.editing.edits import Edit, Failure, How, Landing, MissError, Outcome, edit_name
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.place import Place, Target, both_listed
@@ -24,16 +23,14 @@ from git_boocode.editing.textfile import (
 )
 
 if TYPE_CHECKING:
+    from git_boocode.editing.diff import LineMap
     from git_boocode.editing.versions import FileVersions
 
 _UNDECODED = re.compile("[\udc80-\udcff]")
 _BEYOND_ASCII = re.compile("[^\x00-\x7f\udc80-\udcff]")
 
-ALREADY_APPLIED = "already_applied"
-"""The code, and the rung, of an edit whose outcome the file has."""
 REWIND = "rewind"
 """The format of the edits that undo recorded ones."""
-
 _MAX_CAUSES = 100
 """Failures that are looked at as the cause of a later one."""
 _FOLLOWS = ("not_found", "ambiguous", "missing_file", "binary")
@@ -43,9 +40,10 @@ _FOLLOWS = ("not_found", "ambiguous", "missing_file", "binary")
 class PlannedFile:
     """One file of a plan: what it was before the call, and what the edits so far make of it.
 
-    `text` is None while there is no file, `origin` the file whose content was moved here,
-    `executable` None if the mode stays. `spelling` is the name that it gets where the file system
-    takes both names for one, and `gone` the edit that moved it away or deleted it.
+    `text` is None while there is no file, `lines` while all lines are where they were, `executable`
+    if the mode stays. `origin` is the file whose content was moved here, `spelling` the name that
+    it gets where the file system takes both names for one, `gone` the edit that moved it away or
+    deleted it.
     """
 
     def __init__(self, target: Target, before: Snapshot | None) -> None:
@@ -54,7 +52,7 @@ class PlannedFile:
         self.old = None if before is None else decode(before.data)
         self.text = self.old
         self.landings: list[tuple[Edit, Landing]] = []
-        self.lines = LineMap()
+        self.lines: LineMap | None = None
         self.edits: list[Edit] = []
         self.origin: PlannedFile | None = None
         self.spelling: Target | None = None
@@ -103,11 +101,23 @@ class PlannedFile:
             return "rename"
         return "create" if self.before is None else "modify"
 
+    def original_range(self, start: int, end: int) -> tuple[int, int]:
+        """Where lines of the text, both ends inclusive, were before the call."""
+        return self.lines.original_range(start, end) if self.lines else (start, end)
+
+    def follow(self, new: Text) -> None:
+        """Note where the lines of a new text were before the call."""
+        from git_boocode.editing.diff import LineMap
+
+        if self.text is not None:
+            self.lines = self.lines or LineMap()
+            self.lines.follow(self.text.text, new.text)
+
     def take(self, other: PlannedFile) -> None:
         """Become what another file is, which leaves its place."""
         self.text, self.lines, self.landings = other.text, other.lines, other.landings
         self.origin, self.executable = other.source, other.executable
-        other.text, other.lines, other.landings = None, LineMap(), []
+        other.text, other.lines, other.landings = None, None, []
         self.gone = None
 
 
@@ -162,7 +172,12 @@ class EditPlan:
         if file is not None and (file.before is None) != (before is None):
             # The file system tells them apart, and git is configured not to.
             if file is not source:
-                raise _two_spellings(file.target)
+                raise MissError(
+                    "ambiguous",
+                    f"another edit of the same call names '{file.target.path}', which git takes "
+                    "for the same file here (core.ignoreCase, core.precomposeUnicode)",
+                    hint="spell the name in one way, or send one call for each file",
+                )
             file = None
         if file is None:
             file = PlannedFile(target, before)
@@ -177,7 +192,7 @@ class EditPlan:
             _check_mixed(file, edit)
             self._apply(file, edit)
         except MissError as miss:
-            if miss.code == ALREADY_APPLIED and edit.to is None:
+            if miss.code == "already_applied" and edit.to is None:
                 self._skip(file, edit, miss)
             elif not self._is_consequence(file, edit, miss):
                 miss = self._explained(file, edit, miss)
@@ -189,8 +204,8 @@ class EditPlan:
         """List an edit that the file already has, which stops none of the others."""
         self._applied.append(Failure.of(miss, edit.number, file.target.path, edit.given))
         lines = next(((near.start_line, near.end_line) for near in miss.candidates), (1, 0))
-        lines = file.lines.original_range(*lines)
-        landing = Landing("exact", ALREADY_APPLIED, 1.0, 0, *lines, ("already applied",))
+        lines = file.original_range(*lines)
+        landing = Landing("exact", "already_applied", 1.0, 0, *lines, ("already applied",))
         file.landings.append((edit, landing))
 
     def _outcome(self, file: PlannedFile, edit: Edit) -> Outcome:
@@ -203,7 +218,8 @@ class EditPlan:
                 outcome, file.bases[edit.base] = merged_outcome(edit, base, file.text, self._how)
                 return outcome
         versions = partial(self._versions, file, edit)
-        how = self._how._replace(moved=file.lines.current, versions=versions)
+        moved = file.lines.current if file.lines else int
+        how = self._how._replace(moved=moved, versions=versions)
         return edit.action.apply(file.text, how)
 
     def _versions(self, file: PlannedFile, edit: Edit) -> FileVersions | None:
@@ -228,8 +244,8 @@ class EditPlan:
             # What a rewind brings back was there before, whatever it is.
             if edit.format != REWIND:
                 _check_foreign(file.text, outcome.text)
-            if edit.format != REWIND and not isinstance(edit.action, Replace):
-                self._check_placeholders(file.text, outcome.text)
+                if not isinstance(edit.action, Replace):
+                    self._check_placeholders(file.text, outcome.text)
         if (outcome.text is None or edit.to is not None) and os.path.islink(file.target.link):
             raise MissError(
                 "invalid_input",
@@ -278,9 +294,8 @@ class EditPlan:
             return None
         if there.text is None:
             return there
-        why = "there is such a file"
-        if there.before is None:
-            why = "another edit of the same call puts a file there"
+        own = there.before is None
+        why = "another edit of the same call puts a file there" if own else "there is such a file"
         raise MissError(
             "exists",
             f"it cannot be renamed to '{target.path}': {why}",
@@ -289,11 +304,11 @@ class EditPlan:
 
     def _land(self, file: PlannedFile, edit: Edit, outcome: Outcome) -> None:
         landing = outcome.landing
-        start, end = file.lines.original_range(landing.start_line, landing.end_line)
+        start, end = file.original_range(landing.start_line, landing.end_line)
         notes = (*landing.notes, *_notes(file, edit, outcome))
         is_last = edit.to is None and file.origin is None and edit is file.edits[-1]
-        if file.text is not None and outcome.text is not None and not is_last:
-            file.lines.follow(file.text.text, outcome.text.text)
+        if outcome.text is not None and not is_last:
+            file.follow(outcome.text)
         file.landings.append((edit, landing._replace(start_line=start, end_line=end, notes=notes)))
         file.text = outcome.text
         if outcome.executable is not None:
@@ -347,15 +362,6 @@ class EditPlan:
     def _fail(self, edit: Edit, miss: MissError, path: str | None = None) -> None:
         failure = Failure.of(miss, edit.number, path or edit.path, edit.given)
         self.failures.append(failure._replace(format=edit.format))
-
-
-def _two_spellings(other: Target) -> MissError:
-    return MissError(
-        "ambiguous",
-        f"another edit of the same call names '{other.path}', which git takes for the same file "
-        "here (core.ignoreCase, core.precomposeUnicode)",
-        hint="spell the name in one way, or send one call for each file",
-    )
 
 
 def _check_mixed(file: PlannedFile, edit: Edit) -> None:
@@ -426,12 +432,8 @@ def _anchors(edit: Edit) -> str:
 
 
 def _strings(value: object) -> Iterator[str]:
-    inner: Sequence[object] = ()
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        inner = [*value.values()]
-    elif isinstance(value, list):
-        inner = value
-    for one in inner:
-        yield from _strings(one)
+    elif isinstance(value, (dict, list)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)
