@@ -10,7 +10,7 @@ from git_boocode.editing.textfile import MAX_BYTES, RAW, Text, line_count, split
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from git_boocode.matching import MatchError, Replacement
+    from git_boocode.matching.types import MatchError, Replacement
 
 MAX_LINES = 100
 """Places of an ambiguous text that are listed."""
@@ -67,12 +67,19 @@ class Replace(NamedTuple):
 
     def apply(self, text: Text | None, how: How) -> Outcome:
         """Find the old text with the matcher and replace it."""
+        from git_boocode.matching.types import MatchError
+
         if not self.old:
-            return self._filled(text or Text(""))
+            if text is not None and text.text:
+                raise MissError(
+                    "exists",
+                    "the old text is empty, which is for creating a file, but this file has "
+                    "content",
+                    hint="name the text to replace, or send the whole file as {path, content}",
+                )
+            return Outcome((text or Text(""))._replace(text=self.new), Landing(rung="create"))
         text = existing(text)
         check_text(text, self.new, how)
-        from git_boocode.matching import MatchError
-
         try:
             done = self._replaced(text, how)
         except MatchError as error:
@@ -80,20 +87,9 @@ class Replace(NamedTuple):
         match, notes = done.match, done.notes
         if match.version is not None and (versions := how.versions()):
             notes = (merged_since(versions.name(match.version)), *notes)
-        lines = match.start_line or 1, match.end_line or 0
-        landing = Landing(
-            match.kind, match.rung or "exact", match.similarity, done.count, *lines, notes
-        )
+        rung, lines = match.rung or "exact", (match.start_line or 1, match.end_line or 0)
+        landing = Landing(match.kind, rung, match.similarity, done.count, *lines, notes)
         return Outcome(text._replace(text=done.content), landing)
-
-    def _filled(self, text: Text) -> Outcome:
-        if text.text:
-            raise MissError(
-                "exists",
-                "the old text is empty, which is for creating a file, but this file has content",
-                hint="name the text to replace, or send the whole file as {path, content}",
-            )
-        return Outcome(text._replace(text=self.new), Landing(rung="create"))
 
     def _replaced(self, text: Text, how: How) -> Replacement:
         """Replace with the line hint, unless its two readings lead to different places.
@@ -109,7 +105,10 @@ class Replace(NamedTuple):
         return done
 
     def _searched(self, text: Text, how: How, hint: int | None) -> Replacement:
-        from git_boocode.matching import replace_text
+        from git_boocode.matching.replace import replace_text
+
+        def older() -> Iterator[str]:
+            yield from how.versions() or ()
 
         done = replace_text(
             text.text,
@@ -122,7 +121,7 @@ class Replace(NamedTuple):
             expected=self.expected,
             whole_lines=self.whole_lines,
             most=MAX_BYTES,
-            versions=() if text.is_raw else _older(how),
+            versions=() if text.is_raw else older(),
         )
         if self.whole_lines and done.match.rung == "whitespace" and not how.verbatim:
             self._check_indentation(text.text.split("\n"), done.spans[0].start_line)
@@ -147,11 +146,6 @@ class Replace(NamedTuple):
             )
 
 
-def _older(how: How) -> Iterator[str]:
-    """The older versions of the file, which are not looked up before one is asked for."""
-    yield from how.versions() or ()
-
-
 def _miss(error: MatchError, text: Text, wanted: Replace, how: How) -> MissError:
     """What the matcher's refusal means for the file."""
     code, message, version, hint = error.code, error.message, error.match.version, None
@@ -166,9 +160,7 @@ def _miss(error: MatchError, text: Text, wanted: Replace, how: How) -> MissError
     if code == "stale" and version is not None and (versions := how.versions()):
         where = lines_of(error.candidates[0].start_line, error.candidates[0].end_line)
         cause = versions.cause(version, wanted.old)
-        message = f"{where} changed since {versions.name(version)}" + (
-            f", {cause}" if cause else ""
-        )
+        message = f"{where} changed since {versions.name(version)}{f', {cause}' if cause else ''}"
     elif code == "not_found" and (line := _part_of_line(wanted, text.text)):
         message = f"old text not found as whole lines: it is only part of line {line}"
         lines, hint = (line,), "search for whole lines, copied from the file"
@@ -205,13 +197,14 @@ class Block(NamedTuple):
     def apply(self, text: Text | None, how: How) -> Outcome:
         """Apply the only split whose old text the file has, or the one that it clearly prefers."""
         splits = [(action.old, _tried(action, text, how)) for action in self.actions]
-        fitting = [
-            (old, found)
-            for old, found in splits
-            if isinstance(found, Outcome) or found.code == "ambiguous"
-        ]
+        misses = [found for _, found in splits if isinstance(found, MissError)]
+        refused = [miss for miss in misses if miss.code != "ambiguous"]
+        fitting = [(old, found) for old, found in splits if found not in refused]
+        dividers = f"{len(self.actions)} lines like '======='"
         if not fitting:
-            raise _nearest([found for _, found in splits if isinstance(found, MissError)])
+            best = max(misses, key=_nearness)
+            best.message += f"; each of the {dividers} was tried as the divider"
+            raise best
         old, found = fitting[-1]
         if len(fitting) > 1:
             # By chance, the file would not go on as the text below the first divider does.
@@ -219,8 +212,7 @@ class Block(NamedTuple):
             if isinstance(found, MissError) or found.landing.kind != "exact" or not more:
                 raise MissError(
                     "ambiguous",
-                    f"the block has {len(splits)} lines like '=======', and more than one of them "
-                    "can be the divider",
+                    f"the block has {dividers}, and more than one of them can be the divider",
                     hint="search for other lines, or send the edit as old_string and new_string",
                 )
         if isinstance(found, MissError):
@@ -235,15 +227,8 @@ def _tried(action: Replace, text: Text | None, how: How) -> Outcome | MissError:
         return miss
 
 
-def _nearest(misses: list[MissError]) -> MissError:
-    """The refusal of the split that came nearest to the file."""
-
-    def nearness(miss: MissError) -> float:
-        return max((near.similarity for near in miss.candidates), default=0.0)
-
-    best = max(misses, key=nearness)
-    best.message += f"; each of the {len(misses)} lines like '=======' was tried as the divider"
-    return best
+def _nearness(miss: MissError) -> float:
+    return max((near.similarity for near in miss.candidates), default=0.0)
 
 
 class Insert(NamedTuple):
@@ -275,10 +260,8 @@ class Insert(NamedTuple):
         return Outcome(text._replace(text=self._between(lines)), landing)
 
     def _between(self, lines: list[str]) -> str:
-        crlf = lines and (
-            lines[max(self.line - 1, 0)].endswith("\r\n")
-            or (len(lines) > 1 and uniform_crlf("".join(lines)))
-        )
+        beside = "".join(lines[max(self.line - 1, 0) :][:1])
+        crlf = beside.endswith("\r\n") or (len(lines) > 1 and uniform_crlf("".join(lines)))
         ending = "\r\n" if crlf else "\n"
         body = self.text.removesuffix("\n").removesuffix("\r").replace("\r\n", "\n")
         added = body.replace("\n", ending) + ending
@@ -327,8 +310,8 @@ class Create(NamedTuple):
             )
         made = (text or Text(""))._replace(text=self.content)
         executable = self.executable or None
-        notes = (*self.notes, *mode_notes(executable))
-        return Outcome(made, Landing(rung="create", notes=notes), executable)
+        landing = Landing(rung="create", notes=(*self.notes, *mode_notes(executable)))
+        return Outcome(made, landing, executable)
 
 
 class Delete(NamedTuple):

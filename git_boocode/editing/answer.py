@@ -14,13 +14,10 @@ from git_boocode.repo.errors import RefusedError
 BEGIN = "@retry_context"
 END = "@end retry_context"
 _MAX_FAILURES = 10
-_MAX_CHARACTERS = 2_000
-"""Characters of the retry context for one edit."""
 _MAX_CANDIDATES = 3
 _MAX_LINES = 24
-_MAX_WIDTH = 200
-_MAX_TEXT = 400
-"""Characters of a message, and of an edit."""
+# Characters of the retry context for one edit, of a line, and of a message or an edit.
+_MAX_CHARACTERS, _MAX_WIDTH, _MAX_TEXT = 2_000, 200, 400
 
 _ADVICE = {
     "not_found": "read the file again and copy the old text from it",
@@ -32,7 +29,6 @@ _ADVICE = {
     "binary": "the file is not text; leave it alone",
     "invalid_input": "correct what the message names, then send the edit again",
 }
-
 _KINDS = {
     "ambiguous": "one of the places",
     "stale": "the lines as they are now",
@@ -46,15 +42,13 @@ _USES = {
     "unified": "use exactly these lines as the hunk's ' ' and '-' lines",
     "apply-patch": "use exactly these lines as the hunk's ' ' and '-' lines",
     "region": "use up to 4 of these lines as 'start'",
+    "": "send exactly these lines as old_string",
 }
-_USE = "send exactly these lines as old_string"
+"""What to do with a place's lines, by the format; of the other formats as of none."""
 
 
 class EditsRefusedError(RefusedError):
-    """One or more edits of a call cannot be applied, for the reasons given; nothing was changed.
-
-    `edits` is the number of edits of the call.
-    """
+    """Some of a call's edits, `edits` in all, cannot be applied; nothing was changed."""
 
     def __init__(self, failures: Sequence[Failure], edits: int) -> None:
         self.failures = tuple(failures)
@@ -139,21 +133,16 @@ def retry_context(failures: Sequence[Failure], edits: int) -> str:
     one line of JSON.
     """
     count = len({failure.number for failure in failures})
+    what, todo = "The edit could not be applied", " Correct it and send it again."
     if all(failure.code == "already_applied" for failure in failures):
-        head = "The file already has what was asked for, so nothing was changed."
-    elif edits <= 1:
-        head = (
-            "The edit could not be applied, so nothing was changed. Correct it and send it again."
-        )
-    else:
-        head = (
-            f"{count} of {edits} edits could not be applied, so nothing was changed. "
-            "Correct what is wrong and send all of them again."
-        )
+        what, todo = "The file already has what was asked for", ""
+    elif edits > 1:
+        what = f"{count} of {edits} edits could not be applied"
+        todo = " Correct what is wrong and send all of them again."
     shown = [line for failure in failures[:_MAX_FAILURES] for line in _lines(failure)]
     if len(failures) > _MAX_FAILURES:
         shown += ["", f"and {len(failures) - _MAX_FAILURES} more"]
-    return "\n".join((BEGIN, head, *shown, END)) + "\n"
+    return "\n".join((BEGIN, f"{what}, so nothing was changed.{todo}", *shown, END)) + "\n"
 
 
 def _advice(failure: Failure) -> str | None:
@@ -163,8 +152,7 @@ def _advice(failure: Failure) -> str | None:
 def _lines(failure: Failure) -> list[str]:
     where = "the input" if failure.number is None else edit_name(failure.number)
     path = f" of {_cut(_one_line(failure.path), _MAX_TEXT)}" if failure.path else ""
-    message = _cut(_one_line(failure.message), _MAX_TEXT)
-    lines = ["", f"{where}{path}: {failure.code}: {message}"]
+    lines = ["", f"{where}{path}: {failure.code}: {_cut(_one_line(failure.message), _MAX_TEXT)}"]
     if todo := _advice(failure):
         lines.append(f"what to do: {_cut(_one_line(todo), _MAX_TEXT)}")
     edit = []
@@ -193,7 +181,6 @@ def _within(lines: Iterator[str], most: int) -> Iterator[str]:
 
 
 def _candidate(failure: Failure, candidate: Candidate) -> Iterator[str]:
-    """A place, its text ready to be sent back, and the words that differ."""
     kind = _KINDS.get(failure.code, "the nearest text")
     where = candidate.where or lines_of(candidate.start_line, candidate.end_line)
     alike = f" (similarity {candidate.similarity:.2f})" if candidate.similarity < 1 else ""
@@ -203,7 +190,7 @@ def _candidate(failure: Failure, candidate: Candidate) -> Iterator[str]:
         yield from numbered(candidate.text, candidate.start_line, _MAX_LINES)
     else:
         lines = candidate.old_string.split("\n")
-        yield f"{head}; {_USES.get(failure.format or '', _USE)}, without the numbers:"
+        yield f"{head}; {_USES.get(failure.format or '', _USES[''])}, without the numbers:"
         yield from numbered(candidate.old_string, candidate.old_start_line, len(lines))
     if candidate.differs:
         yield "what differs, [-yours-]{+the file's+}:"

@@ -92,9 +92,9 @@ def listed(names: Sequence[object], most: int) -> str:
 class MissError(Exception):
     """An edit that cannot be applied.
 
-    `code` is one of the stable words of `failures[].code`, `lines` the 1-based lines of the file
-    that the message names, `candidates` the nearest text of the file, or the places that fit
-    equally. The message does not repeat the file's path.
+    `code` is one of the stable words of `failures[].code`, `lines` the lines of the file that the
+    message names, from 1, `candidates` the nearest text, or the places that fit equally. The
+    message does not repeat the file's path.
     """
 
     def __init__(
@@ -115,17 +115,10 @@ class MissError(Exception):
 
 
 class Action(Protocol):
-    """One change of one file. A format brings its own, or uses those of `editing.actions`.
-
-    One that looks for text in the file has that text as `anchors`.
-    """
+    """One change of one file. One that looks for text in the file has that text as `anchors`."""
 
     def apply(self, text: Text | None, how: How) -> Outcome:
-        """Change a file's text; None stands for a missing file.
-
-        Raises:
-            MissError: it cannot be applied.
-        """
+        """Change a file's text, None if it is missing (MissError if it cannot be applied)."""
 
 
 class Edit(NamedTuple):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice, takewhile, zip_longest
+from itertools import takewhile, zip_longest
 from typing import NamedTuple
 
-from git_boocode.editing.actions import check_text, existing
+from git_boocode.editing.actions import MAX_LINES, check_text, existing
 from git_boocode.editing.edits import How, Landing, MissError, Outcome, lines_of, listed
 from git_boocode.editing.textfile import Text
 from git_boocode.matching import Candidate
@@ -34,7 +34,6 @@ _RUNGS: dict[str, Callable[[str], str]] = {
 }
 _LISTED = 10
 """Line numbers, regions or failed changes that a message lists or shows similar lines for."""
-_MAX_LINES = 100
 _MAX_HEIGHT = 4
 """Lines of an anchor."""
 _SHOWN = 3
@@ -63,6 +62,10 @@ class _Anchor(NamedTuple):
     def stop(self) -> int:
         return self.first + len(self.lines)
 
+    @property
+    def below(self) -> str:
+        return f" below line {self.after}" if self.after else ""
+
 
 class _Region(NamedTuple):
     """Rows `first` to `stop` (exclusive), and the text that replaces them."""
@@ -72,7 +75,7 @@ class _Region(NamedTuple):
     label: str
     rung: int
     text: str
-    notes: tuple[str, ...]
+    reindented: bool
 
     @property
     def where(self) -> str:
@@ -105,7 +108,7 @@ class Regions(NamedTuple):
         if misses:
             raise _joined(misses)
         rung = max(region.rung for region in regions)
-        notes = ["reindented"] if any("reindented" in region.notes for region in regions) else []
+        notes = ["reindented"] if any(region.reindented for region in regions) else []
         if len(regions) > 1:
             notes.append(f"regions: {listed([region.where for region in regions], _LISTED)}")
         rows = regions[0].first + 1, regions[-1].stop
@@ -128,23 +131,22 @@ class _Search:
 
     def tried(self, index: int) -> _Region | MissError:
         """Where a change belongs, or why that, or its indentation, is uncertain."""
-        label = f"changes[{index}]" if len(self.changes) > 1 else ""
         try:
-            return self._region(self.changes[index], label)
+            return self._region(self.changes[index], f"changes[{index}]")
         except MissError as miss:
             return miss
 
     def _region(self, change: Change, label: str) -> _Region:
-        prefix = f"{label}: " if label else ""
+        prefix = f"{label}: " if len(self.changes) > 1 else ""
         anchors = [self._located(_Anchor(f"{prefix}start anchor", change.start))]
         # An end that repeats the start, which occurs once, can mean nothing else.
         if change.end is not None and change.end != change.start:
             end = _Anchor(f"{prefix}end anchor", change.end, anchors[0].stop)
             anchors.append(self._located(end))
         self._check_indentation(anchors, change.content)
-        text, notes = self._replaced(anchors, change.content, prefix)
         rung = max(anchor.rung for anchor in anchors)
-        return _Region(anchors[0].first, anchors[-1].stop, label, rung, text, notes)
+        text = self._replaced(anchors, change.content, prefix)
+        return _Region(anchors[0].first, anchors[-1].stop, label, rung, *text)
 
     def _located(self, anchor: _Anchor) -> _Anchor:
         for rung in range(len(self.forms)):
@@ -165,8 +167,11 @@ class _Search:
 
     def _replaced(
         self, anchors: Sequence[_Anchor], content: Sequence[str], prefix: str
-    ) -> tuple[str, tuple[str, ...]]:
-        """The text that replaces a region, and notes: the anchors alone, next to each other."""
+    ) -> tuple[str, bool]:
+        """The text that replaces a region, and whether it was reindented.
+
+        The matcher gets the anchors alone, next to each other.
+        """
         from git_boocode.matching import MatchError, replace_text
 
         def raw(first: int, stop: int) -> str:
@@ -192,7 +197,7 @@ class _Search:
                 )
             old, content = (old, content) if reading is content else (real, reading)
         if old == [*content]:
-            return anchored, ()
+            return anchored, False
         try:
             done = replace_text(
                 above + anchored + below,
@@ -205,7 +210,8 @@ class _Search:
             )
         except MatchError as error:
             raise MissError(error.code, f"{prefix}{error.message}", hint=_INDENT) from None
-        return done.content[len(above) : len(done.content) - len(below)], done.notes
+        text = done.content[len(above) : len(done.content) - len(below)]
+        return text, "reindented" in done.notes
 
     def _check_indentation(self, anchors: Sequence[_Anchor], content: Sequence[str]) -> None:
         """Refuse an anchor that is unique by its indentation only, when that proves nothing.
@@ -231,13 +237,12 @@ class _Search:
                 raise self._ambiguous(anchor, rows)
 
     def _ambiguous(self, anchor: _Anchor, rows: Sequence[int]) -> MissError:
-        below = f" below line {anchor.after}" if anchor.after else ""
-        numbers = tuple(row + 1 for row in rows[:_MAX_LINES])
+        numbers = [row + 1 for row in rows]
         self.missed += 1
         return MissError(
             "ambiguous",
-            f"{anchor.name} not unique{below} (lines {listed([row + 1 for row in rows], _LISTED)})",
-            lines=numbers,
+            f"{anchor.name} not unique{anchor.below} (lines {listed(numbers, _LISTED)})",
+            lines=tuple(numbers[:MAX_LINES]),
             candidates=self._places(anchor, rows[:_SHOWN]) if self.missed <= _LISTED else (),
             hint="use other lines as the anchor, or up to 4 lines that occur only once",
         )
@@ -253,7 +258,7 @@ class _Search:
         return _as_anchors(found, anchor)
 
     def _not_found(self, anchor: _Anchor) -> MissError:
-        message = f"{anchor.name} not found{f' below line {anchor.after}' if anchor.after else ''}"
+        message = f"{anchor.name} not found{anchor.below}"
         if self.is_raw:
             message += "; the file is not UTF-8 or UTF-16 text, so only exact lines match"
             return MissError("binary", message)
@@ -315,10 +320,8 @@ def _reading(
         # Neither as deep as stripped anchors nor as the file.
         deep = depths[0][0] == "" and indent_of(filled[0]) not in ("", depths[0][1])
         return None if deep and not shared else content
-    if len(votes) > 1:
-        return None
-    if votes == {True}:
-        return [*content]
+    if True in votes:
+        return [*content] if len(votes) == 1 else None
     style = IndentStyle(indents([*(mine for mine, _ in pairs), *content]), indents(near))
     reindenter, below = LocalReindenter(depths, style), len(pairs) - 1
     shifts = {len(real) - len(mine) for mine, real in depths.values()}
@@ -346,17 +349,16 @@ def _written(file: Lines, regions: Sequence[_Region]) -> str:
 
 def _overlaps(regions: Sequence[_Region]) -> Iterator[MissError]:
     """The problems of regions, sorted by their first row, that share lines."""
-    above = regions[0] if regions else None
-    for region in regions[1:]:
-        assert above is not None
-        if region.first < above.stop:
+    above = None
+    for region in regions:
+        if above and region.first < above.stop:
             yield MissError(
                 "overlap",
                 f"{above.label} ({above.where}) and {region.label} ({region.where}) overlap",
                 lines=(above.first + 1, region.first + 1),
                 hint="merge changes of the same lines into one",
             )
-        above = max(above, region, key=lambda one: one.stop)
+        above = max(above or region, region, key=lambda one: one.stop)
 
 
 def _joined(misses: Sequence[MissError]) -> MissError:
@@ -370,7 +372,7 @@ def _joined(misses: Sequence[MissError]) -> MissError:
     return MissError(
         misses[0].code,
         "; ".join(messages),
-        lines=tuple(islice((line for miss in misses for line in miss.lines), _MAX_LINES)),
+        lines=tuple(line for miss in misses for line in miss.lines)[:MAX_LINES],
         candidates=tuple(near for row in shown for near in row if near),
         hint="; ".join(hints) or None,
     )
