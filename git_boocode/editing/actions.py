@@ -198,8 +198,8 @@ class Block(NamedTuple):
         """Apply the only split whose old text the file has, or the one that it clearly prefers."""
         splits = [(action.old, _tried(action, text, how)) for action in self.actions]
         misses = [found for _, found in splits if isinstance(found, MissError)]
-        refused = [miss for miss in misses if miss.code != "ambiguous"]
-        fitting = [(old, found) for old, found in splits if found not in refused]
+        lost = [miss for miss in misses if miss.code != "ambiguous"]
+        fitting = [(old, found) for old, found in splits if found not in lost]
         dividers = f"{len(self.actions)} lines like '======='"
         if not fitting:
             best = max(misses, key=_nearness)

@@ -47,15 +47,10 @@ def locate(
     profile: str = DEFAULT_PROFILE,
     start_line: int | None = None,
 ) -> Located:
-    """Find a text in a file.
+    """Find a text in a file; `start_line` is where it should be, from 1.
 
-    `needle` has bytes that are not UTF-8 as surrogates; `profile` names the matcher's ladder, but
-    bytes that are no text are only matched exactly. `start_line` is where it should be, from 1.
-
-    Raises:
-        RefusedError: the file does not exist (`missing_file`) or cannot be searched, or the
-            needle is empty (`invalid_input`).
-        FatalError: the file cannot be read.
+    `needle` has bytes that are not UTF-8 as surrogates. RefusedError if the file does not exist
+    (`missing_file`) or cannot be searched; FatalError if it cannot be read.
     """
     if not needle:
         raise RefusedError(

@@ -168,10 +168,7 @@ class _Search:
     def _replaced(
         self, anchors: Sequence[_Anchor], content: Sequence[str], prefix: str
     ) -> tuple[str, bool]:
-        """The text that replaces a region, and whether it was reindented.
-
-        The matcher gets the anchors alone, next to each other.
-        """
+        """The text that replaces a region, and whether it was reindented."""
         from git_boocode.matching import MatchError, replace_text
 
         def raw(first: int, stop: int) -> str:
@@ -198,6 +195,7 @@ class _Search:
             old, content = (old, content) if reading is content else (real, reading)
         if old == [*content]:
             return anchored, False
+        # The matcher gets the anchors alone, next to each other.
         try:
             done = replace_text(
                 above + anchored + below,

@@ -37,9 +37,8 @@ _MAX_RECORDED = 65_536
 class Options(NamedTuple):
     """How a call is carried out.
 
-    `format` is the one input format to accept, `more` what else the record says, as JSON, `modes`
-    the permission bits of files that come back, by their absolute path, and `journal` what
-    remembers the writing where there is no repository.
+    `format` is the one to accept, `more` what else the record says, as JSON, `modes` the permission
+    bits of files that come back, by absolute path, `journal` is for use without a repository.
     """
 
     how: How = How()
@@ -54,10 +53,8 @@ class Options(NamedTuple):
 def apply_edits(sources: Sequence[Source], place: Place, options: Options) -> Answer:
     """Apply the edits of one call, all or none.
 
-    Raises:
-        EditsRefusedError: an edit cannot be applied, a file changed meanwhile, or another command
-            is at work here (`locked`).
-        FatalError: something cannot be read, kept or written.
+    EditsRefusedError if one cannot be applied, a file changed meanwhile, or another command is at
+    work here (`locked`); FatalError if something cannot be read, kept or written.
     """
     return apply_inputs(read_inputs(sources, options.format), place, options)
 

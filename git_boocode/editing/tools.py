@@ -17,10 +17,7 @@ _DATA = tomllib.loads(files("git_boocode.editing").joinpath("tools.toml").read_t
 
 
 class Tool(NamedTuple):
-    """One format as a tool.
-
-    `schema` is the JSON schema of its input, `guide` how to use it well, as Markdown.
-    """
+    """One format as a tool, with the JSON schema of its input; `guide` is Markdown."""
 
     name: str
     description: str
