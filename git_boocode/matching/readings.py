@@ -126,10 +126,10 @@ class _Column(NamedTuple):
 
     def split(self, line: str) -> tuple[int | None, str]:
         """The number of a line, None if it has none in this column, and the line without it."""
-        for pattern in (_NUMBER, _EMPTY_COLUMN):
-            found = pattern.match(line)
-            if found and self.separator in found.groups():
-                number = int(found[1]) if pattern is _NUMBER else None
+        numbered, empty = _NUMBER.match(line), _EMPTY_COLUMN.match(line)
+        for found in filter(None, (numbered, empty)):
+            if self.separator in found.groups():
+                number = int(found[1]) if found is numbered else None
                 return number, line[found.end() :].removeprefix(self.padding)
         return None, line
 
