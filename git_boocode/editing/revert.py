@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 from git_boocode.editing.edits import How, Landing, MissError, Outcome, lines_of
 from git_boocode.editing.textfile import RAW, Text, decode, line_count, split_lines
-from git_boocode.matching.align import script
+from git_boocode.matching.align import script, similarity
 from git_boocode.matching.indentation import indent_of
 from git_boocode.matching.replace import listed_lines
-from git_boocode.matching.similarity import similarity
 from git_boocode.matching.text import LineIndex
 from git_boocode.matching.three_way import Region, merge_three_way, with_our_endings
 from git_boocode.matching.types import Candidate, MatchError

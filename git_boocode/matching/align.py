@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from git_boocode.matching.similarity import similarity
-
 SCRIPT_WORK = 100_000_000
 """Largest product of lengths for which a longest common subsequence is computed (12 MB)."""
 PAIR_FLOOR = 0.5
@@ -16,6 +14,7 @@ PAIR_FLOOR = 0.5
 _PAIR_WORK = 10_000  # product of lengths up to which lines are paired by similarity
 _PAIR_LINE = 2_000  # characters of a line that are compared
 _MAX_DEPTH = 16  # how often an area is split at unique items
+_WORD = 64  # characters in a word of the bit-parallel Levenshtein distance (H. Hyyrö)
 
 Owned = tuple[int, int]
 """The rows (first, stop) of a file that one line of the old text matches; empty if none."""
@@ -163,3 +162,53 @@ def pair_similar(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, i
 
 def _likeness(left: str, right: str) -> float:
     return similarity(left[:_PAIR_LINE], right[:_PAIR_LINE], PAIR_FLOOR) if left and right else 0.0
+
+
+def similarity(left: str, right: str, cutoff: float = 0.0) -> float:
+    """The Levenshtein similarity of two texts, 0.0–1.0; 0.0 when it is below ``cutoff``."""
+    longer = max(len(left), len(right))
+    if not longer:
+        return 1.0
+    # Whole numbers until the last division: 1 - 34 / 100 would fall short of 0.66.
+    score = (longer - distance(left, right, int((1.0 - cutoff) * longer) + 1)) / longer
+    return score if score >= cutoff else 0.0
+
+
+def distance(left: str, right: str, limit: int | None = None) -> int:
+    """The number of characters to insert, delete or replace to get from one text to the other.
+
+    Beyond ``limit`` the answer is just more than that.
+    """
+    if left == right:
+        return 0
+    from rapidfuzz.distance import Levenshtein
+
+    return Levenshtein.distance(left, right, score_cutoff=limit)
+
+
+def slips(left: str, right: str, limit: int) -> int:
+    """The slips of a typist between two words; beyond ``limit`` just more than that.
+
+    Like ``distance``, but two swapped neighbours are one slip (optimal string alignment).
+    """
+    from rapidfuzz.distance import OSA
+
+    return OSA.distance(left, right, score_cutoff=limit)
+
+
+def cost(left: int, right: int) -> int:
+    """About how many word operations it takes to compare texts of these lengths."""
+    return (min(left, right) // _WORD + 1) * max(left, right)
+
+
+def most_similar(
+    line: str, lines: Sequence[str], cutoff: float, limit: int
+) -> list[tuple[float, int]]:
+    """The ``limit`` lines most like ``line`` as (similarity, index), best first."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import Levenshtein
+
+    found = process.extract(
+        line, lines, scorer=Levenshtein.normalized_similarity, score_cutoff=cutoff, limit=limit
+    )
+    return [(score, index) for _, score, index in found]

@@ -13,13 +13,12 @@ from functools import cached_property
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from git_boocode.matching.align import PAIR_FLOOR, Hunk, pair_similar, script
+from git_boocode.matching.align import PAIR_FLOOR, Hunk, pair_similar, script, similarity
 from git_boocode.matching.comments import is_comment
 from git_boocode.matching.guards import evidence, quoted, repeated_line, replaced_words
 from git_boocode.matching.indentation import indent_of, width_of
 from git_boocode.matching.profiles import Step
 from git_boocode.matching.rungs import Found, Place, Query
-from git_boocode.matching.similarity import similarity
 
 _WORD = re.compile(r"\w")
 _TOKENS = re.compile(r"\w+|[^\w\s]")

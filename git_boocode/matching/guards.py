@@ -10,9 +10,8 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from git_boocode.matching.align import script
+from git_boocode.matching.align import distance, script, similarity, slips
 from git_boocode.matching.profiles import Step
-from git_boocode.matching.similarity import distance, similarity, slips
 from git_boocode.matching.text import Text, common_prefix
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from git_boocode.matching.text import Text
 from git_boocode.matching.types import Match, Replacement, Span
 
 if TYPE_CHECKING:
-    from git_boocode.matching.readings import Variant
     from git_boocode.matching.windows import Window
 
 REWRITTEN = "rewritten"
@@ -23,10 +22,6 @@ NEAREST = 3
 """At most this many windows are shown for a needle that was not found."""
 SHOWN_TEXT = 4_000
 """Characters of a candidate's text."""
-_PROOF = Step("exact", evidence=8)
-"""What a variant must hold to prove a place on part of a line."""
-_PROOF_OF_LINES = Step("exact", evidence=2)
-"""What it must hold to prove whole lines, as on the rung ``whitespace``."""
 _NUMBERED = re.compile(r"[ \t]*(?:L(?:ine )?)?\d")
 """How a text begins that may have line numbers: a quick look before the close one."""
 
@@ -45,9 +40,6 @@ class Answer(NamedTuple):
     chosen: int | None
     notes: tuple[str, ...] = ()
     merged: Replacement | None = None
-
-
-Older = Callable[[], "Answer | None"]
 
 
 def locate_match(
@@ -70,13 +62,17 @@ def locate_match(
 
 
 def climb(
-    given: Query, profile: Profile, start_line: int | None = None, older: Older | None = None
+    given: Query,
+    profile: Profile,
+    start_line: int | None = None,
+    older: Callable[[], Answer | None] = lambda: None,
 ) -> Answer:
     """Try the rungs of ``profile`` in order, with variants of the texts where it has them.
 
     ``older`` looks into older versions of the text, after the strict rungs and before the others.
     """
-    answer = ascend(given, profile.steps[: profile.strict] or profile.steps, start_line)
+    strict = profile.steps[: profile.strict] or profile.steps
+    answer = ascend(given, strict, start_line)
     if not profile.strict:
         return answer
     if answer.rung is None:
@@ -84,7 +80,7 @@ def climb(
     if answer.chosen is None or given.new is None:
         return answer
     if answer.rung != "exact" and "\n+" in f"\n{given.new.lf}":
-        return _without_marks(answer, profile.steps[: profile.strict], start_line)
+        return _without_marks(answer, strict, start_line)
     return _without_strays(answer, given.new) if _NUMBERED.match(given.new.lf) else answer
 
 
@@ -97,7 +93,7 @@ def _without_marks(answer: Answer, steps: Sequence[Step], start_line: int | None
     for variant in marks(own, given.text):
         better = ascend(given.reread(variant.old, variant.new), steps, start_line)
         if better.chosen is not None:
-            return _noted(better, variant)
+            return better._replace(notes=variant.notes)
     return answer
 
 
@@ -105,17 +101,20 @@ def _without_strays(answer: Answer, new: Text) -> Answer:
     """The answer for new text without line numbers that the old text does not have."""
     from git_boocode.matching.readings import strays
 
-    query = answer.query
-    first_line = found_match(answer, answer.chosen or 0).start_line
-    stripped = strays(query.needle.lf, new.lf, first_line or 0)
+    query, place = answer.query, answer.found.places[answer.chosen or 0]
+    (span,) = query.text.spans([place[:2]])
+    stripped = strays(query.needle.lf, new.lf, span.start_line)
     if stripped is None:
         return answer
-    notes = (*answer.notes, "line numbers stripped")
-    return answer._replace(query=query.reread(query.needle.lf, stripped), notes=notes)
+    query = query.reread(query.needle.lf, stripped)
+    return answer._replace(query=query, notes=("line numbers stripped",))
 
 
 def _climb_on(
-    missed: Answer, profile: Profile, start_line: int | None, older: Older | None
+    missed: Answer,
+    profile: Profile,
+    start_line: int | None,
+    older: Callable[[], Answer | None],
 ) -> Answer:
     """The answer for variants of the texts, of older versions, and of the looser steps.
 
@@ -128,18 +127,18 @@ def _climb_on(
     given = missed.query
     strict, loose = profile.steps[: profile.strict], profile.steps[profile.strict :]
     own = Variant(given.needle.lf, given.new.lf if given.new else "")
-    known = [own]
+    queries = {own: given}
     for variant in variants(own.old, own.new, given.text, profile.variants):
-        known.append(variant)
-        answer = _climb_strictly(given.reread(variant.old, variant.new), strict, start_line)
+        query = given.reread(variant.old, variant.new, variant.first_line)
+        queries[variant] = query
+        answer = _climb_strictly(query, strict, start_line)
         if answer.rung is not None:
-            return _noted(answer, variant)
-    if older is not None and (merged := older()) is not None:
+            return answer._replace(notes=variant.notes)
+    if merged := older():
         return merged
     answers = []
-    for variant in likeliest(given.text, known) if len(known) > 1 else known:
-        query = given if variant is own else given.reread(variant.old, variant.new)
-        answer = _noted(ascend(query, loose, start_line), variant)
+    for variant in likeliest(given.text, [*queries]):
+        answer = ascend(queries[variant], loose, start_line)._replace(notes=variant.notes)
         answers.append(_without_strange_escapes(answer, own.old))
     found = [answer for answer in answers if answer.rung is not None]
     if found:
@@ -149,29 +148,16 @@ def _climb_on(
 
 
 def _climb_strictly(query: Query, steps: Sequence[Step], start_line: int | None) -> Answer:
-    answer = ascend(query, steps, start_line)
-    if answer.rung == "exact" and not _proves(answer):
-        # The text as given would have been exact; a variant must prove its place.
-        answer = ascend(query, [step for step in steps if step.rung != "exact"], start_line)
-    return answer._replace(rung=REWRITTEN) if answer.rung == "exact" else answer
-
-
-def _proves(answer: Answer) -> bool:
     from git_boocode.matching.guards import too_bare
 
-    text, needle = answer.query.text, answer.query.needle
-    whole = all(text.is_whole(place.start, place.end) for place in answer.found.places)
-    return not too_bare(needle, _PROOF_OF_LINES if whole else _PROOF)
-
-
-def _noted(answer: Answer, variant: Variant) -> Answer:
-    """The answer with the variant's notes and, between equal places, the line it claims."""
-    answer = answer._replace(notes=variant.notes)
-    if answer.chosen is not None or not answer.found.equal or variant.first_line is None:
+    answer = ascend(query, steps, start_line)
+    if answer.rung != "exact":
         return answer
-    starts = [span.start_line for span in _spans(answer.query.text, answer.found.places)]
-    claimed = [index for index, line in enumerate(starts) if line == variant.first_line]
-    return answer._replace(chosen=claimed[0]) if len(claimed) == 1 else answer
+    whole = all(query.text.is_whole(place.start, place.end) for place in answer.found.places)
+    # The text as given would have been exact; a variant must prove its place.
+    if too_bare(query.needle, Step("exact", evidence=2 if whole else 8)):
+        return ascend(query, [step for step in steps if step.rung != "exact"], start_line)
+    return answer._replace(rung=REWRITTEN)
 
 
 def _without_strange_escapes(answer: Answer, given: str) -> Answer:
@@ -184,16 +170,12 @@ def _without_strange_escapes(answer: Answer, given: str) -> Answer:
 
     mine = sequences_in(answer.query.needle.lf)
     taken = sequences_in(given) - mine
-    if answer.rung is None or not (mine or taken):
-        return answer
     raw = answer.query.text.raw
     there = sequences_in("\n".join(raw[place.start : place.end] for place in answer.found.places))
-    if mine - there or taken & (there - mine):
-        return answer._replace(rung=None, found=Found(reason=_STRANGE), chosen=None)
-    return answer
-
-
-_STRANGE = "it has escape sequences that the file does not have there"
+    if answer.rung is None or not (mine - there or taken & (there - mine)):
+        return answer
+    reason = "it has escape sequences that the file does not have there"
+    return answer._replace(rung=None, found=Found(reason=reason), chosen=None)
 
 
 def ascend(query: Query, steps: Sequence[Step], start_line: int | None) -> Answer:
@@ -204,66 +186,59 @@ def ascend(query: Query, steps: Sequence[Step], start_line: int | None) -> Answe
         if found.places and step.rung != "exact":
             found = _not_applied(query, found)
         if found.places:
-            return Answer(query, step.rung, found, choose(query, found, start_line))
+            return Answer(query, step.rung, found, _chosen(query, found, start_line))
         reason = reason or found.reason
     return Answer(query, None, Found(reason=reason), None)
 
 
 def _allowed(query: Query, found: Found) -> Found:
     """The places of a rung to which the query is not restricted otherwise."""
-    text, hints = query.text, query.hints
-    kept = list(found.places)
+    text, hints, kept = query.text, query.hints, found.places
     if query.whole_lines:
-        kept = [place for place in kept if text.is_whole(place.start, place.end)]
+        kept = tuple(place for place in kept if text.is_whole(place.start, place.end))
     if hints.within and kept:
         lowest = text.sections.below(hints.sections)
         start = len(text.raw) + 1 if lowest is None else text.start_of(lowest)
-        kept = [place for place in kept if place.start >= start]
+        kept = tuple(place for place in kept if place.start >= start)
     if hints.at_end and kept:
         end = len(text.raw.rstrip())
-        kept = [place for place in kept if place.end >= end]
-    if not found.equal and kept[:1] != list(found.places[:1]):
-        # What is like the best place elsewhere was not held to the guards.
-        kept = []
-    return found if len(kept) == len(found.places) else found._replace(places=tuple(kept))
+        kept = tuple(place for place in kept if place.end >= end)
+    # What is like the best place elsewhere was not held to the guards.
+    is_best = found.equal or kept[:1] == found.places[:1]
+    return found._replace(places=kept if is_best else ())
 
 
 def _not_applied(query: Query, found: Found) -> Found:
     """The places above which the lines that come in there are not there already."""
     from git_boocode.matching.guards import applied_above
 
-    whole = [place.rows if not place.partial else None for place in found.places]
-    reasons = [applied_above(query, rows[0]) if rows else None for rows in whole]
-    kept = [place for place, why in zip(found.places, reasons, strict=True) if not why]
-    return found._replace(places=tuple(kept), reason=next(filter(None, reasons), found.reason))
+    kept, reason = [], None
+    for place in found.places:
+        rows = None if place.partial else place.rows
+        why = applied_above(query, rows[0]) if rows else None
+        kept += [] if why else [place]
+        reason = reason or why
+    return found._replace(places=tuple(kept), reason=reason or found.reason)
 
 
-def choose(query: Query, found: Found, start_line: int | None) -> int | None:
+def _chosen(query: Query, found: Found, start_line: int | None) -> int | None:
     """The index of the one place meant, or None if they cannot be told apart.
 
     Of places that are not equally good the hint may confirm the best, never another one.
     """
     if len(found.places) == 1:
         return 0
-    if start_line is None:
-        index = _hinted(query, found)
+    text, hints = query.text, query.hints
+    rows = [span.start_line - 1 for span in _spans(text, found.places)]
+    if start_line is not None:
+        nearest = min(abs(row + 1 - start_line) for row in rows)
+        named = {row for row in rows if abs(row + 1 - start_line) == nearest}
     else:
-        away = [abs(span.start_line - start_line) for span in _spans(query.text, found.places)]
-        nearest = min(away)
-        index = away.index(nearest) if away.count(nearest) == 1 else None
-    return index if found.equal or index == 0 else None
-
-
-def _hinted(query: Query, found: Found) -> int | None:
-    """The place that line and sections of the hints agree on."""
-    hints = query.hints
-    if hints.line is None and not hints.sections:
-        return None
-    rows = [span.start_line - 1 for span in _spans(query.text, found.places)]
-    named = {row for row in rows if row + 1 == hints.line}
-    sole = query.text.sections.sole(hints.sections, sorted(rows)) if hints.sections else None
-    named |= set() if sole is None else {sole}
-    return rows.index(named.pop()) if len(named) == 1 else None
+        named = {row for row in rows if row + 1 == hints.line}
+        sole = text.sections.sole(hints.sections, sorted(rows)) if hints.sections else None
+        named |= set() if sole is None else {sole}
+    meant = [index for index, row in enumerate(rows) if row in named]
+    return meant[0] if len(meant) == 1 and (found.equal or meant == [0]) else None
 
 
 def to_match(answer: Answer) -> Match:
@@ -293,10 +268,9 @@ def found_match(answer: Answer, chosen: int) -> Match:
 
 
 def _spans(text: Text, places: Sequence[Place]) -> tuple[Span, ...]:
-    order = sorted(range(len(places)), key=lambda index: places[index].start)
-    spans = text.spans(places[index][:2] for index in order)
-    by_index = dict(zip(order, spans, strict=True))
-    return tuple(by_index[index] for index in range(len(places)))
+    ends = sorted(place[:2] for place in places)
+    by_ends = dict(zip(ends, text.spans(ends), strict=True))
+    return tuple(by_ends[place[:2]] for place in places)
 
 
 def _ambiguous(answer: Answer) -> Match:
@@ -308,21 +282,22 @@ def _ambiguous(answer: Answer) -> Match:
         (span.start_line - 1, span.end_line, place.similarity)
         for span, place in zip(spans[:SHOWN], places, strict=False)
     ]
-    near = [
+    near = tuple(
         # Of lines that are too long to show, show the place alone.
-        one if len(one.text) < SHOWN_TEXT else one._replace(text=text.raw[span.start : span.end])
+        one
+        if len(one.text) < SHOWN_TEXT
+        else one._replace(text=text.raw[span.start : span.end][:SHOWN_TEXT])
         for span, one in zip(spans, candidates(text, shown), strict=False)
-    ]
+    )
+    reason = "several places are equally good"
     return Match(
         "ambiguous",
         answer.rung,
         places[0].similarity,
         len(places),
-        candidates=tuple(one._replace(text=one.text[:SHOWN_TEXT]) for one in near),
+        candidates=near,
         spans=spans,
-        reason="several places are equally good"
-        if answer.found.equal
-        else "no place is clearly the best",
+        reason=reason if answer.found.equal else "no place is clearly the best",
     )
 
 

@@ -13,8 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, Owned, script
-from git_boocode.matching.canonical import INVISIBLE, canonical_line
-from git_boocode.matching.text import Text
+from git_boocode.matching.text import INVISIBLE, Text, canonical_line
 
 _TOKENS = re.compile(r"\w+|\s+|.", re.DOTALL)
 

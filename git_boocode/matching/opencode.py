@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
+from git_boocode.matching.align import cost, similarity
 from git_boocode.matching.profiles import Step
-from git_boocode.matching.rungs import Found, Place, Query, found_in, rows_where
-from git_boocode.matching.similarity import cost, similarity
-from git_boocode.matching.text import Condensed, framed
+from git_boocode.matching.rungs import Found, Place, Query, found_in, occurrences, rows_where
+from git_boocode.matching.text import framed
 from git_boocode.matching.windows import VERIFY_WORK
 
 _BLOCK = 3
@@ -130,8 +130,12 @@ def whitespace_normalized(query: Query, _step: Step) -> Found:
             places.append(_rows(query, row, row + 1))
         elif wanted in normal:
             start = query.text.start_of(row)
-            spots = Condensed(line, _WHITESPACE, lambda *_: True).places(wanted)
-            places += [Place(start + first, start + end) for first, end in spots]
+            # The offset of each character that is left once every run of whitespace is one space.
+            left = [at for at in range(len(line)) if not line[at - 1 : at + 1].isspace()]
+            places += [
+                Place(start + left[at], start + left[at + len(wanted) - 1] + 1)
+                for at in occurrences(_WHITESPACE.sub(" ", line), wanted)
+            ]
     return Found(tuple(places))
 
 

@@ -79,6 +79,8 @@ def likeliest(text: Text, candidates: Sequence[Variant]) -> list[Variant]:
 
     Where the given pair and a variant are level, both, the variant first: either may be right.
     """
+    if len(candidates) == 1:
+        return [*candidates]
     needles = [Text(variant.old) for variant in candidates]
     wanted = {line for needle in needles for line in needle.canonical if line}
     there = wanted.intersection(text.canonical)

@@ -19,7 +19,6 @@ from git_boocode.matching.align import (
     script,
 )
 from git_boocode.matching.ambiguity import Decision, Rows, decide
-from git_boocode.matching.canonical import canonical_line, look_alikes, plain_in_file
 from git_boocode.matching.indentation import (
     NEAR,
     IndentStyle,
@@ -32,7 +31,7 @@ from git_boocode.matching.indentation import (
 )
 from git_boocode.matching.merge import carry, merge_line, without_doubled
 from git_boocode.matching.rungs import Place
-from git_boocode.matching.text import Text, split_ends
+from git_boocode.matching.text import Text, canonical_line, look_alikes, plain_in_file, split_ends
 
 
 class Patch(NamedTuple):

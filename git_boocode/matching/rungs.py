@@ -87,10 +87,13 @@ class Query:
         self.whole_lines = whole_lines
         self.hints = hints
 
-    def reread(self, needle: str, new: str) -> Query:
-        """The query for another reading of the needle, and of the new text if there is one."""
+    def reread(self, needle: str, new: str, line: int | None = None) -> Query:
+        """The query for another reading of the needle, which claims to begin on a line (1-based).
+
+        ``new`` is ignored if there is no new text.
+        """
         new_text = new if self.new is not None else None
-        hints = self.hints._replace(script=())
+        hints = self.hints._replace(script=(), line=self.hints.line or line)
         return Query(self.text, needle, new_text, whole_lines=self.whole_lines, hints=hints)
 
     @cached_property

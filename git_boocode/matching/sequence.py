@@ -13,15 +13,13 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
-from git_boocode.matching.align import Hunk, script
+from git_boocode.matching.align import Hunk, most_similar, script
 from git_boocode.matching.already_applied import applied_rows
-from git_boocode.matching.canonical import canonical_line
 from git_boocode.matching.ladder import SHOWN, SHOWN_TEXT, Answer, climb, to_match
 from git_boocode.matching.profiles import profile_named
 from git_boocode.matching.replace import Splice, written
 from git_boocode.matching.rungs import Found, Place, Query
-from git_boocode.matching.similarity import most_similar
-from git_boocode.matching.text import LineIndex, Text, common_prefix, split_ends
+from git_boocode.matching.text import LineIndex, Text, canonical_line, common_prefix, split_ends
 from git_boocode.matching.types import Candidate, Code, Match, MatchError
 
 LOOSE_WORK = 3_000_000  # rows of one text that are searched with tolerance

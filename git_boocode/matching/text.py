@@ -6,14 +6,12 @@ Only LF and CRLF end a line: form feeds, NEL or U+2028 are ordinary characters, 
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from git_boocode.matching.canonical import canonical_line, look_alikes
 from git_boocode.matching.types import MatchError, Position, Span
 
 if TYPE_CHECKING:
@@ -22,6 +20,21 @@ if TYPE_CHECKING:
 BOM = "\ufeff"
 LOOKUP_WORK = 100_000_000
 """Lines that are compared to find lines as they are in one text."""
+
+_SINGLE = "\u2018\u2019\u201a\u201b\u2032\u2035\u00b4\u02b9\u02bc\u02c8\u055a\uff07"
+_DOUBLE = "\u201c\u201d\u201e\u201f\u2033\u2036\u02ba\u301d\u301e\u301f\uff02"
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\ufe58\ufe63\uff0d"
+_SPACES = "\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
+_ONE_TO_ONE: dict[int, str] = {
+    # Full-width forms of printable ASCII lie at a constant distance from it.
+    **{code + 0xFEE0: chr(code) for code in range(0x21, 0x7F)},
+    **dict.fromkeys(map(ord, _SINGLE), "'"),
+    **dict.fromkeys(map(ord, _DOUBLE), '"'),
+    **dict.fromkeys(map(ord, _DASHES), "-"),
+    **dict.fromkeys(map(ord, _SPACES), " "),
+}
+_WHOLE_LINE = {**_ONE_TO_ONE, **dict.fromkeys(map(ord, INVISIBLE)), ord("\u2026"): "..."}
 
 
 class Text:
@@ -34,7 +47,6 @@ class Text:
     def __init__(self, raw: str) -> None:
         self.raw = raw
         self.mark = BOM if raw.startswith(BOM) else ""
-        self._asked: tuple[tuple[tuple[int, int], ...], tuple[Span, ...]] | None = None
 
     @cached_property
     def has_crlf(self) -> bool:
@@ -88,15 +100,14 @@ class Text:
         """The stripped lines in canonical spelling."""
         if self.raw.isascii():
             return self.stripped
-        return [line if line.isascii() else canonical_line(line) for line in self.stripped]
+        return [*map(canonical_line, self.stripped)]
 
     @cached_property
     def lf_alike(self) -> str:
         """``lf`` with look-alike characters mapped one to one."""
         if self.raw.isascii():
             return self.lf
-        lines = [line if line.isascii() else look_alikes(line) for line in self.pieces]
-        return self.mark + "\n".join(lines)
+        return self.mark + "\n".join(map(look_alikes, self.pieces))
 
     @cached_property
     def framed_stripped(self) -> str:
@@ -181,26 +192,21 @@ class Text:
     def ends(self, span: Span) -> tuple[Position, Position]:
         """Where a span starts and, exclusive, ends."""
         last = span.start_line + self.raw.count("\n", span.start, span.end)
-        return self._position(span.start, span.start_line), self._position(span.end, last)
-
-    def _position(self, offset: int, line: int) -> Position:
-        return Position(offset, line, offset - self.raw.rfind("\n", 0, offset))
+        start, end = (
+            Position(at, line, at - self.raw.rfind("\n", 0, at))
+            for at, line in ((span.start, span.start_line), (span.end, last))
+        )
+        return start, end
 
     def spans(self, places: Iterable[tuple[int, int]]) -> tuple[Span, ...]:
         """Spans with line numbers for ascending ``(start, end)`` offsets."""
-        asked = tuple(places)
-        # Locating, refitting and telling ask for the same places, and each costs a pass.
-        if self._asked is None or self._asked[0] != asked:
-            self._asked = asked, tuple(self._spans(asked))
-        return self._asked[1]
-
-    def _spans(self, places: Iterable[tuple[int, int]]) -> Iterator[Span]:
-        line, seen = 1, 0
+        spans, line, seen = [], 1, 0
         for start, end in places:
             line += self.raw.count("\n", seen, start)
             seen = start
             last = line + self.raw.count("\n", start, max(start, end - 1))
-            yield Span(start, end, line, last)
+            spans.append(Span(start, end, line, last))
+        return tuple(spans)
 
 
 class LineIndex:
@@ -229,44 +235,6 @@ class LineIndex:
             starts = (row - at for row in rows if row >= at)
             self._found[key] = [row for row in starts if self.lines[row : row + count] == lines]
         return self._found.get(key, [])
-
-
-class Condensed:
-    """A text with each run of blanks left out or written as one space, and where it comes from.
-
-    ``blanks`` finds the runs; ``keeps`` says of one, by its start and end, whether it is a space.
-    """
-
-    def __init__(
-        self, text: str, blanks: re.Pattern[str], keeps: Callable[[int, int], bool]
-    ) -> None:
-        pieces: list[str] = []
-        self._starts = [0]
-        self._raw_starts = [0]
-        at = length = 0
-        for run in blanks.finditer(text):
-            start, end = run.span()
-            pieces.append(text[at:start] + " " if keeps(start, end) else text[at:start])
-            length += len(pieces[-1])
-            at = end
-            self._starts.append(length)
-            self._raw_starts.append(at)
-        self.text = "".join([*pieces, text[at:]])
-
-    def places(self, wanted: str) -> Iterator[tuple[int, int]]:
-        """The disjoint occurrences of a condensed text that is not empty, as offsets of the text.
-
-        Neither begins nor ends with a run of blanks.
-        """
-        at = self.text.find(wanted)
-        while at >= 0:
-            end = at + len(wanted)
-            yield self._raw(at), self._raw(end - 1) + 1
-            at = self.text.find(wanted, end)
-
-    def _raw(self, offset: int) -> int:
-        piece = bisect_right(self._starts, offset) - 1
-        return self._raw_starts[piece] + offset - self._starts[piece]
 
 
 def framed(lines: Iterable[str]) -> str:
@@ -305,3 +273,36 @@ def rows_of(
             if run in found:
                 found[run].append(row)
     return found
+
+
+def look_alikes(text: str) -> str:
+    """``text`` with look-alike characters replaced by their ASCII form, length unchanged."""
+    return text if text.isascii() else text.translate(_ONE_TO_ONE)
+
+
+def plain_in_file(pairs: Iterable[tuple[str, str]]) -> dict[int, str]:
+    """The look-alikes for which the file has ASCII wherever a model's line has them.
+
+    ``pairs`` are lines of the model and the file's. A table for ``str.translate``.
+    """
+    there: dict[int, set[str]] = {}
+    for mine, row in pairs:
+        same = len(mine) == len(row) and look_alikes(mine) == look_alikes(row)
+        for code, other in zip(map(ord, mine), row, strict=True) if same else ():
+            if code in _ONE_TO_ONE:
+                there.setdefault(code, set()).add(other)
+    table = {code: _ONE_TO_ONE[code] for code in there if there[code] == {_ONE_TO_ONE[code]}}
+    quotes = {code: plain for code, plain in _ONE_TO_ONE.items() if plain in ("'", '"')}
+    if len(table) == len(there) and not quotes.keys().isdisjoint(table):
+        # Who writes one kind of quote so writes all kinds so.
+        table |= quotes
+    return table
+
+
+def canonical_line(line: str) -> str:
+    """A line for comparison: look-alikes, invisible characters and composition do not count."""
+    if line.isascii():
+        return line
+    from unicodedata import normalize
+
+    return normalize("NFC", line.translate(_WHOLE_LINE)).strip()

@@ -10,13 +10,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from git_boocode.matching.align import Hunk, script
+from git_boocode.matching.align import Hunk, script, similarity
 from git_boocode.matching.already_applied import lines_of, refuse_applied
 from git_boocode.matching.guards import evidence
 from git_boocode.matching.ladder import SHOWN_TEXT, Answer, ascend
 from git_boocode.matching.profiles import Step
 from git_boocode.matching.rungs import Found, Query
-from git_boocode.matching.similarity import similarity
 from git_boocode.matching.text import Text
 from git_boocode.matching.types import Candidate, Match, MatchError, Replacement
 

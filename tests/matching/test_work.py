@@ -6,8 +6,7 @@ from collections import Counter
 
 import pytest
 
-from git_boocode.matching import MatchError, guards, locate_match, replace_text, windows
-from git_boocode.matching import similarity as similarity_module
+from git_boocode.matching import MatchError, align, guards, locate_match, replace_text, windows
 
 pytestmark = pytest.mark.slow
 
@@ -18,14 +17,14 @@ BIG = 100_000
 def work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Counts the word operations that comparisons of windows amount to, and the comparisons."""
     done: Counter[str] = Counter()
-    real = similarity_module.distance
+    real = align.distance
 
     def counted(left: str, right: str, limit: int | None = None) -> int:
         done["calls"] += 1
-        done["words"] += similarity_module.cost(len(left), len(right)) if left != right else 0
+        done["words"] += align.cost(len(left), len(right)) if left != right else 0
         return real(left, right, limit)
 
-    monkeypatch.setattr(similarity_module, "distance", counted)
+    monkeypatch.setattr(align, "distance", counted)
     for module in (windows, guards):
         monkeypatch.setattr(module, "distance", counted)
     return done
