@@ -39,7 +39,3 @@ def __getattr__(name: str) -> object:
         if name in found:
             return globals().setdefault(name, found[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

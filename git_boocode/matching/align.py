@@ -47,6 +47,12 @@ def script(left: Sequence[str], right: Sequence[str], *, anchored: bool = False)
     return joined
 
 
+def same_items(left: Sequence[str], right: Sequence[str]) -> dict[int, int]:
+    """The indexes in ``right`` of the items of ``left`` that stay."""
+    stay = (hunk for hunk in script(left, right) if hunk.same)
+    return {hunk.i1 + step: hunk.j1 + step for hunk in stay for step in range(hunk.i2 - hunk.i1)}
+
+
 def _compared(
     left: Sequence[str], right: Sequence[str], area: Hunk, limit: int, depth: int = 0
 ) -> Iterator[Hunk]:

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from git_boocode.matching.align import script
+from git_boocode.matching.align import same_items, script
 from git_boocode.matching.indentation import indent_of, width_of
 from git_boocode.matching.profiles import Step
 from git_boocode.matching.rungs import Found, Place, Query, rows_where
@@ -188,12 +188,7 @@ class _Elision:
         old, new, left_out = self.query.needle, self.query.new, self.left_out
         if new is None:
             return True
-        same = {
-            hunk.i1 + step: hunk.j1 + step
-            for hunk in script(old.lines, new.lines)
-            if hunk.same
-            for step in range(hunk.i2 - hunk.i1)
-        }
+        same = same_items(old.lines, new.lines)
         if not same.keys() >= set(left_out):
             return False
         # Where a marker comes first or last, nobody knows how far it reaches.

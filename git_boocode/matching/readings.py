@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple
 
+from git_boocode.matching.spacing import wrapped
 from git_boocode.matching.text import BOM, Text
 
 MOST = 12
@@ -128,9 +129,9 @@ class _Column(NamedTuple):
 
     def split(self, line: str) -> tuple[int | None, str]:
         """The number of a line, None if it has none in this column, and the line without it."""
-        numbered, empty = _NUMBER.match(line), _EMPTY_COLUMN.match(line)
-        for found in filter(None, (numbered, empty)):
-            if self.separator in found.groups():
+        numbered = _NUMBER.match(line)
+        for found in (numbered, _EMPTY_COLUMN.match(line)):
+            if found and self.separator in found.groups():
                 number = int(found[1]) if found is numbered else None
                 return number, line[found.end() :].removeprefix(self.padding)
         return None, line
@@ -301,17 +302,11 @@ def entities(variant: Variant, _text: Text) -> Iterator[Variant]:
     yield _decoded(variant, _ENTITIES, "entities decoded")
 
 
-def _wrapped(variant: Variant, text: Text) -> Iterator[Variant]:
-    from git_boocode.matching.spacing import wrapped
-
-    return wrapped(variant, text)
-
-
 READERS: dict[str, Reader] = {
     "fences": fences,
     "numbers": numbers,
     "escapes": escapes,
     "entities": entities,
     "marks": marks,
-    "wrapped": _wrapped,
+    "wrapped": wrapped,
 }

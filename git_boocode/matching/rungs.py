@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.profiles import Step
@@ -22,8 +23,7 @@ class Place(NamedTuple):
 
     ``rows`` are the whole lines (first, stop) it covers; None for text on part of a line.
     ``lines`` gives for each line of the needle the rows (first, stop) it stands for, where that is
-    known; blank lines of the needle may stand for none. ``partial`` is
-    whether the first or last of the rows are covered in part only; ``lines`` is empty then.
+    known. ``partial`` is whether the first or last row is covered in part; ``lines`` is empty then.
     """
 
     start: int
@@ -35,10 +35,7 @@ class Place(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The places of a rung, ascending, except that of unequal ones the best comes first.
-
-    ``equal`` is whether they are equally good. ``reason`` says why nothing was found.
-    """
+    """The places of a rung, ascending; if they are not ``equal``ly good, the best comes first."""
 
     places: tuple[Place, ...] = ()
     equal: bool = True
@@ -48,12 +45,11 @@ class Found(NamedTuple):
 class Hints(NamedTuple):
     """What a format knows about a place beside its old text.
 
-    ``line`` (1-based) is where the old text begins, and ``sections`` are lines of the file,
-    outermost first, below which it lies. Both only decide between places that are equally good;
-    ``within`` restricts the search to what is below the sections, ``at_end`` to the end of the
-    file. ``script`` holds the hunks that lead from the old lines to the new ones, where the format
-    marks them. Two hints are for changes that are placed jointly (see ``sequence``): ``proven`` is
-    whether the line is certain, ``strict`` whether no tolerance is allowed.
+    ``line`` (1-based) is where the old text begins, ``sections`` are the lines below which it lies,
+    outermost first. Both only decide between equally good places; ``within`` restricts the search
+    to what is below the sections, ``at_end`` to the end of the file. ``script`` holds the hunks of
+    the change where the format marks them. For changes placed jointly (see ``sequence``),
+    ``proven`` is whether the line is certain, ``strict`` whether no tolerance is allowed.
     """
 
     line: int | None = None
@@ -124,10 +120,6 @@ class Query:
         """The needle's lines with text that stand somewhere in the text, in canonical form."""
         return frozenset(filter(None, self.needle.canonical)).intersection(self.text.canonical)
 
-    def absent(self, lines: Iterable[str]) -> bool:
-        """Whether one of these canonical lines of the needle is nowhere."""
-        return any(line and line not in self.present for line in lines)
-
     @cached_property
     def survey(self) -> Survey:
         """The windows like the needle."""
@@ -160,12 +152,8 @@ class Query:
         return self.place(rows[0], rows[-1] + 1)._replace(lines=tuple(lines))
 
     def _blanks(self, rows: Iterable[int]) -> int:
-        count = 0
-        for row in rows:
-            if not 0 <= row < len(self.text.lines) or self.text.stripped[row]:
-                break
-            count += 1
-        return count
+        lines = self.text.stripped
+        return sum(1 for _ in takewhile(lambda row: 0 <= row < len(lines) and not lines[row], rows))
 
 
 def exact(query: Query, _step: Step) -> Found:
@@ -177,12 +165,8 @@ def exact(query: Query, _step: Step) -> Found:
 
 def whitespace(query: Query, step: Step) -> Found:
     """Whole lines that are equal but for blanks at their ends."""
-    if refused := refusal(query, step):
-        return refused
-    core = query.needle.core
-    return _found_lines(
-        query, query.text.framed_stripped, query.needle.stripped[core.start : core.stop]
-    )
+    view, lines = query.text.framed_stripped, query.needle.stripped
+    return refusal(query, step) or _found_lines(query, view, lines)
 
 
 def unicode(query: Query, step: Step) -> Found:
@@ -195,10 +179,7 @@ def unicode(query: Query, step: Step) -> Found:
         part = found_in(query, query.text.lf_alike, query.needle.lf_alike)
         if part.places:
             return part
-    core = query.needle.core
-    return _found_lines(
-        query, query.text.framed_canonical, query.needle.canonical[core.start : core.stop]
-    )
+    return _found_lines(query, query.text.framed_canonical, query.needle.canonical)
 
 
 def refusal(query: Query, step: Step) -> Found | None:
@@ -222,19 +203,17 @@ def occurrences(text: str, needle: str, shared: int = 0) -> list[int]:
     while at >= 0:
         found.append(at)
         at = text.find(needle, at + len(needle) - shared)
-    if len(found) == 1:
-        found += [twin for twin in [text.find(needle, found[0] + 1)] if twin >= 0]
-    return found
+    twin = text.find(needle, found[0] + 1) if len(found) == 1 else -1
+    return found if twin < 0 else [*found, twin]
 
 
 def rows_where(view: str, lines: Iterable[str]) -> list[int]:
     """The rows of framed lines at which some lines begin, disjoint as in ``occurrences``."""
-    rows, row, seen = [], 0, 0
+    rows, seen = [0], 0
     for at in occurrences(view, framed(lines), shared=1):
-        row += view.count("\n", seen, at)
+        rows.append(rows[-1] + view.count("\n", seen, at))
         seen = at
-        rows.append(row)
-    return rows
+    return rows[1:]
 
 
 def found_in(query: Query, text: str, needle: str) -> Found:
@@ -260,11 +239,10 @@ def _found_as_lines(query: Query) -> Found:
     return Found(tuple(Place(raw(start), raw(min(end, size))) for start, end in ends))
 
 
-def _found_lines(query: Query, text: str, lines: list[str]) -> Found:
-    if not any(lines):
-        # Blank once it is canonical: it stands for nothing.
-        return Found()
-    rows = rows_where(text, lines)
+def _found_lines(query: Query, view: str, lines: list[str]) -> Found:
+    lines = lines[query.needle.core.start : query.needle.core.stop]
+    # A line may be blank once it is canonical; lines that all are stand for nothing.
+    rows = rows_where(view, lines) if any(lines) else []
     return Found(tuple(query.place(row, row + len(lines)) for row in rows))
 
 

@@ -10,24 +10,24 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
 
-from git_boocode.matching.align import script
+from git_boocode.matching.align import same_items
 from git_boocode.matching.guards import evidence, too_bare
 from git_boocode.matching.indentation import indent_of
 from git_boocode.matching.profiles import Step
-from git_boocode.matching.readings import Variant
 from git_boocode.matching.rungs import Found, Place, Query
 from git_boocode.matching.text import Text
 
+if TYPE_CHECKING:
+    from git_boocode.matching.readings import Variant
+
 _OCCURRENCES = 200
 """At most this many occurrences are checked."""
-_WORDS_CHECKED = 50
-"""At most this many words are looked up before the whole text is rewritten."""
 _CUT_OFF = 2
 """At most this many letters may be missing at the end of a line by mistake."""
 _WRAPPED_EVIDENCE = 8
 """The evidence that text must hold to be found without its line breaks."""
-_WORDS = re.compile(r"\w+")
 _PIECES = re.compile(r"\S+")
 _RUNS = re.compile(r"\s+")
 _NEEDLESS = re.compile(r"(?<!\w) | (?!\w)")
@@ -40,9 +40,9 @@ def layout(query: Query, step: Step) -> Found:
     """Whole lines that are equal except for blank lines and spaces that no two words need."""
     if not query.needle.core or too_bare(query.needle, step):
         return Found()
-    spans = _spans(query.text, query.needle, by_line=True)
-    found = filter(None, (_whole_rows(query.text, span) for span in spans))
-    filled = ([row for row in rows if query.text.canonical[row]] for rows in found)
+    text, spans = query.text, _spans(query.text, query.needle, by_line=True)
+    found = (_whole_rows(text, span) for span in spans)
+    filled = ([row for row in rows if text.canonical[row]] for rows in found if rows)
     return Found(tuple(map(query.spread, filled)))
 
 
@@ -104,24 +104,20 @@ def wrapped(variant: Variant, text: Text) -> Iterator[Variant]:
     spans = _spans(text, old, by_line=False) if evidence(old.lf) >= _WRAPPED_EVIDENCE else []
     rows = _whole_rows(text, spans[0]) if len(spans) == 1 else range(0)
     groups = _groups(old.stripped, text.stripped[rows.start : rows.stop]) if rows else []
-    if all(len(lines) == len(there) == 1 for lines, there in groups):
+    groups = [group for group in groups if max(map(len, group)) > 1]
+    if not groups:
         return
-    same = {
-        hunk.i1 + step: hunk.j1 + step
-        for hunk in script(old.lines, new.lines)
-        if hunk.same
-        for step in range(hunk.i2 - hunk.i1)
-    }
-    in_old, in_new = [[line] for line in old.lines], [[line] for line in new.lines]
-    for lines, there in groups:
-        if len(lines) == len(there) == 1:
-            continue
-        mine = [text.lines[rows.start + row] for row in there]
-        _put(in_old, lines, _shifted(mine, old.lines[lines.start]))
-        at = same.get(lines.start)
-        if at is not None and [same.get(index) for index in lines] == [*range(at, at + len(lines))]:
-            _put(in_new, range(at, at + len(lines)), in_old[lines.start])
-    yield variant._replace(old=_joined(in_old, old), new=_joined(in_new, new))
+    same, in_old, in_new = same_items(old.lines, new.lines), [*old.lines], [*new.lines]
+    for lines, there in reversed(groups):
+        mine = text.lines[rows.start + there.start : rows.start + there.stop]
+        here, depth = indent_of(old.lines[lines.start]), indent_of(mine[0])
+        mine = [here + row.removeprefix(depth) for row in mine]
+        in_old[lines.start : lines.stop] = mine
+        at = same.get(lines.start, -1)
+        if [same.get(index) for index in lines] == [*range(at, at + len(lines))]:
+            in_new[at : at + len(lines)] = mine
+    old_end, new_end = ("\n" if given.closed else "" for given in (old, new))
+    yield variant._replace(old="\n".join(in_old) + old_end, new="\n".join(in_new) + new_end)
 
 
 def _groups(lines: Sequence[str], rows: Sequence[str]) -> list[tuple[range, range]]:
@@ -144,36 +140,17 @@ def _ends(lines: Sequence[str]) -> dict[int, int]:
     return {size: row for row, size in enumerate(sizes, 1) if lines[row - 1]}
 
 
-def _shifted(rows: Sequence[str], line: str) -> list[str]:
-    """Rows at the depth of a line of the model."""
-    here, there = indent_of(line), indent_of(rows[0])
-    return [here + row.removeprefix(there) for row in rows]
-
-
-def _put(texts: list[list[str]], lines: range, rows: Sequence[str]) -> None:
-    for index in lines:
-        texts[index] = [*rows] if index == lines.start else []
-
-
-def _joined(texts: Sequence[Sequence[str]], given: Text) -> str:
-    lines = [line for some in texts for line in some]
-    return "\n".join(lines) + ("\n" if given.closed else "")
-
-
 def _spans(text: Text, needle: Text, *, by_line: bool) -> list[Span]:
     """Where the needle occurs except for needless spaces and either blank lines or line breaks."""
-    pieces = zip(
-        needle.lf_alike.removeprefix(needle.mark).split("\n"), needle.canonical, strict=False
-    )
-    wanted = "\n".join(line for line, canonical in pieces if canonical)
-    words = sorted({*_WORDS.findall(wanted)}, key=len, reverse=True)[:_WORDS_CHECKED]
+    pieces = needle.lf_alike.removeprefix(needle.mark).split("\n")
+    wanted = "\n".join(pieces[row] for row in needle.filled)
     view = text.lf_alike
-    if not all(word in view for word in words):
-        return []
     sought, squeezed = "".join(wanted.split()), "".join(view.split())
-    starts = [
-        at for at, _ in zip(_occurrences(squeezed, sought), range(_OCCURRENCES), strict=False)
-    ]
+    starts: list[int] = []
+    at = squeezed.find(sought)
+    while at >= 0 and len(starts) < _OCCURRENCES:
+        starts.append(at)
+        at = squeezed.find(sought, at + 1)
     if not starts:
         return []
     runs = [run.span() for run in _PIECES.finditer(view)]
@@ -186,13 +163,6 @@ def _spans(text: Text, needle: Text, *, by_line: bool) -> list[Span]:
     spans = [(offset(at), offset(at + len(sought) - 1) + 1) for at in starts]
     form = _form(wanted, by_line=by_line)
     return [span for span in spans if _form(view[slice(*span)], by_line=by_line) == form]
-
-
-def _occurrences(text: str, wanted: str) -> Iterator[int]:
-    at = text.find(wanted)
-    while at >= 0:
-        yield at
-        at = text.find(wanted, at + 1)
 
 
 def _form(text: str, *, by_line: bool) -> list[str]:
