@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from git_boocode.matching.ladder import locate_match
-    from git_boocode.matching.profiles import PROFILES, Profile, Step
+    from git_boocode.matching.profiles import PROFILES
     from git_boocode.matching.replace import replace_text
-    from git_boocode.matching.types import Candidate, Match, MatchError, Position, Replacement, Span
+    from git_boocode.matching.types import Candidate, Match, MatchError, Replacement
 
 _MODULES = ("types", "profiles", "ladder", "replace")
 
@@ -21,11 +21,7 @@ __all__ = [
     "Candidate",
     "Match",
     "MatchError",
-    "Position",
-    "Profile",
     "Replacement",
-    "Span",
-    "Step",
     "locate_match",
     "replace_text",
 ]

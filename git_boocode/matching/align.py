@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 SCRIPT_WORK = 100_000_000
 """Largest product of lengths for which a longest common subsequence is computed (12 MB)."""
-PAIR_FLOOR = 0.5
-"""Lines less similar than this are not versions of each other."""
+PAIR_FLOOR = 0.5  # lines less similar than this are not versions of each other
 _PAIR_WORK = 10_000  # product of lengths up to which lines are paired by similarity
 _PAIR_LINE = 2_000  # characters of a line that are compared
 _MAX_DEPTH = 16  # how often an area is split at unique items

@@ -1,13 +1,9 @@
 """Lines that stand for text which a model left out: ``...``, ``# ... existing code ...``.
 
 The same marker in old and new is an elision: the parts around it are found in order, and the lines
-between them stay as they are. Where the parts fit in several places, the model's indentation
-decides or the edit is refused. In the new text alone a marker would delete what it stands for, and
-the edit is refused too.
-
-Three dots are also Python's Ellipsis, a prompt of its console, and spread and rest syntax. Only a
-line that is nothing but dots, or a comment of dots and of words about code, counts; a line of dots
-that is the body of a block does not.
+between them stay. In the new text alone a marker would delete what it stands for. Three dots are
+also Python's Ellipsis, a prompt, and spread syntax: only a line of nothing but dots, or a comment
+of dots and of words about code, counts; a line of dots that is the body of a block does not.
 """
 
 from __future__ import annotations
@@ -18,6 +14,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from git_boocode.matching.align import same_items, script
+from git_boocode.matching.guards import evidence
 from git_boocode.matching.indentation import indent_of, width_of
 from git_boocode.matching.profiles import Step
 from git_boocode.matching.rungs import Found, Place, Query, rows_where
@@ -28,14 +25,10 @@ _COMMENT_END = "*/->} \t"
 _DOTTED = re.compile(r"[\[(<{]?\s*(?:\.{3,}|…)")
 _BRACKETS = "[](){}<> \t"
 _WORD = re.compile(r"[\w']+")
-_LONGEST = 120
-"""Longer lines (characters) are no markers."""
-_PLACES = 64
-"""A part that occurs more often proves nothing."""
-_CHAINS = 1_000
-"""At most this many ways to put the parts in order are compared."""
-_PARTS = 64
-"""A text in more parts than this is not looked for."""
+_LONGEST = 120  # longer lines (characters) are no markers
+_PLACES = 64  # a part that occurs more often proves nothing
+_CHAINS = 1_000  # at most this many ways to put the parts in order are compared
+_PARTS = 64  # a text in more parts than this is not looked for
 
 
 def _words(text: str) -> frozenset[str]:
@@ -62,7 +55,7 @@ _KNOWN = _CODE | _OLDER | _UNCHANGED | _OMITTED | _FILLERS
 def is_marker(line: str) -> bool:
     """Whether a line stands for left-out text, its surroundings not considered."""
     bare = line.strip()
-    if not bare or len(bare) > _LONGEST:
+    if len(bare) > _LONGEST:
         return False
     comment = _COMMENT.match(bare)
     body = bare[comment.end() :].strip().rstrip(_COMMENT_END) if comment else bare
@@ -149,23 +142,21 @@ Chain = tuple[Rows, ...]
 
 def elided(query: Query, step: Step) -> Found:
     """Parts that are equal line by line, with any number of lines where the needle has a marker."""
-    from git_boocode.matching.guards import evidence
-
     elision = _Elision(query)
     if not elision.left_out or not 0 < len(elision.parts) <= _PARTS:
         return Found()
     if not elision.is_shared():
         return Found(reason="what the old text leaves out is not left out of the new one")
-    if evidence(elision.text_of(elision.parts)) < step.evidence:
+    if elision.evidence_of(elision.parts) < step.evidence:
         return Found(reason="what the old text does not leave out is too short to be found")
     chains = elision.chains()
     if chains is None:
         return Found(reason="a part around what is left out occurs too often")
-    weakest = min(evidence(elision.text_of([part])) for part in elision.parts)
+    weakest = min(elision.evidence_of([part]) for part in elision.parts)
     if len(chains) > 1 or weakest < step.evidence / 2:
         chains = [chain for chain in chains if elision.is_indented_alike(chain)]
     touched = elision.touched()
-    proven = evidence(elision.text_of([elision.parts[at] for at in touched])) >= step.evidence
+    proven = elision.evidence_of([elision.parts[at] for at in touched]) >= step.evidence
     if proven and len({tuple(chain[at] for at in touched) for chain in chains}) == 1:
         chains = [min(chains, key=lambda chain: chain[-1][-1] - chain[0][0])]
     reason = None if chains else "its parts are not there in order"
@@ -197,9 +188,10 @@ class _Elision:
             any(old.stripped[left_out[-1] + 1 :]) or not any(below)
         )
 
-    def text_of(self, parts: Sequence[Rows]) -> str:
-        """The lines of some parts."""
-        return "\n".join(self.query.needle.lines[index] for part in parts for index in part)
+    def evidence_of(self, parts: Sequence[Rows]) -> int:
+        """The evidence that the lines of some parts hold together."""
+        lines = self.query.needle.lines
+        return evidence("\n".join(lines[index] for part in parts for index in part))
 
     def chains(self) -> list[Chain] | None:
         """The ways to place all parts in order, blank lines aside; None if there are too many."""

@@ -14,24 +14,19 @@ from git_boocode.matching.types import Match, Replacement, Span
 if TYPE_CHECKING:
     from git_boocode.matching.windows import Window
 
-REWRITTEN = "rewritten"
-"""The rung of a text that is found exactly once it has been read back."""
-SHOWN = 10
-"""At most this many places of an ambiguous needle become candidates."""
-NEAREST = 3
-"""At most this many windows are shown for a needle that was not found."""
-SHOWN_TEXT = 4_000
-"""Characters of a candidate's text."""
+SHOWN = 10  # at most this many places of an ambiguous needle become candidates
+_NEAREST = 3  # at most this many windows are shown for a needle that was not found
+SHOWN_TEXT = 4_000  # characters of a candidate's text
 _NUMBERED = re.compile(r"[ \t]*(?:L(?:ine )?)?\d")
 """How a text begins that may have line numbers: a quick look before the close one."""
 
 
 class Answer(NamedTuple):
-    """What the ladder found. ``chosen`` is an index of ``found.places``, None if there is not one.
+    """What the ladder found; ``rung`` is None if nothing.
 
-    ``rung`` is None when no rung answered. ``query`` holds the variant of the model's texts that
-    was found, ``notes`` what was done to get it. ``merged`` is the whole replacement where it was
-    made in an older version.
+    ``query`` holds the variant of the model's texts that was found, ``notes`` what was done to get
+    it, ``chosen`` the index of the one place that is meant. ``merged`` is the whole replacement
+    where it was made in an older version.
     """
 
     query: Query
@@ -50,12 +45,11 @@ def locate_match(
     start_line: int | None = None,
     whole_lines: bool = False,
 ) -> Match:
-    """Locate ``needle`` in ``content``.
+    """Locate ``needle`` in ``content`` by the ladder that ``profile`` names.
 
-    ``profile`` names the ladder to climb. ``start_line`` (1-based) is a hint, which only decides
-    between places that are equally good otherwise. With ``whole_lines`` the needle stands for whole
-    lines: no place counts that begins or ends within a line. A miss is an answer, not an error; the
-    only error is ValueError for an unknown profile.
+    ``start_line`` (1-based) only decides between places that are equally good otherwise. With
+    ``whole_lines`` no place counts that begins or ends within a line. A miss is an answer, not an
+    error; ValueError for an unknown profile.
     """
     query = Query(content, needle, whole_lines=whole_lines)
     return to_match(climb(query, profile_named(profile), start_line))
@@ -157,7 +151,7 @@ def _climb_strictly(query: Query, steps: Sequence[Step], start_line: int | None)
     # The text as given would have been exact; a variant must prove its place.
     if too_bare(query.needle, Step("exact", evidence=2 if whole else 8)):
         return ascend(query, [step for step in steps if step.rung != "exact"], start_line)
-    return answer._replace(rung=REWRITTEN)
+    return answer._replace(rung="rewritten")
 
 
 def _without_strange_escapes(answer: Answer, given: str) -> Answer:
@@ -310,7 +304,7 @@ def _missed(answer: Answer) -> Match:
     for window in query.survey.windows:
         if all(window.stop <= other.first or other.stop <= window.first for other in taken):
             taken.append(window)
-        if len(taken) == NEAREST:
+        if len(taken) == _NEAREST:
             break
     near = [(window.first, window.stop, window.similarity) for window in taken]
     return Match(

@@ -7,7 +7,7 @@ to a looser rung or take the first.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 from git_boocode.matching.align import cost, similarity
@@ -16,15 +16,12 @@ from git_boocode.matching.rungs import Found, Place, Query, found_in, occurrence
 from git_boocode.matching.text import framed
 from git_boocode.matching.windows import VERIFY_WORK
 
-_BLOCK = 3
-"""Lines that a block must have for its first and last one to be anchors."""
+_BLOCK = 3  # lines that a block must have for its first and last one to be anchors
 _WORK = 2_000_000
 """At most this many lines of windows are compared; beyond that a rung finds nothing."""
-_COMPARED = 200_000
-"""The same for lines between anchors, which are compared by their letters."""
-_BLOCKS = 1_000
-"""At most this many blocks between anchors are compared."""
+_BLOCKS = 1_000  # at most this many blocks between anchors are compared
 _TOO_LARGE = Found(reason="the text is too large to compare")
+_COMPARED = 200_000  # at most this many lines between anchors are compared
 _ESCAPED = re.compile(r"\\([nrt'\"`\\\n$])")
 _WHITESPACE = re.compile(r"\s+")
 _MEANING = {"n": "\n", "r": "\r", "t": "\t"}
@@ -85,7 +82,10 @@ def block_anchor(query: Query, step: Step) -> Found:
         return _TOO_LARGE
     if not blocks or len(blocks) > _BLOCKS:
         return Found()
-    scores = [_likeness(middle) for middle in middles]
+    scores = [
+        sum(similarity(*pair) for pair in middle if any(pair)) / len(middle) if middle else 1.0
+        for middle in middles
+    ]
     if len(blocks) > 1 and max(scores) < step.threshold:
         return Found(reason="several blocks have its first and last line, and none is alike")
     best = [block for block, score in zip(blocks, scores, strict=True) if score == max(scores)]
@@ -96,12 +96,6 @@ def _middle(query: Query, first: int, stop: int) -> list[tuple[str, str]]:
     """The lines between the anchors, the needle's and the file's, from the top."""
     here, there = query.needle.stripped[1:-1], query.text.stripped[first + 1 : stop - 1]
     return list(zip(here, there, strict=False))
-
-
-def _likeness(pairs: Sequence[tuple[str, str]]) -> float:
-    """The mean similarity of pairs of lines."""
-    likeness = sum(similarity(left, right) for left, right in pairs if left or right)
-    return likeness / len(pairs) if pairs else 1.0
 
 
 def context_aware(query: Query, step: Step) -> Found:

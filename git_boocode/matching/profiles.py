@@ -1,33 +1,21 @@
 """Profiles: which rungs are tried, in which order, with which numbers. Data, not code.
 
-The numbers of ``default`` are guards: a wrong edit is worse than a refused one, so each asks what
-could make the place found *another* place than the one the model meant.
+The numbers of ``default`` are guards against *another* place than the one the model meant:
 
-``evidence`` 1, 2 or 8
-    Characters in distinct words of the needle that are not keywords. Where whole lines are equal
-    but for indentation 1 is enough: ``return 1`` passes; ``}``, ``return`` and ``else:``, which
-    occur once by luck, do not. Look-alikes need 2. Where less of the file is compared (part of a
-    line, comments, elided lines, similar lines) 8, the length of two ordinary identifiers.
-``threshold`` 0.85
-    Similarity of the whole window. A sibling block (same shape, other names) has mostly 0.6–0.85.
-``typo`` 2
-    Slips by which a word may be misspelt (a letter wrong, missing, too many, or swapped with the
-    next); one more and it is another word. So is, at any similarity, another number, a word or part
-    of a name that the file uses elsewhere, and the same wrong letter in more than one place.
-``margin`` 0.5
-    Share of the difference *between two places* that must favour the winner, places below the
-    threshold included: a text that took the distinguishing characters half from each is equally
-    near to both, and refused however similar it is.
-``agree`` 0.66 (rung ``context``)
-    Share of the needle's lines that must be equal where those that the edit touches are, in one
-    place of the file only: two wrong lines in six, three in ten.
+- ``evidence``: characters in distinct words of the needle that are not keywords. Where whole lines
+  are equal but for indentation 1 is enough: ``return 1`` passes; ``}`` and ``else:``, which occur
+  once by luck, do not. Look-alikes need 2. Where less of the file is compared (part of a line,
+  comments, elided or similar lines) 8, the length of two ordinary identifiers.
+- ``threshold``: similarity of the whole window; a sibling block mostly has 0.6–0.85.
+- ``typo``: slips by which a word may be misspelt; one more and it is another word. So is another
+  number, a word or part of a name that the file uses elsewhere, and a slip made more than once.
+- ``margin``: share of the difference *between two places* that must favour the winner. A text that
+  has half of either is refused, however similar it is.
+- ``agree`` (rung ``context``): share of the needle's lines that must be equal where those that the
+  edit touches are, in one place only: two wrong lines in six, three in ten.
 
-The other profiles accept more: ``region`` bare lines (``}``) with whitespace at their ends;
-``boocode`` any window 0.66 similar, whichever its words, if no other is as similar; ``opencode-3``
-any text between a line like the first and the nearest line like the last, if there is one such
-block, of several the one with the most alike middle; ``opencode-9`` also other whitespace on part
-of a line, lines wrapped otherwise, escapes read without asking the file, and blocks half of whose
-middle lines are other code.
+The other profiles accept more: ``region`` bare lines (``}``), ``boocode`` any window 0.66 similar,
+the ones named after opencode what that tool does.
 """
 
 from __future__ import annotations
@@ -38,11 +26,7 @@ from typing import NamedTuple
 
 
 class Step(NamedTuple):
-    """One rung of a profile with its numbers (see the module's text for what each guards against).
-
-    ``rung`` is a key of ``rungs.RUNGS``. ``threshold``, ``margin`` and ``agree`` are shares,
-    0.0–1.0; ``evidence`` counts characters, ``typo`` slips. 0 switches a guard off.
-    """
+    """A key of ``rungs.RUNGS`` with the numbers above; 0 switches a guard off."""
 
     rung: str
     threshold: float = 1.0
@@ -55,10 +39,9 @@ class Step(NamedTuple):
 class Profile(NamedTuple):
     """A named ladder, from strict to loose.
 
-    ``variants`` are keys of ``readings.READERS``: variants of the model's text, which climb the
-    first ``strict`` steps after the text as given has failed on them; the likeliest one climbs the
-    steps above. ``placeholders`` is whether new text may hold placeholder
-    lines (``rest of code``) that old text and file lack.
+    ``variants`` are keys of ``readings.READERS``: variants climb the first ``strict`` steps after
+    the text as given has failed on them, the likeliest one the steps above. ``placeholders`` is
+    whether new text may hold placeholder lines (``rest of code``) that old text and file lack.
     """
 
     name: str

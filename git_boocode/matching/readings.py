@@ -16,8 +16,7 @@ from typing import NamedTuple
 from git_boocode.matching.spacing import wrapped
 from git_boocode.matching.text import BOM, Text
 
-MOST = 12
-"""At most this many variants of one pair are tried."""
+MOST = 12  # at most this many variants of one pair are tried
 
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[\w.+#:=/ \t-]*")
 _NUMBER = re.compile(r"[ \t]*(?:L(?:ine )?)?(\d{1,7})[ ]*(\t|→|│|\||:)")
@@ -39,8 +38,7 @@ _LITERAL = re.compile(
 class Variant(NamedTuple):
     """A pair of texts, line endings LF, and what was done to the model's to get it.
 
-    ``first_line`` is the line of the file (1-based) that the model's text claims to start on; None
-    if it claims nothing.
+    ``first_line`` is the line of the file (1-based) that the model's text claims to start on.
     """
 
     old: str
@@ -52,9 +50,6 @@ class Variant(NamedTuple):
         """The variant after one more transformation."""
         notes = self.notes if note in self.notes else (*self.notes, note)
         return self._replace(old=old, new=new, notes=notes)
-
-
-Reader = Callable[[Variant, Text], Iterator[Variant]]
 
 
 def variants(old: str, new: str, text: Text, names: Sequence[str]) -> Iterator[Variant]:
@@ -100,9 +95,8 @@ def fences(variant: Variant, _text: Text) -> Iterator[Variant]:
 def _unfenced(text: str) -> str | None:
     lines = text.strip("\n").split("\n")
     opening, closing = _FENCE.fullmatch(lines[0]), lines[-1].strip()
-    if len(lines) < 3 or not opening or closing != opening[1]:
-        return None
-    return "".join(f"{line}\n" for line in lines[1:-1])
+    fenced = len(lines) > 2 and opening and closing == opening[1]
+    return "".join(f"{line}\n" for line in lines[1:-1]) if fenced else None
 
 
 def marks(variant: Variant, _text: Text) -> Iterator[Variant]:
@@ -116,9 +110,8 @@ def marks(variant: Variant, _text: Text) -> Iterator[Variant]:
 def _unmarked(text: str, allowed: str) -> str | None:
     """The text without the mark before each line; None if a line with text has none."""
     lines = text.split("\n")
-    if any(line.strip() and line[0] not in allowed for line in lines):
-        return None
-    return "\n".join(line[1:] for line in lines)
+    marked = all(line[0] in allowed for line in lines if line.strip())
+    return "\n".join(line[1:] for line in lines) if marked else None
 
 
 class _Column(NamedTuple):
@@ -203,9 +196,8 @@ def _without_numbers(
     ``old`` are the lines of old, without the column. Numbers that fall do not count lines.
     """
     known = {line.strip() for line in old if line.strip()}
-    if any(column.split(line)[0] is not None for line in new) and "\n+" not in "\n".join(
-        ["", *old]
-    ):
+    is_marked = any(line.startswith("+") for line in old)
+    if not is_marked and any(column.split(line)[0] is not None for line in new):
         # Among numbered lines an added one may have the mark of a diff instead.
         new = [line.removeprefix("+") for line in new]
     split = [column.split(line) for line in new]
@@ -226,8 +218,8 @@ def _without_numbers(
 def strays(old: str, new: str, first_line: int) -> str | None:
     """The new text without line numbers that the old text, found as it is, does not have.
 
-    They must begin with the line of the file, ``first_line``, on which old is found, and new must
-    share a line with old. None if new has no such numbers.
+    They must begin with the line of the file on which old is found, and new must share a line with
+    old. None if new has no such numbers.
     """
     lines, given = new.split("\n"), old.split("\n")
     column = _column_of(lines, Text(old))
@@ -270,8 +262,7 @@ def sequences_in(text: str) -> Counter[str]:
 def escapes(variant: Variant, _text: Text) -> Iterator[Variant]:
     r"""Quotes escaped as ``\"``; or one level of the escapes of JSON and C, ``\n`` and ``\\`` too.
 
-    The old text must show how the new one is escaped: sequences for whitespace and backslashes in
-    new alone could be meant either way.
+    The old text must show how the new one is escaped; what only new has could be meant either way.
     """
     known, after = (_WHITESPACE_OR_BACKSLASH.findall(_QUOTES.sub("", t)) for t in variant[:2])
     fresh = {*after}.difference(known)
@@ -302,7 +293,7 @@ def entities(variant: Variant, _text: Text) -> Iterator[Variant]:
     yield _decoded(variant, _ENTITIES, "entities decoded")
 
 
-READERS: dict[str, Reader] = {
+READERS: dict[str, Callable[[Variant, Text], Iterator[Variant]]] = {
     "fences": fences,
     "numbers": numbers,
     "escapes": escapes,

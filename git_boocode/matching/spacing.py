@@ -22,12 +22,9 @@ from git_boocode.matching.text import Text
 if TYPE_CHECKING:
     from git_boocode.matching.readings import Variant
 
-_OCCURRENCES = 200
-"""At most this many occurrences are checked."""
-_CUT_OFF = 2
-"""At most this many letters may be missing at the end of a line by mistake."""
-_WRAPPED_EVIDENCE = 8
-"""The evidence that text must hold to be found without its line breaks."""
+_OCCURRENCES = 200  # at most this many occurrences are checked
+_CUT_OFF = 2  # at most this many letters may be missing at the end of a line by mistake
+_WRAPPED_EVIDENCE = 8  # the evidence that text must hold to be found without its line breaks
 _PIECES = re.compile(r"\S+")
 _RUNS = re.compile(r"\s+")
 _NEEDLESS = re.compile(r"(?<!\w) | (?!\w)")

@@ -1,6 +1,6 @@
 """What a refusal can offer: text that occurs once, what sets a place apart, and words that differ.
 
-Rows are 0-based line indexes, ends exclusive, as in `Text`.
+Rows are 0-based, ends exclusive.
 """
 
 from __future__ import annotations
@@ -10,20 +10,17 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from git_boocode.matching.align import align_lines, script
+from git_boocode.matching.indentation import indent_of, width_of
 from git_boocode.matching.ladder import SHOWN_TEXT
-from git_boocode.matching.text import Text, split_ends
+from git_boocode.matching.text import Text
 from git_boocode.matching.types import Candidate
 
 Rows = tuple[int, int]
 
-_REACH = 60
-"""Lines above and below a place that may be added until its text occurs once."""
-_TWINS = 2_000
-"""Other places of the same lines that are compared."""
-_CLIMB = 5_000
-"""Lines above a place in which the blocks around it are looked for."""
-_SHOWN = 60
-"""Characters of a line that a description quotes."""
+_REACH = 60  # lines above and below a place that may be added until its text occurs once
+_TWINS = 2_000  # other places of the same lines that are compared
+_CLIMB = 5_000  # lines above a place in which the blocks around it are looked for
+_SHOWN = 60  # characters of a line that a description quotes
 _TOKENS = re.compile(r"\w+|\s+|[^\w\s]")
 _NO_OPENER = re.compile(
     r"(?:[)\]}>]|else\b|elif\b|except\b|finally\b|catch\b|case\b|default\b|end\b|then\b|do\b"
@@ -78,8 +75,7 @@ def unique_text(text: Text, rows: Rows) -> tuple[str | None, int | None]:
 
 def _twins(text: Text, first: int, stop: int) -> list[tuple[int, int]]:
     """For each other place of the same lines, how many lines above and below are equal, too."""
-    lines, height = text.lines, stop - first
-    wanted = lines[first:stop]
+    lines, wanted, height = text.lines, text.lines[first:stop], stop - first
     reach, at = [], -1
     for _ in range(min(lines.count(wanted[0]) if wanted else 0, _TWINS)):
         at = lines.index(wanted[0], at + 1)
@@ -106,10 +102,8 @@ def descriptions(text: Text, places: Sequence[Rows]) -> list[str]:
     found = []
     for index, (first, _) in enumerate(places):
         others = blocks[:index] + blocks[index + 1 :]
-        sizes = range(1, len(blocks[index]) + 1)
-        own = (blocks[index][:size] for size in sizes)
-        path = next((path for path in own if all(o[: len(path)] != path for o in others)), None)
-        if path is not None:
+        own = (blocks[index][:size] for size in range(1, len(blocks[index]) + 1))
+        if path := next((path for path in own if all(o[: len(path)] != path for o in others)), ()):
             found.append(f"in {' of '.join(path)}, line {first + 1}")
         elif (row := _landmark(text, first)) is not None:
             found.append(f"below {_quoted(text, row)}, line {first + 1}")
@@ -120,13 +114,11 @@ def descriptions(text: Text, places: Sequence[Rows]) -> list[str]:
 
 def _openers(text: Text, row: int) -> Iterator[int]:
     """The rows that open the blocks around a row, innermost first."""
-    width = _width(text.lines[row])
+    width = width_of(indent_of(text.lines[row]), 8)
     for above in range(row - 1, max(-1, row - _CLIMB), -1):
-        line = text.stripped[above]
-        if not width:
-            return
-        if line and not _NO_OPENER.match(line) and _width(text.lines[above]) < width:
-            width = _width(text.lines[above])
+        outer = width_of(indent_of(text.lines[above]), 8)
+        if text.stripped[above] and outer < width and not _NO_OPENER.match(text.stripped[above]):
+            width = outer
             yield above
 
 
@@ -135,10 +127,6 @@ def _landmark(text: Text, row: int) -> int | None:
     rows = range(row - 1, max(-1, row - 1 - _REACH), -1)
     wanted = (above for above in rows if re.search(r"\w{3}", text.lines[above]))
     return next((above for above in wanted if text.lines.count(text.lines[above]) == 1), None)
-
-
-def _width(line: str) -> int:
-    return len(split_ends(line)[0].expandtabs(8))
 
 
 def _quoted(text: Text, row: int) -> str:
@@ -171,8 +159,6 @@ def _marked(old: str, new: str) -> str:
     pieces = []
     for hunk in script(mine, other):
         gone, came = "".join(mine[hunk.i1 : hunk.i2]), "".join(other[hunk.j1 : hunk.j2])
-        if hunk.same:
-            pieces.append(came)
-        else:
-            pieces.append((f"[-{gone}-]" if gone else "") + (f"{{+{came}+}}" if came else ""))
+        change = (f"[-{gone}-]" if gone else "") + (f"{{+{came}+}}" if came else "")
+        pieces.append(came if hunk.same else change)
     return "".join(pieces)

@@ -1,11 +1,11 @@
 """A text split into lines once, with the views of it that the rungs share.
 
-Only LF and CRLF end a line: form feeds, NEL or U+2028 are ordinary characters, which is why
-``str.splitlines`` is of no use here.
+Only LF and CRLF end a line, unlike in ``str.splitlines``.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from git_boocode.matching.sequence import Sections
 
 BOM = "\ufeff"
-LOOKUP_WORK = 100_000_000
-"""Lines that are compared to find lines as they are in one text."""
+LOOKUP_WORK = 100_000_000  # lines that are compared to find lines as they are in one text
 
 _SINGLE = "\u2018\u2019\u201a\u201b\u2032\u2035\u00b4\u02b9\u02bc\u02c8\u055a\uff07"
 _DOUBLE = "\u201c\u201d\u201e\u201f\u2033\u2036\u02ba\u301d\u301e\u301f\uff02"
@@ -40,8 +39,7 @@ _WHOLE_LINE = {**_ONE_TO_ONE, **dict.fromkeys(map(ord, INVISIBLE)), ord("\u2026"
 class Text:
     """A text and, computed on first use, its lines and their comparison forms.
 
-    Rows are 0-based line indexes; everything handed to callers of the package is 1-based. A byte
-    order mark belongs to the text but to none of its lines.
+    Rows are 0-based line indexes. A byte order mark belongs to none of the lines.
     """
 
     def __init__(self, raw: str) -> None:
@@ -51,7 +49,7 @@ class Text:
     @cached_property
     def has_crlf(self) -> bool:
         """Whether any line ends in CRLF."""
-        return "\r" in self.raw and "\r\n" in self.raw
+        return "\r\n" in self.raw
 
     @cached_property
     def lf(self) -> str:
@@ -66,8 +64,7 @@ class Text:
     @cached_property
     def usual_ending(self) -> str:
         """The line ending that most lines have."""
-        crlf = 2 * self.raw.count("\r\n") if self.has_crlf else 0
-        return "\r\n" if crlf and crlf > self.raw.count("\n") else "\n"
+        return "\r\n" if 2 * self.raw.count("\r\n") > self.raw.count("\n") else "\n"
 
     @property
     def closed(self) -> bool:
@@ -98,9 +95,7 @@ class Text:
     @cached_property
     def canonical(self) -> list[str]:
         """The stripped lines in canonical spelling."""
-        if self.raw.isascii():
-            return self.stripped
-        return [*map(canonical_line, self.stripped)]
+        return self.stripped if self.raw.isascii() else [*map(canonical_line, self.stripped)]
 
     @cached_property
     def lf_alike(self) -> str:
@@ -117,8 +112,6 @@ class Text:
     @cached_property
     def framed_canonical(self) -> str:
         """The canonical lines as one string in which each stands between two line feeds."""
-        if self.canonical is self.stripped:
-            return self.framed_stripped
         return framed(self.canonical)
 
     def has_line(self, line: str) -> bool:
@@ -176,18 +169,11 @@ class Text:
 
     @cached_property
     def _crlf_marks(self) -> list[int]:
-        marks: list[int] = []
-        at = self.raw.find("\r\n")
-        while at >= 0:
-            marks.append(at - len(marks))
-            at = self.raw.find("\r\n", at + 2)
-        return marks
+        return [run.start() - at for at, run in enumerate(re.finditer("\r\n", self.raw))]
 
     def to_raw(self, offset: int) -> int:
         """The offset in ``raw`` of an offset in ``lf``."""
-        if not self.has_crlf:
-            return offset
-        return offset + bisect_left(self._crlf_marks, offset)
+        return offset + bisect_left(self._crlf_marks, offset) if self.has_crlf else offset
 
     def ends(self, span: Span) -> tuple[Position, Position]:
         """Where a span starts and, exclusive, ends."""

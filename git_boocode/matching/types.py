@@ -17,11 +17,7 @@ class Position(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A stretch of the text.
-
-    ``start`` and ``end`` are character offsets, the end exclusive; ``start_line`` and ``end_line``
-    are the lines of its first and last character, 1-based and inclusive.
-    """
+    """Offsets in characters, the end exclusive, and lines, 1-based and inclusive."""
 
     start: int
     end: int
@@ -32,11 +28,10 @@ class Span(NamedTuple):
 class Candidate(NamedTuple):
     """A place worth showing: its lines (1-based, inclusive), similarity, and the file's real text.
 
-    ``old_string`` is the shortest run of whole lines around it that occurs once in the content,
-    and so lands when it is sent back; it begins at line ``old_start_line``. Both are None if no
-    short run does. ``where`` says what sets the place apart from the other candidates. ``differs``
-    holds the lines that differ from the old text, with their numbers, words marked as in ``git diff
-    --word-diff``: ``[-old-]{+file+}``.
+    ``old_string``, from line ``old_start_line`` on, is the shortest run of whole lines around it
+    that occurs once, and so lands when it is sent back; None if no short run does. ``where`` says
+    what sets the place apart from the other candidates. ``differs`` holds the lines that differ
+    from the old text, marked as by ``git diff --word-diff``: ``12: [-old-]{+file+}``.
     """
 
     start_line: int
@@ -53,10 +48,10 @@ class Match(NamedTuple):
     """Where a needle was found.
 
     ``rung`` names the comparison that answered, ``similarity`` is 0.0–1.0, ``count`` the number of
-    places found. ``start`` and ``end`` (exclusive) are set for ``exact`` and ``fuzzy`` only.
-    ``spans`` holds every place; ``candidates`` a bounded number of places (``ambiguous``) or the
-    nearest real text (``not_found``). ``reason`` says why nothing was taken, in a few words.
-    ``version`` is the index of the older version in which the needle was found, None if in none.
+    places. ``span``, ``start`` and ``end`` (exclusive) are set for ``exact`` and ``fuzzy`` only.
+    ``spans`` holds every place; ``candidates`` some of them (``ambiguous``) or the nearest text
+    (``not_found``). ``reason`` says why nothing was taken. ``version`` is the index of the older
+    version in which the needle was found.
     """
 
     kind: Kind
@@ -73,21 +68,20 @@ class Match(NamedTuple):
 
     @property
     def start_line(self) -> int | None:
-        """The first line of the match, 1-based; None when there is no single match."""
+        """The first line of the match, 1-based; None if there is no single one."""
         return self.span.start_line if self.span else None
 
     @property
     def end_line(self) -> int | None:
-        """The last line of the match, 1-based and inclusive; None when there is none."""
+        """The last line of the match, 1-based and inclusive; None if there is no single one."""
         return self.span.end_line if self.span else None
 
 
 class Replacement(NamedTuple):
-    """The outcome of a replacement.
+    """A whole new text, and the first match of the old one.
 
-    ``content`` is the whole new text, ``match`` what the old text was matched with (the first of
-    the places when there were several), ``spans`` the places replaced, in the *original* content,
-    ``count`` their number. ``notes`` says what was done beyond pasting (see ``refit.notes``).
+    ``spans`` holds the ``count`` places replaced, in the *original* content. ``notes`` says what
+    was done beyond pasting (see ``refit.notes``).
     """
 
     content: str
@@ -103,10 +97,10 @@ class Replacement(NamedTuple):
 
 
 class MatchError(Exception):
-    """A refused replacement.
+    """A refused replacement, and what was found.
 
-    ``message`` is a lowercase sentence without full stop; ``candidates`` the nearest text, the
-    places, or the lines as they are now (``stale``, ``already_applied``); ``match`` what was found.
+    ``candidates`` hold the nearest text, the places, or the lines as they are now (``stale``,
+    ``already_applied``).
     """
 
     def __init__(self, code: Code, message: str, match: Match | None = None) -> None:
