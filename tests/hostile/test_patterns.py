@@ -90,7 +90,7 @@ def static() -> Iterator[Use]:
                 methods = METHODS if function == "compile" else frozenset((function,))
                 if function != "compile" or not where.startswith("git_boocode/"):
                     flags = [arg for arg in call.args[1:] if isinstance(arg, ast.Attribute)]
-                    bits = sum(getattr(re, flag.attr) for flag in flags)
+                    bits = sum(getattr(re, flag.attr, 0) for flag in flags)
                     yield Use(f"{where}:{call.lineno}", given.value, bits, methods)
 
 
