@@ -21,7 +21,7 @@ _WORK = 2_000_000
 """At most this many lines of windows are compared; beyond that a rung finds nothing."""
 _BLOCKS = 1_000  # at most this many blocks between anchors are compared
 _TOO_LARGE = Found(reason="the text is too large to compare")
-_COMPARED = 200_000  # at most this many lines between anchors are compared
+_COMPARED = 200_000  # at most this many lines of blocks are compared
 _ESCAPED = re.compile(r"\\([nrt'\"`\\\n$])")
 _WHITESPACE = re.compile(r"\s+")
 _MEANING = {"n": "\n", "r": "\r", "t": "\t"}
@@ -75,13 +75,15 @@ def block_anchor(query: Query, step: Step) -> Found:
     taken if it reaches the step's threshold; two that are equally alike are ambiguous.
     """
     blocks = [*islice(_blocks(query), _BLOCKS + 1)]
-    middles = [_middle(query, *block) for block in blocks]
-    unlike = [pair for middle in middles for pair in middle if pair[0] != pair[1]]
-    work = sum(cost(len(left), len(right)) for left, right in unlike)
-    if sum(map(len, middles)) > _COMPARED or work > VERIFY_WORK:
-        return _TOO_LARGE
     if not blocks or len(blocks) > _BLOCKS:
         return Found()
+    height = len(query.needle.stripped)
+    if sum(min(stop - first, height) for first, stop in blocks) > _COMPARED:
+        return _TOO_LARGE
+    middles = [_middle(query, *block) for block in blocks]
+    unlike = [pair for middle in middles for pair in middle if pair[0] != pair[1]]
+    if sum(cost(len(left), len(right)) for left, right in unlike) > VERIFY_WORK:
+        return _TOO_LARGE
     scores = [
         sum(similarity(*pair) for pair in middle if any(pair)) / len(middle) if middle else 1.0
         for middle in middles
@@ -105,10 +107,11 @@ def context_aware(query: Query, step: Step) -> Found:
     """
     places = []
     for first, stop in _blocks(query):
-        pairs = [pair for pair in _middle(query, first, stop) if any(pair)]
-        equal = sum(left == right for left, right in pairs)
-        if stop - first == len(query.needle.lines) and equal >= step.threshold * len(pairs):
-            places.append(_rows(query, first, stop))
+        if stop - first == len(query.needle.lines):
+            pairs = [pair for pair in _middle(query, first, stop) if any(pair)]
+            equal = sum(left == right for left, right in pairs)
+            if equal >= step.threshold * len(pairs):
+                places.append(_rows(query, first, stop))
     return Found(tuple(places))
 
 
