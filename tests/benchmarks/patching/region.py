@@ -269,7 +269,7 @@ def _typo(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
     longest = max(range(len(anchor)), key=lambda at: len(anchor[at].strip()))
     if not anchor[longest].strip():
         return None
-    half = len(anchor[longest].rstrip()) - len(anchor[longest].strip()) // 2
+    half = len(anchor[longest].rstrip()) - max(len(anchor[longest].strip()) // 2, 1)
     wrong = "x" if anchor[longest][half] != "x" else "y"
     anchor[longest] = anchor[longest][:half] + wrong + anchor[longest][half + 1 :]
     return _case(edit, edit, found[1], land=False)
