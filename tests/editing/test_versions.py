@@ -17,20 +17,8 @@ from git_boocode.editing.service import Options
 from git_boocode.editing.versions import MOST, MOST_BYTES, FileVersions
 from tests.editing.kit import apply, codes, records, refused, replace
 from tests.repo_kit import Repo
+from tests.stale_kit import BEFORE, NEW, NOW, OLD
 
-BEFORE = """\
-def load(path):
-    data = read(path)
-    check(data)
-    log("loaded")
-    return parse(data)
-
-def save(path, data):
-    write(path, data)
-"""
-NOW = BEFORE.replace("read(path)", "read_bytes(path)")
-OLD = '    data = read(path)\n    check(data)\n    log("loaded")\n'
-NEW = '    data = read(path)\n    check(data)\n    log("loaded", path)\n'
 MERGED = NOW.replace('log("loaded")', 'log("loaded", path)')
 CLASH = BEFORE.replace("check(data)", "check_all(data)")
 EDIT = replace("a.py", OLD, NEW)

@@ -9,20 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from git_boocode.matching import MatchError, replace_text
-
-BEFORE = """\
-def load(path):
-    data = read(path)
-    check(data)
-    log("loaded")
-    return parse(data)
-
-def save(path, data):
-    write(path, data)
-"""
-NOW = BEFORE.replace("read(path)", "read_bytes(path)")
-OLD = '    data = read(path)\n    check(data)\n    log("loaded")\n'
-NEW = '    data = read(path)\n    check(data)\n    log("loaded", path)\n'
+from tests.stale_kit import BEFORE, NEW, NOW, OLD
 
 
 def refused(content: str, old: str, new: str, *versions: str, **options: object) -> MatchError:
