@@ -249,7 +249,7 @@ def refuse(error: EditsRefusedError) -> NoReturn:
 def candidate_lines(candidate: Candidate, most: int) -> list[str]:
     """A candidate as people read it: where it is, and its numbered lines."""
     from git_boocode.editing.answer import numbered
-    from git_boocode.editing.edits import lines_of
+    from git_boocode.matching.types import lines_of
 
     where = candidate.where or lines_of(candidate.start_line, candidate.end_line)
     head = f"  {where} (similarity {candidate.similarity:.2f}):"
@@ -273,7 +273,7 @@ def print_diffs(answer: Answer, config: Config) -> None:
 
 def summary(file: PlannedFile, landing: Landing, done: Mapping[str, str]) -> str:
     """What one edit did to a file, in one line; `done` replaces the lines, by the rung."""
-    from git_boocode.editing.edits import lines_of
+    from git_boocode.matching.types import lines_of
 
     letter = LETTERS[file.action] if file.changes else "="
     where = lines_of(landing.start_line, landing.end_line)

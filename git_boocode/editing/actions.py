@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.editing.edits import How, Landing, MissError, Outcome, lines_of
-from git_boocode.editing.textfile import MAX_BYTES, RAW, Text, line_count, split_lines, uniform_crlf
+from git_boocode.editing.edits import How, Landing, MissError, Outcome
+from git_boocode.editing.textfile import MAX_BYTES, RAW, Text, line_count, uniform_crlf
+from git_boocode.matching.text import split_lines
+from git_boocode.matching.types import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -129,7 +131,8 @@ class Replace(NamedTuple):
 
     def _check_indentation(self, lines: Sequence[str], number: int) -> None:
         """Refuse new lines that are indented neither as the only old line nor as the file's."""
-        from git_boocode.matching.indentation import NEAR, indent_of, only_first_dropped
+        from git_boocode.matching.indentation import NEAR, only_first_dropped
+        from git_boocode.matching.text import indent_of
 
         new, real = self.new.split("\n")[:-1], indent_of(lines[number - 1])
         stripped = real and not (indent_of(self.old) or indent_of(self.new))

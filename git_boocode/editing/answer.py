@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from git_boocode.editing.edits import Failure, edit_name, lines_of
+from git_boocode.editing.edits import Failure, edit_name
 from git_boocode.editing.plan import PlannedFile
 from git_boocode.matching import Candidate
+from git_boocode.matching.types import lines_of
 from git_boocode.repo.errors import RefusedError
 
 BEGIN = "@retry_context"

@@ -6,9 +6,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from git_boocode.editing.textfile import Text, line_count, split_lines
+from git_boocode.editing.textfile import Text, line_count
 from git_boocode.matching.align import Hunk, script
-from git_boocode.matching.text import common_prefix
+from git_boocode.matching.text import common_prefix, split_lines
 
 CONTEXT = 3
 _UNUSUAL = re.compile('[\x00-\x1f"\\\\\x7f\ud800-\udfff]')

@@ -71,13 +71,6 @@ def edit_name(number: int) -> str:
     return f"edit {number + 1}"
 
 
-def lines_of(first: int, last: int) -> str:
-    """A range of lines in words, both ends inclusive; it is empty if it ends before it begins."""
-    if last < first:
-        return f"after line {last}" if last else "at the top"
-    return f"line {first}" if first == last else f"lines {first}-{last}"
-
-
 def short(text: str, most: int) -> str:
     """A text, cut to a number of characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -8,11 +8,11 @@ from math import gcd
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.actions import MAX_LINES, check_text, mode_notes
-from git_boocode.editing.edits import How, Landing, MissError, Outcome, lines_of, listed, short
+from git_boocode.editing.edits import How, Landing, MissError, Outcome, listed, short
 from git_boocode.editing.textfile import Text
 from git_boocode.matching.align import Hunk
 from git_boocode.matching.text import Text as Lines
-from git_boocode.matching.types import MatchError
+from git_boocode.matching.types import MatchError, lines_of
 
 if TYPE_CHECKING:
     from git_boocode.matching.rungs import Query

@@ -12,7 +12,7 @@ from itertools import takewhile, zip_longest
 from typing import NamedTuple
 
 from git_boocode.editing.actions import MAX_LINES, check_text, existing
-from git_boocode.editing.edits import How, Landing, MissError, Outcome, lines_of, listed
+from git_boocode.editing.edits import How, Landing, MissError, Outcome, listed
 from git_boocode.editing.textfile import Text
 from git_boocode.matching import Candidate
 from git_boocode.matching.indentation import (
@@ -20,12 +20,12 @@ from git_boocode.matching.indentation import (
     Indent,
     IndentStyle,
     LocalReindenter,
-    indent_of,
     indents,
     reindented,
 )
 from git_boocode.matching.text import Text as Lines
-from git_boocode.matching.text import rows_of
+from git_boocode.matching.text import indent_of, rows_of
+from git_boocode.matching.types import lines_of
 
 _RUNGS: dict[str, Callable[[str], str]] = {
     "exact": str,

@@ -65,13 +65,6 @@ def line_count(text: str) -> int:
     return text.count("\n") + (text != "" and not text.endswith("\n"))
 
 
-def split_lines(text: str) -> list[str]:
-    """The lines of a text with their endings; only a newline ends one."""
-    lines = [f"{line}\n" for line in text.split("\n")]
-    last = lines.pop()[:-1]
-    return [*lines, last] if last else lines
-
-
 def changed_lines(old: str, new: str) -> list[str]:
     """The lines of a new text from the first that differs from the old one to the last."""
     above = common_prefix(old, new)

@@ -8,13 +8,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.actions import Create, Delete, Keep, Write, merged_since
-from git_boocode.editing.edits import DEFAULT_PROFILE, Edit, How, MissError, Outcome, lines_of
+from git_boocode.editing.edits import DEFAULT_PROFILE, Edit, How, MissError, Outcome
 from git_boocode.editing.place import Place
 from git_boocode.editing.record import EDITS
 from git_boocode.editing.textfile import MAX_BYTES, Text, decode
 from git_boocode.matching import MatchError
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.three_way import merge_edit
+from git_boocode.matching.types import lines_of
 from git_boocode.repo.git import batch_bodies
 from git_boocode.repo.metadata import Metadata, MetadataError
 from git_boocode.repo.repository import Repository

@@ -10,7 +10,7 @@ from git_boocode.matching.align import script
 from git_boocode.matching.guards import evidence
 from git_boocode.matching.rungs import Place, Query, occurrences
 from git_boocode.matching.text import Text, framed
-from git_boocode.matching.types import Candidate, Match, MatchError, Span
+from git_boocode.matching.types import Candidate, Match, MatchError, Span, lines_of
 
 Rows = tuple[int, int]
 
@@ -79,11 +79,6 @@ def refuse_applied(text: Text, first: int, stop: int) -> NoReturn:
         f"the new text is already there, at {lines_of(first + 1, stop)}",
         Match("not_found", candidates=(there,)),
     )
-
-
-def lines_of(first: int, last: int) -> str:
-    """Lines, counted from 1, in words."""
-    return f"line {first}" if first == last else f"lines {first}-{last}"
 
 
 def _core(text: Text) -> list[str]:

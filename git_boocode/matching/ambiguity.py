@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from git_boocode.matching.align import Hunk, Owned, pair_similar
-from git_boocode.matching.indentation import LEAVES, LocalReindenter, indent_of, width_of
-from git_boocode.matching.text import Text
+from git_boocode.matching.indentation import LEAVES, LocalReindenter
+from git_boocode.matching.text import Text, depth_of, indent_of, width_of
 
 Side = Literal["above", "below"]
 
@@ -236,9 +236,7 @@ class _Gaps:
             width_of(self.depths.give(indent_of(self.lines[i]), around, leading=i == 0).text)
             for i in fresh
         ]
-        depth, deeper = (
-            width_of(indent_of(self.text.lines[i])) if i >= 0 else 0 for i in (at, below)
-        )
+        depth, deeper = (depth_of(self.text.lines[i]) if i >= 0 else 0 for i in (at, below))
         documents = _DOCUMENTS.match(line) and above >= 0 and self.text.stripped[above][-1] == ":"
         # Above it, new lines take away what the line belongs to, unless they open a block as well.
         parts_above = deeper <= depths[-1] and (bool(documents) or min(depths) < depth)

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from git_boocode.matching.align import PAIR_FLOOR, Hunk, pair_similar, script, similarity
 from git_boocode.matching.comments import is_comment
 from git_boocode.matching.guards import evidence, quoted, repeated_line, replaced_words
-from git_boocode.matching.indentation import indent_of, width_of
 from git_boocode.matching.profiles import Step
 from git_boocode.matching.rungs import Found, Place, Query
+from git_boocode.matching.text import depth_of
 
 _WORD = re.compile(r"\w")
 _TOKENS = re.compile(r"\w+|[^\w\s]")
@@ -39,7 +39,6 @@ _LEAST = 3
 """At least this many lines must be as in the file."""
 _LINE_EVIDENCE = 8
 """The evidence in each of two lines that proves a place with a line in between."""
-_TAB = 8
 
 Run = tuple[int, ...]
 """Neighbouring lines of the needle, by index, that the edit touches."""
@@ -329,10 +328,10 @@ class _Search:
         return above if self._row_width(above) < self._row_width(first) else None
 
     def _width(self, index: int) -> int:
-        return width_of(indent_of(self.query.needle.lines[index]), _TAB)
+        return depth_of(self.query.needle.lines[index])
 
     def _row_width(self, row: int) -> int:
-        return width_of(indent_of(self.query.text.lines[row]), _TAB)
+        return depth_of(self.query.text.lines[row])
 
     def place(self, fit: Fit) -> Place:
         """The place of a fit, in which the lines that are not there match nothing."""

@@ -15,10 +15,9 @@ from itertools import pairwise
 
 from git_boocode.matching.align import same_items, script
 from git_boocode.matching.guards import evidence
-from git_boocode.matching.indentation import indent_of, width_of
 from git_boocode.matching.profiles import Step
 from git_boocode.matching.rungs import Found, Place, Query, rows_where
-from git_boocode.matching.text import Text, framed
+from git_boocode.matching.text import Text, depth_of, framed, indent_of
 
 _COMMENT = re.compile(r"\{\s*/\*+|/\*+|//+!?|<!--|#+|--|;+|%+|\*(?!/)")
 _COMMENT_END = "*/->} \t"
@@ -244,7 +243,7 @@ class _Elision:
         return all(self._width(text, row) >= floor for row in rows if text.stripped[row])
 
     def _width(self, text: Text, row: int) -> int:
-        return width_of(indent_of(text.lines[row]), 8)
+        return depth_of(text.lines[row])
 
     def place(self, chain: Chain) -> Place:
         """The place of all parts and of what lies between them."""

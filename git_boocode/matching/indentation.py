@@ -15,12 +15,13 @@ from functools import cache, partial
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
+from git_boocode.matching.text import TAB, depth_of, indent_of, width_of
+
 Pair = tuple[str, str]
 """The indentation of an old line and of the file's line it matches."""
 NEAR = 200
 """Lines above and below a place that show how the file is indented."""
 LEAVES = re.compile(r"(?:return|break|continue|raise|throw|goto)\b")
-_TAB = 8  # columns, where lines of one file are compared with each other
 _TAB_WIDTHS = (4, 8, 2, 3)
 _WIDEST = 4  # a wider step of the model is no unit
 _OBSERVED = 20  # further factors, from neighbouring indentations
@@ -40,16 +41,6 @@ _COMMENTS = ("#", "//", "/*", "* ", "-- ", "<!--")
 _IN_COMMENT = re.compile(r"\*(?:[ /*]|$)")
 
 
-def indent_of(line: str) -> str:
-    """The whitespace a line starts with."""
-    return line[: len(line) - len(line.lstrip())]
-
-
-def width_of(indent: str, tab: int = _TAB) -> int:
-    """The columns an indentation takes when tab stops are ``tab`` columns apart."""
-    return len(indent.expandtabs(tab)) if "\t" in indent else len(indent)
-
-
 def indents(lines: Iterable[str]) -> list[str]:
     """The indentations of the lines that are not blank.
 
@@ -64,7 +55,7 @@ def reindented(line: str, indent: str) -> str:
     return indent + line.lstrip()
 
 
-def _common_step(indents: Sequence[str], tab: int = _TAB) -> int:
+def _common_step(indents: Sequence[str], tab: int = TAB) -> int:
     """The most common difference in columns between a line and the next; 0 if all are level."""
     widths = [width_of(indent, tab) for indent in indents]
     steps = Counter(abs(b - a) for a, b in pairwise(widths) if a != b)
@@ -214,7 +205,7 @@ class Reindenter:
             # The width of the file's tab is free, so a factor would be redundant.
             unit = self._here() or 4
             for tab in dict.fromkeys([*(() if old_tabs else [unit]), *_TAB_WIDTHS, 1]):
-                yield Scale(tab if old_tabs else _TAB, tab, one, none)
+                yield Scale(tab if old_tabs else TAB, tab, one, none)
             return
         points = sorted({(width_of(old), width_of(mine)) for old, mine in pairs})
         observed = [
@@ -223,11 +214,11 @@ class Reindenter:
             if old_next > old and mine_next > mine
         ]
         there = self._there()
-        for tab in _TAB_WIDTHS if old_tabs else (_TAB,):
+        for tab in _TAB_WIDTHS if old_tabs else (TAB,):
             here = self._here(tab)
             ratio = [Fraction(there, here)] if here and there else []
             for factor in dict.fromkeys([one, *ratio, *observed]):
-                yield Scale(tab, _TAB, factor, none)
+                yield Scale(tab, TAB, factor, none)
 
     def _unit(self, scale: Scale) -> int:
         """The columns of a level in the file."""
@@ -343,7 +334,7 @@ class Nesting:
         self.above = above[-1].strip() if above else ""
         self.levels: list[int] = []
         for line in reversed(above):
-            width = width_of(indent_of(line))
+            width = depth_of(line)
             if not self.levels or width < self.levels[0]:
                 self.levels.insert(0, width)
         self.levels = self.levels or [0]
@@ -353,7 +344,7 @@ class Nesting:
         levels, faults = [*self.levels], 0
         above, above_width = self.above, self.levels[-1]
         for row in filter(str.strip, [*lines, self.below]):
-            line, width = row.strip(), width_of(indent_of(row))
+            line, width = row.strip(), depth_of(row)
             if width > levels[-1]:
                 faults += not _can_open(above)
                 limit = above_width + self.unit
@@ -397,6 +388,6 @@ def only_first_dropped(new: Sequence[str], real: str, near: Sequence[str]) -> bo
     if not new[0].rstrip().endswith((":", "{", "(", "[")):
         return True if depth == real else None
     step = _common_step(indents(near))
-    as_in_file = width_of(depth, 8) - width_of(real, 8) == step
-    all_dropped = width_of(depth, 8) == step
+    as_in_file = width_of(depth) - width_of(real) == step
+    all_dropped = width_of(depth) == step
     return as_in_file if as_in_file != all_dropped else None

@@ -25,13 +25,19 @@ from git_boocode.matching.indentation import (
     LocalReindenter,
     Nesting,
     Pair,
-    indent_of,
     indents,
     reindented,
 )
 from git_boocode.matching.merge import carry, merge_line, without_doubled
 from git_boocode.matching.rungs import Place
-from git_boocode.matching.text import Text, canonical_line, look_alikes, plain_in_file, split_ends
+from git_boocode.matching.text import (
+    Text,
+    canonical_line,
+    indent_of,
+    look_alikes,
+    plain_in_file,
+    split_ends,
+)
 
 
 class Patch(NamedTuple):

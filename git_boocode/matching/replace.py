@@ -11,7 +11,7 @@ from git_boocode.matching.ladder import Answer, climb, found_match, to_match
 from git_boocode.matching.profiles import profile_named
 from git_boocode.matching.rungs import Place, Query
 from git_boocode.matching.text import Text
-from git_boocode.matching.types import Match, MatchError, Replacement
+from git_boocode.matching.types import Match, MatchError, Replacement, lines_of
 
 if TYPE_CHECKING:
     from git_boocode.matching.refit import Patch
@@ -180,7 +180,7 @@ def _disjoint(places: Sequence[Place]) -> list[int]:
 
 
 def _not_found(answer: Answer) -> MatchError:
-    from git_boocode.matching.already_applied import applied_rows, lines_of, refuse_applied
+    from git_boocode.matching.already_applied import applied_rows, refuse_applied
 
     match = to_match(answer)
     near = next(iter(match.candidates), None)

@@ -19,7 +19,7 @@ from git_boocode.matching.ladder import SHOWN, SHOWN_TEXT, Answer, climb, to_mat
 from git_boocode.matching.profiles import profile_named
 from git_boocode.matching.replace import Splice, written
 from git_boocode.matching.rungs import Found, Place, Query
-from git_boocode.matching.text import LineIndex, Text, canonical_line, common_prefix, split_ends
+from git_boocode.matching.text import LineIndex, Text, canonical_line, common_prefix, depth_of
 from git_boocode.matching.types import Candidate, Code, Match, MatchError
 
 LOOSE_WORK = 3_000_000  # rows of one text that are searched with tolerance
@@ -207,7 +207,7 @@ class _Sequence:
             raise self._applied(*applied) if applied else missed
         else:
             # Blank lines at the ends count where the file has all of them, and places may overlap.
-            rows = [row for row in self.stripped.find(_strip(change.old)) if row >= first]
+            rows = [row for row in self.stripped.find(change.query.needle.stripped) if row >= first]
             ends = [(row, row + change.height) for row in rows]
             whole = (Place(start_of(row), start_of(end), 1.0, (row, end)) for row, end in ends)
             places = tuple(whole) or places
@@ -331,7 +331,7 @@ class _Sequence:
         more, row = len(change.new) - change.height, change.row or 0
         if more <= 0 or change.hints.proven:
             return False
-        there, new = self.text.stripped, _strip(change.new)
+        there, new = self.text.stripped, change.given.stripped
         starts = [row] * (not change.tail) + [max(row - more, 0)] * (not change.head)
         beside = any(there[start : start + len(new)] == new for start in starts)
         came = (change.new[hunk.j1 : hunk.j2] for hunk in change.script if not hunk.same)
@@ -418,15 +418,11 @@ class _Sequence:
 
     def _pointed_at(self, change: _Change) -> tuple[Candidate, ...]:
         """The rows that the line of a change names, or those with a line like its longest one."""
-        longest = max(_strip(change.old), key=len, default="")
+        longest = max(change.query.needle.stripped, key=len, default="")
         rows = [row for _, row in most_similar(longest, self.text.stripped, _NEAR, 1)]
         if change.hints.line is not None:
             rows = [min(change.hints.line, len(self.text.lines) - max(change.height, 1) + 1) - 1]
         return tuple(self._candidate(max(row, 0), row + change.height, 0.0) for row in rows)
-
-
-def _strip(lines: Sequence[str]) -> list[str]:
-    return [line.strip() for line in lines]
 
 
 def _trimmed(raw: str, splice: Splice) -> Splice:
@@ -532,4 +528,4 @@ class Sections:
 
     @cached_property
     def _widths(self) -> list[int]:
-        return [len(split_ends(line)[0].expandtabs(8)) for line in self.text.lines]
+        return [*map(depth_of, self.text.lines)]

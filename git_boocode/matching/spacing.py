@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 
 from git_boocode.matching.align import same_items
 from git_boocode.matching.guards import evidence, too_bare
-from git_boocode.matching.indentation import indent_of
 from git_boocode.matching.profiles import Step
 from git_boocode.matching.rungs import Found, Place, Query
-from git_boocode.matching.text import Text
+from git_boocode.matching.text import Text, indent_of
 
 if TYPE_CHECKING:
     from git_boocode.matching.readings import Variant

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from git_boocode.matching.align import align_lines, script
-from git_boocode.matching.indentation import indent_of, width_of
 from git_boocode.matching.ladder import SHOWN_TEXT
-from git_boocode.matching.text import Text
+from git_boocode.matching.text import Text, depth_of
 from git_boocode.matching.types import Candidate
 
 Rows = tuple[int, int]
@@ -114,9 +113,9 @@ def descriptions(text: Text, places: Sequence[Rows]) -> list[str]:
 
 def _openers(text: Text, row: int) -> Iterator[int]:
     """The rows that open the blocks around a row, innermost first."""
-    width = width_of(indent_of(text.lines[row]), 8)
+    width = depth_of(text.lines[row])
     for above in range(row - 1, max(-1, row - _CLIMB), -1):
-        outer = width_of(indent_of(text.lines[above]), 8)
+        outer = depth_of(text.lines[above])
         if text.stripped[above] and outer < width and not _NO_OPENER.match(text.stripped[above]):
             width = outer
             yield above

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from git_boocode.matching.sequence import Sections
 
 BOM = "\ufeff"
+TAB = 8  # columns of a tab where lines of one text are compared
 LOOKUP_WORK = 100_000_000  # lines that are compared to find lines as they are in one text
 
 _SINGLE = "\u2018\u2019\u201a\u201b\u2032\u2035\u00b4\u02b9\u02bc\u02c8\u055a\uff07"
@@ -228,12 +229,34 @@ def framed(lines: Iterable[str]) -> str:
     return "\n" + "\n".join(lines) + "\n"
 
 
+def indent_of(line: str) -> str:
+    """The whitespace a line starts with."""
+    return line[: len(line) - len(line.lstrip())]
+
+
+def width_of(indent: str, tab: int = TAB) -> int:
+    """The columns an indentation takes when tab stops are ``tab`` columns apart."""
+    return len(indent.expandtabs(tab)) if "\t" in indent else len(indent)
+
+
+def depth_of(line: str) -> int:
+    """The columns by which a line is indented, for comparing lines of one text."""
+    return width_of(indent_of(line))
+
+
 def split_ends(line: str) -> tuple[str, str, str]:
     """A line as its indentation, its body and its trailing blanks."""
     body = line.lstrip()
     indent = line[: len(line) - len(body)]
     bare = body.rstrip()
     return indent, bare, body[len(bare) :]
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text with their endings; only a newline ends one."""
+    lines = [f"{line}\n" for line in text.split("\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines
 
 
 def common_prefix(one: str, other: str) -> int:

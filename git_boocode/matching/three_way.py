@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, script, similarity
-from git_boocode.matching.already_applied import lines_of, refuse_applied
+from git_boocode.matching.already_applied import refuse_applied
 from git_boocode.matching.guards import evidence
 from git_boocode.matching.ladder import SHOWN_TEXT, Answer, ascend
 from git_boocode.matching.profiles import Step
 from git_boocode.matching.rungs import Found, Query
-from git_boocode.matching.text import Text
-from git_boocode.matching.types import Candidate, Match, MatchError, Replacement
+from git_boocode.matching.text import Text, split_lines
+from git_boocode.matching.types import Candidate, Match, MatchError, Replacement, lines_of
 
 Rows = tuple[int, int]
 
@@ -50,7 +50,7 @@ def merge_three_way(base: str, ours: str, theirs: str) -> ThreeWay:
     them), unless both are the same. Line endings that differ in ours alone are no change, and stay.
     A text too large to align counts as one change.
     """
-    base_rows, our_rows, their_rows = _rows(base), _rows(ours), _rows(theirs)
+    base_rows, our_rows, their_rows = split_lines(base), split_lines(ours), split_lines(theirs)
     changes = [
         *((hunk, True) for hunk in _changes(_lf(base_rows), _lf(our_rows))),
         *((hunk, False) for hunk in _changes(base_rows, their_rows)),
@@ -71,12 +71,6 @@ def merge_three_way(base: str, ours: str, theirs: str) -> ThreeWay:
             sorts["same" if _lf(mine) == _lf(other) else "conflicts"].append(region)
     text = None if sorts["conflicts"] else "".join([*pieces, *our_rows[at:]])
     return ThreeWay(text, **{name: tuple(regions) for name, regions in sorts.items()})
-
-
-def _rows(text: str) -> list[str]:
-    """The lines with their endings; only a line feed ends one."""
-    *lines, last = text.split("\n")
-    return [*(f"{line}\n" for line in lines), *filter(None, [last])]
 
 
 def _lf(rows: Iterable[str]) -> list[str]:

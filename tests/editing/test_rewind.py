@@ -14,8 +14,9 @@ from git_boocode.editing.edits import How, MissError
 from git_boocode.editing.records import Records
 from git_boocode.editing.revert import ALREADY, Revert
 from git_boocode.editing.rewind import RewindRefusedError, Rewound, rewind
-from git_boocode.editing.textfile import decode, split_lines
+from git_boocode.editing.textfile import decode
 from git_boocode.editing.write import write_new
+from git_boocode.matching.text import split_lines
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.repository import Repository
 from tests.editing.kit import apply, leftovers, records, replace, snapshot

@@ -17,9 +17,8 @@ from git_boocode.editing.textfile import (
     changed_lines,
     decode,
     line_count,
-    split_lines,
 )
-from git_boocode.matching.text import common_prefix
+from git_boocode.matching.text import common_prefix, split_lines
 
 
 @pytest.mark.parametrize(
