@@ -14,6 +14,7 @@ from git_boocode import MatchError, replace_text
 from git_boocode.matching.profiles import PROFILES
 from tests.benchmarks.drifts import RECOVER, REFUSE, Case, another_file
 from tests.benchmarks.hunks import Hunk, from_history, made
+from tests.benchmarks.sources import library
 
 Table = dict[str, Counter[str]]
 VERDICTS = ("perfect", "pasted", "wrong", "refused")
@@ -31,9 +32,11 @@ def run(arguments: Sequence[str]) -> None:
     options = parser.parse_args(arguments)
     rng = random.Random(options.seed)
     hunks = (
-        from_history(options.repo, options.count, rng) if options.repo else made(options.count, rng)
+        from_history(options.repo, options.count, rng)
+        if options.repo
+        else made(library(rng), options.count, rng)
     )
-    cases = list(_cases(hunks, rng))
+    cases = list(cases_of(hunks, rng))
     tables = {
         profile: _table(profile, cases, options.show)
         for profile in options.profile or ["default", "boocode", "opencode-9"]
@@ -45,7 +48,8 @@ def run(arguments: Sequence[str]) -> None:
         _draw(options.svg, {name: _total(table, list(RECOVER)) for name, table in tables.items()})
 
 
-def _cases(hunks: list[Hunk], rng: random.Random) -> Iterator[tuple[str, Case]]:
+def cases_of(hunks: list[Hunk], rng: random.Random) -> Iterator[tuple[str, Case]]:
+    """The names of drifts, and what they make of the hunks."""
     for name, drift in {**RECOVER, **REFUSE}.items():
         for hunk in hunks:
             case = drift(hunk, rng)

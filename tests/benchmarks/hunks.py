@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 import subprocess
-import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
@@ -110,16 +108,13 @@ def lines_of(text: str) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
-def made(count: int, rng: random.Random) -> list[Hunk]:
-    """Edits made up on Python's own library: lines changed, added, deleted, moved."""
-    top = sysconfig.get_path("stdlib")
-    names = [name for name in sorted(os.listdir(top)) if name.endswith(".py")]
+def made(files: Iterable[tuple[str, str]], count: int, rng: random.Random) -> list[Hunk]:
+    """Made-up edits of the named texts: lines changed, added, deleted, moved."""
     found: list[Hunk] = []
-    while len(found) < count:
-        name = rng.choice(names)
-        with open(os.path.join(top, name), "rb") as file:
-            text = text_of(file.read())
+    for name, text in files:
         found += [hunk for hunk in _make(name, text, rng) if text]
+        if len(found) >= count:
+            break
     return found
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
-import sysconfig
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from tests.benchmarks.hunks import TEXT, git, lines_of, text_of
+from tests.benchmarks.sources import library
 
 _MAX_CHANGES = 6
 _MAX_LINES = 20
@@ -173,13 +173,8 @@ def _best_window(bare: Sequence[str], wanted: Counter[str], size: int) -> int:
 
 def drawn(count: int, rng: random.Random, git_dir: str | None) -> list[Edit]:
     """So many edits, of a history or made ones."""
-    source = from_history(git_dir, rng) if git_dir else made(rng)
-    found = []
-    for edit in source:
-        found.append(edit)
-        if len(found) == count:
-            break
-    return found
+    source = from_history(git_dir, rng) if git_dir else made(library(rng), rng)
+    return list(islice(source, count))
 
 
 def from_history(git_dir: str, rng: random.Random) -> Iterator[Edit]:
@@ -240,14 +235,10 @@ def _chosen(edit: Edit, changes: list[Change], rng: random.Random) -> Iterator[E
         yield edit._replace(changes=tuple(sorted(fitting[:wanted])))
 
 
-def made(rng: random.Random) -> Iterator[Edit]:
-    """Edits made up on Python's own library: lines changed, added, deleted, moved."""
-    top = sysconfig.get_path("stdlib")
-    names = [name for name in sorted(os.listdir(top)) if name.endswith(".py")]
-    while True:
-        name = rng.choice(names)
-        with open(os.path.join(top, name), "rb") as file:
-            lines = lines_of(text_of(file.read()))
+def made(files: Iterable[tuple[str, str]], rng: random.Random) -> Iterator[Edit]:
+    """Made-up edits of the named texts: lines changed, added, deleted, moved."""
+    for name, text in files:
+        lines = lines_of(text)
         if len(lines) > 10 * _TRIES and lines[-1].endswith("\n"):
             places = sorted(rng.sample(range(0, len(lines) - 8, 8), _TRIES))
             changes = [_made(lines, at + rng.randrange(4), rng) for at in places]

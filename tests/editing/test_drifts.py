@@ -1,0 +1,38 @@
+"""Patches that drifted from their files land byte for byte in every format, and so do rewinds."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from itertools import islice
+
+import pytest
+
+from tests.benchmarks import later, rewind
+from tests.benchmarks.patches import FORMATS, kinds_of
+from tests.benchmarks.patching.edits import Edit, made
+from tests.benchmarks.patching.engines import judge, ours
+from tests.benchmarks.sources import invented
+
+EDITS = 8
+KINDS = [
+    (name, kind) for name in FORMATS for kind in (*kinds_of(name).recover, *kinds_of(name).refuse)
+]
+
+
+@cache
+def edits() -> list[Edit]:
+    rng = random.Random(2)
+    return list(islice(made(invented(rng), rng), EDITS))
+
+
+@pytest.mark.parametrize(("name", "kind"), KINDS)
+def test_every_kind_of_patch(name: str, kind: str) -> None:
+    cases = kinds_of(name).cases(kind, edits(), random.Random(kind))
+    assert {judge(case, ours).verdict for case in cases} == {"perfect"}
+
+
+@pytest.mark.parametrize("kind", [*later.RECOVER, *later.REFUSE])
+def test_every_kind_of_rewind(kind: str) -> None:
+    cases = later.cases(kind, edits(), random.Random(kind))
+    assert {rewind.judge(case, rewind.ours(case)) for case in cases} == {"perfect"}
