@@ -12,9 +12,9 @@ from git_boocode.checkpoints.reading import Reading
 from git_boocode.checkpoints.request import Captured, Request
 from git_boocode.checkpoints.snapshot import Snapshot
 from git_boocode.checkpoints.staging import Staging, conflict_blobs, decode_special
+from git_boocode.repo.config import Identity
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import operation_in_progress
-from git_boocode.repo.identity import Identity, identity
 from git_boocode.repo.ids import OBJECT_ID, id_time, new_id, timestamp
 from git_boocode.repo.metadata import VERSION, MetadataError
 from git_boocode.repo.quarantine import Quarantine
@@ -155,7 +155,7 @@ def keep(
     """
     identifier = identifier or new_id()
     when = id_time(identifier)
-    writer = _Writer(snapshot.quarantine, identity(repository.config), when)
+    writer = _Writer(snapshot.quarantine, repository.config.identity(), when)
     meta = Metadata(
         {
             "boocode": VERSION,

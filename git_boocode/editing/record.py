@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from git_boocode.repo.errors import BoocodeError, FatalError
 from git_boocode.repo.gc import GcWatch, kept_from_gc
-from git_boocode.repo.identity import identity
 from git_boocode.repo.ids import id_time, new_id, timestamp
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
@@ -139,7 +138,7 @@ class Record:
         shown = first if len(first) <= _SUBJECT else f"…{first[-_SUBJECT:]}"
         more = f" and {len(self._files) - 1} more" if len(self._files) > 1 else ""
         message = f"edit {shown}{more}\n\n{json.dumps(document)}\n"
-        return raw_commit(tree, parents, message, identity(self._repository.config), when)
+        return raw_commit(tree, parents, message, self._repository.config.identity(), when)
 
 
 def _file_json(file: KeptFile, items: Mapping[bytes, Item]) -> dict[str, object]:

@@ -19,6 +19,17 @@ _AGE = re.compile(r"([0-9]{1,9})[. ]*([a-z]+)([. ]+ago)?", re.ASCII)
 _SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_557_600}
 _SECONDS |= {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 _SECONDS |= {"month": 2_629_800, "year": 31_557_600}
+_NOT_IN_IDENTITIES = str.maketrans("", "", "<>\n\0")
+
+
+class Identity(NamedTuple):
+    """A name and a mail address as commits hold them."""
+
+    name: str
+    email: str
+
+
+OURS = Identity("git-boocode", "git-boocode@localhost")
 
 
 class Setting(NamedTuple):
@@ -138,6 +149,25 @@ class Config:
         """A value as git reads paths: a leading `~/` is the home directory."""
         value = self.text(key)
         return os.path.expanduser(value) if value else None
+
+    def identity(self) -> Identity:
+        """The user's identity by git's own order of precedence, or ours where it is incomplete.
+
+        Git would guess one from the login and the host name; a guess must neither fail
+        (`user.useConfigOnly`) nor put a host name into shared history.
+        """
+        names = (
+            os.environ.get("GIT_COMMITTER_NAME"),
+            *map(self.text, ("committer.name", "user.name")),
+        )
+        mails = (
+            os.environ.get("GIT_COMMITTER_EMAIL"),
+            *map(self.text, ("committer.email", "user.email")),
+            os.environ.get("EMAIL"),
+        )
+        first = (next(filter(None, found), "") for found in (names, mails))
+        cleaned = Identity(*(part.translate(_NOT_IN_IDENTITIES).strip() for part in first))
+        return cleaned if all(cleaned) else OURS
 
 
 def parse_age(text: str) -> float | None:

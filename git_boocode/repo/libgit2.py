@@ -8,8 +8,8 @@ from itertools import islice
 
 import pygit2
 
+from git_boocode.repo.config import Identity
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.identity import Identity
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import PlumbingStore, Ref, raw_commit
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, Protocol
 
+from git_boocode.repo.config import Identity
 from git_boocode.repo.durable import sync_refs
 from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.git import batch_bodies, is_disk_full
-from git_boocode.repo.identity import Identity
 from git_boocode.repo.refnames import greatest_names
 from git_boocode.repo.repository import Repository
 

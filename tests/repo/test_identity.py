@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from git_boocode.repo.identity import OURS, Identity, identity
+from git_boocode.repo.config import OURS, Identity
 from git_boocode.repo.repository import Repository
 from tests.repo_kit import Repo
 
@@ -17,7 +17,7 @@ def nobody(sealed: object, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def who() -> Identity:
     """The identity that holds now."""
-    return identity(Repository.discover().config)
+    return Repository.discover().config.identity()
 
 
 def test_ours_where_git_knows_none(repo: Repo) -> None:

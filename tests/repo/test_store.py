@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from git_boocode.repo.config import Identity
 from git_boocode.repo.errors import FatalError, RefusedError
-from git_boocode.repo.identity import Identity
 from git_boocode.repo.libgit2 import Libgit2Store, open_libgit2
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import (
