@@ -18,9 +18,9 @@ from git_boocode.cli.output import (
     print_json,
     print_text,
     printable,
+    progress,
     quote_path,
 )
-from git_boocode.cli.progress import progress
 from git_boocode.repo.errors import FatalError, RefusedError, UsageError
 
 if TYPE_CHECKING:

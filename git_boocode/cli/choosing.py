@@ -10,8 +10,15 @@ from git_boocode.checkpoints.outcome import Outcome
 from git_boocode.checkpoints.turns import Turn, newest_turns
 from git_boocode.cli.asking import agrees, ask, can_ask
 from git_boocode.cli.outcome import show_outcome
-from git_boocode.cli.output import Style, colour_wanted, print_json, print_text, printable, report
-from git_boocode.cli.progress import progress
+from git_boocode.cli.output import (
+    Style,
+    colour_wanted,
+    print_json,
+    print_text,
+    printable,
+    progress,
+    report,
+)
 from git_boocode.repo.errors import UsageError
 from git_boocode.repo.ids import MOST_DIGITS
 from git_boocode.repo.repository import Repository

@@ -59,7 +59,7 @@ def diff(
 
 def _tree_now(repository: Repository) -> str:
     from git_boocode.checkpoints.reading import take_snapshot
-    from git_boocode.cli.progress import progress
+    from git_boocode.cli.output import progress
     from git_boocode.repo.scratch import scratch_directory
 
     state = repository.state_dir

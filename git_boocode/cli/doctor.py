@@ -27,8 +27,7 @@ _NEWEST = 5
 def doctor(fix: bool, as_json: bool) -> int:
     """Find what killed commands left, and checkpoints that cannot be used, and explain it."""
     from git_boocode.checkpoints.checkup import check_checkpoints, check_directories
-    from git_boocode.cli.output import print_json
-    from git_boocode.cli.progress import progress
+    from git_boocode.cli.output import print_json, progress
     from git_boocode.repo.repository import Repository
     from git_boocode.repo.scratch import worktree_lock
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 
 from git_boocode import __version__
-from git_boocode.cli.direct import direct_call
 from git_boocode.cli.output import discard_output, print_json, report
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 
 # Set by the completion script, as click expects it.
 COMPLETION = "_GIT_BOOCODE_COMPLETE"
+# What agents call at every turn; most spellings of it do without click.
+_OFTEN_CALLED = ("checkpoint", "hook", "log")
 
 
 def run(argv: list[str]) -> int:
@@ -57,8 +58,11 @@ def _answered(argv: list[str], *, as_json: bool) -> int:
 
 
 def _dispatch(argv: list[str]) -> int:
-    if call := direct_call(argv):
-        return call()
+    if argv and argv[0] in _OFTEN_CALLED:
+        from git_boocode.cli.direct import direct_call
+
+        if call := direct_call(argv):
+            return call()
     from git_boocode.cli.main import dispatch
 
     return dispatch(argv)

@@ -31,7 +31,7 @@ def fetch(
     from git_boocode.checkpoints.sharing import FetchOptions
     from git_boocode.checkpoints.sharing import fetch as run
     from git_boocode.cli.interruption import warn_of_interruption
-    from git_boocode.cli.progress import relay
+    from git_boocode.cli.output import relay
     from git_boocode.repo.repository import Repository
 
     if prune and checkpoints:

@@ -1,4 +1,4 @@
-"""What a command prints: one JSON object, or text as git writes it."""
+"""What a command prints: one JSON object, text as git writes it, or the progress of long work."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import IO, TextIO
+from typing import IO, TYPE_CHECKING, TextIO
 
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.foreground import outlast
 from git_boocode.repo.git import Git, clean_environment
+
+if TYPE_CHECKING:
+    import threading
 
 # What steers a terminal: control characters of ASCII and beyond, what turns the direction of text,
 # and bytes that are no UTF-8 but control characters in other encodings.
@@ -25,6 +29,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f"}
 _ESCAPES |= {"\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _COLOURS = {"yellow": "33", "green": "32", "red": "31", "bold": "1", "cyan": "36"}
+_QUIET = 1.0  # Seconds of work before its progress is shown.
 
 
 def encode_json(payload: Mapping[str, object]) -> bytes:
@@ -235,3 +240,75 @@ def paged(git: Git) -> Iterator[IO[bytes]]:
         with suppress(BrokenPipeError):
             process.stdin.close()
         outlast(process)
+
+
+@contextmanager
+def progress(doing: str) -> Iterator[None]:
+    """Say on a terminal's standard error what is being done, once it has taken a second.
+
+    `doing` is a present participle and its object, such as `restoring files`.
+    """
+    if not sys.stderr.isatty():
+        yield
+        return
+    import threading
+
+    said = threading.Event()
+    timer = threading.Timer(_QUIET, _say, (doing, said))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        if said.is_set():
+            _clear()
+
+
+@contextmanager
+def relay() -> Iterator[Callable[[str], None] | None]:
+    """A function that prints lines of git on a terminal's standard error, after a second.
+
+    Control characters are replaced, as the lines may come from a remote. None without a terminal.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    passing = _Passing()
+    try:
+        yield passing
+    finally:
+        passing.end()
+
+
+class _Passing:
+    """Writes lines to standard error; one that ends in a carriage return is written over."""
+
+    def __init__(self) -> None:
+        self._from = time.monotonic() + _QUIET
+        self._unfinished = False
+
+    def __call__(self, line: str) -> None:
+        """Take a line with its end."""
+        if time.monotonic() < self._from:
+            return
+        self._unfinished = not line.endswith("\n")
+        sys.stderr.buffer.write(encode_text(f"{printable(line[:-1])}\033[K{line[-1:]}"))
+        sys.stderr.flush()
+
+    def end(self) -> None:
+        """Leave nothing half-written."""
+        if self._unfinished:
+            _clear()
+
+
+def _say(doing: str, said: threading.Event) -> None:
+    said.set()
+    sys.stderr.write(f"{doing}…")
+    sys.stderr.flush()
+
+
+def _clear() -> None:
+    sys.stderr.write("\r\033[K")
+    sys.stderr.flush()

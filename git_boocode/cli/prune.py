@@ -77,8 +77,7 @@ def prune(
     own. The newest checkpoint of a worktree stays, and what an interrupted restore needs, or one
     that can still be undone.
     """
-    from git_boocode.cli.output import print_json
-    from git_boocode.cli.progress import progress
+    from git_boocode.cli.output import print_json, progress
     from git_boocode.repo.repository import Repository
     from git_boocode.repo.store import open_store
     from git_boocode.repo.usage import disk_usage

@@ -36,7 +36,7 @@ def push(
     from git_boocode.checkpoints.sharing import PushOptions
     from git_boocode.checkpoints.sharing import push as run
     from git_boocode.cli.interruption import warn_of_interruption
-    from git_boocode.cli.progress import relay
+    from git_boocode.cli.output import relay
     from git_boocode.repo.repository import Repository
 
     if everywhere and checkpoints:

@@ -137,7 +137,7 @@ def restoring_options(command: Callable[..., int]) -> Callable[..., int]:
 def carry_out(repository: Repository, work: Callable[[], Outcome], flags: Flags) -> int:
     """Run the service and print its answer; returns the exit code."""
     from git_boocode.cli.outcome import show_outcome
-    from git_boocode.cli.progress import progress
+    from git_boocode.cli.output import progress
 
     with progress("restoring"):
         outcome = work()

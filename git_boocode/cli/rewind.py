@@ -41,8 +41,7 @@ def rewind(
     something else by now.
     """
     from git_boocode.cli.apply_edit import refuse
-    from git_boocode.cli.output import print_json, print_text
-    from git_boocode.cli.progress import progress
+    from git_boocode.cli.output import print_json, print_text, progress
     from git_boocode.editing import rewind as service
     from git_boocode.editing.records import Records
     from git_boocode.repo.repository import Repository

@@ -10,8 +10,7 @@ from git_boocode.checkpoints.capture import Captured, Request, capture
 from git_boocode.checkpoints.daily import prune_now_and_then
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.interruption import warn_of_interruption
-from git_boocode.cli.output import print_hints, print_json, report
-from git_boocode.cli.progress import progress
+from git_boocode.cli.output import print_hints, print_json, progress, report
 from git_boocode.cli.taking import answer, told_session, warn_of_skipped
 from git_boocode.repo.errors import BoocodeError, from_os
 from git_boocode.repo.foreground import become, find_command
