@@ -25,10 +25,9 @@ from git_boocode.repo.errors import FatalError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from git_boocode.editing.answer import Answer, EditsRefusedError
-    from git_boocode.editing.edits import Landing
+    from git_boocode.editing.edits import EditedFile, Landing
     from git_boocode.editing.inputs import Source
     from git_boocode.editing.place import Place
-    from git_boocode.editing.plan import PlannedFile
     from git_boocode.matching import Candidate
     from git_boocode.repo.config import Config
 
@@ -224,7 +223,7 @@ def _print_answer(answer: Answer, place: Place, *, show_diff: bool) -> None:
 
     for file in answer.files:
         for _, landing in file.landings:
-            print_text(summary(file, landing, _DONE if file.source else _MADE))
+            print_text(summary(file, landing, _MADE if file.action == "create" else _DONE))
     if show_diff:
         print_diffs(answer, place.repository.config if place.repository else Config({}))
     if not answer.applied:
@@ -271,7 +270,7 @@ def print_diffs(answer: Answer, config: Config) -> None:
             print_text(style(line, colour) if colour else line)
 
 
-def summary(file: PlannedFile, landing: Landing, done: Mapping[str, str]) -> str:
+def summary(file: EditedFile, landing: Landing, done: Mapping[str, str]) -> str:
     """What one edit did to a file, in one line; `done` replaces the lines, by the rung."""
     from git_boocode.matching.types import lines_of
 

@@ -59,10 +59,10 @@ def _summary(found: Located) -> str:
 def _refusal(found: Located, *, as_json: bool) -> RefusedError:
     match = found.match
     ambiguous = match.kind == "ambiguous"
-    what = f"the text stands in {match.count} places" if ambiguous else "the text was not found"
+    what = f"the text occurs {match.count} times" if ambiguous else "the text was not found"
     lines = [f"{quote_path(found.path)}: {what}"]
     for candidate in () if as_json else match.candidates:
         lines += candidate_lines(candidate, _CANDIDATE_LINES)
-    hint = "add lines above or below until it stands in one place only, or give --start-line"
+    hint = "add lines above or below until it occurs once, or give --start-line"
     hints = (hint,) if ambiguous else ()
     return RefusedError("\n".join(lines), code=match.kind, hints=hints, details=found.as_json())

@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from git_boocode.editing.edits import Failure, edit_name
-from git_boocode.editing.plan import PlannedFile
+from git_boocode.editing.edits import EditedFile, Failure, edit_name
 from git_boocode.matching import Candidate
 from git_boocode.matching.types import lines_of
 from git_boocode.repo.errors import RefusedError
@@ -73,7 +72,7 @@ class Answer(NamedTuple):
 
     applied: bool
     id: str | None
-    files: tuple[PlannedFile, ...]
+    files: tuple[EditedFile, ...]
 
     def as_json(self) -> dict[str, object]:
         """The JSON answer."""
@@ -109,7 +108,7 @@ def _failure_json(failure: Failure) -> dict[str, object]:
     }
 
 
-def _file_json(file: PlannedFile) -> dict[str, object]:
+def _file_json(file: EditedFile) -> dict[str, object]:
     return {
         "path": file.path,
         "action": file.action,
@@ -119,12 +118,11 @@ def _file_json(file: PlannedFile) -> dict[str, object]:
     }
 
 
-def diff_of(file: PlannedFile) -> str:
-    """The unified diff of a planned file."""
+def diff_of(file: EditedFile) -> str:
+    """The unified diff of an edited file."""
     from git_boocode.editing.diff import unified_diff
 
-    old = file.source.old if file.source else None
-    return unified_diff(file.path, old, file.text, file.moved_from)
+    return unified_diff(file.path, file.old, file.text, file.moved_from)
 
 
 def retry_context(failures: Sequence[Failure], edits: int) -> str:

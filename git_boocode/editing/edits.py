@@ -131,6 +131,22 @@ class Edit(NamedTuple):
     to: str | None = None
 
 
+class EditedFile(NamedTuple):
+    """What a call made of one file; `old` and `text` are None where there is no file.
+
+    `action` is `create`, `modify`, `rename` or `delete`, `changes` whether there was anything to
+    write. `moved_from` is the path before the call, if that was another one.
+    """
+
+    path: str
+    action: str
+    moved_from: str | None
+    changes: bool
+    old: Text | None
+    text: Text | None
+    landings: tuple[tuple[Edit, Landing], ...]
+
+
 class Failure(NamedTuple):
     """Why one edit was refused. `number`, `path` and `format` are None where nobody knows them."""
 

@@ -10,7 +10,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from git_boocode.editing.actions import Replace, Write
-from git_boocode.editing.edits import Edit, Failure, How, Landing, MissError, Outcome, edit_name
+from git_boocode.editing.edits import (
+    Edit,
+    EditedFile,
+    Failure,
+    How,
+    Landing,
+    MissError,
+    Outcome,
+    edit_name,
+)
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.place import Place, Target, both_listed
 from git_boocode.editing.textfile import (
@@ -92,14 +101,15 @@ class PlannedFile:
             return None
         return source.target.path
 
-    @property
-    def action(self) -> str:
-        """What is done to it, in the words of the JSON answer."""
-        if self.text is None:
-            return "delete"
-        if self.moved_from is not None:
-            return "rename"
-        return "create" if self.before is None else "modify"
+    def edited(self) -> EditedFile:
+        """What the call makes of it."""
+        source, moved_from = self.source, self.moved_from
+        action = "create" if self.before is None else "modify"
+        if self.text is None or moved_from is not None:
+            action = "delete" if self.text is None else "rename"
+        old = source.old if source else None
+        landings = tuple(self.landings)
+        return EditedFile(self.path, action, moved_from, self.changes, old, self.text, landings)
 
     def original_range(self, start: int, end: int) -> tuple[int, int]:
         """Where lines of the text, both ends inclusive, were before the call."""

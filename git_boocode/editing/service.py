@@ -71,7 +71,7 @@ def apply_inputs(inputs: Inputs, place: Place, options: Options) -> Answer:
         from git_boocode.editing.record import prune_now_and_then
 
         prune_now_and_then(place.repository, identifier)
-    return Answer(not options.dry_run, identifier, tuple(plan.listed))
+    return Answer(not options.dry_run, identifier, tuple(file.edited() for file in plan.listed))
 
 
 def _carry_out(
@@ -175,16 +175,16 @@ def _recorded(file: PlannedFile, top: str, options: Options) -> Contents:
     def below(real: str) -> str:
         return os.path.relpath(real, top).replace(os.sep, "/")
 
-    before = file.source.before if file.source else None
+    edited, before = file.edited(), file.source.before if file.source else None
     mode = before.mode if before else options.modes.get(file.target.real, 0o644)
     new_mode = mode
     if file.executable is not None:
         new_mode = with_executable(mode, executable=file.executable)
     kept = KeptFile(
         file.spelling.path if file.spelling else below(file.target.real),
-        file.action,
+        edited.action,
         mode if before else new_mode,
         new_mode,
-        below(file.source.target.real) if file.source and file.moved_from else None,
+        below(file.source.target.real) if file.source and edited.moved_from else None,
     )
     return Contents(kept, before.data if before else None, file.after)

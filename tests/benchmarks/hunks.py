@@ -50,7 +50,7 @@ class Hunk(NamedTuple):
 
 
 def from_history(git_dir: str, count: int, rng: random.Random) -> list[Hunk]:
-    """Hunks out of a history, one a changed file, each with a text that stands in one place."""
+    """Hunks out of a history, one a changed file, each with a text that occurs once."""
     found: list[Hunk] = []
     commits = git(git_dir, "rev-list", "--no-merges", "--max-count=4000", "HEAD").decode().split()
     rng.shuffle(commits)

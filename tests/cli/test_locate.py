@@ -39,9 +39,7 @@ def test_ambiguous(repo: Repo) -> None:
     assert done.json["error"]["code"] == "ambiguous"
     assert [place["start_line"] for place in done.json["candidates"]] == [1, 3]
     text = repo.boocode("locate", "a", stdin="same = 1")
-    assert text.err.startswith(
-        "error: a: the text stands in 2 places\n  line 1 (similarity 1.00):\n"
-    )
+    assert text.err.startswith("error: a: the text occurs 2 times\n  line 1 (similarity 1.00):\n")
     hinted = repo.boocode("locate", "a", "--start-line", "3", "--json", stdin="same = 1")
     assert hinted.json["start"]["line"] == 3
 

@@ -315,9 +315,9 @@ def test_paths_count_from_the_top_and_then_from_here(
     answer = apply(
         [{"path": name, "content": "y\n"} for name in ("sub/both", "only", "../other", "new")]
     )
-    assert [file.target.path for file in answer.files] == ["sub/both", "sub/only", "other", "new"]
+    assert [file.path for file in answer.files] == ["sub/both", "sub/only", "other", "new"]
     answer = apply({"path": "both", "content": "z\n"}, from_here=True)
-    assert answer.files[0].target.path == "sub/both"
+    assert answer.files[0].path == "sub/both"
 
 
 @pytest.mark.parametrize(
@@ -370,7 +370,7 @@ def test_a_symlink_inside_is_written_through(repo: Repo) -> None:
     answer = apply(replace("link", "x", "y"))
     assert (repo.top / "link").is_symlink()
     assert repo.read("dir/real") == b"y\n"
-    assert answer.files[0].target.path == "link"
+    assert answer.files[0].path == "link"
 
 
 def test_huge_files_are_refused(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
