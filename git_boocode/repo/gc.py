@@ -21,7 +21,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
@@ -54,30 +54,36 @@ class CollectedError(FatalError):
 def kept_from_gc(repository: Repository, write: Callable[[GcWatch], _Result]) -> _Result:
     """Write objects and a ref, again if git deleted some of the objects meanwhile.
 
-    Args:
-        repository: where to write.
-        write: writes them, and calls `GcWatch.confirm` once the ref is written.
-
-    Raises:
-        CollectedError: objects were deleted again and again.
+    `write` writes them, and calls `GcWatch.confirm` once the ref is written. CollectedError if
+    objects were deleted again and again.
     """
-    for attempts_left in reversed(range(_ATTEMPTS)):
-        try:
-            with GcWatch(repository) as watch:
-                return write(watch)
-        except CollectedError:
-            if not attempts_left:
-                raise
-        # The next gc takes a while before it deletes anything.
-        _wait_for_gc(repository)
+    for watch in gc_watches(repository):
+        with watch:
+            return write(watch)
     raise AssertionError
 
 
-class GcWatch:
-    """Detects whether git may have deleted objects since this was made."""
+def gc_watches(repository: Repository) -> Iterator[GcWatch]:
+    """A watch for each attempt to write objects and a ref.
 
-    def __init__(self, repository: Repository) -> None:
+    Whoever leaves the loop from within the context has succeeded. The last one raises
+    CollectedError.
+    """
+    for attempts_left in reversed(range(_ATTEMPTS)):
+        yield GcWatch(repository, is_last=not attempts_left)
+        # The next gc takes a while before it deletes anything.
+        _wait_for_gc(repository)
+
+
+class GcWatch:
+    """Detects whether git may have deleted objects since this was entered.
+
+    As a context, it suppresses a CollectedError, unless it is the last attempt.
+    """
+
+    def __init__(self, repository: Repository, *, is_last: bool) -> None:
         self._repository = repository
+        self._is_last = is_last
         self._objects = objects_directory(repository)
         self._witnesses = self._new_witnesses()
         self._confirmed = False
@@ -101,13 +107,15 @@ class GcWatch:
                 os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         return self
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        collected = isinstance(error, FatalError) and not self._confirmed and self._is_disturbed()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        failed = isinstance(error, FatalError) and not self._confirmed
+        collected = isinstance(error, CollectedError) or (failed and self._is_disturbed())
         for path in self._witnesses:
             with suppress(OSError):
                 os.unlink(path)
-        if collected:
+        if collected and self._is_last:
             raise CollectedError from error
+        return collected
 
     def confirm(self, ref: str, commits: Sequence[str]) -> None:
         """Check that everything is there that a new ref needs; delete the ref if not.
