@@ -116,7 +116,7 @@ def apply_edit(
 
 def check_profile(profile: str) -> None:
     """Refuse the name of a profile that does not exist (UsageError)."""
-    from git_boocode.matching.profiles import PROFILES
+    from git_boocode.matching.rungs import PROFILES
 
     if profile not in PROFILES:
         known = ", ".join(PROFILES)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from git_boocode.matching.ladder import locate_match
-    from git_boocode.matching.profiles import PROFILES
     from git_boocode.matching.replace import replace_text
+    from git_boocode.matching.rungs import PROFILES
     from git_boocode.matching.types import Candidate, Match, MatchError, Replacement
 
-_MODULES = ("types", "profiles", "ladder", "replace")
+_MODULES = ("types", "rungs", "ladder", "replace")
 
 __all__ = [
     "PROFILES",

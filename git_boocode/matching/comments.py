@@ -12,8 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from git_boocode.matching.profiles import Step
-    from git_boocode.matching.rungs import Found, Query
+    from git_boocode.matching.rungs import Found, Query, Step
     from git_boocode.matching.text import Text
 
 _PLACES = 200

@@ -16,8 +16,7 @@ from typing import NamedTuple
 from git_boocode.matching.align import PAIR_FLOOR, Hunk, pair_similar, script, similarity
 from git_boocode.matching.comments import is_comment
 from git_boocode.matching.guards import evidence, quoted, repeated_line, replaced_words
-from git_boocode.matching.profiles import Step
-from git_boocode.matching.rungs import Found, Place, Query
+from git_boocode.matching.rungs import Found, Place, Query, Step
 from git_boocode.matching.text import depth_of
 
 _WORD = re.compile(r"\w")

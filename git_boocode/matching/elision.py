@@ -15,8 +15,7 @@ from itertools import pairwise
 
 from git_boocode.matching.align import same_items, script
 from git_boocode.matching.guards import evidence
-from git_boocode.matching.profiles import Step
-from git_boocode.matching.rungs import Found, Place, Query, rows_where
+from git_boocode.matching.rungs import Found, Place, Query, Step, rows_where
 from git_boocode.matching.text import Text, depth_of, framed, indent_of
 
 _COMMENT = re.compile(r"\{\s*/\*+|/\*+|//+!?|<!--|#+|--|;+|%+|\*(?!/)")

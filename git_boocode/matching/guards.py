@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from git_boocode.matching.align import distance, script, similarity, slips
-from git_boocode.matching.profiles import Step
+from git_boocode.matching.rungs import Step
 from git_boocode.matching.text import Text, common_prefix
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.matching.profiles import Profile, Step, profile_named
-from git_boocode.matching.rungs import RUNGS, Found, Place, Query
+from git_boocode.matching.rungs import RUNGS, Found, Place, Profile, Query, Step, profile_named
 from git_boocode.matching.text import Text
 from git_boocode.matching.types import Match, Replacement, Span
 

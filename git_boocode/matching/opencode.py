@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from git_boocode.matching.align import cost, similarity
-from git_boocode.matching.profiles import Step
-from git_boocode.matching.rungs import Found, Place, Query, found_in, occurrences, rows_where
+from git_boocode.matching.rungs import Found, Place, Query, Step, found_in, occurrences, rows_where
 from git_boocode.matching.text import framed
 from git_boocode.matching.windows import VERIFY_WORK
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.ladder import Answer, climb, found_match, to_match
-from git_boocode.matching.profiles import profile_named
-from git_boocode.matching.rungs import Place, Query
+from git_boocode.matching.rungs import Place, Query, profile_named
 from git_boocode.matching.text import Text
 from git_boocode.matching.types import Match, MatchError, Replacement, lines_of
 

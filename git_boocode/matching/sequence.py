@@ -16,9 +16,8 @@ from typing import NamedTuple
 from git_boocode.matching.align import Hunk, most_similar, script
 from git_boocode.matching.already_applied import applied_rows
 from git_boocode.matching.ladder import SHOWN, SHOWN_TEXT, Answer, climb, to_match
-from git_boocode.matching.profiles import profile_named
 from git_boocode.matching.replace import Splice, written
-from git_boocode.matching.rungs import Found, Place, Query
+from git_boocode.matching.rungs import Found, Place, Query, profile_named
 from git_boocode.matching.text import LineIndex, Text, canonical_line, common_prefix, depth_of
 from git_boocode.matching.types import Candidate, Code, Match, MatchError
 

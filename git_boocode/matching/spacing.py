@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from git_boocode.matching.align import same_items
 from git_boocode.matching.guards import evidence, too_bare
-from git_boocode.matching.profiles import Step
-from git_boocode.matching.rungs import Found, Place, Query
+from git_boocode.matching.rungs import Found, Place, Query, Step
 from git_boocode.matching.text import Text, indent_of
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from git_boocode.matching.align import Hunk, script, similarity
 from git_boocode.matching.already_applied import refuse_applied
 from git_boocode.matching.guards import evidence
 from git_boocode.matching.ladder import SHOWN_TEXT, Answer, ascend
-from git_boocode.matching.profiles import Step
-from git_boocode.matching.rungs import Found, Query
+from git_boocode.matching.rungs import Found, Query, Step
 from git_boocode.matching.text import Text, split_lines
 from git_boocode.matching.types import Candidate, Match, MatchError, Replacement, lines_of
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.align import cost, distance
 from git_boocode.matching.guards import WindowGuard
-from git_boocode.matching.profiles import Step
+from git_boocode.matching.rungs import Step
 from git_boocode.matching.text import Text, common_prefix
 
 if TYPE_CHECKING:

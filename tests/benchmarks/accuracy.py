@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from git_boocode import MatchError, replace_text
-from git_boocode.matching.profiles import PROFILES
+from git_boocode.matching.rungs import PROFILES
 from tests.benchmarks.drifts import RECOVER, REFUSE, Case, another_file
 from tests.benchmarks.hunks import Hunk, from_history, made
 from tests.benchmarks.sources import library

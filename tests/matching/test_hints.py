@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from git_boocode.matching.ladder import climb
-from git_boocode.matching.profiles import profile_named
-from git_boocode.matching.rungs import Hints, Query
+from git_boocode.matching.rungs import Hints, Query, profile_named
 from git_boocode.matching.sequence import Placement, Sections, place_changes
 from git_boocode.matching.text import Text
 from git_boocode.matching.types import MatchError

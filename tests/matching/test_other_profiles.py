@@ -85,8 +85,7 @@ def middle(lines: Sequence[str]) -> str:
 )
 def test_context_aware_wants_half_of_the_middle(equal: int, kind: str) -> None:
     from git_boocode.matching.opencode import context_aware
-    from git_boocode.matching.profiles import PROFILES
-    from git_boocode.matching.rungs import Query
+    from git_boocode.matching.rungs import PROFILES, Query
 
     here = [f"line_{number}" for number in range(4)]
     there = here[:equal] + ["something else"] * (4 - equal)

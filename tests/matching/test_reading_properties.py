@@ -10,8 +10,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from git_boocode.matching import PROFILES, MatchError, Replacement, locate_match, replace_text
-from git_boocode.matching.profiles import PROFILES as LADDERS
 from git_boocode.matching.readings import variants
+from git_boocode.matching.rungs import PROFILES as LADDERS
 from git_boocode.matching.text import Text
 
 PIECES = [
