@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
 SHOWN = 10  # at most this many places of an ambiguous needle become candidates
 _NEAREST = 3  # at most this many windows are shown for a needle that was not found
 SHOWN_TEXT = 4_000  # characters of a candidate's text
-_NUMBERED = re.compile(r"[ \t]*(?:L(?:ine )?)?\d")
-"""How a text begins that may have line numbers: a quick look before the close one."""
+_PROVEN = Step("exact", evidence=2)
+"""A variant must prove its place: whole lines here, a part of a line on a later step."""
 
 
 class Answer(NamedTuple):
@@ -70,37 +69,23 @@ def climb(
         return answer
     if answer.rung is None:
         return _climb_on(answer, profile, start_line, older)
-    if answer.chosen is None or given.new is None:
+    return answer if answer.chosen is None or given.new is None else _cleaned(answer, given.new)
+
+
+def _cleaned(answer: Answer, new: Text) -> Answer:
+    """The answer for texts without the diff marks or line numbers that the new one alone shows."""
+    is_marked = answer.rung != "exact" and "\n+" in f"\n{new.lf}"
+    if not is_marked and not new.lf.lstrip("Line \t")[:1].isdigit():
         return answer
-    if answer.rung != "exact" and "\n+" in f"\n{given.new.lf}":
-        return _without_marks(answer, strict, start_line)
-    return _without_strays(answer, given.new) if _NUMBERED.match(given.new.lf) else answer
-
-
-def _without_marks(answer: Answer, steps: Sequence[Step], start_line: int | None) -> Answer:
-    """The answer for texts without the marks of a diff, of which old has none but spaces."""
-    from git_boocode.matching.readings import Variant, marks
-
-    given = answer.query
-    own = Variant(given.needle.lf, given.new.lf if given.new else "")
-    for variant in marks(own, given.text):
-        better = ascend(given.reread(variant.old, variant.new), steps, start_line)
-        if better.chosen is not None:
-            return better._replace(notes=variant.notes)
-    return answer
-
-
-def _without_strays(answer: Answer, new: Text) -> Answer:
-    """The answer for new text without line numbers that the old text does not have."""
-    from git_boocode.matching.readings import strays
+    from git_boocode.matching.readings import Variant, marks, strays
 
     query, place = answer.query, answer.found.places[answer.chosen or 0]
-    (span,) = query.text.spans([place[:2]])
-    stripped = strays(query.needle.lf, new.lf, span.start_line)
-    if stripped is None:
-        return answer
-    query = query.reread(query.needle.lf, stripped)
-    return answer._replace(query=query, notes=("line numbers stripped",))
+    own, (span,) = Variant(query.needle.lf, new.lf), query.text.spans([place[:2]])
+    cleaned = marks(own, query.text) if is_marked else strays(own, span.start_line)
+    for variant in cleaned:
+        query = query.reread(variant.old, variant.new)
+        return answer._replace(query=query, notes=variant.notes)
+    return answer
 
 
 def _climb_on(
@@ -117,16 +102,17 @@ def _climb_on(
     """
     from git_boocode.matching.readings import Variant, likeliest, variants
 
-    given = missed.query
-    strict, loose = profile.steps[: profile.strict], profile.steps[profile.strict :]
+    given, loose = missed.query, profile.steps[profile.strict :]
+    strict = (_PROVEN, *profile.steps[1 : profile.strict])
     own = Variant(given.needle.lf, given.new.lf if given.new else "")
     queries = {own: given}
     for variant in variants(own.old, own.new, given.text, profile.variants):
         query = given.reread(variant.old, variant.new, variant.first_line)
         queries[variant] = query
-        answer = _climb_strictly(query, strict, start_line)
+        answer = ascend(query, strict, start_line)
         if answer.rung is not None:
-            return answer._replace(notes=variant.notes)
+            rung = "rewritten" if answer.rung == "exact" else answer.rung
+            return answer._replace(rung=rung, notes=variant.notes)
     if merged := older():
         return merged
     answers = []
@@ -138,19 +124,6 @@ def _climb_on(
         return max(found, key=lambda answer: answer.found.places[0].similarity)
     reason = missed.found.reason or answers[-1].found.reason
     return answers[-1]._replace(found=Found(reason=reason))
-
-
-def _climb_strictly(query: Query, steps: Sequence[Step], start_line: int | None) -> Answer:
-    from git_boocode.matching.guards import too_bare
-
-    answer = ascend(query, steps, start_line)
-    if answer.rung != "exact":
-        return answer
-    whole = all(query.text.is_whole(place.start, place.end) for place in answer.found.places)
-    # The text as given would have been exact; a variant must prove its place.
-    if too_bare(query.needle, Step("exact", evidence=2 if whole else 8)):
-        return ascend(query, [step for step in steps if step.rung != "exact"], start_line)
-    return answer._replace(rung="rewritten")
 
 
 def _without_strange_escapes(answer: Answer, given: str) -> Answer:

@@ -215,22 +215,22 @@ def _without_numbers(
     return [rest for _, rest in split] if believed else None
 
 
-def strays(old: str, new: str, first_line: int) -> str | None:
+def strays(variant: Variant, first_line: int) -> Iterator[Variant]:
     """The new text without line numbers that the old text, found as it is, does not have.
 
     They must begin with the line of the file on which old is found, and new must share a line with
-    old. None if new has no such numbers.
+    old.
     """
-    lines, given = new.split("\n"), old.split("\n")
-    column = _column_of(lines, Text(old))
+    lines, given = variant.new.split("\n"), variant.old.split("\n")
+    column = _column_of(lines, Text(variant.old))
     if column is None or any(map(_NUMBER.match, given)):
-        return None
+        return
     split = [column.split(line) for line in lines]
     stripped = [rest for _, rest in split]
     shared = any(line.strip() and line in given for line in stripped)
     # Who numbers every line and changes nothing else wants the numbers.
-    right = split[0][0] == first_line and shared and stripped != given
-    return "\n".join(stripped) if right else None
+    if split[0][0] == first_line and shared and stripped != given:
+        yield variant.then(variant.old, "\n".join(stripped), "line numbers stripped")
 
 
 def _meaning(sequence: str) -> str:

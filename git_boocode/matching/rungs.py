@@ -185,11 +185,20 @@ class Query:
         return sum(1 for _ in takewhile(lambda row: 0 <= row < len(lines) and not lines[row], rows))
 
 
-def exact(query: Query, _step: Step) -> Found:
-    """The needle as it is; only line endings do not count."""
-    if query.whole_lines:
-        return _found_as_lines(query)
-    return found_in(query, query.text.lf, query.needle.lf)
+def exact(query: Query, step: Step) -> Found:
+    """The needle as it is; only line endings do not count.
+
+    Where it needs evidence, it must be whole lines.
+    """
+    if step.evidence and (refused := refusal(query, step)):
+        return refused
+    if query.needle.mark or not (query.whole_lines or step.evidence):
+        return found_in(query, query.text.lf, query.needle.lf)
+    text, closed, height = query.text, query.needle.closed, len(query.needle.lines)
+    rows = rows_where(framed(text.lines), query.needle.lines) if height and text.lines else []
+    stops = (row + height for row in rows)
+    ends = (text.start_of(stop) if closed else text.end_of(stop - 1) for stop in stops)
+    return Found(tuple(map(Place, map(text.start_of, rows), ends)))
 
 
 def whitespace(query: Query, step: Step) -> Found:
@@ -251,21 +260,6 @@ def found_in(query: Query, text: str, needle: str) -> Found:
         return Found()
     raw = query.text.to_raw
     return Found(tuple(Place(raw(at), raw(at + len(needle))) for at in occurrences(text, needle)))
-
-
-def _found_as_lines(query: Query) -> Found:
-    """The needle as it is, where it begins with a line and ends with one."""
-    needle, text = query.needle.lf, query.text
-    # A byte order mark is before the first line, unless the needle has it.
-    skipped = 0 if needle.startswith(text.mark) else len(text.mark)
-    view = "\n" + text.lf[skipped:] + "\n"
-    wanted = f"\n{needle}" if query.needle.closed else f"\n{needle}\n"
-    starts = [skipped + at for at in occurrences(view, wanted, shared=1)] if needle else []
-    # The needle's final line feed may be missing at the end of the file, if a line is there.
-    most = len(text.lf) + (bool(text.lines) and not text.closed)
-    ends = [(at, at + len(needle)) for at in starts if at + len(needle) <= most]
-    raw, size = text.to_raw, len(text.lf)
-    return Found(tuple(Place(raw(start), raw(min(end, size))) for start, end in ends))
 
 
 def _found_lines(query: Query, view: str, lines: list[str]) -> Found:
