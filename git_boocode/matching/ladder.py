@@ -100,7 +100,7 @@ def _climb_on(
     loose rung would find a text in spite of its escapes, and carry them into the file with the new
     lines. For the same reason only the variant that the file speaks for climbs the loose ones.
     """
-    from git_boocode.matching.readings import Variant, likeliest, variants
+    from git_boocode.matching.readings import Variant, variants
 
     given, loose = missed.query, profile.steps[profile.strict :]
     strict = (_PROVEN, *profile.steps[1 : profile.strict])
@@ -115,15 +115,15 @@ def _climb_on(
             return answer._replace(rung=rung, notes=variant.notes)
     if merged := older():
         return merged
-    answers = []
-    for variant in likeliest(given.text, [*queries]):
+    shares = {variant: query.share for variant, query in queries.items()}
+    level = [variant for variant, share in shares.items() if share == max(shares.values())]
+    # Where two are level either may be right: first the one that was transformed.
+    for variant in level[1::-1]:
         answer = ascend(queries[variant], loose, start_line)._replace(notes=variant.notes)
-        answers.append(_without_strange_escapes(answer, own.old))
-    found = [answer for answer in answers if answer.rung is not None]
-    if found:
-        return max(found, key=lambda answer: answer.found.places[0].similarity)
-    reason = missed.found.reason or answers[-1].found.reason
-    return answers[-1]._replace(found=Found(reason=reason))
+        answer = _without_strange_escapes(answer, own.old)
+        if answer.rung is not None:
+            return answer
+    return answer._replace(found=Found(reason=missed.found.reason or answer.found.reason))
 
 
 def _without_strange_escapes(answer: Answer, given: str) -> Answer:
@@ -148,9 +148,8 @@ def ascend(query: Query, steps: Sequence[Step], start_line: int | None) -> Answe
     """Try some rungs in order with one variant of the texts."""
     reason = None
     for step in steps:
-        found = _allowed(query, RUNGS[step.rung](query, step))
-        if found.places and step.rung != "exact":
-            found = _not_applied(query, found)
+        found = RUNGS[step.rung](query, step)
+        found = _allowed(query, found) if found.places else found
         if found.places:
             return Answer(query, step.rung, found, _chosen(query, found, start_line))
         reason = reason or found.reason
@@ -158,33 +157,31 @@ def ascend(query: Query, steps: Sequence[Step], start_line: int | None) -> Answe
 
 
 def _allowed(query: Query, found: Found) -> Found:
-    """The places of a rung to which the query is not restricted otherwise."""
-    text, hints, kept = query.text, query.hints, found.places
-    if query.whole_lines:
-        kept = tuple(place for place in kept if text.is_whole(place.start, place.end))
-    if hints.within and kept:
+    """The places that the query is not restricted to leave out, and that lack what comes in."""
+    text, hints, start = query.text, query.hints, 0
+    if hints.within:
         lowest = text.sections.below(hints.sections)
         start = len(text.raw) + 1 if lowest is None else text.start_of(lowest)
-        kept = tuple(place for place in kept if place.start >= start)
-    if hints.at_end and kept:
-        end = len(text.raw.rstrip())
-        kept = tuple(place for place in kept if place.end >= end)
+    end = len(text.raw.rstrip()) if hints.at_end else 0
+    kept, reason = [], found.reason
+    for place in found.places:
+        whole = not query.whole_lines or text.is_whole(place.start, place.end)
+        if whole and place.start >= start and place.end >= end:
+            applied = _applied_above(query, place)
+            kept += [] if applied else [place]
+            reason = reason or applied
     # What is like the best place elsewhere was not held to the guards.
-    is_best = found.equal or kept[:1] == found.places[:1]
-    return found._replace(places=kept if is_best else ())
+    is_best = found.equal or found.places[:1] == (*kept[:1],)
+    return found._replace(places=(*kept,) if is_best else (), reason=reason)
 
 
-def _not_applied(query: Query, found: Found) -> Found:
-    """The places above which the lines that come in there are not there already."""
+def _applied_above(query: Query, place: Place) -> str | None:
+    """Why the lines that come in above a place are there already; None if they are not."""
+    if place.rows is None or place.partial:
+        return None
     from git_boocode.matching.guards import applied_above
 
-    kept, reason = [], None
-    for place in found.places:
-        rows = None if place.partial else place.rows
-        why = applied_above(query, rows[0]) if rows else None
-        kept += [] if why else [place]
-        reason = reason or why
-    return found._replace(places=tuple(kept), reason=reason or found.reason)
+    return applied_above(query, place.rows[0])
 
 
 def _chosen(query: Query, found: Found, start_line: int | None) -> int | None:
@@ -248,20 +245,13 @@ def _ambiguous(answer: Answer) -> Match:
         (span.start_line - 1, span.end_line, place.similarity)
         for span, place in zip(spans[:SHOWN], places, strict=False)
     ]
-    near = tuple(
-        # Of lines that are too long to show, show the place alone.
-        one
-        if len(one.text) < SHOWN_TEXT
-        else one._replace(text=text.raw[span.start : span.end][:SHOWN_TEXT])
-        for span, one in zip(spans, candidates(text, shown), strict=False)
-    )
     reason = "several places are equally good"
     return Match(
         "ambiguous",
         answer.rung,
         places[0].similarity,
         len(places),
-        candidates=near,
+        candidates=candidates(text, shown),
         spans=spans,
         reason=reason if answer.found.equal else "no place is clearly the best",
     )

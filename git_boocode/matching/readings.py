@@ -70,21 +70,6 @@ def variants(old: str, new: str, text: Text, names: Sequence[str]) -> Iterator[V
     return islice(every(), MOST)
 
 
-def likeliest(text: Text, candidates: Sequence[Variant]) -> list[Variant]:
-    """Of the given pair (first) and its variants the one most of whose lines the file has.
-
-    Where the given pair and a variant are level, both, the variant first: either may be right.
-    """
-    if len(candidates) == 1:
-        return [*candidates]
-    needles = [Text(variant.old) for variant in candidates]
-    wanted = {line for needle in needles for line in needle.canonical if line}
-    there = wanted.intersection(text.canonical)
-    scores = [sum(len(line) for line in needle.canonical if line in there) for needle in needles]
-    level = [one for one, score in zip(candidates, scores, strict=True) if score == max(scores)]
-    return [*level[1:2], level[0]] if level[0] is candidates[0] else level[:1]
-
-
 def fences(variant: Variant, _text: Text) -> Iterator[Variant]:
     """Text between the fences of a code block; the new text may lack them."""
     old, new = _unfenced(variant.old), _unfenced(variant.new)

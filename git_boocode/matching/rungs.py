@@ -149,6 +149,11 @@ class Query:
         """The needle's lines with text that stand somewhere in the text, in canonical form."""
         return frozenset(filter(None, self.needle.canonical)).intersection(self.text.canonical)
 
+    @property
+    def share(self) -> float:
+        """The share of the needle's distinct lines that the text has."""
+        return len(self.present) / max(1, len({*self.needle.canonical}))
+
     @cached_property
     def survey(self) -> Survey:
         """The windows like the needle."""
