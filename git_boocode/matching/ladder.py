@@ -106,7 +106,7 @@ def _climb_on(
     strict = (_PROVEN, *profile.steps[1 : profile.strict])
     own = Variant(given.needle.lf, given.new.lf if given.new else "")
     queries = {own: given}
-    for variant in variants(own.old, own.new, given.text, profile.variants):
+    for variant in variants(own, given.text, profile.variants):
         query = given.reread(variant.old, variant.new, variant.first_line)
         queries[variant] = query
         answer = ascend(query, strict, start_line)

@@ -10,7 +10,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from git_boocode.matching import PROFILES, MatchError, Replacement, locate_match, replace_text
-from git_boocode.matching.readings import variants
+from git_boocode.matching.readings import Variant, variants
 from git_boocode.matching.rungs import PROFILES as LADDERS
 from git_boocode.matching.text import Text
 
@@ -88,7 +88,7 @@ def test_without_a_signature_nothing_is_read_back(content: str, old: str, new: s
     for sign in SIGNS:
         old = old.replace(sign, "")
     names = LADDERS["default"].variants
-    assert not list(variants(old, new, Text(content), names))
+    assert not list(variants(Variant(old, new), Text(content), names))
 
 
 @given(TEXTS, TEXTS, TEXTS)
