@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from git_boocode.matching.rungs import Found, Query, Step
-    from git_boocode.matching.text import Text
+from git_boocode.matching.guards import evidence
+from git_boocode.matching.rungs import Found, Query, Step
+from git_boocode.matching.text import Text
 
 _PLACES = 200
 """A line that occurs more often finds nothing."""
@@ -104,9 +103,6 @@ def comments(query: Query, step: Step) -> Found:
     Where there is no such code, most lines must be equal and hold much more evidence, since words
     repeat in prose, and a line in other words must share most of its words with the file's.
     """
-    from git_boocode.matching.guards import evidence
-    from git_boocode.matching.rungs import Found
-
     core, rows, known = query.needle.core, query.text.canonical, query.present
     needle = query.needle.canonical[core.start : core.stop]
     there = Comments(query.text)

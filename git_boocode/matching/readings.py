@@ -47,8 +47,7 @@ class Variant(NamedTuple):
 
     def then(self, old: str, new: str, note: str) -> Variant:
         """The variant after one more transformation."""
-        notes = self.notes if note in self.notes else (*self.notes, note)
-        return self._replace(old=old, new=new, notes=notes)
+        return self._replace(old=old, new=new, notes=(*self.notes, note))
 
 
 def variants(own: Variant, text: Text, names: Sequence[str]) -> Iterator[Variant]:
@@ -212,7 +211,7 @@ def escapes(variant: Variant, _text: Text) -> Iterator[Variant]:
     fresh = {*after}.difference(known)
     in_lines, new_in_lines = ("\n" in given.strip("\n") for given in variant[:2])
     # A line feed that is escaped beside real ones is part of the code.
-    if "\\\\" not in fresh and (not fresh or in_lines or new_in_lines):
+    if "\\\\" not in fresh and (in_lines or not fresh):
         yield _decoded(variant, _QUOTES, "unescaped")
     if in_lines:
         one_sided = bool(fresh) or _tabs_inside(variant)

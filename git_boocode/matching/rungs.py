@@ -323,6 +323,7 @@ class Profile(NamedTuple):
     placeholders: bool = True
 
 
+_OPENCODE_3 = (Step("exact"), Step("line_trimmed"), Step("block_anchor", threshold=0.3))
 _ALL = (
     Profile("exact", (Step("exact"),)),
     Profile(
@@ -330,16 +331,11 @@ _ALL = (
         (Step("exact"), Step("whitespace"), Step("unicode"), Step("similarity", threshold=0.66)),
     ),
     Profile("region", (Step("exact"), Step("rstripped"), Step("line_trimmed"))),
-    Profile(
-        "opencode-3",
-        (Step("exact"), Step("line_trimmed"), Step("block_anchor", threshold=0.3)),
-    ),
+    Profile("opencode-3", _OPENCODE_3),
     Profile(
         "opencode-9",
         (
-            Step("exact"),
-            Step("line_trimmed"),
-            Step("block_anchor", threshold=0.3),
+            *_OPENCODE_3,
             Step("whitespace_normalized"),
             Step("indentation_flexible"),
             Step("escape_normalized"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
+from operator import itemgetter
 
 from git_boocode.matching.align import align_lines, script
 from git_boocode.matching.ladder import SHOWN_TEXT
@@ -102,12 +103,10 @@ def descriptions(text: Text, places: Sequence[Rows]) -> list[str]:
     for index, (first, _) in enumerate(places):
         others = blocks[:index] + blocks[index + 1 :]
         own = (blocks[index][:size] for size in range(1, len(blocks[index]) + 1))
-        if path := next((path for path in own if all(o[: len(path)] != path for o in others)), ()):
-            found.append(f"in {' of '.join(path)}, line {first + 1}")
-        elif (row := _landmark(text, first)) is not None:
-            found.append(f"below {_quoted(text, row)}, line {first + 1}")
-        else:
-            found.append(f"line {first + 1}")
+        path = next((path for path in own if all(o[: len(path)] != path for o in others)), None)
+        row = _landmark(text, first)
+        below = "" if row is None else f"below {_quoted(text, row)}, "
+        found.append((f"in {' of '.join(path)}, " if path else below) + f"line {first + 1}")
     return found
 
 
@@ -142,15 +141,12 @@ def differing_lines(text: Text, rows: Rows, old: Text) -> list[str]:
     first, stop = rows
     mine = old.stripped[old.core.start : old.core.stop]
     there = text.stripped[first:stop]
-    pairs, at = [], 0
-    for line, (start, end) in zip(mine, align_lines(mine, there), strict=True):
-        pairs += [(row, "", there[row]) for row in range(at, start)]
-        pairs.append((start, line, there[start] if start < end else ""))
-        at = max(at, end)
-    pairs += [(row, "", there[row]) for row in range(at, len(there))]
-    return [
-        f"{first + row + 1}: {_marked(here, line)}" for row, here, line in pairs if here != line
-    ]
+    owned = align_lines(mine, there)
+    pairs = [(*own, line) for own, line in zip(owned, mine, strict=True)]
+    free = {*range(len(there))}.difference(*(range(*own) for own in owned))
+    pairs = sorted([*pairs, *((row, row + 1, "") for row in free)], key=itemgetter(0))
+    shown = ((start, line, "".join(there[start:end])) for start, end, line in pairs)
+    return [f"{first + at + 1}: {_marked(line, row)}" for at, line, row in shown if line != row]
 
 
 def _marked(old: str, new: str) -> str:

@@ -9,30 +9,20 @@ Every bound below counts work, not time, so an answer never depends on the machi
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from git_boocode.matching.align import cost, distance
 from git_boocode.matching.guards import WindowGuard
-from git_boocode.matching.rungs import Step
-from git_boocode.matching.text import Text, common_prefix
+from git_boocode.matching.rungs import Found, Query, Step, refusal
+from git_boocode.matching.text import Text, common_prefix, rows_of
 
-if TYPE_CHECKING:
-    from git_boocode.matching.rungs import Found, Query
-
-FLOOR = 0.5
-"""Windows less similar than this have nothing to do with the needle and are never shown."""
-WINDOW_OVERHEAD = 500
-"""Word operations that joining a window and calling the comparison amount to."""
-EXHAUSTIVE_WORK = 10_000_000
-"""Compare every window when that takes no more word operations than this (about 20 ms)."""
-VERIFY_WORK = 200_000_000
-"""Word operations spent on comparing the windows of one needle (about 200 ms)."""
-_WINDOWS = 64
-"""Compare every window when there are no more, and take no more from one line of the needle."""
-_ANCHORS = 8
-"""At most this many lines of the needle that are in the file select windows."""
+FLOOR = 0.5  # windows less similar than this have nothing to do with the needle
+WINDOW_OVERHEAD = 500  # word operations that joining a window and comparing it amount to
+EXHAUSTIVE_WORK = 10_000_000  # word operations up to which every window is compared (20 ms)
+VERIFY_WORK = 200_000_000  # word operations spent on the windows of one needle (200 ms)
+_WINDOWS = 64  # so few windows are all compared; a line of the needle selects no more
+_ANCHORS = 8  # at most this many lines of the needle select windows
 
 
 class Window(NamedTuple):
@@ -52,8 +42,6 @@ class Survey(NamedTuple):
 
 def similarity(query: Query, step: Step) -> Found:
     """The window that is similar enough, most similar, and not ruled out by the guard."""
-    from git_boocode.matching.rungs import Found, refusal
-
     if refused := refusal(query, step):
         return refused
     survey, guard = query.survey, WindowGuard(query, step)
@@ -102,14 +90,11 @@ def survey(text: Text, needle: Text) -> Survey:
 
 def _anchored(wanted: Sequence[str], lines: Sequence[str]) -> list[int]:
     """The first rows of the windows in which one of the needle's rarest lines is in its place."""
-    rows: dict[str, list[int]] = defaultdict(list)
-    distinct = {*wanted} - {""}
-    for row, line in enumerate(lines):
-        if line in distinct and len(rows[line]) <= _WINDOWS:
-            rows[line].append(row)
-    known = [index for index, line in enumerate(wanted) if 0 < len(rows[line]) <= _WINDOWS]
-    known.sort(key=lambda index: (len(rows[wanted[index]]), -len(wanted[index])))
-    firsts = (row - index for index in known[:_ANCHORS] for row in rows[wanted[index]])
+    rows = rows_of(((line,) for line in wanted if line), lines)
+    counts = [len(rows.get((line,), ())) for line in wanted]
+    known = [at for at, count in enumerate(counts) if 0 < count <= _WINDOWS]
+    known.sort(key=lambda at: (counts[at], -len(wanted[at])))
+    firsts = (row - at for at in known[:_ANCHORS] for row in rows[(wanted[at],)])
     last = len(lines) - len(wanted)
     return [first for first in dict.fromkeys(firsts) if 0 <= first <= last]
 
