@@ -14,10 +14,8 @@ from git_boocode.matching.guards import evidence
 from git_boocode.matching.rungs import Found, Query, Step
 from git_boocode.matching.text import Text
 
-_PLACES = 200
-"""A line that occurs more often finds nothing."""
-_PROSE = 3
-"""How much more evidence comments must hold than code: words repeat in prose."""
+_PLACES = 200  # a line that occurs more often finds nothing
+_PROSE = 3  # how much more evidence comments must hold than code: words repeat in prose
 _DIRECTIVES = "define|elif|else|endif|error|if|ifdef|ifndef|include|pragma|undef|line|warning"
 _WHOLE = re.compile(
     rf"#(?:$|[#!:]|\s(?!\s*(?:{_DIRECTIVES})\b))|//|/\*|\*(?:$|[\s*/])|<!--|--(?:$|\s)|;+(?:$|\s)|%+\s"
@@ -28,38 +26,36 @@ _TOKENS = re.compile(
 """A quote, or a mark that may open a comment behind code."""
 _WORDS = re.compile(r"\w{3,}")
 _DIGITS = re.compile(r"\d+")
-_HEADING = re.compile(r"#{1,6}\s")
+_HEADING = re.compile(r"\s*#{1,6}\s")
 _MARKDOWN = re.compile(r"\n(?:##+\s|```|~~~)")
-_STARS = re.compile(r"\*(?:$|[\s*/])")
-_TAB = 8
-_STATEMENT_ENDS = (*";{},",)
 
 
 def is_comment(line: str) -> bool:
     """Whether a line, whatever its language, is nothing but a comment."""
-    return bool(_WHOLE.match(line.strip()))
+    return bool(_mark(line.strip()))
+
+
+def _mark(line: str) -> str:
+    """The mark of a stripped line that is nothing but a comment."""
+    found = _WHOLE.match(line)
+    mark = found[0].strip() if found else ""
+    return mark[0] if mark and mark[0] in "#;%*" else mark
 
 
 class Comments:
     """The comments of one file."""
 
     def __init__(self, text: Text) -> None:
-        self.marks = set()
-        for line in text.canonical:
-            if line[:1] in "#/-;%<*" and (found := _WHOLE.match(line)):
-                mark = found[0].strip()
-                self.marks.add(mark[0] if mark[0] in "#;%*" else mark)
+        self.marks = {_mark(line) for line in text.canonical if line[:1] in "#/-;%<*"} - {""}
+        # Beside block comments a star continues one; elsewhere it is an item of a list.
+        self.marks -= set() if "/*" in self.marks else {"*"}
         # Where there are headings, a number sign opens no comment but one of them.
-        self.prose = bool(_MARKDOWN.search(text.framed_canonical)) and _mostly_headings(text.lines)
-        if self.prose:
+        if _MARKDOWN.search(text.framed_canonical) and _mostly_headings(text.lines):
             self.marks -= {"#"}
 
     def is_comment(self, line: str) -> bool:
         """Whether a stripped line is nothing but a comment."""
-        # Beside block comments a star continues one; elsewhere it is an item of a list.
-        stars = _STARS.match(line) and "/*" not in self.marks
-        heading = self.prose and line.startswith("#")
-        return bool(_WHOLE.match(line)) and not (stars or heading)
+        return _mark(line) in self.marks
 
     def code(self, line: str) -> str | None:
         """A stripped line without the comment at its end; None if it is one as a whole."""
@@ -71,9 +67,9 @@ class Comments:
             if quote:
                 still_open = "" if quote == still_open else still_open or quote
             elif mark and not still_open:
-                before = line[max(found.start() - _TAB, 0) : found.start()].rstrip()
+                before = line[max(found.start() - 8, 0) : found.start()].rstrip()
                 # Behind the end of a statement nothing is divided.
-                if mark in self.marks or (mark == "//" and before.endswith(_STATEMENT_ENDS)):
+                if mark in self.marks or (mark == "//" and before.endswith((*";{},",))):
                     return line[: found.start()].rstrip()
         return line
 
@@ -88,9 +84,7 @@ class Comments:
 
 def _mostly_headings(lines: Iterable[str]) -> bool:
     """Whether most lines with a number sign begin at the margin below a blank line."""
-    signed = [
-        (above, line) for above, line in pairwise(["", *lines]) if _HEADING.match(line.lstrip())
-    ]
+    signed = [(above, line) for above, line in pairwise(["", *lines]) if _HEADING.match(line)]
     headings = sum(line[0] == "#" and not above.strip() for above, line in signed)
     return 2 * headings > len(signed)
 
@@ -116,22 +110,24 @@ def comments(query: Query, step: Step) -> Found:
         return Found()
     anchor = max(equal, key=len, default="")
     at = needle.index(anchor) if anchor else 0
-    starts = [row - at for row, line in enumerate(rows) if anchor and line == anchor]
+    starts = [row - at for row, line in enumerate(rows) if line == anchor] if anchor else []
+    if len(starts) > _PLACES:
+        return Found()
+
+    def fits(line: str, row: str) -> bool:
+        reworded = line not in known and there.reworded(line, row)
+        return line == row or (reworded and (proven or _alike(line, row)))
+
+    windows = ((row, rows[max(row, 0) : row + len(needle)]) for row in starts)
     firsts = [
         first
-        for first in starts[: _PLACES + 1]
-        if 0 <= first <= len(rows) - len(needle)
-        and all(
-            line == row
-            or (line not in known and there.reworded(line, row) and (proven or _alike(line, row)))
-            for line, row in zip(needle, rows[first : first + len(needle)], strict=True)
-        )
+        for first, window in windows
+        if len(window) == len(needle) and all(map(fits, needle, window))
     ]
-    if len(firsts) != 1 or len(starts) > _PLACES:
+    if len(firsts) != 1:
         # The comments may set several places apart: that is left to similarity.
         return Found()
-    spread = [firsts[0] + index for index, line in enumerate(needle) if line]
-    return Found((query.spread(spread),))
+    return Found((query.spread([firsts[0] + at for at, line in enumerate(needle) if line]),))
 
 
 def _alike(line: str, row: str) -> bool:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from git_boocode.matching.rungs import RUNGS, Found, Place, Profile, Query, Step, profile_named
 from git_boocode.matching.text import Text
 from git_boocode.matching.types import Match, Replacement, Span
-
-if TYPE_CHECKING:
-    from git_boocode.matching.windows import Window
 
 SHOWN = 10  # at most this many places of an ambiguous needle become candidates
 _NEAREST = 3  # at most this many windows are shown for a needle that was not found
@@ -205,12 +202,42 @@ def _chosen(query: Query, found: Found, start_line: int | None) -> int | None:
 
 
 def to_match(answer: Answer) -> Match:
-    """The public form of an answer."""
+    """The public form of an answer, with candidates if it has not one place."""
+    if answer.rung is not None and answer.chosen is not None:
+        return found_match(answer, answer.chosen)
+    from git_boocode.matching.suggestions import candidates
+
+    query, places = answer.query, answer.found.places
+    spans, reason = _spans(query.text, places), answer.found.reason
+    near = [
+        (span.start_line - 1, span.end_line, place.similarity)
+        for span, place in zip(spans[:SHOWN], places, strict=False)
+    ]
     if answer.rung is None:
-        return _missed(answer)
-    if answer.chosen is None:
-        return _ambiguous(answer)
-    return found_match(answer, answer.chosen)
+        near = _nearest(query)
+    else:
+        equal = answer.found.equal
+        reason = "several places are equally good" if equal else "no place is clearly the best"
+    return Match(
+        "not_found" if answer.rung is None else "ambiguous",
+        answer.rung,
+        near[0][2] if near else 0.0,
+        len(places),
+        candidates=candidates(query.text, near, query.needle if answer.rung is None else None),
+        spans=spans,
+        reason=reason,
+    )
+
+
+def _nearest(query: Query) -> list[tuple[int, int, float]]:
+    """The windows most like the needle that do not overlap, best first."""
+    taken: list[tuple[int, int, float]] = []
+    for first, stop, similarity in query.survey.windows:
+        if all(stop <= top or end <= first for top, end, _ in taken):
+            taken.append((first, stop, similarity))
+        if len(taken) == _NEAREST:
+            break
+    return taken
 
 
 def found_match(answer: Answer, chosen: int) -> Match:
@@ -234,44 +261,3 @@ def _spans(text: Text, places: Sequence[Place]) -> tuple[Span, ...]:
     ends = sorted(place[:2] for place in places)
     by_ends = dict(zip(ends, text.spans(ends), strict=True))
     return tuple(by_ends[place[:2]] for place in places)
-
-
-def _ambiguous(answer: Answer) -> Match:
-    from git_boocode.matching.suggestions import candidates
-
-    text, places = answer.query.text, answer.found.places
-    spans = _spans(text, places)
-    shown = [
-        (span.start_line - 1, span.end_line, place.similarity)
-        for span, place in zip(spans[:SHOWN], places, strict=False)
-    ]
-    reason = "several places are equally good"
-    return Match(
-        "ambiguous",
-        answer.rung,
-        places[0].similarity,
-        len(places),
-        candidates=candidates(text, shown),
-        spans=spans,
-        reason=reason if answer.found.equal else "no place is clearly the best",
-    )
-
-
-def _missed(answer: Answer) -> Match:
-    """The answer with the windows most like the needle that do not overlap, best first."""
-    from git_boocode.matching.suggestions import candidates
-
-    query = answer.query
-    taken: list[Window] = []
-    for window in query.survey.windows:
-        if all(window.stop <= other.first or other.stop <= window.first for other in taken):
-            taken.append(window)
-        if len(taken) == _NEAREST:
-            break
-    near = [(window.first, window.stop, window.similarity) for window in taken]
-    return Match(
-        "not_found",
-        similarity=taken[0].similarity if taken else 0.0,
-        candidates=candidates(query.text, near, query.needle),
-        reason=answer.found.reason,
-    )

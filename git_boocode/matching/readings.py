@@ -28,10 +28,6 @@ _ESCAPES = re.compile(
 )
 _WHITESPACE_OR_BACKSLASH = re.compile(r"\\[nrt\\]")
 _ENTITIES = re.compile(r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[a-zA-Z][a-zA-Z\d]{1,31});")
-_ESCAPED_INDENT = re.compile(r"^(?:\\t|\s)+")
-_LITERAL = re.compile(
-    r"""(?<!")"(?:[^"\\\n]|\\[^"n\\])*\\n(?:[^"\\\n]|\\[^"n\\])*"(?!")(?=[\s,;:)\]}.+%]|$)"""
-)
 
 
 class Variant(NamedTuple):
@@ -213,19 +209,13 @@ def escapes(variant: Variant, _text: Text) -> Iterator[Variant]:
     # A line feed that is escaped beside real ones is part of the code.
     if "\\\\" not in fresh and (in_lines or not fresh):
         yield _decoded(variant, _QUOTES, "unescaped")
-    if in_lines:
-        one_sided = bool(fresh) or _tabs_inside(variant)
-    else:
-        one_sided = bool(_ESCAPES.search(variant.new) if new_in_lines else fresh)
-    # A literal with an escaped line feed, such as "text\n", is code.
-    if not one_sided and {*_LITERAL.findall(variant.new)} <= {*_LITERAL.findall(variant.old)}:
-        yield _decoded(variant, _ESCAPES, "unescaped")
-
-
-def _tabs_inside(variant: Variant) -> bool:
-    """Whether lines of new alone have an escaped tab that is no indentation."""
-    fresh = set(variant.new.split("\n")).difference(variant.old.split("\n"))
-    return any("\\t" in _ESCAPED_INDENT.sub("", line) for line in fresh)
+    decoded = _decoded(variant, _ESCAPES, "unescaped")
+    lines = {*decoded.new.split("\n")}.difference(decoded.old.split("\n"))
+    # Line feeds and tabs in literals are code; a line with half of a literal shows the former.
+    is_code = any("\t" in line.strip() or line.replace('"""', "").count('"') % 2 for line in lines)
+    undecided = _ESCAPES.search(variant.new) if new_in_lines > in_lines else fresh
+    if not (is_code or undecided):
+        yield decoded
 
 
 def entities(variant: Variant, _text: Text) -> Iterator[Variant]:
