@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from git_boocode.matching.align import PAIR_FLOOR, Hunk, pair_similar, script, similarity
+from git_boocode.matching.align import PAIR_FLOOR, pair_similar, script, similarity
 from git_boocode.matching.comments import is_comment
 from git_boocode.matching.guards import evidence, quoted, repeated_line, replaced_words
 from git_boocode.matching.rungs import Found, Place, Query, Step
@@ -22,22 +22,12 @@ from git_boocode.matching.text import depth_of
 _WORD = re.compile(r"\w")
 _TOKENS = re.compile(r"\w+|[^\w\s]")
 _NEGATIONS = frozenset(("not", "!", "no", "never", "without"))
-_CONTROL_WORDS = """
-    assert await catch do elif else except for foreach if match new return switch throw unless
-    until using when while with yield
-"""
-_CONTROL = frozenset(_CONTROL_WORDS.split())
-"""Words before a bracket that define no name."""
-_PLACES = 200
-"""A line that occurs more often than this finds nothing."""
-_FITS = 16
-"""Touched lines that occur more often than this are not looked at one by one."""
-_SLACK = 2
-"""How many rows more than the text has lines between two touched parts the file may have."""
-_LEAST = 3
-"""At least this many lines must be as in the file."""
-_LINE_EVIDENCE = 8
-"""The evidence in each of two lines that proves a place with a line in between."""
+_DEFINITION = re.compile(r"(?:\w+ ){0,4}(?:def|func|function|fn|sub) [\w.]+\(")
+_PLACES = 200  # a line that occurs more often finds nothing
+_FITS = 16  # touched lines that occur more often are not looked at one by one
+_SLACK = 2  # rows that the file may have more than the text has lines between touched parts
+_LEAST = 3  # lines that must be as in the file
+_LINE_EVIDENCE = 8  # in each of two lines that prove a place with a line in between
 
 Run = tuple[int, ...]
 """Neighbouring lines of the needle, by index, that the edit touches."""
@@ -80,6 +70,7 @@ class _Search:
         self.query = query
         self.needle, self.text = query.needle.canonical, query.text.canonical
         self.filled, self.rows = query.needle.filled, query.text.filled
+        self.depths = [depth_of(line) for line in query.needle.lines]
         # What a line is once the edit is made, where it takes the place of one old line.
         new = query.new.canonical if query.new else []
         self.after = {index: new[other] for index, other in query.partners.items()}
@@ -99,12 +90,10 @@ class _Search:
         """The lines that go, with the nearest line with text on each side."""
         touched = {*self.filled} if self.query.new is None else set()
         for hunk in self.query.hunks:
-            code = (index for index in range(hunk.i1, hunk.i2) if self.needle[index])
-            touched.update(index for index in code if not self._is_remark(index))
-            for nearest, side in self._neighbours(hunk):
-                # A line that is nowhere, behind a blank line, is left to ``_loose_end``.
-                if nearest == side[0] or self.needle[nearest] in self.where:
-                    touched.add(nearest)
+            changed = range(hunk.i1, hunk.i2)
+            touched.update(index for index in changed if not self._is_remark(index))
+            for side in (range(hunk.i1 - 1, -1, -1), range(hunk.i2, len(self.needle))):
+                touched.update(islice((index for index in side if self.needle[index]), 1))
         runs: list[list[int]] = []
         for before, index in pairwise([-1, *self.filled]):
             if index in touched and before in touched:
@@ -121,11 +110,6 @@ class _Search:
             return None
         replaced = (hunk for hunk in self.query.hunks if hunk.j1 < hunk.j2)
         return gone[0] if any(hunk.i1 <= gone[0] < hunk.i2 for hunk in replaced) else None
-
-    def _neighbours(self, hunk: Hunk) -> Iterator[tuple[int, range]]:
-        """The nearest lines with text above and below a change, and all lines on that side."""
-        for side in (range(hunk.i1 - 1, -1, -1), range(hunk.i2, len(self.needle))):
-            yield from islice(((index, side) for index in side if self.needle[index]), 1)
 
     def _is_remark(self, index: int) -> bool:
         """Whether a line is a comment that the file has in other words, if it has it at all."""
@@ -238,10 +222,10 @@ class _Search:
         if not self.is_complete(fit) and any(self._is_gapped(run, fit) for run in self.runs):
             return "it lacks a line of the file beside what it changes, and others differ too"
         return (
-            self._loose_end(fit)
-            or self._strange_remark(fit)
+            self._strange_remark(fit)
             or self._another_depth(fit)
-            or self._another_block(fit)
+            or self._another_head(fit)
+            or self._another_name(fit)
             or repeated_line(self.query, {row: index for index, row in fit.rows.items()})
         )
 
@@ -250,71 +234,54 @@ class _Search:
         rows = range(fit.rows[run[0]], fit.rows[run[-1]] + 1)
         return sum(bool(self.text[row]) for row in rows) > len(run)
 
-    def _loose_end(self, fit: Fit) -> str | None:
-        """Why nobody knows how far a change reaches that is beside a line that is not there."""
-        for hunk in self.query.hunks:
-            for nearest, side in self._neighbours(hunk):
-                known = nearest in fit.equal or nearest == self.hole
-                if not known and (nearest in fit.rows or not self._blank_beside(fit, side)):
-                    return f"line {nearest + 1}, beside what it changes, is not there"
-        return None
-
-    def _blank_beside(self, fit: Fit, side: range) -> bool:
-        """Whether only blank lines part the change from the next line beyond that is there."""
-        beyond = next((index for index in side if index in fit.equal), None)
-        inner = range(side[0] - side.step, len(self.needle) if side.step < 0 else -1, -side.step)
-        within = next((index for index in inner if index in fit.rows), None)
-        if beyond is None or within is None:
-            return False
-        between = range(fit.rows[within] + side.step, fit.rows[beyond], side.step)
-        return bool(between) and not any(self.text[row] for row in between)
-
     def _another_depth(self, fit: Fit) -> str | None:
         """Why lines at another depth, some of them wrong, may be a sibling's."""
-        index = min(fit.equal)
-        same = self._width(index) == self._row_width(fit.rows[index])
-        if same or len(fit.equal) == len(self.filled):
+        first = min(fit.equal)
+        mine, there = self.depths[first], depth_of(self.query.text.lines[fit.rows[first]])
+        if mine == there or len(fit.equal) == len(self.filled):
             return None
         return "some of its lines are not there, and the others are at another depth"
 
     def _strange_remark(self, fit: Fit) -> str | None:
         """Why a comment of the file, which old lacks, may belong to the lines that change."""
-        owned = {*fit.rows.values()}
         for hunk in self.query.hunks:
-            lines = [index for index in range(hunk.i1, hunk.i2) if self.needle[index]]
-            rows = [fit.rows[index] for index in lines if index in fit.rows]
-            remarks = [index for index in lines if self._is_remark(index)]
-            missing = [index for index in remarks if index not in fit.rows]
-            if missing and missing == remarks and hunk.j1 < hunk.j2:
-                return f"line {missing[0] + 1}, a comment that is replaced, is not there"
-            if not rows or not remarks:
+            remarks = [index for index in range(hunk.i1, hunk.i2) if self._is_remark(index)]
+            if not remarks:
                 continue
-            for row in range(max(rows[0] - 1, 0), min(rows[-1] + 2, len(self.text))):
-                if row not in owned and is_comment(self.text[row]):
+            if fit.rows.keys().isdisjoint(remarks):
+                return f"line {remarks[0] + 1}, a comment that is replaced, is not there"
+            rows = [fit.rows[index] for index in range(hunk.i1, hunk.i2) if index in fit.rows]
+            beside = range(max(rows[0] - 1, 0), min(rows[-1] + 2, len(self.text)))
+            for row in sorted({*beside} - {*fit.rows.values()}):
+                if is_comment(self.text[row]):
                     return f"it lacks line {row + 1}, a comment beside what it changes"
         return None
 
-    def _another_block(self, fit: Fit) -> str | None:
-        """Why the place may be a sibling of the one meant: it goes by another name."""
-        renamed: Counter[tuple[str, str]] = Counter()
+    def _another_head(self, fit: Fit) -> str | None:
+        """Why the place may be a sibling of the one meant: a line opens it that is another one."""
         below: int | None = None
         for index in reversed(self.filled):
             if index in fit.equal:
                 below = index
-                continue
-            row = fit.rows.get(index)
-            changes = [] if row is None else replaced_words(self.needle[index], self.text[row])
-            renamed.update(changes)
-            if below is None or self._width(index) >= self._width(below):
-                continue
-            # The line should open the block of the line below it.
-            head = self._stranger_above(fit, fit.rows[below]) if row is None else row
-            if row is not None and _defines_the_same(self.needle[index], self.text[row]):
-                continue
-            if head is not None and (row is None or changes):
-                mine, there = quoted(self.needle[index]), quoted(self.text[head])
-                return f"line {index + 1} is {mine}, and the file has another one there: {there}"
-        for (mine, there), count in renamed.items():
+            elif below is not None and self.depths[index] < self.depths[below]:
+                mine, row = self.needle[index], fit.rows.get(index)
+                if row is None:
+                    row = self._stranger_above(fit, fit.rows[below])
+                elif _has_same_name(mine, self.text[row]):
+                    row = None
+                if row is not None:
+                    there = quoted(self.text[row])
+                    return f"line {index + 1} is {quoted(mine)}, the file has another one: {there}"
+        return None
+
+    def _another_name(self, fit: Fit) -> str | None:
+        """Why the place may be a sibling of the one meant: one word is exchanged throughout."""
+        replaced = Counter(
+            words
+            for index in fit.rows.keys() - fit.equal
+            for words in replaced_words(self.needle[index], self.text[fit.rows[index]])
+        )
+        for (mine, there), count in replaced.items():
             if count > 1:
                 return f"it has {quoted(mine)} wherever the file has {quoted(there)}"
         return None
@@ -324,13 +291,8 @@ class _Search:
         above = next((row for row in range(first - 1, -1, -1) if self.text[row]), None)
         if above is None or above in fit.rows.values():
             return None
-        return above if self._row_width(above) < self._row_width(first) else None
-
-    def _width(self, index: int) -> int:
-        return depth_of(self.query.needle.lines[index])
-
-    def _row_width(self, row: int) -> int:
-        return depth_of(self.query.text.lines[row])
+        lines = self.query.text.lines
+        return above if depth_of(lines[above]) < depth_of(lines[first]) else None
 
     def place(self, fit: Fit) -> Place:
         """The place of a fit, in which the lines that are not there match nothing."""
@@ -352,12 +314,10 @@ def _linked(run: Run, found: Sequence[Run], known: tuple[Run, Run]) -> Run:
     return near[0] if len(near) == 1 else ()
 
 
-def _defines_the_same(line: str, row: str) -> bool:
-    """Whether two lines define one name with other parameters: `def load(path, mode):`."""
-    head = line.partition("(")[0]
-    words = head.split()
-    definition = len(words) > 1 and "=" not in head and _CONTROL.isdisjoint(words)
-    return definition and row.startswith(f"{head}(")
+def _has_same_name(line: str, row: str) -> bool:
+    """Whether a line has no other words than the file's, but for a function's parameters."""
+    head = _DEFINITION.match(line)
+    return (head is not None and row.startswith(head[0])) or not replaced_words(line, row)
 
 
 def _lacks_words(line: str, row: str, after: str) -> bool:
