@@ -257,7 +257,7 @@ class Refit:
         near = self.text.lines[max(0, rows.first - NEAR) : rows.first + len(rows.lines) + NEAR]
         style = IndentStyle(indents([*self.old, *self.new]), indents(near))
         depths = LocalReindenter(pairs, style)
-        decision = decide(self.text, (self.old, self.new), self.hunks, rows, depths)
+        decision = decide(self.text, (self.old, self.new), self.hunks, rows)
         return _Walk(self, rows, None if as_given else depths).patch(decision)
 
 

@@ -90,47 +90,30 @@ def test_a_blank_line_one_line_off_is_a_line_forgotten(content: str, old: str, n
     assert "import x\n" in replace_text(far, old, new).content
 
 
-SIDES = {
-    "a body stays with its head": (
+BESIDE = {
+    "a head without its body": (
         "def one(self):\n    check(self, 1)\n\ndef two(self):\n    check(self, 2)\n",
         "    check(self, 1)\n",
         "def extra(self):\n    check(self, 3)\n",
-        "below",
     ),
-    "a closing bracket ends what comes in, too": (
-        "union {\n    struct debug first;\n    struct debug second;\n} data;\nint count;\n",
-        "} data;\n",
-        "    struct debug third;\n",
-        "above",
-    ),
-    "a head stays with its body": (
+    "a body without its head": (
         "import first_module\nimport second_module\nfor each in modules:\n    load(each)\n",
         "for each in modules:\n",
         "import third_module\n",
-        "above",
     ),
-    "a docstring stays first": (
-        'def one(self):\n    """Say one."""\n    say(self.first_number)\n    wait()\n',
-        '    """Say one."""\n',
-        "    check(self)\n",
-        "below",
-    ),
-    "nothing comes after a return": (
+    "a return is missing": (
         "def one(self):\n    first = self.numbers[0]\n    return first\n\ndef two(self): ...\n",
         "    return first\n",
         "    check(first)\n",
-        "above",
     ),
 }
 
 
-@pytest.mark.parametrize(("content", "line", "fresh", "side"), SIDES.values(), ids=SIDES)
-def test_the_side_that_leaves_the_blocks_as_they_are(
-    content: str, line: str, fresh: str, side: str
-) -> None:
-    expected = content.replace(line, fresh + line if side == "above" else line + fresh)
-    old, new = content.replace(line, ""), expected.replace(line, "")
-    assert replace_text(content, old, new).content == expected
+@pytest.mark.parametrize(("content", "line", "fresh"), BESIDE.values(), ids=BESIDE)
+def test_indentation_does_not_show_the_side(content: str, line: str, fresh: str) -> None:
+    with pytest.raises(MatchError, match="could go above or below it") as caught:
+        replace_text(content, content.replace(line, ""), content.replace(line, fresh))
+    assert caught.value.code == "ambiguous"
 
 
 def test_lines_replaced_by_themselves_in_depth_leave_no_doubt() -> None:
