@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import islice, pairwise
 
-from git_boocode.matching.align import same_items, script
+from git_boocode.matching.align import script
 from git_boocode.matching.guards import evidence
 from git_boocode.matching.rungs import Found, Place, Query, Step, rows_where
 from git_boocode.matching.text import Text, depth_of, framed, indent_of
@@ -36,10 +36,9 @@ def _words(text: str) -> frozenset[str]:
 _CODE = _words("body class code file function implementation logic method module")
 _OLDER = _words("current existing original previous remainder remaining rest")
 _UNCHANGED = _words("brevity elided intact omitted truncated unchanged unmodified untouched")
-_OMITTED = _words("""
-    above additional before below brevity code elided else etc existing intact lines more omitted
-    original other others previous remainder remaining remains rest same skip skipped snip snipped
-    truncated unchanged unmodified
+_OTHERS = _words("""
+    above additional before below code else etc lines more other others remains same skip skipped
+    snip snipped
 """)
 _FILLERS = _words("""
     a all and another any are as block change changes classes component config content contents
@@ -47,7 +46,8 @@ _FILLERS = _words("""
     it items its keep kept left methods middle needed no not of out part properties props setup
     shown some stay stays stuff test tests than that the these this to up with your
 """)
-_KNOWN = _CODE | _OLDER | _UNCHANGED | _OMITTED | _FILLERS
+_OMITTED = _OLDER | _UNCHANGED | _OTHERS
+_KNOWN = _CODE | _OMITTED | _FILLERS
 
 
 def is_marker(line: str) -> bool:
@@ -174,17 +174,12 @@ class _Elision:
 
     def is_shared(self) -> bool:
         """Whether new leaves out the same, and has nothing outside of the outermost parts."""
-        old, new, left_out = self.query.needle, self.query.new, self.left_out
-        if new is None:
-            return True
-        same = same_items(old.lines, new.lines)
-        if not same.keys() >= set(left_out):
+        hunks, first, last = self.query.hunks, self.left_out[0], self.left_out[-1]
+        if any(hunk.i1 <= index < hunk.i2 for hunk in hunks for index in self.left_out):
             return False
         # Where a marker comes first or last, nobody knows how far it reaches.
-        above, below = new.stripped[: same[left_out[0]]], new.stripped[same[left_out[-1]] + 1 :]
-        return (any(old.stripped[: left_out[0]]) or not any(above)) and (
-            any(old.stripped[left_out[-1] + 1 :]) or not any(below)
-        )
+        above, below = self.parts[0][0] < first, self.parts[-1][-1] > last
+        return all((above or first < hunk.i1) and (below or hunk.i2 <= last) for hunk in hunks)
 
     def evidence_of(self, parts: Sequence[Rows]) -> int:
         """The evidence that the lines of some parts hold together."""
@@ -211,17 +206,13 @@ class _Elision:
 
     def is_indented_alike(self, chain: Chain) -> bool:
         """Whether the lines of a chain lie to each other as those of the needle do."""
-        widths: dict[int, int] = {}
-        for part, rows in zip(self.parts, chain, strict=True):
-            for index, row in zip(part, rows, strict=True):
-                # Often the indentation of the very first line alone is lost.
-                if index != self.parts[0][0]:
-                    there = self._width(self.query.text, row)
-                    if widths.setdefault(self._width(self.query.needle, index), there) != there:
-                        return False
-        rising = [widths[width] for width in sorted(widths)]
+        here, there = self.query.needle.lines, self.query.text.lines
+        # Often the indentation of the very first line alone is lost.
+        pairs = islice(self._pairs(chain), 1, None)
+        depths = sorted({(depth_of(here[index]), depth_of(there[row])) for index, row in pairs})
+        rising = all(left[0] < right[0] and left[1] < right[1] for left, right in pairwise(depths))
         gaps = zip(pairwise(self.parts), pairwise(chain), strict=True)
-        return all(left < right for left, right in pairwise(rising)) and all(
+        return rising and all(
             self._in_scope((above[-1], below[0]), (first[-1], last[0]))
             for (above, below), (first, last) in gaps
         )
@@ -231,33 +222,29 @@ class _Elision:
 
         ``here`` are the needle's lines around the marker.
         """
-        text, needle = self.query.text, self.query.needle
+        lines, needle = self.query.text.lines, self.query.needle.lines
         marker = next(index for index in self.left_out if index > here[0])
-        above, below = (self._width(needle, index) for index in here)
-        outer = min(above, below)
-        deeper = above < below or self._width(needle, marker) > below
-        sides = [row for row, width in zip(there, (above, below), strict=True) if width == outer]
-        floor = max(self._width(text, row) for row in sides) + deeper
-        rows = range(there[0] + 1, there[1])
-        return all(self._width(text, row) >= floor for row in rows if text.stripped[row])
-
-    def _width(self, text: Text, row: int) -> int:
-        return depth_of(text.lines[row])
+        above, shown, below = (depth_of(needle[index]) for index in (here[0], marker, here[1]))
+        ends = zip(there, (above, below), strict=True)
+        outer = max(depth_of(lines[row]) for row, depth in ends if depth == min(above, below))
+        floor = outer + (above < below or shown > below)
+        between = (line for line in lines[there[0] + 1 : there[1]] if line.strip())
+        return all(depth_of(line) >= floor for line in between)
 
     def place(self, chain: Chain) -> Place:
         """The place of all parts and of what lies between them."""
-        known = {
-            index: row
-            for part, rows in zip(self.parts, chain, strict=True)
-            for index, row in zip(part, rows, strict=True)
-        }
-        lines, below = [], chain[-1][-1] + 1
-        for index in reversed(range(len(self.query.needle.lines))):
-            stop = below
-            if index in known:
-                stop, below = known[index] + 1, known[index]
-            elif index in self.left_out:
-                below = next((known[at] + 1 for at in range(index, -1, -1) if at in known), below)
-            lines.append((below, stop))
+        known = dict(self._pairs(chain))
+        lines, at = [], chain[0][0]
+        for index in range(len(self.query.needle.lines)):
+            first = known.get(index, at)
+            at = first + (index in known)
+            if index in self.left_out:
+                at = next((row for line, row in known.items() if line > index), at)
+            lines.append((first, at))
         place = self.query.place(chain[0][0], chain[-1][-1] + 1)
-        return place._replace(lines=tuple(reversed(lines)))
+        return place._replace(lines=tuple(lines))
+
+    def _pairs(self, chain: Chain) -> Iterator[tuple[int, int]]:
+        """The needle's lines with text, each with its row."""
+        for part, rows in zip(self.parts, chain, strict=True):
+            yield from zip(part, rows, strict=True)

@@ -221,6 +221,11 @@ REFUSED = {
         "...\nfinish(item)\n",
         "begin(item)\n...\nfinish(item)\n",
     ),
+    "new lines below what comes last": (
+        "start(item)\nfirst(item)\n",
+        "start(item)\n...\n",
+        "start(item)\n...\nbegin(item)\n",
+    ),
     "nothing but bare lines": (
         "{\nif (x) {\n}\n}\n",
         "{\n...\n}\n",
