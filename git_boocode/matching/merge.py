@@ -82,7 +82,10 @@ def merge_line(mine: str, old: str, new: str) -> str:
     # Invisible characters stay where a word changes around them.
     invisible = not INVISIBLE.isdisjoint(mine) and canonical_line(mine) == old
     split = list if invisible else _TOKENS.findall
-    return _LineMerge(*(_Tokens.of(split(text)) for text in (mine, old, new))).text()
+    lines = _Lines(*(_Tokens.of(split(text)) for text in (mine, old, new)))
+    pieces = [*_merged(lines)]
+    gaps = ["", *(_gap(lines, left, right) for left, right in pairwise(pieces))]
+    return "".join(gap + piece.word for gap, piece in zip(gaps, pieces, strict=True))
 
 
 class _Tokens(NamedTuple):
@@ -103,89 +106,66 @@ class _Tokens(NamedTuple):
         return cls(words, gaps)
 
 
+class _Lines(NamedTuple):
+    mine: _Tokens
+    old: _Tokens
+    new: _Tokens
+
+
 class _Piece(NamedTuple):
     """A token of the merged line, and its indexes in the three lines, None where one lacks it."""
 
     word: str
     at: int | None  # in the file's line, or of the token it replaces there
-    old: int | None
-    new: int | None
+    old: int | None = None
+    new: int | None = None
 
 
-class _LineMerge:
-    """The merge of one line: first its tokens, then the whitespace between them."""
-
-    def __init__(self, mine: _Tokens, old: _Tokens, new: _Tokens) -> None:
-        self.mine, self.old, self.new = mine, old, new
-        self.owned = [own for hunk in script(old.words, mine.words) for own in _owned(hunk)]
-        self.hunks = script(old.words, new.words)
-        # Tokens that stay or are replaced one by one.
-        self.in_new = {
-            hunk.i1 + step: hunk.j1 + step
-            for hunk in self.hunks
-            if hunk.i2 - hunk.i1 == hunk.j2 - hunk.j1
-            for step in range(hunk.i2 - hunk.i1)
-        }
-        self.in_old = {new: old for old, new in self.in_new.items()}
-        self.owner = {
-            index: at for at, (first, stop) in enumerate(self.owned) for index in range(first, stop)
-        }
-        self.spacing = self._spacing()
-
-    def text(self) -> str:
-        """The merged line."""
-        pieces = [*self._pieces()]
-        gaps = ["", *(self._gap(before, piece) for before, piece in pairwise(pieces))]
-        return "".join(gap + piece.word for gap, piece in zip(gaps, pieces, strict=False))
-
-    def _pieces(self) -> Iterator[_Piece]:
-        added: list[str] = []
-        for move in carry(self.hunks, self.owned, len(self.mine.words)):
-            kept = self.mine.words[move.first : move.stop]
-            came, added = added, []
-            if move.hunk:
-                added = self.new.words[move.hunk.j1 : move.hunk.j2]
-                yield from map(self._replaced, range(move.hunk.j1, move.hunk.j2))
-            elif move.shared or kept != came:
-                for index in range(move.first, move.stop):
-                    old = self.owner.get(index)
-                    new = self.in_new.get(old) if old is not None and move.shared else None
-                    yield _Piece(self.mine.words[index], index, old, new)
-
-    def _replaced(self, new: int) -> _Piece:
-        old = self.in_old.get(new)
-        first, stop = self.owned[old] if old is not None else (0, 0)
-        return _Piece(self.new.words[new], first if stop == first + 1 else None, old, new)
-
-    def _gap(self, before: _Piece, piece: _Piece) -> str:
-        """The whitespace between two pieces of the result."""
-        theirs = self.mine.gaps[piece.at] if piece.at is not None else ""
-        given = self.new.gaps[piece.new] if piece.new is not None else theirs
-        if before.at is not None and piece.at == before.at + 1:
-            return theirs
-        if None not in (before.at, before.old, piece.at, piece.old):
-            # What stood between them goes, with the whitespace on one side of it.
-            after = (before.old or 0) + 1
-            if after < len(self.old.gaps) - 1 and self.old.gaps[after] == given:
-                return self.mine.gaps[(before.at or 0) + 1]
-        # What comes in is spaced as it is written; what it pushes aside, as the file does.
-        usual = self.spacing.get(_sides(before.word, piece.word)) if piece.at is not None else None
-        return usual[1] if usual and usual[0] == given else given
-
-    def _spacing(self) -> dict[tuple[str, str], tuple[str, str] | None]:
-        """How old and the file space the same tokens; None where the file does both."""
-        found: dict[tuple[str, str], tuple[str, str] | None] = {}
-        for at, ((_, left), (right, stop)) in enumerate(pairwise(self.owned), 1):
-            sides = _sides(self.old.words[at - 1], self.old.words[at])
-            if 0 < left == right < stop and sides != ("", ""):
-                gaps = self.old.gaps[at], self.mine.gaps[right]
-                found[sides] = gaps if found.get(sides, gaps) == gaps else None
-        return found
+def _merged(lines: _Lines) -> Iterator[_Piece]:
+    mine, old, new = (line.words for line in lines)
+    owned = [own for hunk in script(old, mine) for own in _owned(hunk)]
+    owner = {index: at for at, own in enumerate(owned) for index in range(*own)}
+    hunks = script(old, new)
+    # Tokens that stay or are replaced one by one.
+    in_new = {
+        hunk.i1 + step: hunk.j1 + step
+        for hunk in hunks
+        if hunk.i2 - hunk.i1 == hunk.j2 - hunk.j1
+        for step in range(hunk.i2 - hunk.i1)
+    }
+    in_old = {new: old for old, new in in_new.items()}
+    added: list[str] = []
+    for move in carry(hunks, owned, len(mine)):
+        came, added = added, []
+        if move.hunk:
+            added = new[move.hunk.j1 : move.hunk.j2]
+            for index, word in enumerate(added, move.hunk.j1):
+                at = in_old.get(index)
+                first, stop = owned[at] if at is not None else (0, 0)
+                yield _Piece(word, first if stop == first + 1 else None, at, index)
+        elif move.shared:
+            for index in range(move.first, move.stop):
+                at = owner[index]
+                yield _Piece(mine[index], index, at, in_new[at])
+        elif mine[move.first : move.stop] != came:
+            yield from (_Piece(mine[index], index) for index in range(move.first, move.stop))
 
 
-def _sides(left: str, right: str) -> tuple[str, str]:
-    """What the space between two tokens depends on: the punctuation on either side."""
-    return "" if left[0].isalnum() else left, "" if right[0].isalnum() else right
+def _gap(lines: _Lines, left: _Piece, right: _Piece) -> str:
+    """The whitespace between two pieces: the file's where it stays as it is in old."""
+    mine, old, new = lines
+    if right.new is None or (left.at is not None and right.at == left.at + 1):
+        return mine.gaps[right.at or 0]
+    given = new.gaps[right.new]
+    if right.at is None or not right.old:
+        return given
+    sides = old.words[right.old - 1][0], left.word[0]
+    if old.gaps[right.old] == given and (sides[0] == sides[1] or all(map(str.isalnum, sides))):
+        return mine.gaps[right.at]
+    # What was between them goes, with the whitespace on one side of it.
+    if left.at is not None and left.old is not None and old.gaps[left.old + 1] == given:
+        return mine.gaps[left.at + 1]
+    return given
 
 
 def _owned(hunk: Hunk) -> Iterator[Owned]:
@@ -228,21 +208,15 @@ def _without_end(old: str, new: str, behind: str, marks: re.Pattern[str]) -> str
     found = marks.match(behind)
     for size in range(found.end() if found else 0, 0, -1):
         mark = behind[:size].lstrip()
-        if mark and new.endswith(mark) and not old.endswith(mark):
-            # The space in front of a brace is in the file, too.
-            rest = new[: -len(mark)].rstrip() if len(mark) < size else new[: -len(mark)]
-            if _is_doubled(old, new, rest):
-                return rest
+        if not mark or old.endswith(mark) or not new.endswith(mark):
+            continue
+        rest = new.removesuffix(mark)
+        # The space in front of a brace is in the file, too.
+        rest = rest.rstrip() if len(mark) < size else rest
+        # What closes brackets that new opens itself belongs to it; it may also be the whole edit.
+        if rest != old and _balance(rest) == _balance(old):
+            return rest
     return new
-
-
-def _is_doubled(old: str, new: str, rest: str) -> bool:
-    """Whether ``new`` without its punctuation, ``rest``, is as balanced as ``old``.
-
-    If ``new`` opens itself what that punctuation closes, the punctuation belongs to it. If nothing
-    else changes, the punctuation is the edit.
-    """
-    return rest != old and new != old and _balance(rest) == _balance(old)
 
 
 def _balance(text: str) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from git_boocode.matching import MatchError, locate_match, replace_text
+from git_boocode.matching.merge import merge_line
 
 FILE = """\
 def load(path):
@@ -300,17 +301,21 @@ def test_a_line_of_nothing_that_can_be_seen_is_blank() -> None:
     assert done.content == content.replace("beta", "gamma")
 
 
-REMOVED = {
+SPACED = {
     "a middle argument": ("foo(a , b , c)", "foo(a,b,c)", "foo(a,c)", "foo(a , c)"),
     "an operator": ("if ( ! ready ) {", "if(!ready){", "if(ready){", "if ( ready ) {"),
     "a sign": ("x = a + - b", "x=a+-b", "x=a+b", "x = a + b"),
     "a word after a word": ("return - value", "return -value", "return value", "return value"),
+    "the first argument": ("run( a, b )", "run(a, b)", "run(b)", "run( b )"),
+    "another argument": ("run( a, b )", "run(a, b)", "run(a, c)", "run( a, c )"),
+    "one more argument": ("run( a ) ;", "run(a);", "run(a, b);", "run( a, b ) ;"),
+    "an argument that the file has": ("run( a, b )", "run(a)", "run(a, b)", "run( a, b )"),
+    "an argument that only the file has": ("run( a, b )", "run(a)", "go(a)", "go( a, b )"),
 }
 
 
-@pytest.mark.parametrize(("mine", "old", "new", "expected"), REMOVED.values(), ids=REMOVED)
-def test_what_goes_takes_its_spaces_along(mine: str, old: str, new: str, expected: str) -> None:
-    content = f"    {mine}\n    finish_all_calls()\n"
-    rest = "\n    finish_all_calls()\n"
-    done = replace_text(content, f"    {old}{rest}", f"    {new}{rest}")
-    assert done.content == f"    {expected}{rest}"
+@pytest.mark.parametrize(("mine", "old", "new", "expected"), SPACED.values(), ids=SPACED)
+def test_a_changed_line_is_spaced_as_in_the_file(
+    mine: str, old: str, new: str, expected: str
+) -> None:
+    assert merge_line(mine, old, new) == expected
