@@ -6,7 +6,6 @@ looked for, whitespace aside; it is replaced only where it and the lines around 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise, takewhile
@@ -166,9 +165,11 @@ class _Reverter:
 
     def __init__(self, texts: Sequence[str], *, raw: bool) -> None:
         before, after, now = texts
+        if not raw:
+            before, after = (with_our_endings(after, now, text) for text in (before, after))
         self.raw = raw
         self.before, self.after, self.now = (
-            _Side(text, str if raw else str.strip) for text in texts
+            _Side(text, str if raw else str.strip) for text in (before, after, now)
         )
         # The rows of the result that the edit changed, and as theirs what they were.
         self.regions = merge_three_way(after, after, before).taken
@@ -201,8 +202,7 @@ class _Reverter:
             return None
         merged = self.taken.get(region.base)
         if merged and not self.merge.conflicts and not self._has_more(region, self.after):
-            after, now, before = self.after.rows, self.now.rows, self.before.rows
-            return _Change(*merged.ours, with_our_endings(after, now, before, merged))
+            return _Change(*merged.ours, self.before.rows[slice(*region.theirs)])
         for place in self._places(region):
             change = self._put(region, place)
             if change is not None:
@@ -358,9 +358,6 @@ def _carried(
         if fitted is None:
             return None
         lines.append(fitted + line.removeprefix(indent))
-    had, has = ("\r\n" in "".join(rows) for rows in (recorded, now))
-    if had != has:
-        lines = [re.sub("\r?\n$", "\r\n" if has else "\n", line) for line in lines]
     # The last line of a file may have got an ending, or lost it.
     had, has = (rows[core.stop - 1].endswith("\n") for rows in (recorded, now))
     if lines and wrote and had != has:

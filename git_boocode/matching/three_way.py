@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, script, similarity
@@ -16,7 +17,7 @@ from git_boocode.matching.guards import evidence
 from git_boocode.matching.ladder import SHOWN_TEXT, Answer, ascend
 from git_boocode.matching.rungs import Found, Query, Step
 from git_boocode.matching.text import Text, split_lines
-from git_boocode.matching.types import Candidate, Match, MatchError, Replacement, lines_of
+from git_boocode.matching.types import Match, MatchError, Replacement, lines_of
 
 Rows = tuple[int, int]
 
@@ -50,6 +51,7 @@ def merge_three_way(base: str, ours: str, theirs: str) -> ThreeWay:
     A text too large to align counts as one change.
     """
     base_rows, our_rows, their_rows = split_lines(base), split_lines(ours), split_lines(theirs)
+    here = split_lines(with_our_endings(base, ours, theirs))
     changes = [
         *((hunk, True) for hunk in _changes(_lf(base_rows), _lf(our_rows))),
         *((hunk, False) for hunk in _changes(base_rows, their_rows)),
@@ -60,7 +62,7 @@ def merge_three_way(base: str, ours: str, theirs: str) -> ThreeWay:
     for region, sides in _regions(changes):
         if sides == {False}:
             pieces += our_rows[at : region.ours[0]]
-            pieces += with_our_endings(base_rows, our_rows, their_rows, region)
+            pieces += here[slice(*region.theirs)]
             at = region.ours[1]
             sorts["taken"].append(region)
         elif sides == {True}:
@@ -76,22 +78,13 @@ def _lf(rows: Iterable[str]) -> list[str]:
     return [row[:-2] + "\n" if row.endswith("\r\n") else row for row in rows]
 
 
-def with_our_endings(
-    base: Sequence[str], ours: Sequence[str], theirs: Sequence[str], region: Region
-) -> list[str]:
-    """Their rows of a region that only they changed, ended as ours end those of the base there."""
-    rows = theirs[slice(*region.theirs)]
-    first, stop = region.base
-    shift = region.ours[0] - first
-    for row in (*range(first, min(stop + 1, len(base))), first - 1):
-        if row >= 0 and (had := _ending(base[row])):
-            has = _ending(ours[row + shift])
-            return [line.removesuffix(had) + has if _ending(line) == had else line for line in rows]
-    return [*rows]
-
-
-def _ending(row: str) -> str:
-    return row[len(row.removesuffix("\n").removesuffix("\r")) :] if row.endswith("\n") else ""
+def with_our_endings(base: str, ours: str, theirs: str) -> str:
+    """``theirs`` with our line ending where it has the base's, if most lines have another one."""
+    had, has = Text(base).usual_ending, Text(ours).usual_ending
+    if had == has:
+        return theirs
+    lf = theirs.replace("\r\n", "\n")
+    return lf if has == "\n" else lf.replace("\n", "\r\n")
 
 
 def _changes(left: Sequence[str], right: Sequence[str]) -> list[Hunk]:
@@ -100,51 +93,36 @@ def _changes(left: Sequence[str], right: Sequence[str]) -> list[Hunk]:
     One that only adds or only removes lines goes as far down as it can, and joins one it meets.
     """
     placed: list[Hunk] = []
+
+    def slide_last(end: int) -> Hunk:
+        down = _room(left, right, placed[-1], end - placed[-1].i2, down=True)
+        return Hunk(placed[-1].same, *(bound + down for bound in placed.pop()[1:]))
+
     # Of a line that moved, git's diff shows the removal first.
     for same, j1, j2, i1, i2 in script(right, left):
+        hunk = Hunk(same, i1, i2, j1, j2)
         if same:
             continue
-        hunk = Hunk(same, i1, i2, j1, j2)
         if placed:
-            above = _slid_down(left, right, placed.pop(), hunk.i1)
-            if _can_slide_up(left, right, hunk, above.i2):
-                placed.append(above._replace(i2=hunk.i2, j2=hunk.j2))
-                continue
-            placed.append(above)
+            above = slide_last(i1)
+            gap = i1 - above.i2
+            if _room(left, right, hunk, gap, down=False) == gap:
+                hunk = above._replace(i2=i2, j2=j2)
+            else:
+                placed.append(above)
         placed.append(hunk)
-    if placed:
-        placed.append(_slid_down(left, right, placed.pop(), len(left)))
-    return placed
+    return [*placed[:-1], slide_last(len(left))] if placed else []
 
 
-def _slid_down(left: Sequence[str], right: Sequence[str], hunk: Hunk, end: int) -> Hunk:
-    """The hunk as far down as it can go without changing what it does, but not beyond ``end``."""
-    moving = _sliding_rows(left, right, hunk)
-    if moving is None:
-        return hunk
-    rows, first, stop = moving
-    down = 0
-    while hunk.i2 + down < end and rows[first + down] == rows[stop + down]:
-        down += 1
-    return Hunk(hunk.same, *(bound + down for bound in hunk[1:]))
-
-
-def _can_slide_up(left: Sequence[str], right: Sequence[str], hunk: Hunk, end: int) -> bool:
-    """Whether the hunk meets, on its way up, one that ends at ``end``."""
-    moving = _sliding_rows(left, right, hunk)
-    if moving is None:
-        return hunk.i1 == end
-    rows, first, stop = moving
-    return all(rows[first - step] == rows[stop - step] for step in range(1, hunk.i1 - end + 1))
-
-
-def _sliding_rows(
-    left: Sequence[str], right: Sequence[str], hunk: Hunk
-) -> tuple[Sequence[str], int, int] | None:
-    """What a hunk only removes or only adds; None for one that replaces rows."""
-    if hunk.i1 == hunk.i2:
-        return right, hunk.j1, hunk.j2
-    return (left, hunk.i1, hunk.i2) if hunk.j1 == hunk.j2 else None
+def _room(left: Sequence[str], right: Sequence[str], hunk: Hunk, most: int, *, down: bool) -> int:
+    """By how many rows a hunk can move without changing what it does, at most ``most``."""
+    rows, first, stop = right, hunk.j1, hunk.j2
+    if hunk.j1 == hunk.j2:
+        rows, first, stop = left, hunk.i1, hunk.i2
+    elif hunk.i1 < hunk.i2:
+        return 0
+    steps = range(most) if down else range(-1, -most - 1, -1)
+    return len([*takewhile(lambda step: rows[first + step] == rows[stop + step], steps)])
 
 
 def _regions(changes: Iterable[tuple[Hunk, bool]]) -> Iterator[tuple[Region, set[bool]]]:
@@ -240,11 +218,12 @@ def _stale(
     text: Text, merge: ThreeWay, base: str, rows: Sequence[Rows], now: Sequence[Rows]
 ) -> MatchError:
     """The refusal that names the lines which the text changed where the edit was to be made."""
-    from git_boocode.matching.suggestions import descriptions, differing_lines, unique_text
+    from git_boocode.matching.suggestions import candidates
 
     older = Text(base)
     top, end = _hull([region.base for region in merge.conflicts] or rows)
     first, stop = _hull(rows)
+    old = Text("\n".join(older.lines[first:stop])[:SHOWN_TEXT])
     changed = [
         (hunk.j1, hunk.j2)
         for hunk in _changes(older.lines, text.lines)
@@ -252,12 +231,10 @@ def _stale(
     ]
     first, stop = _shown(text, *_hull(changed or now))
     place = _shown(text, *_hull([*now, (first, stop)]))
-    old = Text("\n".join(older.lines[slice(*_hull(rows))])[:SHOWN_TEXT])
-    there = text.rows_text(first, stop)[:SHOWN_TEXT]
     alike = similarity(old.raw, text.rows_text(*place)[:SHOWN_TEXT])
-    differs = tuple(differing_lines(text, place, old))
-    where = descriptions(text, [place])[0]
-    near = Candidate(first + 1, stop, alike, there, *unique_text(text, place), where, differs)
+    (near,) = candidates(text, [(*place, alike)], old)
+    there = text.rows_text(first, stop)[:SHOWN_TEXT]
+    near = near._replace(start_line=first + 1, end_line=stop, text=there)
     return MatchError(
         "stale",
         f"the old text is of an older version, and {lines_of(first + 1, stop)} changed since",
