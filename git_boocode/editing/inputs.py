@@ -9,12 +9,15 @@ from importlib import import_module
 from typing import NamedTuple
 
 from git_boocode.editing import formats
-from git_boocode.editing.edits import Edit, Failure, MissError
+from git_boocode.editing.edits import Edit, Failure, MissError, short
 from git_boocode.editing.formats import FORMATS, Context, fields
 from git_boocode.editing.formats.fields import invalid
 
 MAX_INPUT = 64 * 1024 * 1024  # Bytes.
 MAX_EDITS = 5_000
+_MAX_DEPTH = 12  # Objects, arrays and strings of JSON around an edit.
+_MAX_VALUES = 50_000  # Values around an edit that are looked at.
+
 _PATCHES = (*fields.PATCH, *fields.PATCH_LINES)
 _KEYS: dict[str, tuple[str, ...]] = {
     "string": (*fields.OLD, *fields.INSERTED, *fields.INSERT_LINE),
@@ -24,11 +27,30 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "unified": _PATCHES,
     "search-replace": ("diff",),
     "apply-patch": fields.PATCH,
-    "": (*fields.PATH, *fields.SHELL),
 }
-"""The keys of each format, and those of no certain one."""
-NOTHING_TO_DO = "nothing is to be applied; send only what edits a file"
+_OF_TEXT = ("unified", "search-replace", "apply-patch")
 _SEND = "send {path, old_string, new_string}, a whole file as {path, content}, or a diff as {patch}"
+
+_ARGUMENTS = (
+    "arguments", "args", "input", "params", "parameters", "function",
+    "tool_input", "toolInput", "tool_args", "toolArgs",
+)  # fmt: skip
+"""The keys whose strings may be JSON, or a patch."""
+_NEVER = (
+    *(*fields.OLD, *fields.NEW, *fields.CONTENT, *fields.LAZY, *fields.INSERT_TEXT),
+    *("response", "result", "results", "output", "metadata"),
+    *("tool_response", "toolResponse", "tool_result", "toolResult", "tool_output", "toolOutput"),
+)
+"""The keys of a file's text, and of what a tool answered."""
+_NAMED = (
+    *(*fields.PATH, *fields.OLD, *fields.INSERT_LINE, *fields.EDITS, *fields.PATCH_LINES),
+    "changes",
+)
+"""The keys that make an object an edit, its file named or not."""
+_OPTIONS = (*fields.REPLACE_ALL, *fields.EXPECTED, *fields.START_LINE)
+"""The keys that count for the edit inside where they are beside its path."""
+_NEAR = (*fields.NEW, *fields.CONTENT, *fields.PATCH, "start")
+_NO_CALLS = ("text", "thinking", "redacted_thinking", "reasoning")
 
 
 class Source(NamedTuple):
@@ -138,14 +160,12 @@ def read_item(item: object, context: Context, only: str | None = None) -> Iterat
 def _edits(item: object, context: Context, only: str | None) -> Iterator[Edit | Failure]:
     fitting = shapes(item)
     if isinstance(item, dict) and not fitting:
-        from git_boocode.editing.formats.envelopes import opened
-
-        wrapped = opened(item, context)
+        wrapped = _opened(item, context)
         if wrapped is not None:
             return read_item(wrapped.value, wrapped.context, only)
     chosen = [name for name in fitting if only in (None, name)]
     if not chosen:
-        raise no_format(item, only)
+        raise _no_format(item, only)
     if len(chosen) > 1:
         raise invalid(f"it mixes the formats {' and '.join(chosen)} in one object")
     module, function = FORMATS[chosen[0]][0].split(".")
@@ -162,35 +182,33 @@ def shapes(item: object) -> list[str]:
     """The formats that an item fits: an object by its keys, a text by its first marker line."""
     if isinstance(item, list):
         return ["multi"]
+    mark = _mark_of(item)
     if not isinstance(item, dict):
-        mark = mark_of(item)
         return [mark] if mark else []
-    has_path = fields.has(item, fields.PATH)
+    has_path = fields.key_of(item, fields.PATH)
     is_message = isinstance(item.get("role"), str) or item.get("tool_calls") is not None
     if (is_message and not has_path) or isinstance(item.get("tool_input"), dict):
         return []
-    mark = mark_of(item)
     command = None if mark == "apply-patch" else item.get("command")
     is_command = isinstance(command, str)
     has_start = isinstance(item.get("start"), (list, str))
     is_operation = item.get("type") in tuple(fields.OPERATIONS)
-    is_diff = mark is None and fields.has(item, ("patch", "patchText", "diff", *fields.PATCH_LINES))
+    has_diff = fields.key_of(item, ("patch", "patchText", "diff", *fields.PATCH_LINES))
     fits = {
         "string": (is_command and (has_path or command in fields.COMMANDS))
-        or (fields.has(item, fields.INSERT_LINE) and fields.has(item, fields.INSERTED))
-        or fields.has(item, fields.OLD),
-        "multi": fields.has(item, fields.EDITS),
-        "write": not (is_command or has_start)
-        and fields.has(item, (*fields.CONTENT, *fields.LAZY)),
+        or (fields.key_of(item, fields.INSERT_LINE) and fields.key_of(item, fields.INSERTED))
+        or fields.key_of(item, fields.OLD),
+        "multi": fields.key_of(item, fields.EDITS),
+        "write": not (is_command or has_start) and fields.key_of(item, _KEYS["write"]),
         "region": item.get("changes") is not None
         or (has_start and item.get("content") is not None),
-        "unified": not is_operation and (is_diff or mark == "unified"),
+        "unified": not is_operation and (mark == "unified" or (mark is None and has_diff)),
         "search-replace": mark == "search-replace",
         "apply-patch": mark == "apply-patch" or (is_operation and has_path),
     }
     if not any(fits.values()) and has_path:
         # A new file, as Cline's editor asks for it.
-        fits["string"] = fields.has(item, fields.NEW_TEXT)
+        fits["string"] = fields.key_of(item, fields.NEW_TEXT)
     return [name for name, fitting in fits.items() if fitting]
 
 
@@ -203,7 +221,7 @@ def _texts(item: object, keys: tuple[str, ...]) -> list[str]:
     return [text for text in texts if isinstance(text, str)]
 
 
-def mark_of(item: object) -> str | None:
+def _mark_of(item: object) -> str | None:
     """The format of the first marker line of a text, or of an object's patch or command."""
     mark = text_format("\n".join(_texts(item, _PATCHES)))
     if mark is None and isinstance(item, dict):
@@ -228,10 +246,9 @@ def text_format(text: str) -> str | None:
     )
 
 
-def no_format(item: object, only: str | None = None) -> MissError:
-    """Why an item is not an edit, the nearest format first, in plain words where that is enough."""
+def _no_format(item: object, only: str | None = None) -> MissError:
+    """Why an item is not an edit, the nearest format first."""
     known = item if isinstance(item, dict) else {}
-    near = {name: sum(known.get(key) is not None for key in _KEYS[name]) for name in FORMATS}
     missing = {name: lacks for name, (_, lacks) in FORMATS.items()}
     if isinstance(item, str):
         from git_boocode.editing.formats.search_replace import near_miss
@@ -239,13 +256,129 @@ def no_format(item: object, only: str | None = None) -> MissError:
         missing["search-replace"] = near_miss(item)
     if only:
         return invalid(f"it is not of the format {only} ({missing[only]})")
-    keys = [key for keys in _KEYS.values() for key in keys if key in known]
-    if keys and not any(near.values()) and (null := [key for key in keys if known[key] is None]):
-        return invalid(f"'{null[0]}' is null, and nothing else says what to edit", "send its value")
-    if item == {}:
-        return invalid("the object is empty, so it holds no edit", NOTHING_TO_DO)
     what = "it" if isinstance(item, (dict, str)) else fields.kind_of(item)
-    possible = ("unified", "search-replace", "apply-patch") if isinstance(item, str) else FORMATS
-    nearest = sorted(possible, key=lambda name: -near[name])
+    possible = _OF_TEXT if isinstance(item, str) else FORMATS
+    nearest = sorted(possible, key=lambda name: -sum(key in known for key in _KEYS[name]))
     shown = "; ".join(f"{name}: {missing[name]}" for name in nearest)
     return invalid(f"{what} fits no format ({shown})", _SEND)
+
+
+# The edit inside what it was sent in: a hook payload, a tool call, a message with calls
+
+
+class _Wrapped(NamedTuple):
+    """An edit, an array of them or a text; the keys that lead to it, and what encloses it."""
+
+    value: object
+    keys: str
+    context: Context
+
+    @property
+    def meaning(self) -> list[object]:
+        """What its edits do, however they are spelled; what cannot be read equals only itself."""
+        edits = read_item(self.value, self.context)
+        return [edit if isinstance(edit, Failure) else (edit[1:4], edit.to) for edit in edits]
+
+
+def _opened(item: fields.Object, context: Context) -> _Wrapped | None:
+    """The edit that an object holds under any keys; None if it is no call of a tool either.
+
+    MissError if it holds several edits that differ, or is a call that holds none. Text of files
+    and the results of tools are not searched.
+    """
+    search = _Search()
+    first: _Wrapped | None = None
+    for found in search.inside(_Wrapped(item, "", context), item, 0):
+        first = first or found
+        if found.value != first.value and found.meaning != first.meaning:
+            raise invalid(
+                f"'{first.keys}' and '{found.keys}' hold different edits",
+                "send only the one that is meant",
+            )
+    tool = next((item[key] for key in ("tool_name", "toolName", "tool") if item.get(key)), None)
+    if first is None and isinstance(tool, str):
+        reason = f": {search.miss.message}" if search.miss else ""
+        hint = search.miss.hint if search.miss else "nothing is to be applied; send only edits"
+        raise invalid(f"the call of the tool '{short(tool, 40)}' holds no edit{reason}", hint)
+    if first is None and search.miss:
+        raise search.miss
+    return first
+
+
+class _Search:
+    """A search for edits; `miss` explains why there is none."""
+
+    def __init__(self) -> None:
+        self.values = 0
+        self.miss: MissError | None = None
+
+    def inside(self, outer: _Wrapped, item: fields.Object, depth: int) -> Iterator[_Wrapped]:
+        """The edits in an object that is none itself."""
+        _, keys, context = outer
+        options = {}
+        paths = {key: item[key] for key in fields.PATH if isinstance(item.get(key), str)}
+        if paths:
+            context = fields.context(paths | {"base": item.get("base")}, context)
+            options = {key: item[key] for key in _OPTIONS if item.get(key) is not None}
+        is_message = isinstance(item.get("role"), str)
+        is_found = False
+        for key, value in item.items():
+            if key not in _NEVER or (is_message and key == "content"):
+                inner = _Wrapped(value, f"{keys}.{key}" if keys else key, context)
+                for found in self._look(inner, key, depth + 1):
+                    is_found = True
+                    fields.check_switches(item)
+                    edit = found.value
+                    yield found._replace(value=options | edit if isinstance(edit, dict) else edit)
+        if not is_found and item.get("role") in ("assistant", "model"):
+            text = _prose(item.get("content"))
+            if shapes(text):
+                yield _Wrapped(text, keys, context)
+
+    def _look(self, wrapped: _Wrapped, key: str, depth: int) -> Iterator[_Wrapped]:
+        self.values += 1
+        if self.values > _MAX_VALUES:
+            many = f"the object holds more than {_MAX_VALUES} values around its edit"
+            raise invalid(many, "send only what edits a file")
+        value = wrapped.value
+        if isinstance(value, str) and key in _ARGUMENTS:
+            value = self._parsed(value)
+            if isinstance(value, str) and shapes(value):
+                yield wrapped
+        if isinstance(value, (dict, list)) and depth > _MAX_DEPTH:
+            self.miss = self.miss or fields.too_deep()
+        elif isinstance(value, list):
+            calls = [entry for entry in value if not _is_prose(entry)]
+            entries = (wrapped._replace(value=entry) for entry in calls)
+            if any(True for entry in entries for _ in self._look(entry, "", depth + 1)):
+                yield wrapped._replace(value=calls)
+        elif isinstance(value, dict):
+            yield from self._object(wrapped._replace(value=value), value, depth)
+
+    def _object(self, wrapped: _Wrapped, item: fields.Object, depth: int) -> Iterator[_Wrapped]:
+        # A few keys make an edit only where its file is named.
+        is_named = wrapped.context.path is not None or fields.key_of(item, _NAMED)
+        if (is_named or _mark_of(item) is not None) and shapes(item):
+            yield wrapped
+            return
+        if fields.key_of(item, _NEAR):
+            self.miss = self.miss or _no_format(item)
+        yield from self.inside(wrapped, item, depth)
+
+    def _parsed(self, text: str) -> object:
+        if text.lstrip()[:1] in ("{", "["):
+            try:
+                return fields.parse_json(text)
+            except MissError as miss:
+                self.miss = self.miss or miss
+        return text
+
+
+def _is_prose(entry: object) -> bool:
+    return isinstance(entry, dict) and (entry.get("type") in _NO_CALLS or [*entry] == ["text"])
+
+
+def _prose(content: object) -> str:
+    """The text of a message without calls."""
+    entries = content if isinstance(content, list) else [{"text": content}]
+    return "\n".join(text for entry in entries for text in _texts(entry, ("text",)))

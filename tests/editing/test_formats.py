@@ -324,6 +324,7 @@ def test_an_envelope_is_searched_within_bounds() -> None:
     [
         ({"path": "a", "new_string": "x"}, "string"),
         ({"path": "a", "end": ["x"], "start": ["x"]}, "region"),
+        ({"path": "a", "content": None}, "write: no 'content'"),
         ({"input": "x"}, "unified: no line like"),
     ],
 )
@@ -539,16 +540,17 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ('{"path": "a",}', "take out the comma before '}'"),
-        ('["a",]', "take out the comma before ']'"),
-        ("{'path': 'a'}", "double quotes, not single"),
-        ("{\"path\": 'a'}", "double quotes, not single"),
-        ('{path: "a"}', "every key into double quotes"),
+        ('{"path": "a",}', "no comma before }"),
+        ('["a",]', "no comma before } or ]"),
+        ("{'path': 'a'}", "double quotes around keys and strings"),
+        ('{path: "a"}', "double quotes around keys"),
         ('{"path": "a", // file\n}', "no comments"),
-        ('{"replace_all": True}', "true and false, not True"),
+        ('{"replace_all": True}', "true, false and null"),
         ('{"path": "a", "old": "x', "cut off"),
         ('{"path": "a", "old":', "cut off"),
-        ('{"old": "say "hi""}', "escaped"),
+        ('{"path": "a", "old": "x"}}', "one array"),
+        ('{"old": "say "hi""}', '\\" '),
+        ('{"path": "a", "old": "x}', '\\" '),
         ('{"path": "a"} trailing', "one array"),
         ('{"path": "a"}, {"path": "b"}', "one array"),
     ],
@@ -594,11 +596,6 @@ def test_a_switch_as_a_string_is_refused_with_the_form_it_has() -> None:
             {"tool_name": "Bash", "tool_input": {"command": "ls"}},
             "the call of the tool 'Bash' holds no edit",
         ),
-        (
-            {"path": "a", "content": None},
-            "'content' is null, and nothing else says what to edit",
-        ),
-        ({}, "the object is empty, so it holds no edit"),
     ],
 )
 def test_an_input_without_an_edit_is_told_so_plainly(value: object, expected: str) -> None:

@@ -567,4 +567,4 @@ def test_no_more_changes_than_are_stated() -> None:
     assert "there are 10001 changes; at most 10000" in failure.message
     wrong = {"path": "a", "changes": [{"content": []}] * 30}
     (failure,) = read_inputs([Source("input", json.dumps(wrong).encode())]).failures
-    assert failure.message.endswith("; and 20 more")
+    assert failure.message.endswith(" and 20 more")

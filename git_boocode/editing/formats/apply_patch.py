@@ -57,7 +57,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
 
 def _operation(item: fields.Object) -> str | None:
     """What an operation of OpenAI's `apply_patch_call` does, unless it holds a whole patch."""
-    is_bare = fields.has(item, fields.PATH) and _BEGIN not in str(item.get("diff"))
+    is_bare = fields.key_of(item, fields.PATH) and _BEGIN not in str(item.get("diff"))
     return fields.OPERATIONS.get(str(item.get("type"))) if is_bare else None
 
 

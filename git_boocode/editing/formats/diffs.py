@@ -60,8 +60,8 @@ def patch_text(item: object) -> tuple[str | None, tuple[str, ...]]:
     """The patch that an item is or has under a name, if any, and notes on how it was read."""
     if not isinstance(item, dict):
         return item if isinstance(item, str) else None, ()
-    if not fields.has(item, fields.PATCH_LINES):
-        return fields.text(item, fields.PATCH) if fields.has(item, fields.PATCH) else None, ()
+    if not fields.key_of(item, fields.PATCH_LINES):
+        return fields.text(item, fields.PATCH) if fields.key_of(item, fields.PATCH) else None, ()
     name = next(name for name in fields.PATCH_LINES if item.get(name) is not None)
     lines = fields.lines(item, name, name) or ()
     entries = item[name] if isinstance(item[name], list) else []

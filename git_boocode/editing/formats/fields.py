@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import takewhile
-from typing import TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 from git_boocode.editing.edits import MissError
 from git_boocode.editing.formats import Context
@@ -41,28 +41,19 @@ OPERATIONS = {"create_file": "Add", "update_file": "Update", "delete_file": "Del
 
 MAX_DEPTH = 64  # Levels of objects and arrays, which is more than any edit needs.
 
-_SWITCHES = {
-    "searching by a pattern is not supported; send the text itself": (
-        "use_regex", "useRegex", "is_regex", "isRegex", "regex",
-    ),
-    "case always counts; send the text as the file spells it": ("ignore_case", "ignoreCase"),
-    "the option --dry-run asks for a preview": ("dry_run", "dryRun"),
-}  # fmt: skip
+_SWITCHES = (
+    *("use_regex", "useRegex", "is_regex", "isRegex", "regex", "ignore_case", "ignoreCase"),
+    *("dry_run", "dryRun"),
+)
 """Switches of some tools that would make another edit of the same texts."""
 _KINDS = {dict: "an object", list: "an array", str: "a string", bool: "a boolean"}
 _BASE = re.compile("[0-9a-fA-F]{7,64}")
 _NEXT = re.compile(r"[^ \t\r\n]")
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([^`\s]*).*", re.DOTALL)
-_REPAIRS = (
-    (re.compile(r".?,\s*([}\]])"), "take out the comma before '{}'"),
-    (re.compile(r".?'"), "JSON puts keys and strings into double quotes, not single ones"),
-    (re.compile(r".?(?://|/\*|#)"), "JSON has no comments; take them out"),
-    (re.compile(r".?(True|False)\b"), "JSON writes true and false, not {}"),
-    (re.compile(r".?(None|undefined)\b"), "JSON writes null, not {}"),
-    (re.compile(r"[{,]\w+\s*:"), "JSON puts every key into double quotes"),
-    (re.compile(r".?\Z"), "the input ends too early, as if it was cut off; send all of it again"),
+_FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})([^`]*)")
+_JSON_RULES = (
+    'JSON has double quotes around keys and strings, \\" \\\\ \\n for those characters in them, '
+    "true, false and null, no comments, and no comma before } or ]"
 )
-"""How to repair what stands where a text stops being JSON, with the character before it."""
 
 Object = Mapping[str, object]
 T = TypeVar("T")
@@ -78,26 +69,21 @@ def kind_of(value: object) -> str:
     return "null" if value is None else _KINDS.get(type(value), "a number")
 
 
-def has(item: Object, names: tuple[str, ...]) -> bool:
-    """Whether an object has a key in one of its spellings, other than as null."""
-    return any(item.get(name) is not None for name in names)
-
-
-def _find(item: Object, names: tuple[str, ...]) -> tuple[str, object]:
-    """The spelling that an object uses and its value, None if it has none."""
-    found = [name for name in names if item.get(name) is not None] or [names[0]]
-    for other in found[1:]:
-        if item[other] != item[found[0]]:
-            raise invalid(f"'{found[0]}' and '{other}' mean the same and differ")
-    return found[0], item.get(found[0])
+def key_of(item: Object, names: tuple[str, ...]) -> str | None:
+    """The first spelling of a key that an object has, other than as null."""
+    return next((name for name in names if item.get(name) is not None), None)
 
 
 def _get(item: Object, names: tuple[str, ...], kind: type[T], expected: str) -> T | None:
-    name, value = _find(item, names)
-    # A boolean is a whole number to Python.
-    if value is not None and type(value) is not kind:
-        raise invalid(f"'{name}' is {kind_of(value)}; expected {expected}")
-    return value
+    found = [name for name in names if item.get(name) is not None]
+    for name in found:
+        value = item[name]
+        if value != item[found[0]]:
+            raise invalid(f"'{found[0]}' and '{name}' mean the same and differ")
+        # A boolean is a whole number to Python.
+        if type(value) is not kind:
+            raise invalid(f"'{name}' is {kind_of(value)}; expected {expected}")
+    return cast("T", item[found[0]]) if found else None
 
 
 def text(item: Object, names: tuple[str, ...], default: str | None = None) -> str:
@@ -119,7 +105,7 @@ def number(item: Object, names: tuple[str, ...], least: int) -> int | None:
     expected = f"a whole number from {least}"
     value = _get(item, names, int, expected)
     if value is not None and value < least:
-        raise invalid(f"'{_find(item, names)[0]}' is {value!s:.40}; expected {expected}")
+        raise invalid(f"'{key_of(item, names)}' is {value!s:.40}; expected {expected}")
     return value
 
 
@@ -157,10 +143,12 @@ def lines(item: Object, name: str, where: str) -> list[str] | None:
 
 def check_switches(item: Object) -> None:
     """Refuse an edit to which a tool's switch gives another meaning."""
-    for reason, names in _SWITCHES.items():
-        for name in names:
-            if item.get(name) in (True, "true"):
-                raise invalid(f"'{name}' is set, but {reason}")
+    for name in _SWITCHES:
+        if item.get(name) in (True, "true"):
+            raise invalid(
+                f"'{name}' is set, but an edit here has no such switch",
+                "send the text as the file spells it; for a preview use --dry-run",
+            )
 
 
 def array(value: object, name: str) -> list[object]:
@@ -182,6 +170,8 @@ def parse_json(text: str, above: int = 0) -> object:
     """
     try:
         value = _values(text)
+        if _depth(value) > MAX_DEPTH:
+            raise too_deep()
     except json.JSONDecodeError as error:
         reason = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
         where = f"line {above + error.lineno}, column {error.colno}"
@@ -191,12 +181,6 @@ def parse_json(text: str, above: int = 0) -> object:
         raise invalid(f"invalid JSON: {str(error).split(';')[0].lower()}") from None
     except RecursionError:
         raise too_deep() from None
-    level, depth = [value], 0
-    while level and depth < MAX_DEPTH:
-        level = [inner for outer in level for inner in _inside(outer)]
-        depth += 1
-    if level:
-        raise too_deep()
     return value
 
 
@@ -224,39 +208,50 @@ def _constant(name: str) -> None:
     raise invalid(f"'{name}' is not valid JSON")
 
 
-def _inside(value: object) -> list[object]:
-    """The values that an object or an array holds."""
-    if isinstance(value, dict):
-        return [*value.values()]
-    return value if isinstance(value, list) else []
+def _depth(value: object) -> int:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_depth, inside), default=0)
 
 
 def _json_hint(text: str, error: json.JSONDecodeError) -> str:
     if error.msg == "Extra data":
         return "several edits go into one array: [{...}, {...}]"
-    is_cut = error.msg.startswith("Unterminated string") and text.rstrip()[-1:] not in ("}", "]")
-    rest = "" if is_cut else text[error.pos :].rstrip()
-    place = text[: error.pos].rstrip()[-1:] + rest
-    for pattern, hint in _REPAIRS:
-        if found := pattern.match(place):
-            return hint.format(*found.groups())
-    return 'inside JSON strings, quotes, backslashes and line breaks are escaped: \\" \\\\ \\n'
+    is_open = error.msg.startswith("Unterminated string") and text.rstrip()[-1:] not in ("}", "]")
+    if is_open or not text[error.pos :].strip():
+        return "the input ends too early, as if it was cut off; send all of it again"
+    return _JSON_RULES
+
+
+class Fence(NamedTuple):
+    """An open code fence: its indentation, its marks and what is behind them."""
+
+    indent: str
+    marks: str
+    info: str
+
+    def is_closed_by(self, line: str) -> bool:
+        """Whether a line closes it; one of a hunk, which has a mark before its text, does not."""
+        rest = line.rstrip().removeprefix(self.indent)
+        is_long = line.startswith(self.indent) and rest.startswith(self.marks)
+        return is_long and not rest.strip(self.marks[0])
+
+
+def opened_fence(line: str) -> Fence | None:
+    """The Markdown fence that a line opens, or None."""
+    found = _FENCE.fullmatch(line.rstrip())
+    return Fence(found[1], found[2], found[3].strip()) if found else None
 
 
 def fenced_json(text: str) -> Iterator[tuple[str, int]]:
     """The JSON in the Markdown fences of a text, and the number of lines above each."""
-    lines = enumerate(text.split("\n"), 1)
-    for above, line in lines:
-        if opening := _FENCE.fullmatch(line):
-            inside = takewhile(lambda entry: not _closes(entry[1].strip(), opening[1]), lines)
+    rows = enumerate(text.split("\n"), 1)
+    for above, line in rows:
+        if fence := opened_fence(line.strip()):
+            inside = takewhile(lambda entry: not fence.is_closed_by(entry[1].strip()), rows)
             block = "\n".join(line for _, line in inside)
-            is_json = opening[2].lower() in ("", "json", "jsonc", "json5")
+            is_json = not fence.info or fence.info.lower().startswith("json")
             if is_json and block.lstrip()[:1] in ("{", "["):
                 yield block, above
-
-
-def _closes(line: str, fence: str) -> bool:
-    return line.startswith(fence) and not line.strip(fence[0])
 
 
 def too_deep() -> MissError:

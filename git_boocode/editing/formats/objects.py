@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from git_boocode.editing.actions import Create, Insert, Replace, Write
-from git_boocode.editing.edits import Action, Edit, Failure, MissError
+from git_boocode.editing.edits import Action, Edit, Failure, MissError, listed
 from git_boocode.editing.formats import Context, fields
 from git_boocode.editing.formats.fields import invalid
 from git_boocode.editing.inputs import read_item
@@ -14,11 +14,6 @@ from git_boocode.editing.inputs import read_item
 if TYPE_CHECKING:
     from git_boocode.editing.regions import Change
 
-_COMMAND_HINTS = {
-    "view": "the host reads files itself; nothing here shows one",
-    "undo_edit": "an applied edit is undone with 'git boocode rewind'",
-    "delete": "to delete a file, send a patch that deletes it",
-}
 _OF_A_PART = (
     *fields.INSERT_LINE, *fields.START_LINE, "line", "end_line", "endLine", "start", "end", "range",
 )  # fmt: skip
@@ -48,13 +43,12 @@ def region(item: fields.Object, context: Context) -> Iterator[Edit | Failure]:
 
 def multi(item: object, context: Context) -> Iterator[Edit | Failure]:
     """Several edits in an array, for one file or for many, each of any format."""
-    name = "edits"
-    if isinstance(item, dict):
+    name = fields.key_of(item, fields.EDITS) if isinstance(item, dict) else None
+    if isinstance(item, dict) and name:
         fields.check_switches(item)
         context = fields.context(item, context)
-        name = next(name for name in fields.EDITS if item.get(name) is not None)
         item = item[name]
-    for edit in fields.array(item, name):
+    for edit in fields.array(item, name or "edits"):
         yield from read_item(edit, context)
 
 
@@ -66,8 +60,8 @@ def _edit(name: str, item: fields.Object, context: Context, action: Action) -> E
 
 def _action(item: fields.Object) -> Action:
     given = fields.text(item, ("command",), "")
-    implied = "insert" if fields.has(item, fields.INSERT_LINE) else "new_text"
-    command = given or ("str_replace" if fields.has(item, fields.OLD) else implied)
+    implied = "insert" if fields.key_of(item, fields.INSERT_LINE) else "new_text"
+    command = given or ("str_replace" if fields.key_of(item, fields.OLD) else implied)
     if command == "str_replace":
         return Replace(
             fields.text(item, fields.OLD),
@@ -79,8 +73,7 @@ def _action(item: fields.Object) -> Action:
         )
     if command == "insert":
         # Cline's editor counts from 1 and inserts before the line, the text-editor tool after it.
-        is_before = fields.has(item, fields.NEW_TEXT) and not fields.has(item, fields.INSERT_TEXT)
-        least = int(is_before and not given)
+        least = int(not given and fields.key_of(item, fields.INSERTED) in fields.NEW_TEXT)
         line = fields.number(item, fields.INSERT_LINE, least)
         if line is None:
             raise invalid(f"'insert_line' is missing; expected a whole number from {least}")
@@ -90,26 +83,22 @@ def _action(item: fields.Object) -> Action:
     if not given:
         _check_whole(item, "new_text")
         return Create(fields.text(item, fields.NEW_TEXT))
-    raise invalid(
-        f"'command' is '{command[:40]}'; expected one of {', '.join(fields.COMMANDS)}",
-        _COMMAND_HINTS.get(command),
-    )
+    raise invalid(f"'command' is '{command[:40]}'; expected one of {', '.join(fields.COMMANDS)}")
 
 
 def _check_whole(item: fields.Object, key: str) -> None:
     """Refuse what is meant for a part of the file: writing it would discard the rest."""
-    for name in fields.LAZY:
-        if item.get(name) is not None:
-            raise invalid(
-                f"'{name}' may leave code out, and nothing here can merge that in",
-                "send old_string and new_string, or the whole file as content",
-            )
-    part = [name for name in _OF_A_PART if item.get(name) is not None]
-    part += ["append"] if item.get("append") is True else []
-    part += ["mode"] if item.get("mode") in _APPENDS else []
+    if lazy := fields.key_of(item, fields.LAZY):
+        raise invalid(
+            f"'{lazy}' may leave code out, and nothing here can merge that in",
+            "send old_string and new_string, or the whole file as content",
+        )
+    part = fields.key_of(item, _OF_A_PART)
+    part = part or ("append" if item.get("append") is True else None)
+    part = part or ("mode" if item.get("mode") in _APPENDS else None)
     if part:
         raise invalid(
-            f"'{key}' is for the whole file, but '{part[0]}' is for a part of it",
+            f"'{key}' is for the whole file, but '{part}' is for a part of it",
             "to insert lines, send insert_line and insert_text; to change some, old_string and "
             "new_string",
         )
@@ -123,10 +112,8 @@ def _changes(item: fields.Object) -> tuple[Change, ...]:
     if len(given) > _MAX_CHANGES:
         raise invalid(f"there are {len(given)} changes; at most {_MAX_CHANGES} of a file are read")
     read = [_read(change, f"changes[{index}]") for index, change in enumerate(given)]
-    wrong = [found for found in read if isinstance(found, str)]
-    if wrong:
-        more = [f"and {len(wrong) - _MAX_WRONG} more"] if len(wrong) > _MAX_WRONG else []
-        raise invalid("; ".join([*wrong[:_MAX_WRONG], *more]))
+    if wrong := [found for found in read if isinstance(found, str)]:
+        raise invalid(listed(wrong, _MAX_WRONG))
     return tuple(found for found in read if not isinstance(found, str))
 
 
