@@ -142,7 +142,7 @@ def read_item(item: object, context: Context, only: str | None = None) -> Iterat
     """
     given = None
     try:
-        _check_length(*_texts(item, (*_PATCHES, *fields.SHELL)))
+        _check_length(*texts_of(item, (*_PATCHES, *fields.SHELL)))
         given = item
         for edit in _edits(item, context, only):
             outer = context.path
@@ -212,7 +212,7 @@ def shapes(item: object) -> list[str]:
     return [name for name, fitting in fits.items() if fitting]
 
 
-def _texts(item: object, keys: tuple[str, ...]) -> list[str]:
+def texts_of(item: object, keys: tuple[str, ...]) -> list[str]:
     """The text that an item is, or the strings that it has under some keys."""
     if not isinstance(item, dict):
         return [item] if isinstance(item, str) else []
@@ -223,9 +223,9 @@ def _texts(item: object, keys: tuple[str, ...]) -> list[str]:
 
 def _mark_of(item: object) -> str | None:
     """The format of the first marker line of a text, or of an object's patch or command."""
-    mark = text_format("\n".join(_texts(item, _PATCHES)))
+    mark = text_format("\n".join(texts_of(item, _PATCHES)))
     if mark is None and isinstance(item, dict):
-        mark = text_format("\n".join(_texts(item, fields.SHELL)))
+        mark = text_format("\n".join(texts_of(item, fields.SHELL)))
         return mark if mark == "apply-patch" else None
     return mark
 
@@ -381,4 +381,4 @@ def _is_prose(entry: object) -> bool:
 def _prose(content: object) -> str:
     """The text of a message without calls."""
     entries = content if isinstance(content, list) else [{"text": content}]
-    return "\n".join(text for entry in entries for text in _texts(entry, ("text",)))
+    return "\n".join(text for entry in entries for text in texts_of(entry, ("text",)))

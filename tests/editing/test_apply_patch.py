@@ -128,6 +128,14 @@ def test_several_envelopes() -> None:
     assert [found.path for found in edits_of(text)] == ["f", "g"]
 
 
+def test_a_fence_in_the_lines_of_a_hunk_does_not_end_the_patch() -> None:
+    body = "*** Update File: f\n@@\n ```\n-a\n+b\n ```\n"
+    first, last = edits_of("```\n" + envelope(f"{body}*** Delete File: g\n") + "```\n")
+    outcome = first.action.apply(Text("```\na\n```\n"), How())
+    assert outcome.text == Text("```\nb\n```\n")
+    assert last.path == "g"
+
+
 def test_a_file_that_is_added_must_not_exist() -> None:
     action = edit(envelope("*** Add File: f\n+x\n")).action
     assert action.apply(None, How()).text == Text("x\n")
@@ -185,6 +193,15 @@ def test_lines_that_look_like_marks_are_lines() -> None:
         (envelope("*** Update File: f\n"), "line 2 of the patch: no change follows"),
         (envelope("*** Update File:\n"), "line 2 of the patch: the path is missing"),
         (envelope("*** Update File: f\n*** Move to:\n"), "line 3 of the patch: the path is"),
+        (
+            envelope("*** Add File: f\n*** Move to: g\n+a\n"),
+            "line 3 of the patch: '*** Move to: g'",
+        ),
+        (envelope(f"{UPDATE}*** Move to: g\n"), "line 6 of the patch: '*** Move to: g'"),
+        (
+            envelope("*** Delete File: f\n-a\n"),
+            "line 3 of the patch: '-a' in a file that is deleted",
+        ),
         (envelope("*** Update File: f\n@@ x\n a\n"), "line 3 of the patch: the hunk holds no"),
         (envelope("*** Update File: f\n@@\n-a\n+b\n*** Change\n"), "line 6 of the patch: '*** Ch"),
         (envelope("*** Add File: f\n+a\n b\n"), "line 4 of the patch: ' b' in a file"),
@@ -241,7 +258,7 @@ def test_the_operations_of_an_apply_patch_call() -> None:
         ("update_file", " a\n", "line 1 of the patch: the hunk holds no line"),
         ("update_file", "", "no change follows"),
         ("update_file", None, "'diff' is missing"),
-        ("delete_file", "-a\n", "line 1 of the patch: '-a' cannot be read"),
+        ("delete_file", "-a\n", "line 1 of the patch: '-a' in a file"),
     ],
 )
 def test_what_is_wrong_with_an_operation(kind: str, diff: str | None, said: str) -> None:

@@ -200,8 +200,8 @@ def test_hunks_without_changes_are_skipped(patch: str) -> None:
 
 
 def test_a_hunk_that_was_skipped_is_noted() -> None:
-    assert notes(PATCH + CONTEXT) == "a hunk without changes skipped"
-    assert notes(PATCH + CONTEXT + "@@\n") == "2 hunks without changes skipped"
+    assert notes(PATCH + CONTEXT) == "hunks without changes skipped: 1"
+    assert notes(PATCH + CONTEXT + "@@\n") == "hunks without changes skipped: 2"
 
 
 def test_sections_one_below_the_other() -> None:
@@ -325,7 +325,7 @@ def test_every_tolerance_is_noted() -> None:
     assert notes(PATCH + "\n\n") == ""
     lines = ["--- a/f", "+++ b/f", "@@ -1,3 +1,3 @@", " one\r\n-two\n+TWO", " three\n"]
     assert notes({"path": "f", "patch_lines": lines}) == (
-        "an entry of patch_lines with line breaks flattened"
+        "entries of patch_lines with line breaks flattened"
     )
     assert notes({"path": "f", "patch_lines": PATCH.splitlines(keepends=True)}) == ""
 

@@ -1,17 +1,17 @@
 """`apply-patch`: `*** Begin Patch` … `*** End Patch`, the patch language of Codex and its kin.
 
 It comes as text, fenced or with prose around it, in a heredoc, or in an object as `patch`, `input`
-or the words of a `command`.
+or the words of a `command`. Sections may also come without the first and the last line.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple, NoReturn
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from git_boocode.editing.actions import Create, Delete, Keep
-from git_boocode.editing.edits import Action, Edit, Failure, short
+from git_boocode.editing.edits import Action, Edit, Failure, MissError, short
 from git_boocode.editing.formats import Context, agree, fields
 from git_boocode.editing.formats.diffs import (
     END_OF_FILE,
@@ -19,40 +19,58 @@ from git_boocode.editing.formats.diffs import (
     Area,
     Hunks,
     invalid,
-    opened_fence,
     patch_lines,
     patch_text,
 )
+from git_boocode.editing.inputs import texts_of
 
-_COMMAND = ("command", "cmd")
 _BEGIN = "*** Begin Patch"
 _END = "*** End Patch"
 _FILE = re.compile(r"\*\*\* (Add|Delete|Update) File:(.*)", re.DOTALL)
 _MOVE = "*** Move to:"
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 _OPENING = re.compile(r"(?:.*\bapply_patch\s+['\"])?\*\*\* Begin Patch")
-_CLOSING = re.compile(r"\w+['\")]*")
+_CLOSING = re.compile(r"(?:\w+['\")]*)?")
 _MARKERS = "'*** Add File: ', '*** Delete File: ', '*** Update File: ' or '*** End Patch'"
+
+
+class _Section(NamedTuple):
+    """What a patch does to one file, in the lines from `first` to `stop`; `row` is its header's."""
+
+    kind: str
+    path: str
+    row: int
+    first: int
+    stop: int
+    to: str | None = None
 
 
 def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     """The edits of a text, or of an object with a patch: one for each file."""
     path, base = fields.context(item, context) if isinstance(item, dict) else context
+    notes: tuple[str, ...] = ()
+    bare = False
     if isinstance(item, dict) and (kind := _operation(item)):
-        text = fields.text(item, ("diff",), "" if kind == "Delete" else None)
-        file = _EnvelopeReader(text, ()).read_section(kind, path or "")
-        yield Edit(0, file.path, file.action, base, "apply-patch", item, file.to)
-        return
-    text, notes = _text(item)
-    reader = _EnvelopeReader(text, notes)
-    files = reader.read()
-    for file in files:
-        given = item if len(files) == 1 else reader.portion(file)
-        if path is not None and not agree(path, file.path):
-            message = f"the patch is for '{file.path}', but 'path' is '{path}'"
-            yield Failure(None, file.path, "invalid_input", message, given=given)
+        lines = patch_lines(fields.text(item, ("diff",), "" if kind == "Delete" else None))
+        sections = [_Section(kind, path or "", 0, 0, len(lines))]
+    else:
+        text, notes = patch_text(item)
+        if text is None:
+            text = next((word for word in texts_of(item, fields.SHELL) if _BEGIN in word), "")
+        lines = patch_lines(text)
+        envelopes = _Envelopes(lines)
+        sections, bare = envelopes.read(), envelopes.bare
+    for section in sections:
+        given = item if len(sections) == 1 else _portion(lines, section)
+        try:
+            if path is not None and not agree(path, section.path):
+                raise fields.invalid(f"the patch is for '{section.path}', but 'path' is '{path}'")
+            action = _action(section, Area(lines, section.stop, not bare, envelope=True), notes)
+        except MissError as miss:
+            yield Failure.of(miss, None, section.path, given)
         else:
-            yield Edit(0, path or file.path, file.action, base, "apply-patch", given, file.to)
+            to = None if section.to == section.path else section.to
+            yield Edit(0, path or section.path, action, base, "apply-patch", given, to)
 
 
 def _operation(item: fields.Object) -> str | None:
@@ -61,168 +79,107 @@ def _operation(item: fields.Object) -> str | None:
     return fields.OPERATIONS.get(str(item.get("type"))) if is_bare else None
 
 
-def _text(item: object) -> tuple[str, tuple[str, ...]]:
-    text, notes = patch_text(item)
-    if text is None and isinstance(item, dict):
-        command = next((item[name] for name in _COMMAND if item.get(name) is not None), None)
-        words = command if isinstance(command, list) else [command]
-        text = next((word for word in words if isinstance(word, str) and _BEGIN in word), None)
-    return text or "", notes
+def _portion(lines: Sequence[str], section: _Section) -> str:
+    """A section as a patch of its own."""
+    text = "\n".join(lines[section.row : section.stop])
+    return "\n".join([_BEGIN, text.rstrip("\n"), _END, ""])
 
 
-class _Section(NamedTuple):
-    first: int
-    stop: int
-    path: str
-    action: Action
-    to: str | None = None
+class _Envelopes:
+    """Finds the sections in all envelopes of a text, or those of a text without any."""
 
-
-class _EnvelopeReader:
-    """Reads all envelopes of a text, or the lines of one section without any."""
-
-    def __init__(self, text: str, notes: tuple[str, ...]) -> None:
-        self.lines = patch_lines(text)
-        self.notes = notes
-        self.closers: set[str] = set()
-        self.bare = False
-        self.at = 0
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
+        texts = [line.strip() for line in lines]
+        self.bare = not any(map(_OPENING.fullmatch, texts))
+        # A padded end counts only as the last line, but for what closes a fence or a heredoc.
+        while texts and (fields.opened_fence(texts[-1]) or _CLOSING.fullmatch(texts[-1])):
+            texts.pop()
+        self.last = len(texts) - 1
+        self.sections: list[_Section] = []
+        self.closers: set[str] | None = None  # Of the envelope, None outside of any.
 
     def read(self) -> list[_Section]:
-        files: list[_Section] = []
-        begun = any(_OPENING.fullmatch(line.strip()) for line in self.lines)
-        while self.at < len(self.lines):
-            line = self.lines[self.at].strip()
-            self.bare = _FILE.fullmatch(line) is not None
-            if self.bare and begun:
-                self._invalid(f"{self._quoted()} is outside of '{_BEGIN}'")
-            if self.bare or _OPENING.fullmatch(line):
-                self.closers = self._closers()
-                self.at += not self.bare
-                files += self._envelope()
+        for row, line in enumerate(self.lines):
+            if self.closers is None:
+                self._outside(row, line.strip())
             else:
-                self.at += 1
-        if not files:
+                self._inside(row, line, self.closers)
+        if self.closers is not None and not self.bare:
+            message = f"the patch ends without '{_END}', so it may be cut off"
+            invalid(len(self.lines), message, "send the whole patch again")
+        if not self.sections:
             invalid(len(self.lines), f"there is no file; expected one of {_MARKERS}")
-        return files
+        return self.sections
 
-    def read_section(self, kind: str, path: str) -> _Section:
-        """The section that all lines are, of the kind `Add`, `Delete` or `Update`."""
-        section = self._section(kind, path, 0)
-        self._skip_empty()
-        if self.at < len(self.lines):
-            self._invalid(f"{self._quoted()} cannot be read; expected ' ', '+', '-' or '@@'")
-        return section
+    def _outside(self, row: int, line: str) -> None:
+        header = _FILE.fullmatch(line)
+        if header and not self.bare:
+            invalid(row + 1, f"'{short(line, SHOWN)}' is outside of '{_BEGIN}'")
+        if header or _OPENING.fullmatch(line):
+            rows = range(row - 1, -1, -1)
+            above = next((self.lines[at] for at in rows if self.lines[at].strip()), "")
+            fence, heredoc = fields.opened_fence(above), _HEREDOC.search(above)
+            self.closers = {fence.marks} if fence else {heredoc[2]} if heredoc else set()
+        if header:
+            self._begin(row, header)
 
-    def portion(self, file: _Section) -> str:
-        """A section as a patch of its own."""
-        text = "\n".join(self.lines[file.first : file.stop])
-        return "\n".join([_BEGIN, text.rstrip("\n"), _END, ""])
+    def _inside(self, row: int, line: str, closers: set[str]) -> None:
+        is_open = bool(self.sections) and self.sections[-1].stop == row
+        last = self.sections[-1] if is_open else None
+        line = line.rstrip() if last else line.strip()
+        is_last = row == self.last and line.strip() == _END
+        if is_last or line.rstrip("'\"") == _END or line in closers:
+            # What closes the fence or the heredoc shows that nothing is cut off.
+            self.closers = None
+        elif header := _FILE.fullmatch(line):
+            self._begin(row, header)
+        elif last and last.kind == "Update" and last.first == row and line.startswith(_MOVE):
+            to = line[len(_MOVE) :].strip()
+            if not to:
+                invalid(row + 1, f"the path is missing after '{_MOVE}'")
+            self.sections[-1] = last._replace(to=to, first=row + 1, stop=row + 1)
+        elif last and (not line.startswith("***") or line == END_OF_FILE):
+            self.sections[-1] = last._replace(stop=row + 1)
+        elif line and not self.bare:
+            invalid(row + 1, f"'{short(line, SHOWN)}'; expected one of {_MARKERS}")
+        elif line:
+            self.closers = None
 
-    def _envelope(self) -> Iterator[_Section]:
-        """The sections of an envelope; a bare one has no first line and needs no last one."""
-        self._skip_empty()
-        while not self._ends():
-            if self.at >= len(self.lines):
-                if self.bare:
-                    return
-                invalid(
-                    self.at,
-                    f"the patch ends without '{_END}', so it may be cut off",
-                    "send the whole patch again",
-                )
-            line = self.lines[self.at].strip()
-            found = _FILE.fullmatch(line)
-            if line in self.closers or (self.bare and not found):
-                # What it is wrapped in ends here, so it is not cut off.
-                return
-            if found is None:
-                self._invalid(f"{self._quoted()}; expected one of {_MARKERS}")
-            kind, path = found[1], found[2].strip()
-            if not path:
-                self._invalid(f"the path is missing after '*** {kind} File:'")
-            self.at += 1
-            yield self._section(kind, path, self.at - 1)
-            self._skip_empty()
-        self.at += 1
+    def _begin(self, row: int, header: re.Match[str]) -> None:
+        kind, path = header[1], header[2].strip()
+        if not path:
+            invalid(row + 1, f"the path is missing after '*** {kind} File:'")
+        self.sections.append(_Section(kind, path, row, row + 1, row + 1))
 
-    def _closers(self) -> set[str]:
-        """The lines that end what an envelope is wrapped in."""
-        above = (self.lines[at] for at in range(self.at - 1, -1, -1))
-        here = next((line for line in above if line.strip()), "")
-        fence, heredoc = opened_fence(here), _HEREDOC.search(here)
-        return {fence.marks} if fence else {heredoc[2]} if heredoc else set()
 
-    def _ends(self) -> bool:
-        """Whether the envelope ends at this line; padded, it must be the last one with text."""
-        if self.at >= len(self.lines):
-            return False
-        line = self.lines[self.at]
-        if line.rstrip().rstrip("'\"") == _END:
-            return True
-        if line.strip() != _END:
-            return False
-        rest = (self.lines[at].strip() for at in range(self.at + 1, len(self.lines)))
-        # Below may be what only closes what the patch is wrapped in.
-        return all(not text or opened_fence(text) or _CLOSING.fullmatch(text) for text in rest)
+def _action(section: _Section, area: Area, notes: tuple[str, ...]) -> Action:
+    hunks = _hunks(area, section.first)
+    if section.kind == "Add":
+        return Create(hunks.content("+"))
+    if section.kind == "Update":
+        action = hunks.action(notes)
+        if action is None and section.to is None:
+            named = short(section.path, SHOWN)
+            invalid(section.row + 1, f"no change follows; expected '@@' or lines of '{named}'")
+        return action or Keep()
+    rest = [at for at in range(section.first, section.stop) if area.lines[at].strip()]
+    if rest and area.fenced:
+        line = short(area.lines[rest[0]], SHOWN)
+        invalid(rest[0] + 1, f"'{line}' in a file that is deleted; expected one of {_MARKERS}")
+    return Delete(None)
 
-    def _section(self, kind: str, path: str, first: int) -> _Section:
-        to = None
-        if kind == "Add":
-            action: Action = Create(self._hunks().content("+"))
-        elif kind == "Delete":
-            action = Delete(None)
-        else:
-            to = self._destination()
-            action = self._hunks().action(self.notes) or Keep()
-            if action == Keep() and to is None:
-                what = f"no change follows; expected '@@' or lines of '{short(path, SHOWN)}'"
-                invalid(first + 1, what)
-        return _Section(first, self.at, path, action, None if to == path else to)
 
-    def _hunks(self) -> Hunks:
-        hunks, first = Hunks([], []), self.at
-        while self._inside():
-            self.at += 1
-        area = Area(self.lines, self.at, fenced=not self.bare, envelope=True)
-        self.at = first
-        self._skip_empty()
-        while self.at < area.stop:
-            hunk, stop = area.read_hunk(self.at)
-            if stop == self.at:
-                # Prose below a patch without an envelope.
-                break
-            hunks.add(hunk)
-            self.at = stop
-            self._skip_empty()
-        self.at = max(self.at, area.stop)
-        return hunks
-
-    def _destination(self) -> str | None:
-        line = self.lines[self.at].strip() if self.at < len(self.lines) else ""
-        if not line.startswith(_MOVE):
-            return None
-        to = line[len(_MOVE) :].strip()
-        if not to:
-            self._invalid(f"the path is missing after '{_MOVE}'")
-        self.at += 1
-        return to
-
-    def _inside(self) -> bool:
-        """Whether the section goes on at this line."""
-        if self.at >= len(self.lines) or self._ends():
-            return False
-        line = self.lines[self.at]
-        if line and line.strip() in self.closers:
-            return False
-        return not line.startswith("***") or line.rstrip() == END_OF_FILE
-
-    def _skip_empty(self) -> None:
-        while self.at < len(self.lines) and not self.lines[self.at].strip():
-            self.at += 1
-
-    def _quoted(self) -> str:
-        return f"'{short(self.lines[self.at], SHOWN)}'"
-
-    def _invalid(self, message: str) -> NoReturn:
-        invalid(self.at + 1, message)
+def _hunks(area: Area, at: int) -> Hunks:
+    hunks = Hunks([], [])
+    while at < area.stop:
+        if not area.lines[at].strip():
+            at += 1
+            continue
+        hunk, stop = area.read_hunk(at)
+        if stop == at:
+            # Prose below a patch without an envelope.
+            break
+        hunks.add(hunk)
+        at = stop
+    return hunks

@@ -15,7 +15,6 @@ NOWHERE = "/dev/null"
 NO_CHANGE = "the hunk holds no line that begins with '+' or '-'"
 SHOWN = 60  # characters of a line in a message
 END_OF_FILE = "*** End of File"
-_FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})(.*)", re.DOTALL)
 _OWN = re.compile(
     r"(?:@@|diff --git |--- \S|\+\+\+ \S|\*\*\* (?:Begin|End) Patch|\*\*\* (?:Add|Update|Delete) )"
 )
@@ -37,37 +36,17 @@ _SIDES = {
 # The text, in whatever it is wrapped
 
 
-class Fence(NamedTuple):
-    """An open code fence: its indentation and its marks."""
-
-    indent: str
-    marks: str
-
-    def is_closed_by(self, line: str) -> bool:
-        """Whether a line closes it; one of a hunk, which has a mark before its text, does not."""
-        body = line.rstrip().removeprefix(self.indent)
-        is_long = line.startswith(self.indent) and len(body) >= len(self.marks)
-        return is_long and not body.strip(self.marks[0])
-
-
-def opened_fence(line: str) -> Fence | None:
-    """The fence that a line opens, or None."""
-    found = _FENCE.fullmatch(line.rstrip())
-    return None if found is None or "`" in found[3] else Fence(found[1], found[2])
-
-
 def patch_text(item: object) -> tuple[str | None, tuple[str, ...]]:
     """The patch that an item is or has under a name, if any, and notes on how it was read."""
     if not isinstance(item, dict):
         return item if isinstance(item, str) else None, ()
-    if not fields.key_of(item, fields.PATCH_LINES):
+    name = fields.key_of(item, fields.PATCH_LINES)
+    if name is None:
         return fields.text(item, fields.PATCH) if fields.key_of(item, fields.PATCH) else None, ()
-    name = next(name for name in fields.PATCH_LINES if item.get(name) is not None)
     lines = fields.lines(item, name, name) or ()
     entries = item[name] if isinstance(item[name], list) else []
-    count = sum("\n" in entry.rstrip("\r\n") for entry in entries)
-    what = "an entry" if count == 1 else f"{count} entries"
-    notes = (f"{what} of patch_lines with line breaks flattened",) if count else ()
+    is_flat = not any("\n" in entry.rstrip("\r\n") for entry in entries)
+    notes = () if is_flat else ("entries of patch_lines with line breaks flattened",)
     return "".join(f"{line}\n" for line in lines), notes
 
 
@@ -122,9 +101,7 @@ class Hunks(NamedTuple):
                 f"the patch of one file has {len(self.found)} hunks; at most {MAX_HUNKS} are read",
                 hint="send the whole file as {path, content}",
             )
-        count = len(self.skipped)
-        what = "a hunk" if count == 1 else f"{count} hunks"
-        skipped = (f"{what} without changes skipped",) if count else ()
+        skipped = (f"hunks without changes skipped: {len(self.skipped)}",) if self.skipped else ()
         return PatchAction(tuple(self.found), preimage, (*notes, *skipped)) if self.found else None
 
     def content(self, mark: str) -> str:

@@ -20,7 +20,6 @@ from git_boocode.editing.formats.diffs import (
     Hunks,
     git_names,
     invalid,
-    opened_fence,
     patch_lines,
     patch_text,
     read_name,
@@ -114,7 +113,7 @@ class Diffs:
 
     def _fenced(self, at: int) -> int | None:
         """Read the fenced block that begins at a line; the index after it, None if none does."""
-        fence = opened_fence(self.lines[at])
+        fence = fields.opened_fence(self.lines[at])
         if fence is None:
             return None
         rows = range(at + 1, len(self.lines))
