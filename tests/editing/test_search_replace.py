@@ -405,7 +405,8 @@ def test_a_first_block_without_a_name_is_refused(line: str) -> None:
 
 def test_prose_about_several_files_is_refused() -> None:
     one = block("x\n", "y\n")
-    for prose in ("Now `b.py`, as in c.py:", "Change b.py.\nThen look at c.py:", "b.py\nSee c.py:"):
+    for prose in ("Now `b.py`, as in c.py:", "Change b.py.\nThen look at c.py:", "b.py\nSee c.py:",
+                  "b.py stays.\nThis comes from c.py:"):  # fmt: skip
         assert "may be for 'b.py' or 'c.py'" in refusal(f"a.py\n{one}{prose}\n{one}")
 
 

@@ -38,18 +38,16 @@ _NEAR_MISS = re.compile(
 _HINT = re.compile(r":(start|end)_line:[ \t]*(?:(\d{1,9})[ \t]*)?")
 _RULE = re.compile(r"[ \t]*-{5,}[ \t]*")
 _ESCAPED = re.compile(r"^([ \t]*)\\(?=[<>=+-]{5}|:(?:start|end)_line:)", re.M)
-_FENCE = re.compile(r"[ \t]*(?:[>*+-][ \t]+)?(?:`{3,}|~{3,})(.*)", re.DOTALL)
 
 _FILE = re.compile(
-    r"(?:GNUm|M)akefile|(?:Docker|Container|Jenkins|Vagrant|Proc|Gem|Rake|Brew|[Jj]ust)file"
+    r"(?:Make|Docker|Container|Jenkins|Vagrant|Proc|Gem|Rake|Brew|[Jj]ust)file"
     r"|LICENSE|COPYING|README|CHANGELOG|AUTHORS|NOTICE|VERSION|BUILD|WORKSPACE|CODEOWNERS"
     # Only a known extension tells a file from `object.method` in prose.
-    r"|(?i:.*\.(?:pyi?|[cm]?[jt]s|[jt]sx|vue|svelte|astro|java|kts?|scala|groovy|gradle|go|rs"
-    r"|c|h|cc|hh|[ch](?:pp|xx)|mm?|cs|fs|vb|swift|rb|erb|php|p[lm]|lua|r|jl|dart|exs?|erl|hs|mli?"
-    r"|cljs?|edn|elm|nim|zig|sol|sh|bash|zsh|fish|ps1|bat|sql|html?|xml|svg|css|s[ac]ss|less"
-    r"|json[c5]?|ya?ml|toml|ini|cfg|conf|env|properties|lock|mdx?|rst|txt|tex|adoc|[ct]sv|proto"
-    r"|graphql|tf|hcl|nix|cmake|mk|make|dockerfile|gitignore|in|j2|tmpl|ipynb|asm|sv?|v|vhd"
-    r"|patch|diff))",
+    r"|(?i:.*\.(?:pyi?|[cm]?[jt]s|[jt]sx|vue|svelte|astro|java|kts?|scala|groovy|gradle|go|rs|c|h"
+    r"|cc|hh|[ch](?:pp|xx)|mm?|cs|fs|vb|swift|rb|erb|php|p[lm]|lua|r|jl|dart|exs?|erl|hs|mli?|clj"
+    r"|elm|nim|zig|sol|(?:ba|z|fi)?sh|ps1|bat|sql|html?|xml|svg|css|s[ac]ss|less|json[c5]?|ya?ml"
+    r"|toml|ini|cfg|conf|env|properties|lock|mdx?|rst|txt|tex|adoc|[ct]sv|proto|graphql|tf|hcl|nix"
+    r"|cmake|mk|dockerfile|gitignore|in|j2|tmpl|ipynb|sv?|vhd|patch|diff))",
     re.DOTALL,
 )
 _LIBRARY = re.compile(
@@ -63,18 +61,14 @@ _QUOTED = re.compile(r"`([^`\n]+)`|\"([^\"\n]+)\"|'([^'\n]+)'|“([^“”\n]+)�
 # Parentheses belong to a path only as a directory.
 _WORDS = re.compile(r"(?:[^\s`\"'“”*<>|,;:!?={}()\[\]]|:(?=\\)|(?<=/)[(\[][\w.-]{1,99}[)\]](?=/))+")
 _LABEL = re.compile(r"(?:[\w-]+\s+){0,3}?(?:file|path) ?(?:name|path)?\s*[:=]\s*", re.IGNORECASE)
-_BESIDE_NAMES = (
-    r"file|path|file_?name|file_?path|name|the|in|for|to|add|new|created?|edit(?:ed|ing)?"
-    r"|modif(?:y|ied)|updat(?:ed?|ing)|change[ds]?|existing|cont(?:inued)?"
-)
-_DECORATION = re.compile(rf"{_BESIDE_NAMES}|[\W\d_]*", re.IGNORECASE)
-"""Words and marks that may stand beside the name in a line that names the file."""
-_SENTENCE = re.compile(
-    rf"{_BESIDE_NAMES}|an?|and|apply|are|at|below|block|finally|first|from|here(?:'s)?|into|its?|is"
-    r"|last|let(?:'s)?|make|next|now|of|on|open|second|see|then|third|this|with",
+_DECORATION = re.compile(
+    r"an?|add|apply|at|below|block|change[ds]?|cont(?:inued)?|created?|edit(?:ed|ing)?|existing|file"
+    r"|file_?name|file_?path|finally|first|for|here(?:'s)?|in|is|it|last|let(?:'s)?|make"
+    r"|modif(?:y|ied)|name|new|next|now|of|on|path|second|the|then|third|this|to|updat(?:ed?|ing)"
+    r"|with|[\W\d_]*",
     re.IGNORECASE,
 )
-"""Words that occur before the name of a file in prose, and hardly ever in a name."""
+"""Words and marks that may be beside the name in a line that names the file."""
 
 
 def near_miss(text: str) -> str:
@@ -174,28 +168,27 @@ class _Reader:
         mark = self.marks[at]
         if not mark.is_opening:
             raise invalid(f"line {mark.row + 1} is '{_CLOSING}', but no block begins above it")
-        other = depth = 0
+        closings: list[int] = []
+        depth = 0
         for index in range(at + 1, len(self.marks)):
             below = self.marks[index]
             is_own = below.size == mark.size
-            if below.is_opening and is_own:
+            if not is_own and (depth or below.is_opening):
+                depth += 1 if below.is_opening else -1
+            elif not below.is_opening:
+                closings.append(index)
+            if is_own:
                 break
-            if below.is_opening:
-                depth += 1
-            elif is_own and other:
-                raise invalid(
-                    f"{mark.block} may end at line {self.marks[other].row + 1} or at line "
-                    f"{below.row + 1}",
-                    "write the markers of one block with the same number of characters",
-                )
-            elif is_own:
-                return index
-            else:
-                other = other or (0 if depth else index)
-                depth = max(0, depth - 1)
-        if not other:
+        if not closings:
             raise invalid(f"{mark.block} has no '{_CLOSING}' line of its own")
-        return other
+        last = self.marks[closings[-1]]
+        if len(closings) > 1 and last.size == mark.size:
+            first = self.marks[closings[0]]
+            raise invalid(
+                f"{mark.block} may end at line {first.row + 1} or at line {last.row + 1}",
+                "write the markers of one block with the same number of characters",
+            )
+        return closings[0]
 
     def _path(self, mark: _Mark, prose: Sequence[str]) -> str:
         """The file of a block with some lines of prose above it."""
@@ -218,8 +211,8 @@ def _named(mark: _Mark, prose: Sequence[str]) -> str | None:
             raise invalid(f"line {mark.row + 1} has more than '{_OPENING}', which names no file")
         return name
     for line in reversed(prose):
-        fence = _FENCE.fullmatch(line)
-        if fence and (names := names_in(fence[1])[0]):
+        fence = fields.opened_fence(line)
+        if fence and (names := names_in(fence.info)[0]):
             return names[0]
         if line.strip() and not fence:
             return name_in_line(line)
@@ -228,13 +221,11 @@ def _named(mark: _Mark, prose: Sequence[str]) -> str | None:
 
 def _spoken_of(mark: _Mark, prose: Sequence[str]) -> str | None:
     """The only file that the prose above a block mentions."""
-    lines = [line.strip() for line in prose if line.strip() and not _FENCE.fullmatch(line)]
+    lines = [line.strip() for line in prose if line.strip() and not fields.opened_fence(line)]
     names = list(dict.fromkeys(name for line in lines for name in names_in(line)[0]))
     if len(names) > 1:
         raise invalid(f"{mark.block} may be for {' or '.join(map(repr, names[:5]))}", _NAME_IT)
-    words = lines[-1].split() if names else []
-    is_name = 1 < len(words) < 5 and not any(map(_SENTENCE.fullmatch, words[:-1]))
-    if is_name and is_path(lines[-1]):
+    if names and 1 < len(lines[-1].split()) < 5 and is_path(lines[-1]):
         raise invalid(
             f"{mark.block} may be for '{lines[-1]}' or '{names[0]}'",
             f"put the path in double quotes, alone on the line above '{_OPENING}'",
