@@ -269,6 +269,8 @@ def test_renames() -> None:
     [
         ("--- /dev/null\n+++ b/f\n@@ -0,0 +1,2 @@\n+a\n+b\n", Create("a\nb\n")),
         ("--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n", Create("a")),
+        ("--- /dev/null\r\n+++ b/f\r\n@@ -0,0 +1 @@\r\n+a\r\n", Create("a\n")),
+        ("--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+a\r\n", Create("a\r\n")),
         (
             "--- /dev/null\n+++ b/f\n@@ -0,0 +1,9 @@\n+a\n\n+b\n",
             Create(

@@ -15,9 +15,6 @@ NOWHERE = "/dev/null"
 NO_CHANGE = "the hunk holds no line that begins with '+' or '-'"
 SHOWN = 60  # characters of a line in a message
 END_OF_FILE = "*** End of File"
-_OWN = re.compile(
-    r"(?:@@|diff --git |--- \S|\+\+\+ \S|\*\*\* (?:Begin|End) Patch|\*\*\* (?:Add|Update|Delete) )"
-)
 _HEADER = re.compile(r"@@ *-(\d{1,9})(?:,(\d{1,9}))? +\+(\d{1,9})(?:,(\d{1,9}))? *@@ ?(.*)")
 _NUMBERS = re.compile(r"[-+\d,.…? ]*")
 _BULLET = re.compile(r"[-+] [^\s*]")
@@ -52,12 +49,10 @@ def patch_text(item: object) -> tuple[str | None, tuple[str, ...]]:
 
 def patch_lines(text: str) -> list[str]:
     """The lines of a patch without their line feeds."""
-    lines = text.removesuffix("\n").split("\n")
-    own = [line for line in lines if _OWN.match(line)]
-    # Carriage returns belong to the lines of the file, unless those of the patch have them, too.
-    if own and all(line.endswith("\r") for line in own):
-        lines = [line.removesuffix("\r") for line in lines]
-    return lines
+    # Carriage returns belong to the lines of the file, unless all lines have them.
+    if text.count("\r\n") == text.count("\n"):
+        text = text.replace("\r\n", "\n")
+    return text.removesuffix("\n").split("\n")
 
 
 def invalid(row: int, message: str, hint: str | None = None) -> NoReturn:

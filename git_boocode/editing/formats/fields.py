@@ -49,7 +49,7 @@ _SWITCHES = (
 _KINDS = {dict: "an object", list: "an array", str: "a string", bool: "a boolean"}
 _BASE = re.compile("[0-9a-fA-F]{7,64}")
 _NEXT = re.compile(r"[^ \t\r\n]")
-_FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})([^`]*)")
+_FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})(.*)", re.DOTALL)
 _JSON_RULES = (
     'JSON has double quotes around keys and strings, \\" \\\\ \\n for those characters in them, '
     "true, false and null, no comments, and no comma before } or ]"
@@ -239,7 +239,9 @@ class Fence(NamedTuple):
 def opened_fence(line: str) -> Fence | None:
     """The Markdown fence that a line opens, or None."""
     found = _FENCE.fullmatch(line.rstrip())
-    return Fence(found[1], found[2], found[3].strip()) if found else None
+    if found is None or "`" in found[3]:
+        return None
+    return Fence(found[1], found[2], found[3].strip())
 
 
 def fenced_json(text: str) -> Iterator[tuple[str, int]]:

@@ -224,8 +224,6 @@ def _names(file: FileDiff, path: str | None) -> tuple[str, str]:
         return path, path
     if old == new == NOWHERE:
         file.wrong("both names are /dev/null")
-    if not (old and new):
-        file.wrong("the name of the file is empty")
     return (old, new) if path is None else _under(file, path, old, new)
 
 
