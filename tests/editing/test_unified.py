@@ -149,8 +149,10 @@ def test_several_files_and_hunks() -> None:
 
 def test_blocks_with_a_path_of_their_own_or_one_given() -> None:
     blocks = f"First\n```diff\n{HUNK}```\nthen\n```diff\n@@ -4,2 +4,2 @@\n four\n-five\n+5\n```\n"
-    assert applied({"path": "f", "patch": blocks}) == NEW.replace("five", "5")
-    assert "hunk of no file" in read(blocks).failures[0].message
+    first, last = edits_of({"path": "f", "patch": blocks})
+    text = first.action.apply(Text(OLD), How()).text
+    assert last.action.apply(text, How()).text == Text(NEW.replace("five", "5"))
+    assert "no file is named" in read(blocks).failures[0].message
 
 
 def test_blank_context_lines_that_lost_their_blank() -> None:
@@ -285,8 +287,9 @@ def test_renames() -> None:
     ],
 )
 def test_files_made_and_deleted(patch: str, action: object) -> None:
-    found = edit(patch)
-    assert (found.path, found.to, found.action) == ("f", None, action)
+    for path, value in (("f", patch), ("top/f", {"path": "top/f", "patch": patch})):
+        found = edit(value)
+        assert (found.path, found.to, found.action) == (path, None, action)
 
 
 def outcome(value: object, text: str | None) -> Outcome:
@@ -359,9 +362,9 @@ def test_the_blob_in_the_index_line_proves_the_numbers(repo: Repo) -> None:
     [
         ("--- a/f\n+++ b/f\n", "line 1 of the patch: no hunk follows"),
         ("--- a/f\n+++ b/f\n@@ -1 +1 @@\n a\n", "line 3 of the patch: the hunk"),
-        ("--- a/f\n@@ -1 +1 @@\n-a\n+b\n", "stands without a line '+++ '"),
-        ("+++ b/f\n@@ -1 +1 @@\n-a\n+b\n", "stands without a line '--- '"),
-        (HUNK, "line 1 of the patch: a hunk of no file"),
+        ("--- a/f\n@@ -1 +1 @@\n-a\n+b\n", "line 1 of the patch: '--- a/f' is outside"),
+        ("+++ b/f\n@@ -1 +1 @@\n-a\n+b\n", "line 1 of the patch: '+++ b/f' is outside"),
+        (HUNK, "line 1 of the patch: no file is named"),
         ({"path": "g", "patch": PATCH}, "the patch is for 'f', but 'path' is 'g'"),
         (f"```\n{PATCH}oops\n+x\n```\n", "line 10 of the patch: '+x' is outside"),
         ("diff --cc f\n@@@ -1,1 -1,1 +1,1 @@@\n--a\n++b\n", "a combined diff"),
@@ -373,7 +376,7 @@ def test_the_blob_in_the_index_line_proves_the_numbers(repo: Repo) -> None:
         ("--- /dev/null\n+++ b/f\n@@ -0,0 +1,2 @@\n+a\n b\n",
          "line 5 of the patch: ' b' in a file that is created; expected '+'"),
         ("--- /dev/null\n+++ /dev/null\n@@ -0,0 +1 @@\n+a\n", "both names are /dev/null"),
-        ({"path": "f", "patch": ""}, "the patch has no hunk"),
+        ({"path": "f", "patch": ""}, "the hunk holds no line"),
         ({"path": "f", "patch": "no patch at all"}, "the patch has no hunk"),
         ({"path": "f", "patch": 5}, "'patch' is a number"),
         ({"path": "f", "patch_lines": 5}, "'patch_lines' is a number; expected an array"),

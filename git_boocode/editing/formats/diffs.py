@@ -266,21 +266,17 @@ def git_names(rest: str) -> tuple[str, str] | None:
 
 def without_prefixes(old: str, new: str) -> tuple[str, str]:
     """The names of a pair of headers without what only distinguishes the sides, such as `a/`."""
-    old, new = _unprefixed(old, new)
+    (side, _, tail), (new_side, _, new_tail) = old.partition("/"), new.partition("/")
+    if NOWHERE in (old, new):
+        # A name alone cannot be compared with the other one.
+        old = tail if side in ("a", "i", "c", "o", "1") and tail else old
+        return old, new_tail if new_side in ("b", "i", "w", "2") and new_tail else new
+    if side != new_side and {side, new_side} <= _SIDES and tail and new_tail:
+        old, new = tail, new_tail
+    elif side in ("a", "b") and tail == new:
+        old = new
+    elif new_side in ("a", "b") and new_tail == old:
+        new = old
     if any(old == f"{new}{ending}" for ending in _BACKUPS):
         return new, new
     return (old, old) if new == f"{old}.new" else (old, new)
-
-
-def _unprefixed(old: str, new: str) -> tuple[str, str]:
-    (head, _, tail), (new_head, _, new_tail) = old.partition("/"), new.partition("/")
-    if old == NOWHERE:
-        # A name alone cannot be compared with the other one.
-        return old, new_tail if new_head in ("b", "i", "w", "2") and new_tail else new
-    if new == NOWHERE:
-        return tail if head in ("a", "i", "c", "o", "1") and tail else old, new
-    if head != new_head and {head, new_head} <= _SIDES and tail and new_tail:
-        return tail, new_tail
-    if head in ("a", "b") and tail == new:
-        return new, new
-    return (old, old) if new_head in ("a", "b") and new_tail == old else (old, new)

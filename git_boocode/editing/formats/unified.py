@@ -33,6 +33,7 @@ _EXTENDED = re.compile(
 _BINARY = re.compile(r"GIT binary patch|Binary files .* differ")
 _COMBINED = re.compile(r"@@@+ |diff --(?:cc|combined) ")
 _MODES = {"100644": False, "100664": False, "100755": True, "100775": True}  # is executable
+_MARKS = ("", " ", "+", "-", "\\")
 _ONE_SIDED = ("new file mode", "deleted file mode")
 _SPECIAL = {"120000": "a symbolic link", "160000": "a submodule"}
 
@@ -42,9 +43,12 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     text, notes = patch_text(item)
     path, base = fields.context(item, context) if isinstance(item, dict) else context
     diffs = Diffs(text or "")
+    if not diffs.files and path is not None and all(line[:1] in _MARKS for line in diffs.lines):
+        # The lines of one hunk, and no more.
+        diffs = Diffs(f"@@\n{text}")
     # A file that is shown without a change is skipped, unless there is nothing else.
     files = [file for file in diffs.files if file.hunks.found or not file.hunks.skipped]
-    files = files or diffs.files or (headless(text or "") if path is not None else [])
+    files = files or diffs.files
     if not files:
         raise MissError(
             "invalid_input", "the patch has no hunk; expected a line like '@@ -1,2 +1,3 @@'"
@@ -108,14 +112,11 @@ class Diffs:
 
     def _read(self, area: Area, at: int) -> None:
         while at < area.stop:
-            stop = None if area.fenced else self._fenced(at)
-            at = self._step(area, at) if stop is None else stop
+            fence = None if area.fenced else fields.opened_fence(self.lines[at])
+            at = self._fenced(at, fence) if fence else self._step(area, at)
 
-    def _fenced(self, at: int) -> int | None:
-        """Read the fenced block that begins at a line; the index after it, None if none does."""
-        fence = fields.opened_fence(self.lines[at])
-        if fence is None:
-            return None
+    def _fenced(self, at: int, fence: fields.Fence) -> int:
+        """Read the fenced block that begins at a line; the index after it."""
         rows = range(at + 1, len(self.lines))
         stop = next((row for row in rows if fence.is_closed_by(self.lines[row])), len(self.lines))
         for row in range(at + 1, stop):
@@ -139,7 +140,7 @@ class Diffs:
         # The first hunk may lack its `@@` line.
         headless = file is not None and file.headed and file.hunks == ([], [])
         if line.startswith("@@") or (headless and line[:1] in (" ", "+", "-")):
-            file = file or self._unnamed(at)
+            file = file or self._begin(FileDiff(at))
             hunk, file.stop = area.read_hunk(at)
             file.hunks.add(hunk)
             return file.stop
@@ -150,14 +151,6 @@ class Diffs:
         self._current = file
         self.files.append(file)
         return file
-
-    def _unnamed(self, at: int) -> FileDiff:
-        """The file of a hunk without a header: that of the last block, if it has none either."""
-        last = self.files[-1] if self.files else None
-        if last is None or last.names or last.extended:
-            return self._begin(FileDiff(at))
-        self._current = last
-        return last
 
     def _extended(self, area: Area, at: int, file: FileDiff) -> int:
         self._begin(file)
@@ -176,8 +169,6 @@ class Diffs:
     def _file_header(self, area: Area, at: int) -> int:
         file = self._current
         old, new = (read_name(line[4:]) for line in area.lines[at : at + 2])
-        if not old or not new:
-            invalid(at + 1 + (old != ""), "the name of a file is missing after '---' or '+++'")
         # A header of git's own goes right before this one and belongs to the same file.
         if file is None or file.stop != at or not file.takes(old, new):
             file = self._begin(FileDiff(at))
@@ -190,21 +181,11 @@ class Diffs:
     def _check_stray(self, area: Area, at: int) -> None:
         """Refuse a line that looks like one of a hunk or a header where none can be."""
         line = area.lines[at]
-        for start, other in (("--- ", "'+++ '"), ("+++ ", "'--- '")):
-            if line.startswith(start) and self._follows(area, at, "@@"):
-                invalid(at + 1, f"'{line[:SHOWN]}' stands without a line {other}")
-        stray = line[:1] in ("+", "-") and line.rstrip() != "--"
-        if area.fenced and self._current is not None and stray:
-            invalid(at + 1, f"'{line[:SHOWN]}' is outside of any hunk; expected '@@'")
-
-
-def headless(text: str) -> list[FileDiff]:
-    """The file of a text that is the lines of one hunk, without headers or `@@`, and no more."""
-    lines = patch_lines(text)
-    file = FileDiff(0)
-    if any(lines) and all(line[:1] in ("", *" +-\\") for line in lines):
-        file.hunks.add(Area(lines, len(lines), fenced=True).read_hunk(0)[0])
-    return [file] if file.hunks.found else []
+        is_name = line.startswith(("--- ", "+++ ")) and self._follows(area, at, "@@")
+        is_change = line[:1] in ("+", "-") and line.rstrip() != "--"
+        if is_name or (is_change and area.fenced and self._current is not None):
+            expected = "'--- ' and '+++ ' lines before a file, '@@' before a hunk"
+            invalid(at + 1, f"'{short(line, SHOWN)}' is outside of any hunk; expected {expected}")
 
 
 def _names(file: FileDiff, path: str | None) -> tuple[str, str]:
@@ -216,10 +197,8 @@ def _names(file: FileDiff, path: str | None) -> tuple[str, str]:
         old, new = without_prefixes(*file.names)
         old = NOWHERE if "new file mode" in extended else old
         new = NOWHERE if "deleted file mode" in extended else new
-    elif extended or file.hunks == ([], []):
-        file.wrong("the names cannot be told apart; expected 'diff --git a/name b/name'")
-    elif path is None:
-        file.wrong("a hunk of no file; expected '--- a/name' and '+++ b/name' before it")
+    elif path is None or extended:
+        file.wrong("no file is named; expected '--- a/name' and '+++ b/name' before a hunk")
     else:
         return path, path
     if old == new == NOWHERE:
