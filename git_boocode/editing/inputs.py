@@ -144,13 +144,14 @@ def read_item(item: object, context: Context, only: str | None = None) -> Iterat
     try:
         _check_length(*texts_of(item, (*_PATCHES, *fields.SHELL)))
         given = item
+        outer = context.path and os.path.normpath(context.path)
         for edit in _edits(item, context, only):
-            outer = context.path
-            if outer is None or isinstance(edit, Failure) or _same(edit.path, outer):
-                yield edit
-            else:
+            strays = outer is not None and os.path.normpath(edit.path or "") != outer
+            if strays and not isinstance(edit, Failure):
                 leaves = f"'path' is '{edit.path}', but the edits around it are for '{outer}'"
                 yield Failure.of(invalid(leaves), None, edit.path, edit.given)
+            else:
+                yield edit
     except MissError as miss:
         paths = item if isinstance(item, dict) else {}
         path = next((paths[key] for key in fields.PATH if isinstance(paths.get(key), str)), None)
@@ -172,10 +173,6 @@ def _edits(item: object, context: Context, only: str | None) -> Iterator[Edit | 
     parser = getattr(import_module(f"git_boocode.editing.formats.{module}"), function)
     edits: Iterator[Edit | Failure] = parser(item, context)
     return edits
-
-
-def _same(path: str, other: str) -> bool:
-    return os.path.normpath(path) == os.path.normpath(other)
 
 
 def shapes(item: object) -> list[str]:
@@ -270,7 +267,7 @@ class _Wrapped(NamedTuple):
     """An edit, an array of them or a text; the keys that lead to it, and what encloses it."""
 
     value: object
-    keys: str
+    keys: tuple[str, ...]
     context: Context
 
     @property
@@ -288,13 +285,11 @@ def _opened(item: fields.Object, context: Context) -> _Wrapped | None:
     """
     search = _Search()
     first: _Wrapped | None = None
-    for found in search.inside(_Wrapped(item, "", context), item, 0):
+    for found in search.look(_Wrapped(item, (), context), ""):
         first = first or found
         if found.value != first.value and found.meaning != first.meaning:
-            raise invalid(
-                f"'{first.keys}' and '{found.keys}' hold different edits",
-                "send only the one that is meant",
-            )
+            places = " and ".join(f"'{'.'.join(one.keys)}'" for one in (first, found))
+            raise invalid(f"{places} hold different edits", "send only the one that is meant")
     tool = next((item[key] for key in ("tool_name", "toolName", "tool") if item.get(key)), None)
     if first is None and isinstance(tool, str):
         reason = f": {search.miss.message}" if search.miss else ""
@@ -312,66 +307,62 @@ class _Search:
         self.values = 0
         self.miss: MissError | None = None
 
-    def inside(self, outer: _Wrapped, item: fields.Object, depth: int) -> Iterator[_Wrapped]:
-        """The edits in an object that is none itself."""
-        _, keys, context = outer
-        options = {}
-        paths = {key: item[key] for key in fields.PATH if isinstance(item.get(key), str)}
-        if paths:
-            context = fields.context(paths | {"base": item.get("base")}, context)
-            options = {key: item[key] for key in _OPTIONS if item.get(key) is not None}
-        is_message = isinstance(item.get("role"), str)
-        is_found = False
-        for key, value in item.items():
-            if key not in _NEVER or (is_message and key == "content"):
-                inner = _Wrapped(value, f"{keys}.{key}" if keys else key, context)
-                for found in self._look(inner, key, depth + 1):
-                    is_found = True
-                    fields.check_switches(item)
-                    edit = found.value
-                    yield found._replace(value=options | edit if isinstance(edit, dict) else edit)
-        if not is_found and item.get("role") in ("assistant", "model"):
-            text = _prose(item.get("content"))
-            if shapes(text):
-                yield _Wrapped(text, keys, context)
-
-    def _look(self, wrapped: _Wrapped, key: str, depth: int) -> Iterator[_Wrapped]:
+    def look(self, wrapped: _Wrapped, key: str) -> Iterator[_Wrapped]:
+        """The edits in a value under a key."""
         self.values += 1
         if self.values > _MAX_VALUES:
             many = f"the object holds more than {_MAX_VALUES} values around its edit"
             raise invalid(many, "send only what edits a file")
-        value = wrapped.value
-        if isinstance(value, str) and key in _ARGUMENTS:
-            value = self._parsed(value)
-            if isinstance(value, str) and shapes(value):
-                yield wrapped
-        if isinstance(value, (dict, list)) and depth > _MAX_DEPTH:
+        value, keys, _ = wrapped
+        if isinstance(value, str):
+            yield from self._text(wrapped, value) if key in _ARGUMENTS else ()
+        elif isinstance(value, (dict, list)) and len(keys) > _MAX_DEPTH:
             self.miss = self.miss or fields.too_deep()
+        elif isinstance(value, dict):
+            yield from self._object(wrapped, value)
         elif isinstance(value, list):
             calls = [entry for entry in value if not _is_prose(entry)]
-            entries = (wrapped._replace(value=entry) for entry in calls)
-            if any(True for entry in entries for _ in self._look(entry, "", depth + 1)):
+            entries = (wrapped._replace(value=entry, keys=(*keys, "")) for entry in calls)
+            if any(True for entry in entries for _ in self.look(entry, "")):
                 yield wrapped._replace(value=calls)
-        elif isinstance(value, dict):
-            yield from self._object(wrapped._replace(value=value), value, depth)
 
-    def _object(self, wrapped: _Wrapped, item: fields.Object, depth: int) -> Iterator[_Wrapped]:
+    def _text(self, wrapped: _Wrapped, text: str) -> Iterator[_Wrapped]:
+        if text.lstrip()[:1] in ("{", "["):
+            try:
+                value = fields.parse_json(text)
+            except MissError as miss:
+                self.miss = self.miss or miss
+            else:
+                yield from self.look(wrapped._replace(value=value), "")
+                return
+        if shapes(text):
+            yield wrapped
+
+    def _object(self, wrapped: _Wrapped, item: fields.Object) -> Iterator[_Wrapped]:
+        _, keys, context = wrapped
         # A few keys make an edit only where its file is named.
-        is_named = wrapped.context.path is not None or fields.key_of(item, _NAMED)
+        is_named = context.path is not None or fields.key_of(item, _NAMED)
         if (is_named or _mark_of(item) is not None) and shapes(item):
             yield wrapped
             return
-        if fields.key_of(item, _NEAR):
+        paths = {key: item[key] for key in fields.PATH if isinstance(item.get(key), str)}
+        if paths:
+            context = fields.context(paths | {"base": item.get("base")}, context)
+        options = {key: item[key] for key in _OPTIONS if paths and item.get(key) is not None}
+        text = _prose(item.get("content")) if item.get("role") in ("assistant", "model") else ""
+        is_message = isinstance(item.get("role"), str)
+        for key in item:
+            if key in _NEVER and not (is_message and key == "content"):
+                continue
+            for found in self.look(_Wrapped(item[key], (*keys, key), context), key):
+                text = ""
+                fields.check_switches(item)
+                edit = found.value
+                yield found._replace(value=options | edit if isinstance(edit, dict) else edit)
+        if shapes(text):
+            yield _Wrapped(text, keys, context)
+        elif fields.key_of(item, _NEAR):
             self.miss = self.miss or _no_format(item)
-        yield from self.inside(wrapped, item, depth)
-
-    def _parsed(self, text: str) -> object:
-        if text.lstrip()[:1] in ("{", "["):
-            try:
-                return fields.parse_json(text)
-            except MissError as miss:
-                self.miss = self.miss or miss
-        return text
 
 
 def _is_prose(entry: object) -> bool:

@@ -32,19 +32,17 @@ class Tool(NamedTuple):
 
 def _object(names: Sequence[str], own: Mapping[str, Any]) -> JsonObject:
     """The schema of an object with these fields; a `?` ends the name of an optional one."""
+    properties = {}
+    for name in (name.rstrip("?") for name in names):
+        properties[name] = field = dict(own.get(name) or _DATA["fields"][name])
+        if inner := field.pop("fields", None):
+            field["items"] = _object(inner, own)
     return {
         "type": "object",
-        "properties": {bare: _field(bare, own) for bare in (name.rstrip("?") for name in names)},
+        "properties": properties,
         "required": [name for name in names if not name.endswith("?")],
         "additionalProperties": False,
     }
-
-
-def _field(name: str, own: Mapping[str, Any]) -> JsonObject:
-    schema: JsonObject = dict(own.get(name) or _DATA["fields"][name])
-    if names := schema.pop("fields", None):
-        schema["items"] = _object(names, own)
-    return schema
 
 
 def _tool(data: JsonObject) -> Tool:
