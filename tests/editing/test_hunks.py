@@ -649,7 +649,7 @@ texts = st.tuples(st.lists(words, max_size=30), st.booleans()).map(
 
 def action(diff: str) -> PatchAction:
     (file,) = Diffs(diff).files
-    return PatchAction(tuple(file.hunks.found))
+    return PatchAction(tuple(file.hunks))
 
 
 @given(old=texts, new=texts)

@@ -217,7 +217,10 @@ def test_a_new_file_has_one_name() -> None:
     hunk = "@@ -0,0 +1 @@\n+x\n"
     found = edit(head.format("f", "f") + f"--- a/old\n+++ b/f\n{hunk}")
     assert (found.path, found.to, found.action) == ("f", None, Create("x\n"))
-    said = wrong(head.format("f", "f") + f"--- /dev/null\n+++ b/g\n{hunk}")
+    plain = "--- /dev/null\n+++ b/{}\n" + hunk
+    first, last = edits_of(head.format("f", "f") + plain.format("f") + plain.format("g"))
+    assert (first.path, last.path) == ("f", "g")
+    said = wrong(head.format("f", "f") + plain.format("g"))
     assert "new file mode is for 'b/f', but '+++ ' names 'b/g'" in said
     found = edit(
         "diff --git a/f b/f\ndeleted file mode 100644\n--- a/f\n+++ b/g\n@@ -1 +0,0 @@\n-x\n"

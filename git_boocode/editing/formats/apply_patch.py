@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.actions import Create, Delete, Keep
 from git_boocode.editing.edits import Action, Edit, Failure, MissError, short
@@ -17,12 +17,16 @@ from git_boocode.editing.formats.diffs import (
     END_OF_FILE,
     SHOWN,
     Area,
-    Hunks,
     invalid,
+    patch_action,
     patch_lines,
     patch_text,
+    whole_file,
 )
 from git_boocode.editing.inputs import texts_of
+
+if TYPE_CHECKING:
+    from git_boocode.editing.patch import PatchHunk
 
 _BEGIN = "*** Begin Patch"
 _END = "*** End Patch"
@@ -156,9 +160,9 @@ class _Envelopes:
 def _action(section: _Section, area: Area, notes: tuple[str, ...]) -> Action:
     hunks = _hunks(area, section.first)
     if section.kind == "Add":
-        return Create(hunks.content("+"))
+        return Create(whole_file(hunks, "+"))
     if section.kind == "Update":
-        action = hunks.action(notes)
+        action = patch_action(hunks, notes)
         if action is None and section.to is None:
             named = short(section.path, SHOWN)
             invalid(section.row + 1, f"no change follows; expected '@@' or lines of '{named}'")
@@ -170,8 +174,8 @@ def _action(section: _Section, area: Area, notes: tuple[str, ...]) -> Action:
     return Delete(None)
 
 
-def _hunks(area: Area, at: int) -> Hunks:
-    hunks = Hunks([], [])
+def _hunks(area: Area, at: int) -> list[PatchHunk]:
+    hunks: list[PatchHunk] = []
     while at < area.stop:
         if not area.lines[at].strip():
             at += 1
@@ -180,6 +184,6 @@ def _hunks(area: Area, at: int) -> Hunks:
         if stop == at:
             # Prose below a patch without an envelope.
             break
-        hunks.add(hunk)
+        hunks.append(hunk)
         at = stop
     return hunks

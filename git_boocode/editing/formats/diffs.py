@@ -18,10 +18,8 @@ END_OF_FILE = "*** End of File"
 _HEADER = re.compile(r"@@ *-(\d{1,9})(?:,(\d{1,9}))? +\+(\d{1,9})(?:,(\d{1,9}))? *@@ ?(.*)")
 _NUMBERS = re.compile(r"[-+\d,.…? ]*")
 _BULLET = re.compile(r"[-+] [^\s*]")
-_ESCAPE = re.compile(rb'\\([0-7]{3}|[abtnvfr"\\])')
-_LETTERS = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 _BACKUPS = (".orig", ".old", ".bak", "~")
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_QUOTED = re.compile(r'"((?:[^"\\]|\\[0-3][0-7]{2}|\\[abtnvfr"\\])*)"')
 _STAMP = re.compile(r"\s(?:\w{3} \w{3} +\d+ \d|\d{4}-\d\d-\d\d[ T]\d).*", re.DOTALL)
 # Directories that only distinguish the sides of a diff.
 _SIDES = {
@@ -71,45 +69,37 @@ class Head(NamedTuple):
     section: str = ""
 
 
-class Hunks(NamedTuple):
-    """The hunks of one file: those that change something, and the indexes of the others."""
+def is_change(hunk: PatchHunk) -> bool:
+    """Whether a hunk has more than context."""
+    return any(line.op != " " for line in hunk.lines)
 
-    found: list[PatchHunk]
-    skipped: list[int]
 
-    def add(self, hunk: PatchHunk) -> None:
-        """Add a hunk."""
-        if any(line.op != " " for line in hunk.lines):
-            self.found.append(hunk)
-        else:
-            self.skipped.append(hunk.row - 1)
+def patch_action(
+    hunks: Sequence[PatchHunk], notes: tuple[str, ...], preimage: str | None = None
+) -> PatchAction | None:
+    """The action of a file's hunks, None if there are none (MissError if none is a change)."""
+    found = tuple(filter(is_change, hunks))
+    skipped = len(hunks) - len(found)
+    if skipped and not found:
+        invalid(hunks[0].row, NO_CHANGE)
+    if len(found) > MAX_HUNKS:
+        many = f"the patch of one file has {len(found)} hunks; at most {MAX_HUNKS} are read"
+        raise fields.invalid(many, "send the whole file as {path, content}")
+    notes += (f"hunks without changes skipped: {skipped}",) if skipped else ()
+    return PatchAction(found, preimage, notes) if found else None
 
-    def action(
-        self, notes: tuple[str, ...] = (), preimage: str | None = None
-    ) -> PatchAction | None:
-        """The action of all hunks, None if there are none (MissError if none changes anything)."""
-        if self.skipped and not self.found:
-            invalid(self.skipped[0] + 1, NO_CHANGE)
-        if len(self.found) > MAX_HUNKS:
-            raise MissError(
-                "invalid_input",
-                f"the patch of one file has {len(self.found)} hunks; at most {MAX_HUNKS} are read",
-                hint="send the whole file as {path, content}",
-            )
-        skipped = (f"hunks without changes skipped: {len(self.skipped)}",) if self.skipped else ()
-        return PatchAction(tuple(self.found), preimage, (*notes, *skipped)) if self.found else None
 
-    def content(self, mark: str) -> str:
-        """The lines of a file that is created or deleted, all of which have this mark."""
-        done = "created" if mark == "+" else "deleted"
-        for row in self.skipped:
-            invalid(row + 1, NO_CHANGE)
-        for hunk in self.found:
-            for at, (op, text) in enumerate(hunk.lines, hunk.row + bool(hunk.header)):
-                if op != mark and (op != " " or text.strip()):
-                    line = short(f"{op}{text.rstrip()}", SHOWN)
-                    invalid(at, f"'{line}' in a file that is {done}; expected '{mark}'")
-        return "".join(line.text for hunk in self.found for line in hunk.lines)
+def whole_file(hunks: Sequence[PatchHunk], mark: str) -> str:
+    """The lines of a file that is created or deleted, all of which have this mark."""
+    done = "created" if mark == "+" else "deleted"
+    for hunk in hunks:
+        if not is_change(hunk):
+            invalid(hunk.row, NO_CHANGE)
+        for at, (op, text) in enumerate(hunk.lines, hunk.row + bool(hunk.header)):
+            if op != mark and (op != " " or text.strip()):
+                line = short(f"{op}{text.rstrip()}", SHOWN)
+                invalid(at, f"'{line}' in a file that is {done}; expected '{mark}'")
+    return "".join(line.text for hunk in hunks for line in hunk.lines)
 
 
 class Area(NamedTuple):
@@ -142,15 +132,15 @@ class Area(NamedTuple):
             heads.append(_read_head(self.lines[at].rstrip()))
             at += 1
         counts = heads[-1].counts
+        header = self.lines[row].rstrip() if at > row else ""
         stop = self._counted(at, counts) if counts else None
-        note = "no line numbers" if len(heads) > 1 else "no '@@' line"
+        note = "no line numbers" if header else "no '@@' line"
         note = "wrong counts, recomputed" if counts else note
         notes = [note] if stop is None and not self.envelope else []
         given, stop = self._uncounted(at) if stop is None else (self.lines[at:stop], stop)
         notes += [] if all(given) else ["empty lines read as blank ones"]
         unmarked = any(_op(line) == "?" for line in given)
         notes += [UNMARKED] if unmarked else []
-        header = self.lines[row].rstrip() if len(heads) > 1 else ""
         lines, start = _marked(given), heads[-1].start
         if start is not None and any(line.op != "+" for line in lines):
             start = max(start - 1, 0)
@@ -239,16 +229,10 @@ def _marked(given: Sequence[str]) -> tuple[PatchLine, ...]:
 
 def read_name(rest: str) -> str:
     """The name in the rest of a header line, unquoted and without a timestamp."""
-    found = _QUOTED.match(rest)
-    if found:
-        raw = _ESCAPE.sub(_unescaped, found[1].encode("utf-8", "surrogateescape"))
-        return raw.decode("utf-8", "surrogateescape")
+    if found := _QUOTED.match(rest):
+        raw = found[1].encode("utf-8", "surrogateescape").decode("unicode_escape")
+        return raw.encode("latin-1").decode("utf-8", "surrogateescape")
     return _STAMP.sub("", rest.split("\t", 1)[0]).rstrip()
-
-
-def _unescaped(found: re.Match[bytes]) -> bytes:
-    code = found[1]
-    return bytes([_LETTERS[code[0]] if len(code) == 1 else int(code, 8) & 0xFF])
 
 
 def git_names(rest: str) -> tuple[str, str] | None:

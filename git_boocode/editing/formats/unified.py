@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from git_boocode.editing.actions import Create, Delete, Keep
 from git_boocode.editing.edits import Action, Edit, Failure, MissError, short
@@ -17,14 +17,19 @@ from git_boocode.editing.formats.diffs import (
     NOWHERE,
     SHOWN,
     Area,
-    Hunks,
     git_names,
     invalid,
+    is_change,
+    patch_action,
     patch_lines,
     patch_text,
     read_name,
+    whole_file,
     without_prefixes,
 )
+
+if TYPE_CHECKING:
+    from git_boocode.editing.patch import PatchHunk
 
 _EXTENDED = re.compile(
     r"(old mode|new mode|deleted file mode|new file mode|copy from|copy to|rename from|rename to"
@@ -47,7 +52,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
         # The lines of one hunk, and no more.
         diffs = Diffs(f"@@\n{text}")
     # A file that is shown without a change is skipped, unless there is nothing else.
-    files = [file for file in diffs.files if file.hunks.found or not file.hunks.skipped]
+    files = [file for file in diffs.files if any(map(is_change, file.hunks)) or not file.hunks]
     files = files or diffs.files
     if not files:
         raise MissError(
@@ -82,11 +87,11 @@ class FileDiff:
         self.headed = False
         self.extended: dict[str, str] = {}
         self.binary: int | None = None
-        self.hunks = Hunks([], [])
+        self.hunks: list[PatchHunk] = []
 
     def takes(self, old: str, new: str) -> bool:
         """Whether `---` and `+++` lines below git's header are of this file; they must agree."""
-        if self.headed or self.hunks.found:
+        if self.hunks:
             return False
         if self.names is None or {old, new} - {NOWHERE} <= set(self.names):
             return True
@@ -138,11 +143,11 @@ class Diffs:
         if _COMBINED.match(line):
             invalid(at + 1, "a combined diff, of a merge, cannot be applied; expected '@@ -'")
         # The first hunk may lack its `@@` line.
-        headless = file is not None and file.headed and file.hunks == ([], [])
+        headless = file is not None and file.headed and not file.hunks
         if line.startswith("@@") or (headless and line[:1] in (" ", "+", "-")):
             file = file or self._begin(FileDiff(at))
             hunk, file.stop = area.read_hunk(at)
-            file.hunks.add(hunk)
+            file.hunks.append(hunk)
             return file.stop
         self._check_stray(area, at)
         return at + 1
@@ -223,20 +228,19 @@ def _action(file: FileDiff, old: str, new: str, notes: tuple[str, ...]) -> Actio
     extended = file.extended
     if NOWHERE in (old, new):
         # A file that is made or deleted needs no places.
-        notes = (*notes, *dict.fromkeys(note for hunk in file.hunks.found for note in hunk.notes))
+        notes = (*notes, *dict.fromkeys(note for hunk in file.hunks for note in hunk.notes))
         if old != NOWHERE:
-            return Delete(file.hunks.content("-").removeprefix("\ufeff"), notes)
-        return Create(
-            file.hunks.content("+"), _MODES[extended.get("new file mode") or "100644"], notes
-        )
+            return Delete(whole_file(file.hunks, "-").removeprefix("\ufeff"), notes)
+        executable = _MODES[extended.get("new file mode") or "100644"]
+        return Create(whole_file(file.hunks, "+"), executable, notes)
     mode, before = extended.get("new mode"), extended.get("old mode", "")
-    executable = _MODES[mode] if mode and _MODES.get(before) != _MODES[mode] else None
-    action = file.hunks.action(notes, extended.get("index", "").partition("..")[0] or None)
+    changed = _MODES[mode] if mode and _MODES.get(before) != _MODES[mode] else None
+    action = patch_action(file.hunks, notes, extended.get("index", "").partition("..")[0] or None)
     if action is not None:
-        return action._replace(executable=executable)
-    if old == new and executable is None:
+        return action._replace(executable=changed)
+    if old == new and changed is None:
         file.wrong("no hunk follows; expected a line like '@@ -1,2 +1,3 @@'")
-    return Keep(executable)
+    return Keep(changed)
 
 
 def _check_possible(file: FileDiff) -> None:
