@@ -161,9 +161,8 @@ def read_item(item: object, context: Context, only: str | None = None) -> Iterat
 def _edits(item: object, context: Context, only: str | None) -> Iterator[Edit | Failure]:
     fitting = shapes(item)
     if isinstance(item, dict) and not fitting:
-        wrapped = _opened(item, context)
-        if wrapped is not None:
-            return read_item(wrapped.value, wrapped.context, only)
+        wrapped = _opened(item, context, only)
+        return read_item(wrapped.value, wrapped.context, only)
     chosen = [name for name in fitting if only in (None, name)]
     if not chosen:
         raise _no_format(item, only)
@@ -247,10 +246,6 @@ def _no_format(item: object, only: str | None = None) -> MissError:
     """Why an item is not an edit, the nearest format first."""
     known = item if isinstance(item, dict) else {}
     missing = {name: lacks for name, (_, lacks) in FORMATS.items()}
-    if isinstance(item, str):
-        from git_boocode.editing.formats.search_replace import near_miss
-
-        missing["search-replace"] = near_miss(item)
     if only:
         return invalid(f"it is not of the format {only} ({missing[only]})")
     what = "it" if isinstance(item, (dict, str)) else fields.kind_of(item)
@@ -270,34 +265,27 @@ class _Wrapped(NamedTuple):
     keys: tuple[str, ...]
     context: Context
 
-    @property
-    def meaning(self) -> list[object]:
-        """What its edits do, however they are spelled; what cannot be read equals only itself."""
-        edits = read_item(self.value, self.context)
-        return [edit if isinstance(edit, Failure) else (edit[1:4], edit.to) for edit in edits]
 
+def _opened(item: fields.Object, context: Context, only: str | None) -> _Wrapped:
+    """The edit that an object holds under any keys (MissError if there is none, or several).
 
-def _opened(item: fields.Object, context: Context) -> _Wrapped | None:
-    """The edit that an object holds under any keys; None if it is no call of a tool either.
-
-    MissError if it holds several edits that differ, or is a call that holds none. Text of files
-    and the results of tools are not searched.
+    Text of files and the results of tools are not searched.
     """
     search = _Search()
     first: _Wrapped | None = None
     for found in search.look(_Wrapped(item, (), context), ""):
         first = first or found
-        if found.value != first.value and found.meaning != first.meaning:
+        if (found.value, found.context) != (first.value, first.context):
             places = " and ".join(f"'{'.'.join(one.keys)}'" for one in (first, found))
             raise invalid(f"{places} hold different edits", "send only the one that is meant")
+    if first is not None:
+        return first
+    miss = search.miss or _no_format(item, only)
     tool = next((item[key] for key in ("tool_name", "toolName", "tool") if item.get(key)), None)
-    if first is None and isinstance(tool, str):
-        reason = f": {search.miss.message}" if search.miss else ""
-        hint = search.miss.hint if search.miss else "nothing is to be applied; send only edits"
-        raise invalid(f"the call of the tool '{short(tool, 40)}' holds no edit{reason}", hint)
-    if first is None and search.miss:
-        raise search.miss
-    return first
+    if isinstance(tool, str):
+        call = f"the call of the tool '{short(tool, 40)}' holds no edit"
+        raise invalid(f"{call}: {miss.message}", miss.hint)
+    raise miss
 
 
 class _Search:

@@ -263,7 +263,7 @@ def test_shapes_that_say_too_little_are_refused(item: dict[str, object], expecte
         {"preToolUse": {"toolName": "editor", "parameters": EDIT}},
         {"tool_call": {"id": "1", "name": "editor", "input": EDIT}},
         {"tool_call": {"input": EDIT}, "preToolUse": {"parameters": dict(EDIT)}},
-        {"one": EDIT, "two": {"file_path": "a", "old_string": "x", "new_string": "y"}},
+        {"one": EDIT, "two": dict(EDIT)},
         {"toolCall": {"arguments": json.dumps(EDIT)}},
         {"tool_use": {"input": EDIT}},
         {"event": "tool.execute.before", "tool": "edit", "args": EDIT, "directory": "/"},
@@ -293,6 +293,13 @@ def test_an_edit_is_found_in_whatever_it_is_sent_in(wrap: object) -> None:
             "'tool_call.input' and 'preToolUse.parameters' hold different edits",
         ),
         ({"one": EDIT, "two": {"path": "b", "content": "x"}}, "'one' and 'two' hold different"),
+        (
+            {
+                "one": {"path": "a", "edit": {"old": "x", "new": "y"}},
+                "two": {"path": "b", "edit": {"old": "x", "new": "y"}},
+            },
+            "'one.edit' and 'two.edit' hold different",
+        ),
         # The text of a file is never searched, nor is what a user or a tool said.
         ({"path": "a", "new_string": json.dumps(EDIT)}, "no 'old_string'"),
         ({"new_string": json.dumps(EDIT), "explanation": "x"}, "no 'old_string'"),
@@ -401,17 +408,9 @@ def test_json_in_prose_above_a_block_is_not_the_edit() -> None:
     assert [found.path for found in read(text.encode()).edits] == ["a.py"]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("hello", "search-replace: no '<<<<<<< SEARCH' line"),
-        ("<<< SEARCH\nx", "search-replace: line 1 is '<<< SEARCH', expected '<<<<<<< SEARCH'"),
-        ("a\n<<<<<<< Search\nx", "search-replace: line 2 is '<<<<<<< Search'"),
-        ("x\n>>>>>>> REPLACE\n", "line 2 is '>>>>>>> REPLACE', expected '<<<<<<< SEARCH' first"),
-    ],
-)
-def test_a_near_miss_of_a_text_format_is_named(text: str, expected: str) -> None:
-    assert expected in message(text.encode())
+@pytest.mark.parametrize("text", ["hello", "<<< SEARCH\nx", "a\n<<<<<<< Search\nx"])
+def test_the_marker_of_a_block_is_spelled_out(text: str) -> None:
+    assert "search-replace: no line '<<<<<<< SEARCH', in capitals" in message(text.encode())
 
 
 def test_edits_of_one_file_share_its_path_and_base() -> None:
@@ -599,7 +598,7 @@ def test_a_switch_as_a_string_is_refused_with_the_form_it_has() -> None:
     ],
 )
 def test_an_input_without_an_edit_is_told_so_plainly(value: object, expected: str) -> None:
-    assert message(value) == expected
+    assert message(value).startswith(expected)
 
 
 def test_a_broken_call_of_an_edit_tool_keeps_its_reasons() -> None:

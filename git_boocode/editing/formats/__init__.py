@@ -16,7 +16,7 @@ FORMATS = {
     "write": ("objects.write", "no 'content'"),
     "region": ("objects.region", "no 'changes' and no 'start'"),
     "unified": ("unified.edits", "no line like '@@ -1,2 +1,3 @@', 'diff --git' or '--- a/name'"),
-    "search-replace": ("search_replace.edits", "no '<<<<<<< SEARCH' line"),
+    "search-replace": ("search_replace.edits", "no line '<<<<<<< SEARCH', in capitals"),
     "apply-patch": ("apply_patch.edits", "no line '*** Begin Patch'"),
 }
 """The parser of each format, and what an item lacks that is not of the format."""

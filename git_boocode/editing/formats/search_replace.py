@@ -32,9 +32,6 @@ _MARK = re.compile(
     r"|(>{5,}|\+{5,}) ?(?:REPLACE|UPDATED)>?[ \t`]*)"
 )
 _DIVIDER = re.compile(r"([ \t]*)(={5,})[ \t]*")
-_NEAR_MISS = re.compile(
-    r"^[ \t]*[<>+-]{2,} ?(?:SEARCH|ORIGINAL|REPLACE|UPDATED)\b.*", re.IGNORECASE | re.M
-)
 _HINT = re.compile(r":(start|end)_line:[ \t]*(?:(\d{1,9})[ \t]*)?")
 _RULE = re.compile(r"[ \t]*-{5,}[ \t]*")
 _ESCAPED = re.compile(r"^([ \t]*)\\(?=[<>=+-]{5}|:(?:start|end)_line:)", re.M)
@@ -69,15 +66,6 @@ _DECORATION = re.compile(
     re.IGNORECASE,
 )
 """Words and marks that may be beside the name in a line that names the file."""
-
-
-def near_miss(text: str) -> str:
-    """Why a text is not of this format; for a near miss, the line that comes near."""
-    found = _NEAR_MISS.search(text)
-    if found is None:
-        return f"no '{_OPENING}' line"
-    row = text.count("\n", 0, found.start()) + 1
-    return f"line {row} is '{found[0].strip()[:60]}', expected '{_OPENING}' first"
 
 
 def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
