@@ -331,11 +331,6 @@ def test_every_tolerance_is_noted() -> None:
         "hunk 1: empty lines read as blank ones"
     )
     assert notes(PATCH + "\n\n") == ""
-    lines = ["--- a/f", "+++ b/f", "@@ -1,3 +1,3 @@", " one\r\n-two\n+TWO", " three\n"]
-    assert notes({"path": "f", "patch_lines": lines}) == (
-        "entries of patch_lines with line breaks flattened"
-    )
-    assert notes({"path": "f", "patch_lines": PATCH.splitlines(keepends=True)}) == ""
 
 
 def test_no_more_text_or_hunks_than_are_stated(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,16 +52,13 @@ class _Section(NamedTuple):
 def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     """The edits of a text, or of an object with a patch: one for each file."""
     path, base = fields.context(item, context) if isinstance(item, dict) else context
-    notes: tuple[str, ...] = ()
     bare = False
     if isinstance(item, dict) and (kind := _operation(item)):
         lines = patch_lines(fields.text(item, ("diff",), "" if kind == "Delete" else None))
         sections = [_Section(kind, path or "", 0, 0, len(lines))]
     else:
-        text, notes = patch_text(item)
-        if text is None:
-            text = next((word for word in texts_of(item, fields.SHELL) if _BEGIN in word), "")
-        lines = patch_lines(text)
+        words = (word for word in texts_of(item, fields.SHELL) if _BEGIN in word)
+        lines = patch_lines(patch_text(item) or next(words, ""))
         envelopes = _Envelopes(lines)
         sections, bare = envelopes.read(), envelopes.bare
     for section in sections:
@@ -69,7 +66,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
         try:
             if path is not None and not agree(path, section.path):
                 raise fields.invalid(f"the patch is for '{section.path}', but 'path' is '{path}'")
-            action = _action(section, Area(lines, section.stop, not bare, envelope=True), notes)
+            action = _action(section, Area(lines, section.stop, not bare, envelope=True))
         except MissError as miss:
             yield Failure.of(miss, None, section.path, given)
         else:
@@ -157,12 +154,12 @@ class _Envelopes:
         self.sections.append(_Section(kind, path, row, row + 1, row + 1))
 
 
-def _action(section: _Section, area: Area, notes: tuple[str, ...]) -> Action:
+def _action(section: _Section, area: Area) -> Action:
     hunks = _hunks(area, section.first)
     if section.kind == "Add":
         return Create(whole_file(hunks, "+"))
     if section.kind == "Update":
-        action = patch_action(hunks, notes)
+        action = patch_action(hunks)
         if action is None and section.to is None:
             named = short(section.path, SHOWN)
             invalid(section.row + 1, f"no change follows; expected '@@' or lines of '{named}'")

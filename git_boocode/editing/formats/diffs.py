@@ -31,18 +31,13 @@ _SIDES = {
 # The text, in whatever it is wrapped
 
 
-def patch_text(item: object) -> tuple[str | None, tuple[str, ...]]:
-    """The patch that an item is or has under a name, if any, and notes on how it was read."""
+def patch_text(item: object) -> str:
+    """The patch that an item is, or has under a name."""
     if not isinstance(item, dict):
-        return item if isinstance(item, str) else None, ()
+        return str(item)
     name = fields.key_of(item, fields.PATCH_LINES)
-    if name is None:
-        return fields.text(item, fields.PATCH) if fields.key_of(item, fields.PATCH) else None, ()
-    lines = fields.lines(item, name, name) or ()
-    entries = item[name] if isinstance(item[name], list) else []
-    is_flat = not any("\n" in entry.rstrip("\r\n") for entry in entries)
-    notes = () if is_flat else ("entries of patch_lines with line breaks flattened",)
-    return "".join(f"{line}\n" for line in lines), notes
+    lines = fields.lines(item, name, name) if name else None
+    return fields.text(item, fields.PATCH, "") if lines is None else "\n".join(lines)
 
 
 def patch_lines(text: str) -> list[str]:
@@ -74,9 +69,7 @@ def is_change(hunk: PatchHunk) -> bool:
     return any(line.op != " " for line in hunk.lines)
 
 
-def patch_action(
-    hunks: Sequence[PatchHunk], notes: tuple[str, ...], preimage: str | None = None
-) -> PatchAction | None:
+def patch_action(hunks: Sequence[PatchHunk], preimage: str | None = None) -> PatchAction | None:
     """The action of a file's hunks, None if there are none (MissError if none is a change)."""
     found = tuple(filter(is_change, hunks))
     skipped = len(hunks) - len(found)
@@ -85,7 +78,7 @@ def patch_action(
     if len(found) > MAX_HUNKS:
         many = f"the patch of one file has {len(found)} hunks; at most {MAX_HUNKS} are read"
         raise fields.invalid(many, "send the whole file as {path, content}")
-    notes += (f"hunks without changes skipped: {skipped}",) if skipped else ()
+    notes = (f"hunks without changes skipped: {skipped}",) if skipped else ()
     return PatchAction(found, preimage, notes) if found else None
 
 

@@ -45,9 +45,9 @@ _SPECIAL = {"120000": "a symbolic link", "160000": "a submodule"}
 
 def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     """The edits of a text, or of an object with a diff: one for each file."""
-    text, notes = patch_text(item)
+    text = patch_text(item)
     path, base = fields.context(item, context) if isinstance(item, dict) else context
-    diffs = Diffs(text or "")
+    diffs = Diffs(text)
     if not diffs.files and path is not None and all(line[:1] in _MARKS for line in diffs.lines):
         # The lines of one hunk, and no more.
         diffs = Diffs(f"@@\n{text}")
@@ -65,7 +65,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
         try:
             old, new = _names(file, path)
             shown = new if old == NOWHERE else old
-            action = _action(file, old, new, notes)
+            action = _action(file, old, new)
         except MissError as miss:
             yield Failure.of(miss, None, shown, given)
         else:
@@ -223,19 +223,19 @@ def _under(file: FileDiff, path: str, old: str, new: str) -> tuple[str, str]:
     return path, path if new == old else new if new == NOWHERE else above + new
 
 
-def _action(file: FileDiff, old: str, new: str, notes: tuple[str, ...]) -> Action:
+def _action(file: FileDiff, old: str, new: str) -> Action:
     _check_possible(file)
     extended = file.extended
     if NOWHERE in (old, new):
         # A file that is made or deleted needs no places.
-        notes = (*notes, *dict.fromkeys(note for hunk in file.hunks for note in hunk.notes))
+        notes = tuple(dict.fromkeys(note for hunk in file.hunks for note in hunk.notes))
         if old != NOWHERE:
             return Delete(whole_file(file.hunks, "-").removeprefix("\ufeff"), notes)
         executable = _MODES[extended.get("new file mode") or "100644"]
         return Create(whole_file(file.hunks, "+"), executable, notes)
     mode, before = extended.get("new mode"), extended.get("old mode", "")
     changed = _MODES[mode] if mode and _MODES.get(before) != _MODES[mode] else None
-    action = patch_action(file.hunks, notes, extended.get("index", "").partition("..")[0] or None)
+    action = patch_action(file.hunks, extended.get("index", "").partition("..")[0] or None)
     if action is not None:
         return action._replace(executable=changed)
     if old == new and changed is None:
