@@ -60,10 +60,10 @@ class _Change:
         self.tail = self.height - changed[-1].i2
         self.rows: list[int] = []
         self.answer: Answer | None = None
+        self.error: MatchError | None = None
         self.row: int | None = None
         self.stop = 0
         self.place: Place | None = None
-        self.error: MatchError | None = None
 
     @property
     def waits(self) -> bool:
@@ -74,27 +74,21 @@ class _Change:
         first = (self.row or 0) + self.head
         return first, max(self.stop - self.tail, first)
 
-    def extent(self) -> tuple[int, int]:
-        return _extent(*self.core())
+    def extent(self, row: int | None = None) -> tuple[int, int]:
+        """The positions of the rows that it changes, in its place or one that begins on a row.
 
-    def extent_at(self, row: int) -> tuple[int, int]:
-        return _extent(row + self.head, row + self.height - self.tail)
+        Position 2 n + 1 is row n, and 2 n the boundary above it. Two insertions never share a
+        boundary, because their order would be unknown.
+        """
+        first, stop = self.core()
+        if row is not None:
+            first, stop = row + self.head, row + self.height - self.tail
+        return (2 * first, 2 * first + 1) if first == stop else (2 * first + 1, 2 * stop)
 
-    def first_from(self, position: int) -> int:
-        """The number of its first place that begins no further up than a position."""
-        return bisect_left(self.rows, position, key=lambda row: self.extent_at(row)[0])
-
-    def last_to(self, position: int) -> int:
-        """The number of its last place that ends no further down than a position."""
-        return bisect_right(self.rows, position, key=lambda row: self.extent_at(row)[1]) - 1
-
-
-def _extent(first: int, stop: int) -> tuple[int, int]:
-    """Rows as positions: 2 n + 1 is row n, and 2 n the boundary above it.
-
-    Two insertions never share a boundary, because their order would be unknown.
-    """
-    return (2 * first, 2 * first + 1) if first == stop else (2 * first + 1, 2 * stop)
+    def between(self, start: int, end: int) -> range:
+        """Which of its places, by number, lie between two positions."""
+        first = bisect_left(self.rows, start, key=lambda row: self.extent(row)[0])
+        return range(first, bisect_right(self.rows, end, key=lambda row: self.extent(row)[1]))
 
 
 def place_changes(
@@ -111,58 +105,46 @@ def place_changes(
 class _Sequence:
     def __init__(self, queries: Sequence[Query], profile: str, *, verbatim: bool) -> None:
         self.text = queries[0].text
+        self.end = 2 * len(self.text.lines) + 1
         self.profile = profile_named(profile)
         self.verbatim = verbatim
         self.changes = [_Change(number, query) for number, query in enumerate(queries)]
+        self.lines = LineIndex(self.text.lines)
+        self.placements: dict[int, Placement] = {}
         self._placed: list[int] = []
         self._loose_work = LOOSE_WORK
-        self.lines = LineIndex(self.text.lines)
-
-    @cached_property
-    def stripped(self) -> LineIndex:
-        return LineIndex(self.text.stripped)
+        self._unplaced = 0
 
     def run(self) -> list[Placement | MatchError]:
         self._each(self._find_exactly)
+        self._settle()
         if self.profile.name != "exact":
             self._each(self._find_loosely)
-        for at, change in enumerate([*self._waiting()]):
-            # A message names the first few, and each may have as many places as there are rows.
-            change.error = self._unplaced(change) if at < SHOWN else MatchError("not_found", "")
-        self._show_nearest([change for change in self.changes if change.error][:SHOWN])
-        outcomes: list[Placement | MatchError] = []
-        written = 0
-        for change in self.changes:
-            one = change.error or self._written(change)
-            if isinstance(one, Placement) and one.splice.start < written:
-                # The matcher may write to more than the rows that change.
-                one = self._refused(one.first, one.stop, "it overlaps the hunk above", "overlap")
-            elif isinstance(one, Placement):
-                written = one.splice.end
-            outcomes.append(one)
-        return outcomes
+            self._settle()
+        self._each(self._check_placed)
+        self._each(self._write)
+        failed = [(change, change.error) for change in self.changes if change.error]
+        for change, error in failed[:SHOWN]:
+            if error.code == "not_found" and not error.candidates:
+                error.candidates = self._nearest(change)
+        return [change.error or self.placements[change.number] for change in self.changes]
 
-    def _each(self, find: Callable[[_Change], None]) -> None:
+    def _each(self, step: Callable[[_Change], None]) -> None:
         for change in self.changes:
             try:
-                if change.waits and not change.rows:
-                    find(change)
+                if change.error is None:
+                    step(change)
             except MatchError as error:  # noqa: PERF203  # one error must not hide the others
                 change.error = error
-        self._settle()
-
-    def _waiting(self) -> Iterator[_Change]:
-        return (change for change in self.changes if change.waits)
 
     # Places that are equally good
 
     def _find_exactly(self, change: _Change) -> None:
         hints, needle, text = change.hints, change.query.needle, self.text
         lowest = text.sections.check(hints.sections) if hints.within else 0
-        line = (hints.line or 0) - 1
+        line, end = (hints.line or 0) - 1, len(text.lines)
         if not change.old:
             # Only an empty text, its end or a proven line prove a place.
-            end = len(text.lines)
             proven = [line] if hints.proven and 0 < line <= end else []
             change.rows = [end] if hints.at_end or not end else proven
             return
@@ -174,16 +156,20 @@ class _Sequence:
         if hints.at_end:
             lowest = max(lowest, text.core.stop - change.height)
             if rows and rows[-1] < lowest:
-                first, stop = rows[-1], rows[-1] + change.height
-                raise self._refused(first, stop, "it occurs only above the end of the file")
+                why = "it occurs only above the end of the file"
+                raise self._refused(rows[-1], rows[-1] + change.height, why)
         rows = rows[bisect_left(rows, lowest) :]
         change.rows = [line] if hints.proven and line in rows else rows
 
     def _find_loosely(self, change: _Change) -> None:
         """Climb the ladder in the rows that the neighbours leave."""
+        if change.rows or not change.old or change.hints.strict:
+            return
         first, stop = (position // 2 for position in self._bounds(change))
         if change.hints.within:
             first = max(first, self.text.sections.below(change.hints.sections) or 0)
+        if change.hints.at_end and stop < len(self.text.lines):
+            first = stop
         self._loose_work -= stop - first
         if self._loose_work < 0:
             raise MatchError(
@@ -191,57 +177,53 @@ class _Sequence:
                 "too many changes differ from the file to compare them all: "
                 "read it again, and send fewer changes at once",
             )
-        if change.old and not change.hints.strict:
-            self._keep(change, self._climb(change, first, stop), first)
-
-    def _keep(self, change: _Change, answer: Answer, first: int) -> None:
-        places, start_of = answer.found.places, self.text.start_of
-        if answer.chosen is not None:
-            places = (places[answer.chosen],)
-        elif not answer.found.equal:
-            raise MatchError("ambiguous", "several places are alike", to_match(answer))
-        elif not places:
+        answer = self._climb(change, first, stop)
+        if not answer.found.places:
             applied = applied_rows(answer.query, None)
             missed = MatchError("not_found", answer.found.reason or "")
             raise self._applied(*applied) if applied else missed
-        else:
-            # Blank lines at the ends count where the file has all of them, and places may overlap.
-            rows = [row for row in self.stripped.find(change.query.needle.stripped) if row >= first]
-            ends = [(row, row + change.height) for row in rows]
-            whole = (Place(start_of(row), start_of(end), 1.0, (row, end)) for row, end in ends)
-            places = tuple(whole) or places
-        change.answer = answer._replace(found=Found(places), chosen=0)
-        count = self.text.raw.count
-        change.rows = [one.rows[0] if one.rows else count("\n", 0, one.start) for one in places]
-        if len(places) == 1:
-            # It is between its neighbours, even where it is higher than its old lines.
-            self._take(change, 0)
+        change.place = self._sole(answer, change.height)
+        first = self.text.raw.count("\n", 0, change.place.start)
+        change.answer, change.rows = answer, [first]
+        # It is between its neighbours, even where it is higher than its old lines.
+        self._take(change, 0)
+
+    def _sole(self, answer: Answer, height: int) -> Place:
+        """The one place meant: of equal ones the one that has all blank lines at the ends."""
+        places = answer.found.places
+        if answer.chosen is not None:
+            return places[answer.chosen]
+        whole = [one for one in places if one.rows and one.rows[1] - one.rows[0] == height]
+        if not answer.found.equal or len(whole) != 1:
+            raise MatchError("ambiguous", "several places are alike", to_match(answer))
+        return whole[0]
 
     def _climb(self, change: _Change, first: int, stop: int) -> Answer:
         """The matcher's answer in some rows, in terms of the whole text."""
-        text, line = self.text, self._expected(change)
-        hints = change.hints._replace(
-            line=None if line is None else line - first + 1, sections=(), within=False
-        )
-        if hints.at_end and stop < len(text.lines):
-            first = stop
-        piece, given = text.raw[text.start_of(first) : text.start_of(stop)], change.query
-        old, new = given.needle.raw, change.given.raw
-        narrow = Query(piece, old, new, whole_lines=True, hints=hints)
+        text, line, given = self.text, self._expected(change), change.query
+        line = None if line is None else line - first + 1
+        # Of several sections of one name the piece may lack one.
+        sections = () if first else change.hints.sections
+        hints = change.hints._replace(line=line, sections=sections, within=False)
+        offset = text.start_of(first)
+        piece = text.raw[offset : text.start_of(stop)]
+        narrow = Query(piece, given.needle.raw, change.given.raw, whole_lines=True, hints=hints)
         answer = climb(narrow, self.profile)
         read = answer.query
-        new = read.new.raw if read.new else ""
-        query = given if read is narrow else given.reread(read.needle.raw, new)
-        places = tuple(self._moved(place, first) for place in answer.found.places)
-        return answer._replace(query=query, found=answer.found._replace(places=places))
+        query = given
+        if read is not narrow:
+            query = given.reread(read.needle.raw, read.new.raw if read.new else "")
 
-    def _moved(self, place: Place, first: int) -> Place:
-        """A place in the rows from ``first`` on as one in the whole text."""
-        offset = self.text.start_of(first)
-        lines = place.lines and tuple((start + first, end + first) for start, end in place.lines)
-        rows = place.rows and (place.rows[0] + first, place.rows[1] + first)
-        start, end = place.start + offset, place.end + offset
-        return place._replace(start=start, end=end, rows=rows, lines=lines)
+        def moved(place: Place) -> Place:
+            lines = place.lines and tuple(
+                (start + first, end + first) for start, end in place.lines
+            )
+            rows = place.rows and (place.rows[0] + first, place.rows[1] + first)
+            start, end = place.start + offset, place.end + offset
+            return place._replace(start=start, end=end, rows=rows, lines=lines)
+
+        places = tuple(map(moved, answer.found.places))
+        return answer._replace(query=query, found=answer.found._replace(places=places))
 
     # Which of them
 
@@ -251,7 +233,10 @@ class _Sequence:
         while self._take_all(self._forced()) or self._take_all(self._named()):
             pass
 
-    def _take_all(self, chosen: Sequence[tuple[_Change, int]]) -> bool:
+    def _waiting(self) -> Iterator[_Change]:
+        return (change for change in self.changes if change.waits)
+
+    def _take_all(self, chosen: Iterable[tuple[_Change, int]]) -> bool:
         """Take places that do not get in each other's way; whether any was taken."""
         count = len(self._placed)
         for change, at in chosen:
@@ -260,8 +245,7 @@ class _Sequence:
         return len(self._placed) > count
 
     def _take(self, change: _Change, at: int) -> None:
-        place = change.answer.found.places[at] if change.answer else None
-        change.row, change.place = change.rows[at], place
+        change.row, place = change.rows[at], change.place
         change.stop = place.rows[1] if place and place.rows else change.row + change.height
         insort(self._placed, change.number)
 
@@ -274,8 +258,11 @@ class _Sequence:
     def _bounds(self, change: _Change) -> tuple[int, int]:
         """The positions between which the placed neighbours leave room."""
         above, below = self._neighbours(change)
-        end = 2 * len(self.text.lines) + 1
-        return above.extent()[1] if above else 0, below.extent()[0] if below else end
+        return above.extent()[1] if above else 0, below.extent()[0] if below else self.end
+
+    def _open(self, change: _Change) -> range:
+        """Which of a change's places, by number, the placed neighbours leave."""
+        return change.between(*self._bounds(change))
 
     def _forced(self) -> list[tuple[_Change, int]]:
         """The changes with one place only in any choice of places that keeps the order."""
@@ -284,22 +271,16 @@ class _Sequence:
 
     def _extremes(self, *, upward: bool) -> dict[int, int]:
         """For each change the first place that those above it leave, or the last one upward."""
-        position = 2 * len(self.text.lines) + 1 if upward else 0
-        found: dict[int, int] = {}
+        position, found = self.end if upward else 0, dict[int, int]()
         for change in self.changes[:: -1 if upward else 1]:
             if change.row is not None:
                 position = change.extent()[not upward]
             elif change.waits:
-                at = change.last_to(position) if upward else change.first_from(position)
-                if 0 <= at < len(change.rows):
+                room = (0, position) if upward else (position, self.end)
+                for at in change.between(*room)[-1 if upward else 0 :][:1]:
                     found[change.number] = at
-                    position = change.extent_at(change.rows[at])[not upward]
+                    position = change.extent(change.rows[at])[not upward]
         return found
-
-    def _open(self, change: _Change) -> range:
-        """Which of a change's places, by number, the placed neighbours leave."""
-        start, end = self._bounds(change)
-        return range(change.first_from(start), change.last_to(end) + 1)
 
     def _named(self) -> list[tuple[_Change, int]]:
         """The changes with several places of which line and section agree on one."""
@@ -310,9 +291,10 @@ class _Sequence:
                 rows = (change.rows[at] for at in places)
                 sole = self.text.sections.sole(sections, rows) if sections else None
                 wanted = {row for row in (self._expected(change), sole) if row is not None}
-                numbers = [bisect_left(change.rows, row) for row in wanted]
-                named = [at for at in numbers if at in places and change.rows[at] in wanted]
-                found += [(change, at) for at in named if len(named) == 1]
+                # Its places have one height, so only the one on the row fits into its extent.
+                numbers = chain(*(change.between(*change.extent(row)) for row in wanted))
+                named = [(change, at) for at in numbers if at in places]
+                found += named if len(named) == 1 else []
         return found
 
     def _expected(self, change: _Change) -> int | None:
@@ -336,58 +318,71 @@ class _Sequence:
         came = (change.new[hunk.j1 : hunk.j2] for hunk in change.script if not hunk.same)
         return beside and any(map(_WORD.search, chain(*came)))
 
-    def _written(self, change: _Change) -> Placement | MatchError:
+    def _write(self, change: _Change) -> None:
         row, stop, text, answer = change.row or 0, change.stop, self.text, change.answer
         if self._repeats(change):
-            return self._applied(row, stop)
-        rung = answer.rung or "exact" if answer else "exact"
+            raise self._applied(row, stop)
+        found = Placement(row, stop, change.core(), Splice(0, 0, ""))
+        if answer is not None:
+            found = found._replace(rung=answer.rung or "exact")
         if answer is None or change.place is None or self.verbatim:
             if stop - row != change.height:
-                return self._refused(row, stop, "the file has more or fewer lines there")
-            return Placement(row, stop, change.core(), self._as_marked(change), rung)
-        try:
+                raise self._refused(row, stop, "the file has more or fewer lines there")
+            found = found._replace(splice=self._as_marked(change))
+        else:
             splice, notes = written(answer, change.place, row)
-        except MatchError as error:
-            return error
-        if any(note.startswith("replaced") for note in notes):
-            return self._refused(row, stop, "the file has lines there that it would delete")
-        if splice.text == text.raw[splice.start : splice.end]:
-            return self._applied(row, stop)
-        splice = _trimmed(text.raw, splice)
-        return Placement(row, stop, change.core(), splice, rung, change.place.similarity, notes)
+            if any(note.startswith("replaced") for note in notes):
+                raise self._refused(row, stop, "the file has lines there that it would delete")
+            if splice.text == text.raw[splice.start : splice.end]:
+                raise self._applied(row, stop)
+            likeness = change.place.similarity
+            splice = _trimmed(text.raw, splice)
+            found = found._replace(splice=splice, similarity=likeness, notes=notes)
+        # The matcher may write to more than the rows that change.
+        if any(found.splice.start < one.splice.end for one in [*self.placements.values()][-1:]):
+            raise self._refused(row, stop, "it overlaps the hunk above", "overlap")
+        self.placements[change.number] = found
 
     def _as_marked(self, change: _Change) -> Splice:
         """A change whose old lines are rows one by one, all of its new lines as given."""
         text, row, (start, end) = self.text, change.row or 0, change.core()
         exact = change.old and text.parts[row : change.stop] == change.query.needle.parts[:-1]
         given = change.given.parts if exact else change.new
-        lines: list[str] = []
+        pieces: list[str] = []
         for hunk in change.script:
-            first, stop = row + hunk.i1, row + hunk.i2
-            near = text.ending(max(stop - 1, 0)) or text.usual_ending
-            ending = "\n" if exact or hunk.same else near
-            run = text.parts[first:stop] if hunk.same else given[hunk.j1 : hunk.j2]
-            lines += [line + ending for line in run]
-        changed = lines[change.head : len(lines) - change.tail]
-        return Splice(text.start_of(start), text.start_of(end), "".join(changed))
+            first, stop = max(row + hunk.i1, start), min(row + hunk.i2, end)
+            if not hunk.same:
+                near = text.ending(max(stop - 1, 0)) or text.usual_ending
+                ending = "\n" if exact else near
+                pieces += [line + ending for line in given[hunk.j1 : hunk.j2]]
+            elif first < stop:
+                pieces.append(text.raw[text.start_of(first) : text.start_of(stop)])
+        return Splice(text.start_of(start), text.start_of(end), "".join(pieces))
 
     # Why not
 
-    def _unplaced(self, change: _Change) -> MatchError:
+    def _check_placed(self, change: _Change) -> None:
+        """Raise MatchError for a change that still waits."""
+        if not change.waits:
+            return
+        self._unplaced += 1
+        if self._unplaced > SHOWN:
+            # A message names the first few, and each may have as many places as there are rows.
+            raise MatchError("not_found", "")
         if not change.rows:
             why = "" if change.old else "it has no line of the file to go by"
-            return MatchError("not_found", why)
+            raise MatchError("not_found", why)
         left, first = self._open(change), change.rows[0]
         if len(left) > 1:
-            return self._ambiguous(change, change.rows[left.start : left.stop])
+            raise self._ambiguous(change, change.rows[left.start : left.stop])
         for other in filter(None, self._neighbours(change)):
             start, end = other.extent()
-            extents = map(change.extent_at, change.rows)
-            if any(upper < end and start < lower for upper, lower in extents):
+            apart = len(change.between(0, start)) + len(change.between(end, self.end))
+            if apart < len(change.rows):
                 why = f"it overlaps hunk {other.number + 1}"
-                return self._refused(first, first + change.height, why, "overlap")
+                raise self._refused(first, first + change.height, why, "overlap")
         why = "it occurs only elsewhere, so the hunks are out of order"
-        return self._refused(first, first + change.height, why)
+        raise self._refused(first, first + change.height, why)
 
     def _applied(self, first: int, stop: int) -> MatchError:
         return self._refused(first, stop, "it seems to be applied already", "already_applied")
@@ -407,21 +402,18 @@ class _Sequence:
         shown = self.text.rows_text(first, stop)[:SHOWN_TEXT] if first < stop else ""
         return Candidate(first + 1, stop, likeness, shown)
 
-    def _show_nearest(self, changes: Sequence[_Change]) -> None:
-        """Add to errors that show nothing the text most like a change, or what its line names."""
-        for change in changes:
-            error = change.error
-            if error and error.code == "not_found" and not error.candidates and self.text.lines:
-                match = to_match(Answer(change.query, None, Found(), None))
-                error.candidates = match.candidates or self._pointed_at(change)
-
-    def _pointed_at(self, change: _Change) -> tuple[Candidate, ...]:
-        """The rows that the line of a change names, or those with a line like its longest one."""
+    def _nearest(self, change: _Change) -> tuple[Candidate, ...]:
+        """The text most like a change, else the rows that its line names, else a similar line."""
+        if not self.text.lines:
+            return ()
+        match = to_match(Answer(change.query, None, Found(), None))
+        if match.candidates:
+            return match.candidates
         longest = max(change.query.needle.stripped, key=len, default="")
         rows = [row for _, row in most_similar(longest, self.text.stripped, _NEAR, 1)]
         if change.hints.line is not None:
-            rows = [min(change.hints.line, len(self.text.lines) - max(change.height, 1) + 1) - 1]
-        return tuple(self._candidate(max(row, 0), row + change.height, 0.0) for row in rows)
+            rows = [max(min(change.hints.line, len(self.text.lines)) - 1, 0)]
+        return tuple(self._candidate(row, row + change.height, 0.0) for row in rows)
 
 
 def _trimmed(raw: str, splice: Splice) -> Splice:
@@ -479,28 +471,30 @@ class Sections:
         """The rows that a section line names: equal to it, else beginning with it."""
         wanted = canonical_line(section.strip())
         if wanted not in self._heads:
-            self._heads[wanted] = self._find_heads(wanted) if wanted else []
+            whole, begun = list[int](), list[int]()
+            for line, row in self._sorted[bisect_left(self._sorted, (wanted, 0)) :]:
+                self._spend()
+                following = line[len(wanted) :][:1]
+                if not (wanted and line.startswith(wanted)) or (whole and following):
+                    break
+                # Git cuts long lines and models leave out parameters, but a name must end here.
+                if not following:
+                    whole.append(row)
+                elif len(wanted) >= _CUT or not (following.isalnum() or following == "_"):
+                    begun.append(row)
+            self._heads[wanted] = whole or sorted(begun)
         return self._heads[wanted]
 
-    def _find_heads(self, wanted: str) -> list[int]:
-        view, row, seen = self.text.framed_canonical, 0, 0
-        whole, begun = list[int](), list[int]()
-        self._spend(len(view) // 1000)
-        at = view.find(f"\n{wanted}")
-        while at >= 0:
-            self._spend(1)
-            row, seen = row + view.count("\n", seen, at), at
-            following = view[at + 1 + len(wanted)]
-            if following == "\n":
-                whole.append(row)
-            # Git cuts long lines and models leave out parameters, but a name must end here.
-            elif len(wanted) >= _CUT or not (following.isalnum() or following == "_"):
-                begun.append(row)
-            at = view.find(f"\n{wanted}", at + 1)
-        return whole or begun
+    @cached_property
+    def _sorted(self) -> list[tuple[str, int]]:
+        return sorted((line, row) for row, line in enumerate(self.text.canonical))
 
-    def _spend(self, work: int) -> None:
-        self._work -= work
+    @cached_property
+    def _widths(self) -> list[int]:
+        return [*map(depth_of, self.text.lines)]
+
+    def _spend(self) -> None:
+        self._work -= 1
         if self._work < 0:
             raise MatchError(
                 "ambiguous",
@@ -511,20 +505,16 @@ class Sections:
     def _holds(self, sections: Sequence[str], row: int) -> bool:
         """Whether a row is in blocks that the sections open, the last one innermost."""
         while not self.text.stripped[row] and row + 1 < len(self._widths):
-            self._spend(1)
+            self._spend()
             row += 1
         left, width = [*sections], self._widths[row] + 1
         for above in range(row, -1, -1):
             if not (left and width):
                 break
-            self._spend(1)
+            self._spend()
             if self._widths[above] < width and self.text.stripped[above][:1] not in "{}])#":
                 width = self._widths[above]
                 heads = self.heads(left[-1])
                 at = bisect_left(heads, above)
                 left = left[:-1] if heads[at : at + 1] == [above] else left
         return not left
-
-    @cached_property
-    def _widths(self) -> list[int]:
-        return [*map(depth_of, self.text.lines)]
