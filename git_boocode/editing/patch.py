@@ -12,6 +12,7 @@ from git_boocode.editing.edits import How, Landing, MissError, Outcome, listed, 
 from git_boocode.editing.textfile import Text
 from git_boocode.matching.align import Hunk
 from git_boocode.matching.text import Text as Lines
+from git_boocode.matching.text import spliced
 from git_boocode.matching.types import MatchError, lines_of
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class PatchAction(NamedTuple):
                 miss.code = "binary"
                 miss.message = f"{_NO_TEXT}: {miss.message}"
             raise
-        made = _joined(content.raw, placed)
+        made = spliced(content.raw, (place.splice for place in placed))
         last = next((hunk for hunk in hunks if hunk.opens), None)
         if last.opens[1] if last and last.opens else is_open:
             # The carriage return of a last line that ends without a newline is its own.
@@ -183,14 +184,6 @@ def _script(lines: Sequence[PatchLine]) -> Iterator[Hunk]:
         i2, j2 = i1 + len(ops) - ops.count("+"), j1 + len(ops) - ops.count("-")
         yield Hunk(same, i1, i2, j1, j2)
         i1, j1 = i2, j2
-
-
-def _joined(content: str, placed: Sequence[Placement]) -> str:
-    pieces, at = [], 0
-    for place in placed:
-        pieces += [content[at : place.splice.start], place.splice.text]
-        at = place.splice.end
-    return "".join([*pieces, content[at:]])
 
 
 def _without_bom(hunks: tuple[PatchHunk, ...], text: Text) -> tuple[PatchHunk, ...]:

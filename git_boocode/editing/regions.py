@@ -7,24 +7,18 @@ of the anchors by the new lines, which the matcher makes.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
 from itertools import takewhile, zip_longest
 from typing import NamedTuple
 
 from git_boocode.editing.actions import MAX_LINES, check_text, existing
 from git_boocode.editing.edits import How, Landing, MissError, Outcome, listed
 from git_boocode.editing.textfile import Text
-from git_boocode.matching import Candidate
-from git_boocode.matching.indentation import (
-    NEAR,
-    Indent,
-    IndentStyle,
-    LocalReindenter,
-    indents,
-    reindented,
-)
+from git_boocode.matching import Candidate, MatchError
+from git_boocode.matching.indentation import NEAR
 from git_boocode.matching.text import Text as Lines
-from git_boocode.matching.text import indent_of, rows_of
+from git_boocode.matching.text import indent_of, rows_of, spliced
 from git_boocode.matching.types import lines_of
 
 _RUNGS: dict[str, Callable[[str], str]] = {
@@ -101,8 +95,11 @@ class Regions(NamedTuple):
             raise MissError("binary", "the file is binary: it has no lines to replace")
         for change in self.changes:
             check_text(text, "\n".join(change.content), how)
-        search = _Search(text, how, self.changes)
-        found = [search.tried(index) for index in range(len(self.changes))]
+        search = _Search(text, how, {lines for one in self.changes for lines in one[:2] if lines})
+        several = len(self.changes) > 1
+        found = [
+            search.tried(change, at, several=several) for at, change in enumerate(self.changes)
+        ]
         regions = sorted(one for one in found if isinstance(one, _Region))
         misses = [one for one in found if isinstance(one, MissError)] + [*_overlaps(regions)]
         if misses:
@@ -114,30 +111,34 @@ class Regions(NamedTuple):
         rows = regions[0].first + 1, regions[-1].stop
         kind = "fuzzy" if rung else "exact"
         landing = Landing(kind, [*_RUNGS][rung], 1.0, len(regions), *rows, tuple(notes))
-        return Outcome(text._replace(text=_written(search.file, regions)), landing)
+        starts = search.file.start_of
+        splices = [(starts(one.first), starts(one.stop), one.text) for one in regions]
+        return Outcome(text._replace(text=spliced(text.text, splices)), landing)
 
 
 class _Search:
-    """Looks for the anchors of all changes in one text."""
+    """Looks for the anchors of changes in one text."""
 
-    def __init__(self, text: Text, how: How, changes: Sequence[Change]) -> None:
+    def __init__(self, text: Text, how: How, anchors: Iterable[tuple[str, ...]]) -> None:
         self.file = Lines(text.text)
-        self.is_raw, self.verbatim = text.is_raw, how.verbatim
+        self.is_raw, self.verbatim = text.is_raw, how.verbatim or text.is_raw
         self.profile = "exact" if text.is_raw or how.profile == "exact" else "region"
-        self.forms = [*_RUNGS.values()][: 1 if self.profile == "exact" else None]
-        self.anchors = {lines for change in changes for lines in change[:2] if lines}
-        self.found: dict[int, dict[tuple[str, ...], list[int]]] = {}
-        self.changes, self.missed = changes, 0
+        self.rungs = [*_RUNGS][: 1 if self.profile == "exact" else None]
+        self.found = cache(partial(self._find, anchors))
+        self.missed = 0
 
-    def tried(self, index: int) -> _Region | MissError:
+    def tried(self, change: Change, at: int, *, several: bool) -> _Region | MissError:
         """Where a change belongs, or why that, or its indentation, is uncertain."""
+        label = f"changes[{at}]"
+        prefix = f"{label}: " if several else ""
         try:
-            return self._region(self.changes[index], f"changes[{index}]")
+            return self._region(change, label, prefix)
         except MissError as miss:
             return miss
+        except MatchError as error:
+            return MissError(error.code, f"{prefix}{error.message}", hint=_INDENT)
 
-    def _region(self, change: Change, label: str) -> _Region:
-        prefix = f"{label}: " if len(self.changes) > 1 else ""
+    def _region(self, change: Change, label: str, prefix: str) -> _Region:
         anchors = [self._located(_Anchor(f"{prefix}start anchor", change.start))]
         # An end that repeats the start, which occurs once, can mean nothing else.
         if change.end is not None and change.end != change.start:
@@ -145,31 +146,32 @@ class _Search:
             anchors.append(self._located(end))
         self._check_indentation(anchors, change.content)
         rung = max(anchor.rung for anchor in anchors)
-        text = self._replaced(anchors, change.content, prefix)
+        text = self._replaced(anchors, change.content)
         return _Region(anchors[0].first, anchors[-1].stop, label, rung, *text)
 
     def _located(self, anchor: _Anchor) -> _Anchor:
-        for rung in range(len(self.forms)):
+        for number, rung in enumerate(self.rungs):
             rows = self._rows(anchor, rung)
             if len(rows) > 1:
                 raise self._ambiguous(anchor, rows)
             if rows:
-                return anchor._replace(first=rows[0], rung=rung)
+                return anchor._replace(first=rows[0], rung=number)
         raise self._not_found(anchor)
 
-    def _rows(self, anchor: _Anchor, rung: int) -> list[int]:
-        form = self.forms[rung]
-        if rung not in self.found:
-            wanted = {tuple(map(form, lines)) for lines in self.anchors}
-            self.found[rung] = rows_of(wanted, [*map(form, self.file.lines)])
-        rows = self.found[rung][tuple(map(form, anchor.lines))]
+    def _rows(self, anchor: _Anchor, rung: str) -> list[int]:
+        rows = self.found(rung)[tuple(map(_RUNGS[rung], anchor.lines))]
         return rows[bisect_left(rows, anchor.after) :]
 
-    def _replaced(
-        self, anchors: Sequence[_Anchor], content: Sequence[str], prefix: str
-    ) -> tuple[str, bool]:
+    def _find(
+        self, anchors: Iterable[tuple[str, ...]], rung: str
+    ) -> dict[tuple[str, ...], list[int]]:
+        """The rows at which each anchor occurs, by its lines as the rung compares them."""
+        wanted = {tuple(map(_RUNGS[rung], lines)) for lines in anchors}
+        return rows_of(wanted, [*map(_RUNGS[rung], self.file.lines)])
+
+    def _replaced(self, anchors: Sequence[_Anchor], content: Sequence[str]) -> tuple[str, bool]:
         """The text that replaces a region, and whether it was reindented."""
-        from git_boocode.matching import MatchError, replace_text
+        from git_boocode.matching import replace_text
 
         def raw(first: int, stop: int) -> str:
             return self.file.raw[self.file.start_of(first) : self.file.start_of(stop)]
@@ -182,32 +184,24 @@ class _Search:
         if max(anchor.rung for anchor in anchors) < len(_RUNGS) - 1:
             # The indentation is the file's, so the content is pasted as given.
             old = real
-        elif not self.verbatim and any(map(str.strip, content)):
-            near = self.file.lines[max(0, first - NEAR) : stop + NEAR]
-            reading = _reading([*zip(old, real, strict=True)], content, near)
-            if reading is None:
-                raise MissError(
-                    "ambiguous",
-                    f"{prefix}the anchors are indented differently from the file, and the "
-                    "indentation of the content is unclear",
-                    hint=_INDENT,
-                )
-            old, content = (old, content) if reading is content else (real, reading)
+        elif not self.verbatim and _is_unclear([*zip(old, real, strict=True)], content):
+            raise MatchError(
+                "ambiguous",
+                "the anchors are indented differently from the file, and the indentation of the "
+                "content is unclear",
+            )
         if old == [*content]:
             return anchored, False
         # The matcher gets the anchors alone, next to each other.
-        try:
-            done = replace_text(
-                above + anchored + below,
-                "".join(f"{line}\n" for line in old),
-                "".join(f"{line}\n" for line in content),
-                profile=self.profile,
-                verbatim=self.verbatim or self.is_raw,
-                start_line=min(first, NEAR) + 1,
-                whole_lines=True,
-            )
-        except MatchError as error:
-            raise MissError(error.code, f"{prefix}{error.message}", hint=_INDENT) from None
+        done = replace_text(
+            above + anchored + below,
+            "".join(f"{line}\n" for line in old),
+            "".join(f"{line}\n" for line in content),
+            profile=self.profile,
+            verbatim=self.verbatim,
+            start_line=min(first, NEAR) + 1,
+            whole_lines=True,
+        )
         text = done.content[len(above) : len(done.content) - len(below)]
         return text, "reindented" in done.notes
 
@@ -226,7 +220,7 @@ class _Search:
         bodies, whole = {line.strip() for line in content}, {line.rstrip() for line in content}
         first = next((indent_of(line) for line in content if line.strip()), None)
         for anchor in anchors:
-            rows = self._rows(anchor, len(self.forms) - 1)
+            rows = self._rows(anchor, self.rungs[-1])
             depths = {indent_of(self.file.lines[row]) for row in rows if row != anchor.first}
             filled = [line.rstrip() for line in anchor.lines if line.strip()]
             repeated = any(line.strip() in bodies for line in filled)
@@ -235,114 +229,79 @@ class _Search:
                 raise self._ambiguous(anchor, rows)
 
     def _ambiguous(self, anchor: _Anchor, rows: Sequence[int]) -> MissError:
+        from git_boocode.matching.suggestions import candidates
+
         numbers = [row + 1 for row in rows]
-        self.missed += 1
+        places = [(row, row + len(anchor.lines), 1.0) for row in rows[:_SHOWN]]
         return MissError(
             "ambiguous",
             f"{anchor.name} not unique{anchor.below} (lines {listed(numbers, _LISTED)})",
             lines=tuple(numbers[:MAX_LINES]),
-            candidates=self._places(anchor, rows[:_SHOWN]) if self.missed <= _LISTED else (),
+            candidates=self._shown(anchor, lambda: candidates(self.file, places)),
             hint="use other lines as the anchor, or up to 4 lines that occur only once",
         )
-
-    def _places(self, anchor: _Anchor, rows: Sequence[int]) -> tuple[Candidate, ...]:
-        from git_boocode.matching.suggestions import descriptions, unique_text
-
-        file, places = self.file, [(row, row + len(anchor.lines)) for row in rows]
-        found = [
-            Candidate(at[0] + 1, at[1], 1.0, file.rows_text(*at), *unique_text(file, at), where)
-            for at, where in zip(places, descriptions(file, places), strict=True)
-        ]
-        return _as_anchors(found, anchor)
 
     def _not_found(self, anchor: _Anchor) -> MissError:
         message = f"{anchor.name} not found{anchor.below}"
         if self.is_raw:
             message += "; the file is not UTF-8 or UTF-16 text, so only exact lines match"
             return MissError("binary", message)
-        self.missed += 1
-        near = self._nearest(anchor) if self.missed <= _LISTED else ()
+        near = self._shown(anchor, lambda: self._nearest(anchor))
+        lines = tuple(candidate.start_line for candidate in near)
         whole = anchor._replace(after=0)
-        above = [row + 1 for rung in range(len(self.forms)) for row in self._rows(whole, rung)[:1]]
+        above = [row + 1 for rung in self.rungs for row in self._rows(whole, rung)[:1]][:1]
         if above:
             message += f"; it occurs above that, at line {above[0]}"
         elif near:
             where = lines_of(near[0].start_line, near[0].end_line)
             message += f"; nearest is {where}, {near[0].similarity:.0%} similar"
-        lines = tuple(above[:1]) or tuple(candidate.start_line for candidate in near)
         hint = "anchors are whole lines, copied from the file"
-        return MissError("not_found", message, lines=lines, candidates=near, hint=hint)
+        return MissError(
+            "not_found", message, lines=tuple(above) or lines, candidates=near, hint=hint
+        )
 
     def _nearest(self, anchor: _Anchor) -> tuple[Candidate, ...]:
         from git_boocode.matching import locate_match
 
         below = "\n" * anchor.after + self.file.raw[self.file.start_of(anchor.after) :]
         needle = "\n".join(anchor.lines) + "\n"
-        found = locate_match(below, needle, "exact", whole_lines=True).candidates
-        return _as_anchors(found[:_SHOWN], anchor)
+        return locate_match(below, needle, "exact", whole_lines=True).candidates[:_SHOWN]
+
+    def _shown(
+        self, anchor: _Anchor, find: Callable[[], tuple[Candidate, ...]]
+    ) -> tuple[Candidate, ...]:
+        """Places of the first few anchors, without text to send back that cannot be an anchor."""
+        self.missed += 1
+        return tuple(
+            place
+            if not anchor.after and (place.old_string or "").count("\n") < _MAX_HEIGHT
+            else place._replace(old_string=None, old_start_line=None)
+            for place in (find() if self.missed <= _LISTED else ())
+        )
 
 
-def _as_anchors(places: Sequence[Candidate], anchor: _Anchor) -> tuple[Candidate, ...]:
-    """Places, without the text to send back where that cannot be a start anchor."""
-    return tuple(
-        place
-        if not anchor.after and (place.old_string or "").count("\n") < _MAX_HEIGHT
-        else place._replace(old_string=None, old_start_line=None)
-        for place in places
-    )
+def _is_unclear(pairs: Sequence[tuple[str, str]], content: Sequence[str]) -> bool:
+    """Whether content may be indented as the anchors or as the file, given pairs of their lines.
 
-
-def _reading(
-    pairs: Sequence[tuple[str, str]], content: Sequence[str], near: Sequence[str]
-) -> Sequence[str] | None:
-    """The content in the file's indentation; as it is where the matcher decides; None if unclear.
-
-    `pairs` are the lines of the anchors with the file's. Content may be indented as either. Lines
-    with which it begins and ends as the anchors do show it, the first one only if it is indented:
-    further in, a line of theirs may have moved on purpose.
+    Lines with which it begins and ends as the anchors do show it, the first one only if it is
+    indented: further in, a line of theirs may have moved on purpose.
     """
-    pairs = [pair for pair in pairs if pair[0].strip()]
-    depths = {at: (indent_of(mine), indent_of(real)) for at, (mine, real) in enumerate(pairs)}
+    pairs = [(mine, real) for mine, real in pairs if mine.strip()]
     filled = [line for line in content if line.strip()]
-    shared: list[tuple[str, tuple[str, str]]] = []
+    if not filled:
+        return False
+    votes, shared = set(), False
     for step in (1, -1):
         both = zip(filled[::step], pairs[::step], strict=False)
-        shared += takewhile(lambda one: one[0].strip() == one[1][0].strip(), both)
-    votes = {
-        indent_of(line) == indent_of(real)
-        for line, (mine, real) in shared
-        if indent_of(mine) != indent_of(real) and (line is not filled[0] or indent_of(line))
-        if indent_of(line) in (indent_of(mine), indent_of(real))
-    }
-    if not votes:
-        # Neither as deep as stripped anchors nor as the file.
-        deep = depths[0][0] == "" and indent_of(filled[0]) not in ("", depths[0][1])
-        return None if deep and not shared else content
-    if True in votes:
-        return [*content] if len(votes) == 1 else None
-    style = IndentStyle(indents([*(mine for mine, _ in pairs), *content]), indents(near))
-    reindenter, below = LocalReindenter(depths, style), len(pairs) - 1
-    shifts = {len(real) - len(mine) for mine, real in depths.values()}
-    spaces = not "".join([*style.old, *(real for _, real in depths.values())]).strip(" ")
-    moved = []
-    for at, line in enumerate(content):
-        indent = reindenter.give(indent_of(line), (below, below), leading=at == 0)
-        if len(shifts) == 1 and spaces and reindenter.whole.scale.shift:
-            # All anchors moved alike: a step of another width is no other unit.
-            indent = Indent(" " * (len(indent_of(line)) + max(shifts)))
-        if indent.unclear and line.strip():
-            return None
-        moved.append(reindented(line, indent.text) if line.strip() else line)
-    return moved
-
-
-def _written(file: Lines, regions: Sequence[_Region]) -> str:
-    """The text with all regions, in its order, replaced."""
-    pieces, at = [], 0
-    for region in regions:
-        pieces += [file.raw[at : file.start_of(region.first)], region.text]
-        at = file.start_of(region.stop)
-    return "".join([*pieces, file.raw[at:]])
+        for line, ends in takewhile(lambda one: one[0].strip() == one[1][0].strip(), both):
+            shared = True
+            given, (mine, real) = indent_of(line), map(indent_of, ends)
+            if mine != real and given in (mine, real) and (line is not filled[0] or given):
+                votes.add(given == real)
+    # Neither as deep as stripped anchors nor as the file.
+    depths = "", indent_of(pairs[0][1])
+    deep = not (shared or indent_of(pairs[0][0])) and indent_of(filled[0]) not in depths
+    return len(votes) > 1 or deep
 
 
 def _overlaps(regions: Sequence[_Region]) -> Iterator[MissError]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.ladder import Answer, climb, found_match, to_match
 from git_boocode.matching.rungs import Place, Query, profile_named
-from git_boocode.matching.text import Text
+from git_boocode.matching.text import Text, spliced
 from git_boocode.matching.types import Match, MatchError, Replacement, lines_of
 
 if TYPE_CHECKING:
@@ -249,20 +249,18 @@ class _Pen:
     def replacement(self, places: Sequence[Place], match: Match, most: int | None) -> Replacement:
         """The content with every place replaced."""
         rows = [span.start_line - 1 for span in self.text.spans(place[:2] for place in places)]
-        raw, edits, pieces, at, size = self.text.raw, list[Splice](), list[str](), 0, 0
+        raw, edits, size = self.text.raw, list[Splice](), len(self.text.raw)
         for place, row in zip(places, rows, strict=True):
             edit = self.splice(place, row)
             edits.append(edit)
-            pieces += [raw[at : edit.start], edit.text]
-            at = edit.end
-            size += len(pieces[-2]) + len(edit.text)
+            size += edit.start - edit.end + len(edit.text)
             if most is not None:
                 _check_size(size, most)
         spans = self.text.spans((edit.start, edit.end) for edit in edits)
         if match.span != spans[0]:
             start, end = self.text.ends(spans[0])
             match = match._replace(span=spans[0], start=start, end=end)
-        content = "".join([*pieces, raw[at:]])
+        content = spliced(raw, edits)
         if content == raw and not self.exact:
             from git_boocode.matching.already_applied import refuse_applied
 

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, most_similar, script
@@ -87,8 +87,10 @@ class _Change:
 
     def between(self, start: int, end: int) -> range:
         """Which of its places, by number, lie between two positions."""
-        first = bisect_left(self.rows, start, key=lambda row: self.extent(row)[0])
-        return range(first, bisect_right(self.rows, end, key=lambda row: self.extent(row)[1]))
+        # An extent moves by two positions a row.
+        first, last = self.extent(0)
+        at = bisect_left(self.rows, (start - first + 1) // 2)
+        return range(at, bisect_right(self.rows, (end - last) // 2))
 
 
 def place_changes(
@@ -472,7 +474,7 @@ class Sections:
         wanted = canonical_line(section.strip())
         if wanted not in self._heads:
             whole, begun = list[int](), list[int]()
-            for line, row in self._sorted[bisect_left(self._sorted, (wanted, 0)) :]:
+            for line, row in islice(self._sorted, bisect_left(self._sorted, (wanted, 0)), None):
                 self._spend()
                 following = line[len(wanted) :][:1]
                 if not (wanted and line.startswith(wanted)) or (whole and following):

@@ -259,6 +259,15 @@ def split_lines(text: str) -> list[str]:
     return [*lines, last] if last else lines
 
 
+def spliced(text: str, splices: Iterable[tuple[int, int, str]]) -> str:
+    """The text in which disjoint stretches (start, end), in its order, become other text."""
+    pieces, at = [], 0
+    for start, end, new in splices:
+        pieces += [text[at:start], new]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
 def common_prefix(one: str, other: str) -> int:
     """How many characters two texts have in common at their beginnings."""
     same, most = 0, min(len(one), len(other))
