@@ -228,10 +228,7 @@ def _remarked(hunk: PatchHunk, present: frozenset[str]) -> PatchHunk:
 
 
 def _depth_votes(added: set[int], read: set[int]) -> Iterator[bool]:
-    """For each depth of added lines whether it suits the context with its spaces back, or as read.
-
-    `read` are the depths of the context as read.
-    """
+    """For each depth of added lines whether it suits context with its spaces back, or as read."""
     unit = gcd(*(depth + 1 for depth in read))
     for depth in added:
         if (depth in read) != (depth - 1 in read):
@@ -293,53 +290,43 @@ def _all_placed(
         return placed
     first, *_ = errors.values()
     done = {error.code for error in errors.values()} == {"already_applied"} and not placed
-    message = _message(hunks, errors, lines)
+    shown, of = [*errors][:_LISTED], f" of {len(hunks)}" if len(hunks) > 1 else ""
+    said = [f"hunk {at + 1}{of} ({_said(hunks[at], errors[at], lines)}" for at in shown]
+    if len(errors) > _LISTED:
+        said.append(f"also hunks {listed([at + 1 for at in errors][_LISTED:], _LISTED)}")
+    message = "; ".join(said)
     near = [one for error in errors.values() for one in error.candidates]
-    places = first.match.spans or first.candidates
     raise MissError(
         "not_found" if first.code == "already_applied" and not done else first.code,
         message,
-        lines=tuple(place.start_line for place in places[:MAX_LINES]),
+        lines=tuple(place.start_line for place in first.match.spans or first.candidates)[
+            :MAX_LINES
+        ],
         candidates=tuple(near[:_MAX_CANDIDATES]),
-        hint="; ".join(hint for said, hint in _HINTS if said in message) or None,
+        hint="; ".join(hint for what, hint in _HINTS if what in message) or None,
     )
 
 
-def _message(
-    hunks: Sequence[PatchHunk], errors: dict[int, MatchError], lines: Sequence[str]
-) -> str:
-    said, of = [], f" of {len(hunks)}" if len(hunks) > 1 else ""
-    for at in [*errors][:_LISTED]:
-        hunk, error = hunks[at], errors[at]
-        header = f"'{short(hunk.header, _MAX_LINE)}', " if hunk.header else ""
-        what = error.message or "the file does not have its lines"
-        what += _where(hunk, error, lines)
-        said.append(f"hunk {at + 1}{of} ({header}line {hunk.row} of the patch): {what}")
-    if len(errors) > _LISTED:
-        said.append(f"also hunks {listed([at + 1 for at in errors][_LISTED:], _LISTED)}")
-    return "; ".join(said)
-
-
-def _where(hunk: PatchHunk, error: MatchError, lines: Sequence[str]) -> str:
-    """The places that a refusal is about, or what the file lacks and has instead."""
-    near = error.candidates
+def _said(hunk: PatchHunk, error: MatchError, lines: Sequence[str]) -> str:
+    """Which hunk it is and why it is refused, with its places, or what the file has instead."""
+    header = f"'{short(hunk.header, _MAX_LINE)}', " if hunk.header else ""
+    what = error.message or "the file does not have its lines"
+    said, near = f"{header}line {hunk.row} of the patch): {what}", error.candidates
     if error.code == "ambiguous" or any(one.similarity == 1 for one in near):
-        places = [lines_of(one.start_line, one.end_line).split()[-1] for one in near]
-        many = "s" if len(places) > 1 or "-" in "".join(places) else ""
-        return f", at line{many} {listed(places, _LISTED)}" if places else ""
-    if "nearest" in error.message:
-        return ""
+        places = [lines_of(one.start_line, one.end_line) for one in near]
+        return f"{said}, at {listed(places, _LISTED)}" if places else said
+    if "nearest" in what:
+        return said
     first, stop = (near[0].start_line - 1, near[0].end_line) if near else (0, len(lines))
     there = frozenset(lines[first:stop])
-    lacking = ((at, line.rstrip("\r\n")) for at, line in enumerate(hunk.old))
-    at, line = next(((at, line) for at, line in lacking if line not in there), (0, None))
-    said = ""
-    if line is not None and near and there:
-        row = first + min(at, stop - first - 1)
-        holds = short(lines[row], _MAX_LINE)
-        said = f"; expected '{short(line, _MAX_LINE)}', line {row + 1} is '{holds}'"
-    elif line is not None and not near:
-        said = f"; no line is '{short(line, _MAX_LINE)}'"
+    old = [line.rstrip("\r\n") for line in hunk.old]
+    for at in [at for at, line in enumerate(old) if line not in there][:1]:
+        line = short(old[at], _MAX_LINE)
+        if near and there:
+            row = first + min(at, stop - first - 1)
+            said += f"; expected '{line}', line {row + 1} is '{short(lines[row], _MAX_LINE)}'"
+        else:
+            said += f"; no line is '{line}'"
     if near and near[0].similarity >= _SIMILAR:
         where = lines_of(near[0].start_line, near[0].end_line)
         said += f"; nearest is {where}, {near[0].similarity:.0%} similar"

@@ -90,7 +90,7 @@ def test_the_number_decides_between_equal_places(start: int, at: int) -> None:
 def test_a_number_beside_an_equal_place_decides_nothing(start: int | None) -> None:
     error = refused(TWINS, hunk(TWIN, start))
     assert (error.code, error.lines) == ("ambiguous", (2, 6))
-    assert "2-4, 6-8" in error.message
+    assert "at lines 2-4, lines 6-8" in error.message
 
 
 def test_a_neighbour_tells_how_far_the_numbers_are_off() -> None:
