@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.edits import How, Landing, MissError, Outcome
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 MAX_LINES = 100
 """Places of an ambiguous text that are listed."""
+MAX_MISSES = 10
+"""Problems of one edit that its refusal describes."""
 
 
 def check_text(text: Text, new: str, how: How) -> None:
@@ -29,6 +32,23 @@ def check_text(text: Text, new: str, how: How) -> None:
             hint="in JSON, \\u0000 is that character, and \\\\u0000 its escape in code; --verbatim "
             "takes it as given",
         )
+
+
+def joined(misses: Sequence[MissError]) -> MissError:
+    """One refusal that names every problem, with the code of the first."""
+    shown = misses[:MAX_MISSES]
+    messages = [miss.message for miss in shown]
+    if len(misses) > len(shown):
+        messages.append(f"and {len(misses) - len(shown)} more problems")
+    # The first candidate of each, then the second of each: a short list shows some of all.
+    candidates = zip_longest(*(miss.candidates for miss in shown))
+    return MissError(
+        misses[0].code,
+        "; ".join(messages),
+        lines=tuple(line for miss in misses for line in miss.lines)[:MAX_LINES],
+        candidates=tuple(near for row in candidates for near in row if near),
+        hint="; ".join(dict.fromkeys(miss.hint for miss in shown if miss.hint)) or None,
+    )
 
 
 def existing(text: Text | None) -> Text:

@@ -7,9 +7,9 @@ from itertools import groupby
 from math import gcd
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.editing.actions import MAX_LINES, check_text, mode_notes
+from git_boocode.editing.actions import MAX_LINES, MAX_MISSES, check_text, joined, mode_notes
 from git_boocode.editing.edits import How, Landing, MissError, Outcome, listed, short
-from git_boocode.editing.textfile import Text
+from git_boocode.editing.textfile import Text, blob_id
 from git_boocode.matching.align import Hunk
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.text import spliced
@@ -22,16 +22,17 @@ if TYPE_CHECKING:
 _LISTED = 5  # line numbers, and other hunks, in a message
 UNMARKED = "context lines lack their leading blank"
 _MAX_LINE = 80
-_MAX_CANDIDATES = 10
 _BOM = "\ufeff"
 _SIMILAR = 0.5
 _NO_TEXT = "the file is no UTF-8 or UTF-16 text, so only an exact match counts, and there is none"
 # What to do next, by what a message says.
-_HINTS = (
-    ("applied already", "read the file again; leave out what it has already"),
-    ("out of order", "put the hunks into the order of the file"),
-    ("to go by", "add the unchanged lines above and below as context, each after a space"),
-)
+_HINTS = {
+    "it seems to be applied already": "read the file again; leave out what it has already",
+    "it occurs only elsewhere, so the hunks are out of order": "put the hunks into the order of "
+    "the file",
+    "it has no line of the file to go by": "add the unchanged lines above and below as context, "
+    "each after a space",
+}
 
 
 class PatchLine(NamedTuple):
@@ -124,14 +125,9 @@ class PatchAction(NamedTuple):
         profile = "exact" if text.is_raw else how.profile
         try:
             found = place_changes(queries, profile, verbatim=how.verbatim or text.is_raw)
-            placed = _all_placed(hunks, found, content.lines)
         except MatchError as error:
             raise MissError(error.code, error.message) from None
-        except MissError as miss:
-            if text.is_raw and miss.code == "not_found":
-                miss.code = "binary"
-                miss.message = f"{_NO_TEXT}: {miss.message}"
-            raise
+        placed = _all_placed(hunks, found, content.lines, raw=text.is_raw)
         made = spliced(content.raw, (place.splice for place in placed))
         last = next((hunk for hunk in hunks if hunk.opens), None)
         if last.opens[1] if last and last.opens else is_open:
@@ -151,13 +147,9 @@ class PatchAction(NamedTuple):
         """Whether a file's text is the blob that the patch names."""
         if self.preimage is None or not self.preimage.strip("0"):
             return False
-        import hashlib
-
         data = text.encode()
-        blob = b"blob %d\0%b" % (len(data), data)
-        # Git's ids are names here, not a safeguard.
-        made = (hashlib.new(name, blob, usedforsecurity=False) for name in ("sha1", "sha256"))
-        return any(one.hexdigest().startswith(self.preimage) for one in made)
+        made = (blob_id(name, data) for name in ("sha1", "sha256"))
+        return any(one.startswith(self.preimage) for one in made)
 
 
 def _query(content: Lines, hunk: PatchHunk, *, proven: bool) -> Query:
@@ -274,7 +266,11 @@ def _notes(hunks: Sequence[PatchHunk], placed: Sequence[Placement]) -> Iterator[
 
 
 def _all_placed(
-    hunks: Sequence[PatchHunk], found: Sequence[Placement | MatchError], lines: Sequence[str]
+    hunks: Sequence[PatchHunk],
+    found: Sequence[Placement | MatchError],
+    lines: Sequence[str],
+    *,
+    raw: bool,
 ) -> list[Placement]:
     """The places of all hunks; MissError, with the code of the first that has none."""
     placed: list[Placement] = []
@@ -288,23 +284,26 @@ def _all_placed(
             placed.append(one)
     if not errors:
         return placed
-    first, *_ = errors.values()
-    done = {error.code for error in errors.values()} == {"already_applied"} and not placed
-    shown, of = [*errors][:_LISTED], f" of {len(hunks)}" if len(hunks) > 1 else ""
-    said = [f"hunk {at + 1}{of} ({_said(hunks[at], errors[at], lines)}" for at in shown]
-    if len(errors) > _LISTED:
-        said.append(f"also hunks {listed([at + 1 for at in errors][_LISTED:], _LISTED)}")
-    message = "; ".join(said)
-    near = [one for error in errors.values() for one in error.candidates]
-    raise MissError(
-        "not_found" if first.code == "already_applied" and not done else first.code,
-        message,
-        lines=tuple(place.start_line for place in first.match.spans or first.candidates)[
-            :MAX_LINES
-        ],
-        candidates=tuple(near[:_MAX_CANDIDATES]),
-        hint="; ".join(hint for what, hint in _HINTS if what in message) or None,
-    )
+    done = not placed and {error.code for error in errors.values()} == {"already_applied"}
+    of = f" of {len(hunks)}" if len(hunks) > 1 else ""
+    misses: list[MissError] = []
+    for at, error in errors.items():
+        message = ""
+        if len(misses) < MAX_MISSES:
+            message = f"hunk {at + 1}{of} ({_said(hunks[at], error, lines)}"
+        misses.append(_miss(error, message, done=done, raw=raw))
+    raise joined(misses)
+
+
+def _miss(error: MatchError, message: str, *, done: bool, raw: bool) -> MissError:
+    code: str = error.code
+    if code == "already_applied" and not done:
+        code = "not_found"
+    if raw and code == "not_found":
+        code, message = "binary", f"{_NO_TEXT}: {message}"
+    places = error.match.spans[:MAX_LINES] or error.candidates
+    lines, hint = tuple(place.start_line for place in places), _HINTS.get(error.message)
+    return MissError(code, message, lines=lines, candidates=error.candidates, hint=hint)
 
 
 def _said(hunk: PatchHunk, error: MatchError, lines: Sequence[str]) -> str:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
-from itertools import takewhile, zip_longest
 from typing import NamedTuple
 
-from git_boocode.editing.actions import MAX_LINES, check_text, existing
+from git_boocode.editing.actions import MAX_LINES, MAX_MISSES, check_text, existing, joined
 from git_boocode.editing.edits import How, Landing, MissError, Outcome, listed
 from git_boocode.editing.textfile import Text
 from git_boocode.matching import Candidate, MatchError
@@ -27,7 +26,7 @@ _RUNGS: dict[str, Callable[[str], str]] = {
     "line_trimmed": str.strip,
 }
 _LISTED = 10
-"""Line numbers, regions or failed changes that a message lists or shows similar lines for."""
+"""Line numbers or regions that a message lists."""
 _MAX_HEIGHT = 4
 """Lines of an anchor."""
 _SHOWN = 3
@@ -103,7 +102,7 @@ class Regions(NamedTuple):
         regions = sorted(one for one in found if isinstance(one, _Region))
         misses = [one for one in found if isinstance(one, MissError)] + [*_overlaps(regions)]
         if misses:
-            raise _joined(misses)
+            raise joined(misses)
         rung = max(region.rung for region in regions)
         notes = ["reindented"] if any(region.reindented for region in regions) else []
         if len(regions) > 1:
@@ -276,31 +275,30 @@ class _Search:
             place
             if not anchor.after and (place.old_string or "").count("\n") < _MAX_HEIGHT
             else place._replace(old_string=None, old_start_line=None)
-            for place in (find() if self.missed <= _LISTED else ())
+            for place in (find() if self.missed <= MAX_MISSES else ())
         )
 
 
 def _is_unclear(pairs: Sequence[tuple[str, str]], content: Sequence[str]) -> bool:
     """Whether content may be indented as the anchors or as the file, given pairs of their lines.
 
-    Lines with which it begins and ends as the anchors do show it, the first one only if it is
-    indented: further in, a line of theirs may have moved on purpose.
+    Lines with which it begins and ends as the anchors do show it: further in, a line of theirs may
+    have moved on purpose.
     """
-    pairs = [(mine, real) for mine, real in pairs if mine.strip()]
+    pairs = [pair for pair in pairs if pair[0].strip()]
     filled = [line for line in content if line.strip()]
-    if not filled:
-        return False
-    votes, shared = set(), False
+    votes = set()
     for step in (1, -1):
-        both = zip(filled[::step], pairs[::step], strict=False)
-        for line, ends in takewhile(lambda one: one[0].strip() == one[1][0].strip(), both):
-            shared = True
-            given, (mine, real) = indent_of(line), map(indent_of, ends)
-            if mine != real and given in (mine, real) and (line is not filled[0] or given):
+        for line, ends in zip(filled[::step], pairs[::step], strict=False):
+            if line.strip() != ends[0].strip():
+                break
+            given, mine, real = map(indent_of, (line, *ends))
+            # The first line of a text often lacks its indentation.
+            if mine != real and given in (mine, real) and (given or line is not filled[0]):
                 votes.add(given == real)
+    mine, real = map(indent_of, pairs[0])
     # Neither as deep as stripped anchors nor as the file.
-    depths = "", indent_of(pairs[0][1])
-    deep = not (shared or indent_of(pairs[0][0])) and indent_of(filled[0]) not in depths
+    deep = not (mine or votes) and indent_of(next(iter(filled), "")) not in ("", real)
     return len(votes) > 1 or deep
 
 
@@ -316,20 +314,3 @@ def _overlaps(regions: Sequence[_Region]) -> Iterator[MissError]:
                 hint="merge changes of the same lines into one",
             )
         above = max(above or region, region, key=lambda one: one.stop)
-
-
-def _joined(misses: Sequence[MissError]) -> MissError:
-    """One refusal that names every problem."""
-    hints = dict.fromkeys(miss.hint for miss in misses if miss.hint)
-    messages = [miss.message for miss in misses[:_LISTED]]
-    if len(misses) > _LISTED:
-        messages.append(f"and {len(misses) - _LISTED} more problems")
-    # The first candidate of each, then the second of each: a short list shows some of all.
-    shown = zip_longest(*(miss.candidates for miss in misses[:_LISTED]))
-    return MissError(
-        misses[0].code,
-        "; ".join(messages),
-        lines=tuple(line for miss in misses for line in miss.lines)[:MAX_LINES],
-        candidates=tuple(near for row in shown for near in row if near),
-        hint="; ".join(hints) or None,
-    )

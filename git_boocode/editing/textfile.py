@@ -60,6 +60,15 @@ def decode(data: bytes) -> Text:
     return Text(data.decode("utf-8", "surrogateescape"), RAW)
 
 
+def blob_id(algorithm: str, data: bytes) -> str:
+    """The id of a git blob, by `sha1` or `sha256`."""
+    import hashlib
+
+    # Git's ids are names here, not a safeguard.
+    blob = b"blob %d\0%b" % (len(data), data)
+    return hashlib.new(algorithm, blob, usedforsecurity=False).hexdigest()
+
+
 def line_count(text: str) -> int:
     """The number of lines; one without a final newline counts."""
     return text.count("\n") + (text != "" and not text.endswith("\n"))

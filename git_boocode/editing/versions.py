@@ -11,7 +11,7 @@ from git_boocode.editing.actions import Create, Delete, Keep, Write, merged_sinc
 from git_boocode.editing.edits import DEFAULT_PROFILE, Edit, How, MissError, Outcome
 from git_boocode.editing.place import Place
 from git_boocode.editing.record import EDITS
-from git_boocode.editing.textfile import MAX_BYTES, Text, decode
+from git_boocode.editing.textfile import MAX_BYTES, Text, blob_id, decode
 from git_boocode.matching import MatchError
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.three_way import merge_edit
@@ -159,7 +159,7 @@ def outdated_base(edit: Edit, file: PlannedFile, place: Place, profile: str) -> 
             hint="look whether it was renamed; to make it anew, leave 'base' out",
         )
     algorithms = ["sha1", "sha256"] if len(base) <= _SHA1_LENGTH else ["sha256"]
-    raw = [_blob_id(algorithm, before.data) for algorithm in algorithms]
+    raw = [blob_id(algorithm, before.data) for algorithm in algorithms]
     now = next((known for known in raw if known.startswith(base)), None)
     now = now or place.clean_blob_id(file.target.path, before.data)
     if now is not None and now.startswith(base):
@@ -219,10 +219,3 @@ def _held(base: str, place: Place) -> Text | None:
     output = git.attempt("cat-file", "--batch", stdin=found[0] + b"\n").stdout
     data = next(batch_bodies(output, b"blob"), None)
     return None if data is None else decode(data)
-
-
-def _blob_id(algorithm: str, data: bytes) -> str:
-    import hashlib
-
-    blob = b"blob %d\0%b" % (len(data), data)
-    return hashlib.new(algorithm, blob, usedforsecurity=False).hexdigest()
