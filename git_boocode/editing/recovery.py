@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from git_boocode.editing.record import Record
     from git_boocode.repo.repository import Repository
 
-_EDITS = "refs/boocode/edits/"
 DAMAGED = "damaged"
 """The code of the error of a journal that cannot be understood."""
 
@@ -50,37 +49,28 @@ class EditJournal(Journal):
     """
 
     def __init__(self, repository: Repository, record: Record | None) -> None:
-        self._path = _path(repository.state_dir)
-        self._top = repository.worktree
+        self._repository = repository
         self._record = record
 
     def begin(self, files: Sequence[tuple[Change, Step]], made: Sequence[str]) -> None:
-        """Write the journal to disk."""
-        below = partial(os.path.relpath, start=self._top)
+        """Write the journal to disk, and store the record."""
+        below = partial(os.path.relpath, start=self._repository.worktree)
         note = {
             "record": self._record.id if self._record else None,
             "files": [_with_paths(step, below)._asdict() for _, step in files],
             "made": list(map(below, made)),
         }
-        write_private(self._path, json.dumps(note).encode("ascii"))
-
-    def publish(self) -> None:
-        """Store the record."""
+        write_private(_path(self._repository.state_dir), json.dumps(note).encode("ascii"))
         if self._record is not None:
             self._record.publish()
 
-    def withdraw(self) -> None:
-        """Remove the record's ref and the journal."""
+    def end(self, *, written: bool) -> None:
+        """Remove the journal, and the record if nothing was written."""
         try:
-            if self._record is not None:
+            if self._record is not None and not written:
                 self._record.withdraw()
         finally:
-            self.end()
-
-    def end(self) -> None:
-        """Remove the journal; one that cannot be removed still says that all is written."""
-        with suppress(OSError):
-            remove(self._path)
+            forget_note(self._repository)
 
 
 class Interrupted(NamedTuple):
@@ -121,23 +111,24 @@ def interrupted_edit(repository: Repository) -> Interrupted | None:
         files = tuple((step, step.state()) for step in steps)
         return Interrupted(record, files, tuple(map(inside, note["made"])))
     except (KeyError, TypeError, ValueError) as error:
-        raise _damaged(repository.state_dir, str(error)) from None
+        fix = "check the files, then run 'git boocode doctor --fix', which removes "
+        raise FatalError(
+            f"the journal of an interrupted edit is damaged: {error}",
+            code=DAMAGED,
+            hints=(f"{fix}'{_path(repository.state_dir)}'",),
+        ) from None
 
 
 def noted_record(state_dir: str) -> str | None:
     """The id of the record of a killed call; None if there is none, or the journal is damaged."""
-    try:
-        record = (_load(state_dir) or {}).get("record")
-    except FatalError as error:
-        if error.code != DAMAGED:
-            raise
-        return None
+    record = (_load(state_dir) or {}).get("record")
     return record if isinstance(record, str) else None
 
 
 def forget_note(repository: Repository) -> None:
-    """Remove the journal of a call that was killed."""
-    EditJournal(repository, None).end()
+    """Remove the journal; one that cannot be removed still says what is written."""
+    with suppress(OSError):
+        remove(_path(repository.state_dir))
 
 
 def settle(repository: Repository) -> None:
@@ -171,35 +162,39 @@ def repair(repository: Repository, found: Interrupted) -> str:
     A file that changed again since stays as it is. The answer is one sentence on what was done.
     FatalError if a file cannot be restored; the repair can be run again.
     """
+    done = _complete(repository, found) if found.done else _roll_back(repository, found)
+    forget_note(repository)
+    return done
+
+
+def _complete(repository: Repository, found: Interrupted) -> str:
     steps = [step for step, _ in found.files]
-    if found.done:
-        clean_up(steps)
-        for step in steps:
-            if step.after is None:
-                remove_emptied(step.real, repository.worktree)
-        forget_note(repository)
-        return "the edit was complete; its temporary files were removed"
+    for step in steps:
+        if step.spelling is not None and os.path.lexists(step.real):
+            os.rename(step.real, step.spelling)
+    clean_up(steps)
+    for step in steps:
+        if step.after is None:
+            remove_emptied(step.real, repository.worktree)
+    return "the edit was complete; its temporary files were removed"
+
+
+def _roll_back(repository: Repository, found: Interrupted) -> str:
     for step, state in reversed(found.files):
-        if state not in (OLD, OTHER):
-            _roll_back(repository, found.record, step)
+        if state == NEW:
+            _undo(repository, found.record, step)
     # Where no record holds the old contents, backups are kept. That of a file that was never
     # replaced is the file itself, so later changes are in both.
-    kept = [
-        step.backup
-        for step, state in found.files
-        if found.record is None and state == OTHER and step.backup and _has_backup(step)
-    ]
-    clean_up(steps, kept)
+    changed = [step for step, state in found.files if state == OTHER]
+    kept = [step.backup for step in changed if found.record is None and _has_backup(step)]
+    clean_up((step for step, _ in found.files), kept)
     remove_directories(reversed(found.made))
-    if found.record is not None and not found.paths(OTHER):
-        # The edit did not happen: it must not be offered for rewinding.
-        repository.git.line("update-ref", "--no-deref", "-d", f"{_EDITS}{found.record}")
-    forget_note(repository)
-    return _summary(found, kept)
+    if not changed:
+        if found.record is not None:
+            # The edit did not happen: it must not be offered for rewinding.
+            from git_boocode.editing.record import EDITS
 
-
-def _summary(found: Interrupted, kept: Sequence[str]) -> str:
-    if not found.paths(OTHER):
+            repository.git.line("update-ref", "--no-deref", "-d", f"{EDITS}{found.record}")
         return "all files are as they were before the edit"
     said = f"{_listed(found.paths(OTHER))} changed again since and was left alone"
     if kept:
@@ -209,7 +204,7 @@ def _summary(found: Interrupted, kept: Sequence[str]) -> str:
     return said
 
 
-def _roll_back(repository: Repository, record: str | None, step: Step) -> None:
+def _undo(repository: Repository, record: str | None, step: Step) -> None:
     try:
         if step.before is not None and not _has_backup(step):
             _restore_backup(repository, record, step)
@@ -221,26 +216,30 @@ def _roll_back(repository: Repository, record: str | None, step: Step) -> None:
 
 
 def _has_backup(step: Step) -> bool:
-    return step.backup is not None and fingerprint_at(step.backup) == step.before
+    return step.before is not None and fingerprint_at(step.backup) == step.before
 
 
 def _restore_backup(repository: Repository, record: str | None, step: Step) -> None:
     """Write a backup that is gone from the record."""
+    from git_boocode.editing.records import Records
+
     below = os.path.relpath(step.real, repository.worktree)
-    ref, name = f"{_EDITS}{record}", f"before/{below}"
-    found = repository.git.attempt("cat-file", "blob", f"{ref}:{name}")
-    if step.backup is None or found.status or fingerprint(found.stdout) != step.before:
+    records, kept = Records(repository), None
+    with suppress(RefusedError, StopIteration):
+        entry = records.find(record or "")
+        (kept,) = records.contents(
+            entry, [next(file for file in entry.files if file.old_path == below)]
+        )
+    if kept is None or kept.before is None or fingerprint(kept.before) != step.before:
         raise FatalError(
             f"cannot restore '{step.path}': its old content is neither beside it nor in git",
             code="missing_object",
             hints=(f"restore it by hand, then remove '{_path(repository.state_dir)}'",),
         )
-    listing = repository.git.line("ls-tree", ref, name)
-    mode = 0o755 if listing.startswith("100755") else 0o644
     os.makedirs(os.path.dirname(step.real), exist_ok=True)
     with suppress(FileNotFoundError):
         os.unlink(step.backup)
-    write_new(step.backup, found.stdout, step.real, mode_only(mode))
+    write_new(step.backup, kept.before, step.real, mode_only(kept.file.mode))
 
 
 def _path(state_dir: str) -> str:
@@ -248,6 +247,7 @@ def _path(state_dir: str) -> str:
 
 
 def _load(state_dir: str) -> dict[str, Any] | None:
+    """The journal, None if there is none; empty if it is damaged."""
     path = _path(state_dir)
     try:
         if not is_regular(path):
@@ -257,25 +257,13 @@ def _load(state_dir: str) -> dict[str, Any] | None:
         raise FatalError(
             f"cannot read the journal of an interrupted edit: {error}", code="unreadable"
         ) from None
-    if not isinstance(note, dict):
-        raise _damaged(state_dir, "it is not a JSON object")
-    return note
-
-
-def _damaged(state_dir: str, reason: str) -> FatalError:
-    fix = "check the files, then run 'git boocode doctor --fix', which removes "
-    return FatalError(
-        f"the journal of an interrupted edit is damaged: {reason}",
-        code=DAMAGED,
-        hints=(f"{fix}'{_path(state_dir)}'",),
-    )
+    return note if isinstance(note, dict) else {}
 
 
 def _with_paths(step: Step, name: Callable[[str], str]) -> Step:
     """A step whose paths are written in another way."""
-    beside = (step.spelling, step.staged, step.backup)
-    spelling, staged, backup = (None if path is None else name(path) for path in beside)
-    return step._replace(real=name(step.real), spelling=spelling, staged=staged, backup=backup)
+    spelling = None if step.spelling is None else name(step.spelling)
+    return step._replace(real=name(step.real), beside=name(step.beside), spelling=spelling)
 
 
 def _inside(top: str, path: str) -> str:

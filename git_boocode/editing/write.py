@@ -21,8 +21,8 @@ from git_boocode.editing.textfile import Snapshot, Symlink, read_snapshot
 from git_boocode.repo.durable import sync, sync_directory
 from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError
 
-OLD, NEW, PART, OTHER = "old", "new", "part", "other"
-"""The states of a file: not written, written, written but not renamed, changed by others."""
+OLD, NEW, OTHER = "old", "new", "other"
+"""The states of a file: not written, written, changed by others."""
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -44,44 +44,43 @@ class Change(NamedTuple):
 
 
 class Step(NamedTuple):
-    """How one file is changed; all paths but `path` are absolute.
+    """How one file is changed, as a journal keeps it; all paths but `path` are absolute.
 
-    `staged` has the new content and `backup` the old one; both lie beside the file. `before` and
-    `after` are the fingerprints of these contents, None for no file. `spelling` is as in `Change`.
+    The paths of its temporary files begin with `beside`. `before` and `after` are the fingerprints
+    of its contents, None for no file; `spelling` is as in `Change`.
     """
 
     path: str
     real: str
-    spelling: str | None
-    staged: str | None
-    backup: str | None
+    beside: str
     before: str | None
     after: str | None
+    spelling: str | None = None
+
+    @property
+    def staged(self) -> str:
+        """The path of the new content."""
+        return f"{self.beside}.tmp"
+
+    @property
+    def backup(self) -> str:
+        """The path of the old content."""
+        return f"{self.beside}.old.tmp"
 
     def state(self) -> str:
-        """`OLD`, `NEW`, `PART` or `OTHER`; raises FatalError if the file cannot be read."""
+        """`OLD`, `NEW` or `OTHER`; raises FatalError if the file cannot be read."""
         found = fingerprint_at(self.real)
-        if found not in (self.before, self.after):
-            return OTHER
-        written = []
-        if self.before != self.after:
-            written.append(found == self.after)
-        if self.spelling is not None:
-            directory, name = os.path.split(self.spelling)
-            written.append(name in os.listdir(directory))
-        elif self.before == self.after and self.backup is not None:
-            # Only the mode is new: whether it was replaced shows in that it is another file.
-            kept = os.path.lexists(self.backup) and os.path.lexists(self.real)
-            written.append(kept and not os.path.samefile(self.backup, self.real))
-        if all(written):
-            return NEW
-        return PART if any(written) else OLD
+        if found == self.before == self.after:
+            # Only the mode or the name is new: a replaced file is not its backup any more.
+            kept = os.path.lexists(self.backup)
+            return NEW if kept and not os.path.samefile(self.backup, self.real) else OLD
+        return {self.before: OLD, self.after: NEW}.get(found, OTHER)
 
     def undo(self) -> None:
         """Restore the old file; raises OSError if that fails."""
         if self.before is None:
             os.unlink(self.real)
-        elif self.backup is not None:
+        else:
             os.replace(self.backup, self.real)
         if self.spelling is not None:
             # The same file by its old name; where the two are not the same, it is not there.
@@ -113,14 +112,8 @@ class Journal:
     def begin(self, files: Sequence[tuple[Change, Step]], made: Sequence[str]) -> None:
         """Before anything is written: the files and the missing directories, outermost first."""
 
-    def publish(self) -> None:
-        """Everything is staged, and the first file is about to be replaced."""
-
-    def withdraw(self) -> None:
-        """Nothing was changed after all."""
-
-    def end(self) -> None:
-        """All files are written, and the temporary ones removed."""
+    def end(self, *, written: bool) -> None:
+        """All files are written, or none, and the temporary ones are removed."""
 
 
 class ChangedMeanwhileError(RefusedError):
@@ -145,21 +138,26 @@ def write_files(
     """
     # Deletions come last: a kill halfway may leave a renamed file twice, never not at all.
     ordered = sorted(changes, key=lambda change: change.after is None)
-    run = _Run([(change, _step(change)) for change in ordered], journal or Journal())
+    run = _Run([(change, _step(change)) for change in ordered])
+    journal = journal or Journal()
     with _signals_wait():
         try:
-            run.prepare()
-            run.journal.publish()
+            missing = missing_directories(step.real for _, step in run.files)
+            journal.begin(run.files, missing)
+            run.prepare(missing)
             run.replace()
         except BaseException as error:
             run.roll_back(error)
+            with suppress(BoocodeError, OSError):
+                journal.end(written=False)
+            if isinstance(error, OSError):
+                raise _unwritten(run.target, error) from error
             raise
-        finally:
-            run.clean_up()
+        clean_up(step for _, step in run.files)
         for target in [change.target for change in ordered if change.after is None]:
             if not keep_directories and target.real == target.link:
                 remove_emptied(target.real, target.real[: -len(target.path)])
-        run.journal.end()
+        journal.end(written=True)
 
 
 @contextmanager
@@ -173,51 +171,43 @@ def _signals_wait() -> Iterator[None]:
 
 
 class _Run:
-    """One attempt.
+    """One attempt: the directories it `made`, and the steps it `tried`, in the end a failing one.
 
-    `made` are directories to remove after a failure, `tried` the steps that were carried out, the
-    last of which may be `unsure`, and `lost` those that could not be undone.
+    `target` is the file that it is at.
     """
 
-    def __init__(self, files: Sequence[tuple[Change, Step]], journal: Journal) -> None:
+    def __init__(self, files: Sequence[tuple[Change, Step]]) -> None:
         self.files = files
-        self.journal = journal
         self.target = files[0][0].target
-        self.made: list[str] = []
-        self.tried: list[Step] = []
-        self.unsure: Step | None = None
-        self.lost: list[Step] = []
+        self._made: list[str] = []
+        self._tried: list[Step] = []
+        self._failing: Step | None = None
 
-    def prepare(self) -> None:
-        missing = missing_directories(step.real for _, step in self.files)
-        self.journal.begin(self.files, missing)
+    def prepare(self, missing: Sequence[str]) -> None:
+        """Make directories, stage the new contents, and give the old files a second name."""
         for path in missing:
             # One that another program has made meanwhile is not removed after a failure.
             with suppress(FileExistsError):
                 os.mkdir(path)
-                self.made.append(path)
+                self._made.append(path)
         for change, step in self._each():
-            if step.staged is not None and change.after is not None:
-                write_new(step.staged, change.after, step.real, change.like)
-                if change.executable is not None:
-                    mode = stat.S_IMODE(os.stat(step.staged).st_mode)
-                    os.chmod(step.staged, with_executable(mode, executable=change.executable))
-        for change, _ in self._each():
+            if change.after is not None:
+                _stage(change, change.after, step)
             _check_unchanged(change)
-        for change, step in self._each():
-            _back_up(change, step)
+            if change.before is not None:
+                _back_up(change.before, step)
 
     def replace(self) -> None:
+        """Move everything into place."""
         for change, step in self._each():
             _check_unchanged(change)
-            self.tried.append(step)
-            self.unsure = step
+            self._tried.append(step)
+            self._failing = step
             _put(change, step)
-            self.unsure = None
+            self._failing = None
         parents = [os.path.dirname(step.real) for _, step in self.files]
-        for directory in dict.fromkeys((*parents, *map(os.path.dirname, self.made))):
+        for directory in dict.fromkeys((*parents, *map(os.path.dirname, self._made))):
             sync_directory(directory)
-        self.made.clear()
 
     def _each(self) -> Iterator[tuple[Change, Step]]:
         for change, step in self.files:
@@ -225,22 +215,20 @@ class _Run:
             yield change, step
 
     def roll_back(self, error: BaseException) -> None:
-        """Undo all steps; an error of the system is raised as one that a user understands."""
-        self.lost = [step for step in reversed(self.tried) if not self._undo(step)]
-        if self.lost:
-            raise _half_written(self.target, self.lost) from error
-        with suppress(BoocodeError, OSError):
-            self.journal.withdraw()
-        if isinstance(error, OSError):
-            raise _unwritten(self.target, error) from error
+        """Undo everything; FatalError (`half_written`) if a file cannot be restored."""
+        lost = [step for step in reversed(self._tried) if not self._undo(step)]
+        clean_up((step for _, step in self.files), [step.backup for step in lost])
+        remove_directories(reversed(self._made))
+        if lost:
+            raise _half_written(self.target, lost) from error
 
     def _undo(self, step: Step) -> bool:
         try:
             state = step.state()
             if state == OTHER:
                 # Another program has changed what was written, unless it never was.
-                return step is self.unsure
-            if state != OLD:
+                return step is self._failing
+            if state == NEW:
                 step.undo()
         except (OSError, FatalError):
             return False
@@ -248,22 +236,16 @@ class _Run:
             sync_directory(os.path.dirname(step.real))
         return True
 
-    def clean_up(self) -> None:
-        clean_up((step for _, step in self.files), {step.backup for step in self.lost})
-        remove_directories(reversed(self.made))
-
 
 def _step(change: Change) -> Step:
-    target, before, after = change.target, change.before, change.after
-    beside = f"{leftover_prefix(target.real)}{os.urandom(6).hex()}"
+    target, before, spelling = change.target, change.before, change.spelling
     return Step(
         target.path,
         target.real,
-        None if change.spelling is None else change.spelling.real,
-        None if after is None else f"{beside}.tmp",
-        None if before is None else f"{beside}.old.tmp",
+        f"{leftover_prefix(target.real)}{os.urandom(6).hex()}",
         fingerprint(None if before is None else before.data),
-        fingerprint(after),
+        fingerprint(change.after),
+        None if spelling is None else spelling.real,
     )
 
 
@@ -273,13 +255,12 @@ def leftover_prefix(path: str) -> str:
     return os.path.join(directory, f".{os.fsdecode(os.fsencode(name)[:200])}.boocode-")
 
 
-def clean_up(steps: Iterable[Step], kept: Container[str | None] = ()) -> None:
+def clean_up(steps: Iterable[Step], kept: Container[str] = ()) -> None:
     """Remove the temporary files of some steps, except those that are kept."""
-    for step in steps:
-        for path in (step.staged, step.backup):
-            if path is not None and path not in kept:
-                with suppress(OSError):
-                    os.unlink(path)
+    for path in (path for step in steps for path in (step.staged, step.backup)):
+        if path not in kept:
+            with suppress(OSError):
+                os.unlink(path)
 
 
 def missing_directories(paths: Iterable[str]) -> list[str]:
@@ -318,24 +299,29 @@ def _check_unchanged(change: Change) -> None:
         raise ChangedMeanwhileError(change.target)
 
 
-def _back_up(change: Change, step: Step) -> None:
+def _stage(change: Change, data: bytes, step: Step) -> None:
+    write_new(step.staged, data, step.real, change.like)
+    if change.executable is not None:
+        mode = stat.S_IMODE(os.stat(step.staged).st_mode)
+        os.chmod(step.staged, with_executable(mode, executable=change.executable))
+
+
+def _back_up(before: Snapshot, step: Step) -> None:
     """Give the old file a second name; where the file system cannot, copy it."""
-    if change.before is None or step.backup is None:
-        return
-    if stat.S_ISREG(change.before.mode) and not os.access(step.real, os.W_OK):
+    if stat.S_ISREG(before.mode) and not os.access(step.real, os.W_OK):
         raise PermissionError(errno.EACCES, "the file is read-only", step.real)
     try:
         os.link(step.real, step.backup, follow_symlinks=False)
     except OSError:
-        write_new(step.backup, change.before.data, step.real, change.before)
+        write_new(step.backup, before.data, step.real, before)
 
 
 def _put(change: Change, step: Step) -> None:
     """Move a staged file into place; a new one never over another that appeared there."""
-    if step.staged is None:
+    if change.after is None:
         os.unlink(step.real)
         return
-    if step.before is None:
+    if change.before is None:
         try:
             os.link(step.staged, step.real, follow_symlinks=False)
             return
@@ -351,7 +337,7 @@ def _put(change: Change, step: Step) -> None:
 def _half_written(target: Target, lost: Sequence[Step]) -> FatalError:
     names = ", ".join(f"'{step.path}'" for step in lost)
     kept = (
-        f"the old content of '{step.path}' is in '{step.backup}'" for step in lost if step.backup
+        f"the old content of '{step.path}' is in '{step.backup}'" for step in lost if step.before
     )
     return FatalError(
         f"cannot write '{target.path}', and could not put back {names}",

@@ -198,9 +198,8 @@ def test_the_home_directory_is_refused_unless_asked(repo: Repo) -> None:
 
 def edit_killed_after(repo: Repo, written: str) -> None:
     """Leave what an edit of two files leaves that was killed when it had written one or both."""
-    nowhere = dict.fromkeys(("spelling", "staged", "backup"))
     hashes = {"before": fingerprint(b"old\n"), "after": fingerprint(b"new\n")}
-    files = [{"path": path, "real": path, **nowhere, **hashes} for path in ("a", "b")]
+    files = [{"path": path, "real": path, "beside": f".{path}", **hashes} for path in ("a", "b")]
     repo.write(EDIT_NOTE, json.dumps({"record": None, "files": files, "made": []}))
     for path in ("a", "b"):
         repo.write(path, "new\n" if path in written else "old\n")

@@ -194,8 +194,8 @@ def test_a_half_written_edit_comes_first(repo: Repo) -> None:
     note: dict[str, Any] = {"record": None, "made": [], "files": []}
     for name in "ab":
         note["files"].append({
-            "path": name, "real": str(repo.top / name), "spelling": None, "staged": None,
-            "backup": None, "before": _hash(b"1\n"), "after": _hash(b"2\n"),
+            "path": name, "real": str(repo.top / name), "beside": str(repo.top / f".{name}"),
+            "before": _hash(b"1\n"), "after": _hash(b"2\n"),
         })  # fmt: skip
     repo.write(".git/boocode/edit-in-progress", json.dumps(note))
     done = repo.boocode("rewind", "--json")

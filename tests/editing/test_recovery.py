@@ -241,19 +241,24 @@ def test_a_repository_that_was_moved_is_mended_where_it_is(repo: Repo, tmp_path:
     assert repo.files() == left
 
 
-def test_a_file_that_is_written_but_not_yet_renamed_gets_its_old_content_back(repo: Repo) -> None:
-    """A file that gets another spelling of its name is written, then renamed."""
+@pytest.mark.parametrize("other", [None, b"old\n", b"new\n"])
+def test_a_file_with_a_new_spelling_is_written_then_renamed(
+    repo: Repo, other: bytes | None
+) -> None:
     repo.write("name", "new\n")
-    repo.write(".name.tmp", "old\n")
-    step = Step(
-        "Name", "name", "Name", None, ".name.tmp", fingerprint(b"old\n"), fingerprint(b"new\n")
-    )
-    note = {"record": None, "files": [step._asdict()], "made": []}
+    repo.write(".name.old.tmp", "old\n")
+    old, new = fingerprint(b"old\n"), fingerprint(b"new\n")
+    steps = [Step("Name", "name", ".name", old, new, "Name")]
+    if other is not None:
+        repo.write("other", other)
+        steps.append(Step("other", "other", ".other", old, new))
+    note = {"record": None, "files": [step._asdict() for step in steps], "made": []}
     repo.write(f".git/boocode/{EDIT_NOTE}", json.dumps(note))
-    done = repo.boocode("doctor", "--fix")
-    assert done.code == 0
-    assert repo.read("name") == b"old\n"
-    assert "0 of 1 files hold its new content" in done.out
+    assert repo.boocode("doctor", "--fix").code == 0
+    if other == b"old\n":
+        assert contents(repo) == {"name": b"old\n", "other": b"old\n"}
+    else:
+        assert contents(repo) == {"Name": b"new\n", **({"other": other} if other else {})}
 
 
 def test_a_note_that_leads_out_is_refused(repo: Repo, tmp_path: Path) -> None:

@@ -221,11 +221,11 @@ WORDS: dict[str, tuple[bytes, ...]] = {
     ),
     "private-edit": (
         *_JSON,
-        *_keys("record", "files", "made", "path", "real", "spelling", "staged", "backup"),
+        *_keys("record", "files", "made", "path", "real", "beside", "spelling"),
         *_keys("before", "after"),
         (
-            b'{"record":null,"made":[],"files":[{"path":"a","real":"a","spelling":null,'
-            b'"staged":null,"backup":null,"before":null,"after":null}]}'
+            b'{"record":null,"made":[],"files":[{"path":"a","real":"a","beside":".a",'
+            b'"spelling":null,"before":null,"after":null}]}'
         ),
     ),
     "private-restore": (*_JSON, *_keys("safety"), f'"{ID}"'.encode()),
