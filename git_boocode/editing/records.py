@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -55,12 +54,6 @@ class EditRecord(NamedTuple):
         """Whether all its files are rewound."""
         return all(file.path in self.rewound_paths for file in self.files)
 
-    @property
-    def undone_paths(self) -> list[str]:
-        """The paths that it rewound, as the other record names them."""
-        paths = self.meta.table("rewinds").get("paths")
-        return [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
-
 
 class UnusableRecord(NamedTuple):
     """A ref among the records that holds no valid one, and why."""
@@ -95,10 +88,12 @@ class Records:
                 self.unreadable[entry.ref] = entry
                 continue
             mine = frozenset(rewound.pop(entry.id, ()))
-            if entry.rewinds is not None:
+            paths = entry.meta.table("rewinds").get("paths")
+            if entry.rewinds is not None and isinstance(paths, list):
                 # What this rewind changed may have been rewound in turn.
                 again = {file.old_path for file in entry.files if file.path in mine}
-                rewound.setdefault(entry.rewinds, set()).update({*entry.undone_paths} - again)
+                undone = {path for path in paths if isinstance(path, str)} - again
+                rewound.setdefault(entry.rewinds, set()).update(undone)
             if everywhere or self.is_ours(entry):
                 yield entry._replace(rewound_paths=mine)
 
@@ -200,46 +195,22 @@ class Records:
 
 
 def problems(repository: Repository, *, most: int = DEFAULTS.keep) -> list[tuple[str, str]]:
-    """The ids of the newest ``most`` records with a problem, of all worktrees, with the reason.
-
-    The record is invalid, or the content of a file is missing; `git fsck` finds damaged content.
-    """
+    """The ids of the invalid ones among the newest ``most`` records, with the reason."""
     records = Records(repository)
-    found: dict[str, str] = {}
-    asked: list[tuple[str, str, str]] = []
-    for entry in records.entries(records.store.refs(EDITS, newest=most)):
-        if isinstance(entry, UnusableRecord):
-            found[entry.ref.removeprefix(EDITS)] = entry.why.message
-            continue
-        asked += [
-            (entry.id, f"it lacks the content of '{file.path}'", f"{entry.commit.id}:{name}\n")
-            for file in entry.files
-            for name in file.kept_names
-            # Git reads one name per line.
-            if name and "\n" not in name
-        ]
-    request = os.fsencode("".join(name for *_, name in asked))
-    done = repository.git.attempt("cat-file", "--batch-check=%(objecttype)", stdin=request)
-    answers = done.stdout.split(b"\n")[:-1]
-    for (identifier, why, _), answer in zip(asked, answers, strict=False):
-        if answer != b"blob":
-            found.setdefault(identifier, why)
-    if len(answers) < len(asked):
-        # Git stops at a damaged object.
-        found.setdefault(asked[len(answers)][0], "it holds a damaged object")
-    return sorted(found.items(), reverse=True)
+    entries = records.entries(records.store.refs(EDITS, newest=most))
+    invalid = (entry for entry in entries if isinstance(entry, UnusableRecord))
+    return [(entry.ref.removeprefix(EDITS), entry.why.message) for entry in invalid]
 
 
 def abbreviations(store: Store, *others: str) -> dict[str, str]:
     """The shortest prefix of each record's id that no other ref has, also below ``others``."""
-    names = [ref.name for ref in store.refs(EDITS, *others)]
-    ids = sorted({name.rpartition("/")[2] for name in names})
+    refs = store.refs(EDITS, *others)
+    ids = sorted({ref.id for ref in refs})
     short = {
         own: own[: max(_LEAST_ABBREVIATION, *(common_prefix(own, other) + 1 for other in near))]
         for own, *near in zip(ids, ["", *ids], [*ids[1:], ""], strict=False)
     }
-    recorded = (name.removeprefix(EDITS) for name in names if name.startswith(EDITS))
-    return {name: short[name] for name in recorded if name in short}
+    return {ref.id: short[ref.id] for ref in refs if ref.name.startswith(EDITS)}
 
 
 def edits_beyond(
@@ -258,8 +229,8 @@ def edits_beyond(
         for ref, entry in zip(refs, records.entries(refs), strict=True)
     )
     wanted = (owned for owned in found if worktree in (None, owned.worktree))
-    needed = needed_records(repository)
     beyond = limits.beyond(wanted, time.time() if now is None else now)
+    needed = needed_records(repository)
     return [(ref, why) for ref, why in beyond if ref.id not in needed]
 
 
@@ -270,8 +241,9 @@ def prune_edits(
 
     def delete() -> list[tuple[Ref, str]]:
         going = edits_beyond(repository, worktree=worktree, now=now)
-        changes = [RefChange(ref.name, None, ref.target) for ref, _ in going]
-        open_store(repository).update_refs(changes)
+        open_store(repository).update_refs(
+            [RefChange(ref.name, None, ref.target) for ref, _ in going]
+        )
         return going
 
     return patiently(delete)
