@@ -21,7 +21,6 @@ from git_boocode.repo.trees import Item, edit_tree
 
 EDITS = "refs/boocode/edits/"
 VERSION = 1
-_SUBJECT = 60
 _PRUNED_EVERY = 64
 
 
@@ -77,12 +76,10 @@ class Record:
         more: Mapping[str, object],
     ) -> None:
         self.id = new_id()
-        self.ref = EDITS + self.id
         self._repository = repository
         self._files = files
         self._edits = edits
         self._more = more
-        self._commit = ""
 
     def publish(self) -> None:
         """Store everything, and make the ref; FatalError if that fails."""
@@ -94,13 +91,9 @@ class Record:
             raise _unkept(error.message) from error
 
     def _keep(self, watch: GcWatch) -> None:
-        self._commit = self._store()
-        open_store(self._repository).update_refs([RefChange(self.ref, self._commit, None)])
-        watch.confirm(self.ref, [self._commit])
-
-    def withdraw(self) -> None:
-        """Remove the ref; BoocodeError if it was not made, or cannot be removed."""
-        open_store(self._repository).update_refs([RefChange(self.ref, None, self._commit)])
+        ref, commit = EDITS + self.id, self._store()
+        open_store(self._repository).update_refs([RefChange(ref, commit, None)])
+        watch.confirm(ref, [commit])
 
     def _store(self) -> str:
         """Store all objects anew, also those that exist already: `git gc` may remove them."""
@@ -135,27 +128,17 @@ class Record:
             "files": [_file_json(file, items) for file, *_ in self._files],
         }
         first = json.dumps(self._files[0].file.path)[1:-1]
-        shown = first if len(first) <= _SUBJECT else f"…{first[-_SUBJECT:]}"
         more = f" and {len(self._files) - 1} more" if len(self._files) > 1 else ""
-        message = f"edit {shown}{more}\n\n{json.dumps(document)}\n"
+        message = f"edit {first}{more}\n\n{json.dumps(document)}\n"
         return raw_commit(tree, parents, message, self._repository.config.identity(), when)
 
 
 def _file_json(file: KeptFile, items: Mapping[bytes, Item]) -> dict[str, object]:
     kept = [items.get(os.fsencode(name or "")) for name in file.kept_names]
     before, after = (item and item.id.decode("ascii") for item in kept)
-    moved = {"from": file.source} if file.source else {}
     mode, new_mode = (f"{stat.S_IMODE(mode):04o}" for mode in (file.mode, file.new_mode))
-    changed = {"new_mode": new_mode} if file.new_mode != file.mode else {}
-    return {
-        "path": file.path,
-        **moved,
-        "action": file.action,
-        "mode": mode,
-        **changed,
-        "before": before,
-        "after": after,
-    }
+    modes = {"mode": mode, "new_mode": new_mode}
+    return {**file.as_json(), **modes, "before": before, "after": after}
 
 
 def prune_now_and_then(repository: Repository, identifier: str) -> None:

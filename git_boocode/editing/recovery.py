@@ -68,7 +68,7 @@ class EditJournal(Journal):
         """Remove the journal, and the record if nothing was written."""
         try:
             if self._record is not None and not written:
-                self._record.withdraw()
+                _forget_record(self._repository, self._record.id)
         finally:
             forget_note(self._repository)
 
@@ -191,10 +191,7 @@ def _roll_back(repository: Repository, found: Interrupted) -> str:
     remove_directories(reversed(found.made))
     if not changed:
         if found.record is not None:
-            # The edit did not happen: it must not be offered for rewinding.
-            from git_boocode.editing.record import EDITS
-
-            repository.git.line("update-ref", "--no-deref", "-d", f"{EDITS}{found.record}")
+            _forget_record(repository, found.record)
         return "all files are as they were before the edit"
     said = f"{_listed(found.paths(OTHER))} changed again since and was left alone"
     if kept:
@@ -202,6 +199,13 @@ def _roll_back(repository: Repository, found: Interrupted) -> str:
     if found.record is not None:
         return f"{said}; the contents from before the edit are in its record {found.record}"
     return said
+
+
+def _forget_record(repository: Repository, record: str) -> None:
+    """Delete the ref of an edit that did not happen: it must not be offered for rewinding."""
+    from git_boocode.editing.record import EDITS
+
+    repository.git.line("update-ref", "--no-deref", "-d", f"{EDITS}{record}")
 
 
 def _undo(repository: Repository, record: str | None, step: Step) -> None:

@@ -121,9 +121,14 @@ def read_snapshot(real: str, *, links: bool = False) -> Snapshot | None:
     """
     try:
         return _read(real, links=links)
-    except (FileNotFoundError, NotADirectoryError):
-        _check_parents(real)
+    except FileNotFoundError:
         return None
+    except NotADirectoryError:
+        above = os.path.dirname(real)
+        while not os.path.lexists(above):
+            above = os.path.dirname(above)
+        name = os.path.basename(above)
+        raise MissError("invalid_input", f"'{name}' above it is not a directory") from None
     except OSError as error:
         reason = (error.strerror or "unknown error").lower()
         if error.errno in _UNUSABLE:
@@ -162,12 +167,3 @@ def _check(mode: int, size: int) -> None:
             "invalid_input",
             f"the file has {size} bytes, more than the {MAX_BYTES} that can be edited",
         )
-
-
-def _check_parents(real: str) -> None:
-    parent = os.path.dirname(real)
-    while not os.path.lexists(parent):
-        parent = os.path.dirname(parent)
-    if not os.path.isdir(parent):
-        name = os.path.basename(parent)
-        raise MissError("invalid_input", f"'{name}' above it is not a directory")
