@@ -44,7 +44,7 @@ class Target(NamedTuple):
         return now is None if before is None else before.same(now)
 
 
-class Place:
+class Place(NamedTuple):
     """The directory `top`, absolute and resolved, that bounds all edits, and how paths are read.
 
     The caller is in `prefix` below it, `""` or `"sub/dir/"`. With `from_here` paths count from
@@ -52,13 +52,10 @@ class Place:
     found at the top. `repository` is the one whose worktree it is, or None.
     """
 
-    def __init__(
-        self, top: str, prefix: str, repository: Repository | None, *, from_here: bool = False
-    ) -> None:
-        self.top = top
-        self.prefix = prefix
-        self.repository = repository
-        self.from_here = from_here
+    top: str
+    prefix: str
+    repository: Repository | None
+    from_here: bool = False
 
     @classmethod
     def find(cls, *, index: bool, from_here: bool = False) -> Place:
@@ -173,19 +170,16 @@ class Place:
         from rapidfuzz import fuzz, process
 
         wanted = os.path.normpath(self._from_prefix(path)) if self.from_here else path
-        known = [
-            other for other in self._known(wanted) if os.path.exists(os.path.join(self.top, other))
-        ]
+        paths = [other for other in self._paths(wanted) if os.path.exists(f"{self.top}/{other}")]
         name = os.path.basename(wanted).casefold()
-        same_name = [other for other in known if os.path.basename(other).casefold() == name]
-        for others, cutoff in ((same_name, 0), (known, 70)):
-            found = process.extract(wanted, others, scorer=fuzz.ratio, limit=3, score_cutoff=cutoff)
-            if found:
-                start = self.prefix if self.from_here else ""
-                return [os.path.relpath(other, start or ".") for other, *_ in found]
-        return []
+        same_name = [other for other in paths if os.path.basename(other).casefold() == name]
+        others, cutoff = (same_name, 0) if same_name else (paths, 70)
+        found = process.extract(wanted, others, scorer=fuzz.ratio, limit=3, score_cutoff=cutoff)
+        start = self.prefix if self.from_here else ""
+        return [os.path.relpath(other, start or ".") for other, *_ in found]
 
-    def _known(self, path: str) -> list[str]:
+    def _paths(self, path: str) -> list[str]:
+        """The files of the worktree; without a repository what is in the directory of a path."""
         if self.repository is not None:
             from git_boocode.repo.git import nul_records
 

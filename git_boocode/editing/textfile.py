@@ -147,11 +147,10 @@ def _read(real: str, *, links: bool) -> Snapshot:
         data: bytes = Symlink(os.fsencode(os.readlink(real)))
     else:
         # Checked before it is opened: opening a device or a pipe can act on it.
-        _check(found.st_mode, 0)
+        _check(found.st_mode, found.st_size)
         with open(os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
-            found = os.fstat(stream.fileno())
-            _check(found.st_mode, found.st_size)
             data = stream.read(MAX_BYTES + 1)
+            found = os.fstat(stream.fileno())
         _check(found.st_mode, len(data))
     owner = (found.st_uid, found.st_gid)
     return Snapshot(data, found.st_dev, found.st_ino, found.st_mode, owner, found.st_nlink)
