@@ -60,17 +60,15 @@ class _Keeper(Journal):
     def __init__(self, keep: Keep) -> None:
         self._keep = keep
 
-    def begin(self, files: Sequence[tuple[Change, Step]], made: Sequence[str]) -> None:
+    def begin(self, files: Sequence[tuple[Change, Step]]) -> None:
         """Have everything kept; directories that a kill leaves behind are empty, and stay."""
-        del made
         self._keep([_written(change, step) for change, step in files])
 
 
 def _written(change: Change, step: Step) -> Written:
     mode = stat.S_IMODE(change.before.mode) if change.before else _NEW_FILE
     before = change.before.data if change.before else None
-    leftovers = tuple(path for path in (step.staged, step.backup) if path is not None)
-    return Written(change.target.real, before, change.after, mode, leftovers)
+    return Written(change.target.real, before, change.after, mode, (step.staged, step.backup))
 
 
 def _change(file: Written) -> Change:

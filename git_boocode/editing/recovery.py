@@ -24,11 +24,9 @@ from git_boocode.editing.write import (
     clean_up,
     fingerprint,
     fingerprint_at,
-    remove_directories,
     remove_emptied,
     write_new,
 )
-from git_boocode.repo.durable import sync_directory
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.ids import ID
 from git_boocode.repo.private import is_regular, read_private_json, remove, write_private
@@ -52,14 +50,11 @@ class EditJournal(Journal):
         self._repository = repository
         self._record = record
 
-    def begin(self, files: Sequence[tuple[Change, Step]], made: Sequence[str]) -> None:
+    def begin(self, files: Sequence[tuple[Change, Step]]) -> None:
         """Write the journal to disk, and store the record."""
         below = partial(os.path.relpath, start=self._repository.worktree)
-        note = {
-            "record": self._record.id if self._record else None,
-            "files": [_with_paths(step, below)._asdict() for _, step in files],
-            "made": list(map(below, made)),
-        }
+        rows = [_with_paths(step, below)._asdict() for _, step in files]
+        note = {"record": self._record.id if self._record else None, "files": rows}
         write_private(_path(self._repository.state_dir), json.dumps(note).encode("ascii"))
         if self._record is not None:
             self._record.publish()
@@ -74,14 +69,10 @@ class EditJournal(Journal):
 
 
 class Interrupted(NamedTuple):
-    """A call that was killed while it wrote: its steps, and the state of each file now.
-
-    `record` is the id of its record, `made` are the directories to be made, outermost first.
-    """
+    """A call that was killed while it wrote: its record's id, its steps and their states now."""
 
     record: str | None
     files: tuple[tuple[Step, str], ...]
-    made: tuple[str, ...]
 
     @property
     def done(self) -> bool:
@@ -108,8 +99,7 @@ def interrupted_edit(repository: Repository) -> Interrupted | None:
         if record is not None and not ID.fullmatch(record):
             raise ValueError("it names no record")
         steps = [_with_paths(Step(**file), inside) for file in note["files"]]
-        files = tuple((step, step.state()) for step in steps)
-        return Interrupted(record, files, tuple(map(inside, note["made"])))
+        return Interrupted(record, tuple((step, step.state()) for step in steps))
     except (KeyError, TypeError, ValueError) as error:
         fix = "check the files, then run 'git boocode doctor --fix', which removes "
         raise FatalError(
@@ -162,20 +152,19 @@ def repair(repository: Repository, found: Interrupted) -> str:
     A file that changed again since stays as it is. The answer is one sentence on what was done.
     FatalError if a file cannot be restored; the repair can be run again.
     """
-    done = _complete(repository, found) if found.done else _roll_back(repository, found)
+    done = _complete(found) if found.done else _roll_back(repository, found)
+    for step, _ in found.files:
+        if not os.path.lexists(step.real):
+            remove_emptied(step.real, repository.worktree)
     forget_note(repository)
     return done
 
 
-def _complete(repository: Repository, found: Interrupted) -> str:
-    steps = [step for step, _ in found.files]
-    for step in steps:
+def _complete(found: Interrupted) -> str:
+    for step, _ in found.files:
         if step.spelling is not None and os.path.lexists(step.real):
             os.rename(step.real, step.spelling)
-    clean_up(steps)
-    for step in steps:
-        if step.after is None:
-            remove_emptied(step.real, repository.worktree)
+    clean_up(step for step, _ in found.files)
     return "the edit was complete; its temporary files were removed"
 
 
@@ -188,7 +177,6 @@ def _roll_back(repository: Repository, found: Interrupted) -> str:
     changed = [step for step, state in found.files if state == OTHER]
     kept = [step.backup for step in changed if found.record is None and _has_backup(step)]
     clean_up((step for step, _ in found.files), kept)
-    remove_directories(reversed(found.made))
     if not changed:
         if found.record is not None:
             _forget_record(repository, found.record)
@@ -213,7 +201,6 @@ def _undo(repository: Repository, record: str | None, step: Step) -> None:
         if step.before is not None and not _has_backup(step):
             _restore_backup(repository, record, step)
         step.undo()
-        sync_directory(os.path.dirname(step.real))
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise FatalError(f"cannot restore '{step.path}': {reason}", code="unwritable") from error

@@ -86,6 +86,8 @@ class Step(NamedTuple):
             # The same file by its old name; where the two are not the same, it is not there.
             with suppress(FileNotFoundError):
                 os.rename(self.spelling, self.real)
+        with suppress(OSError):
+            sync_directory(os.path.dirname(self.real))
 
 
 def fingerprint(data: bytes | None) -> str | None:
@@ -109,8 +111,8 @@ def fingerprint_at(path: str) -> str | None:
 class Journal:
     """Records a write while it is going on; this one records nothing."""
 
-    def begin(self, files: Sequence[tuple[Change, Step]], made: Sequence[str]) -> None:
-        """Before anything is written: the files and the missing directories, outermost first."""
+    def begin(self, files: Sequence[tuple[Change, Step]]) -> None:
+        """Nothing is written yet."""
 
     def end(self, *, written: bool) -> None:
         """All files are written, or none, and the temporary ones are removed."""
@@ -142,10 +144,8 @@ def write_files(
     journal = journal or Journal()
     with _signals_wait():
         try:
-            missing = missing_directories(step.real for _, step in run.files)
-            journal.begin(run.files, missing)
-            run.prepare(missing)
-            run.replace()
+            journal.begin(run.files)
+            run.carry_out()
         except BaseException as error:
             run.roll_back(error)
             with suppress(BoocodeError, OSError):
@@ -171,42 +171,34 @@ def _signals_wait() -> Iterator[None]:
 
 
 class _Run:
-    """One attempt: the directories it `made`, and the steps it `tried`, in the end a failing one.
-
-    `target` is the file that it is at.
-    """
+    """One attempt to write `files`; `target` is the file that it is at."""
 
     def __init__(self, files: Sequence[tuple[Change, Step]]) -> None:
         self.files = files
         self.target = files[0][0].target
-        self._made: list[str] = []
+        self._missing = missing_directories(step.real for _, step in files)
         self._tried: list[Step] = []
         self._failing: Step | None = None
 
-    def prepare(self, missing: Sequence[str]) -> None:
-        """Make directories, stage the new contents, and give the old files a second name."""
-        for path in missing:
-            # One that another program has made meanwhile is not removed after a failure.
+    def carry_out(self) -> None:
+        """Stage all new contents, give the old files a second name, and replace them."""
+        for path in self._missing:
             with suppress(FileExistsError):
                 os.mkdir(path)
-                self._made.append(path)
         for change, step in self._each():
             if change.after is not None:
                 _stage(change, change.after, step)
             _check_unchanged(change)
             if change.before is not None:
                 _back_up(change.before, step)
-
-    def replace(self) -> None:
-        """Move everything into place."""
         for change, step in self._each():
             _check_unchanged(change)
             self._tried.append(step)
             self._failing = step
             _put(change, step)
             self._failing = None
-        parents = [os.path.dirname(step.real) for _, step in self.files]
-        for directory in dict.fromkeys((*parents, *map(os.path.dirname, self._made))):
+        written = [*self._missing, *(step.real for _, step in self.files)]
+        for directory in dict.fromkeys(map(os.path.dirname, written)):
             sync_directory(directory)
 
     def _each(self) -> Iterator[tuple[Change, Step]]:
@@ -218,23 +210,19 @@ class _Run:
         """Undo everything; FatalError (`half_written`) if a file cannot be restored."""
         lost = [step for step in reversed(self._tried) if not self._undo(step)]
         clean_up((step for _, step in self.files), [step.backup for step in lost])
-        remove_directories(reversed(self._made))
+        remove_directories(reversed(self._missing))
         if lost:
             raise _half_written(self.target, lost) from error
 
     def _undo(self, step: Step) -> bool:
         try:
             state = step.state()
-            if state == OTHER:
-                # Another program has changed what was written, unless it never was.
-                return step is self._failing
             if state == NEW:
                 step.undo()
         except (OSError, FatalError):
             return False
-        with suppress(OSError):
-            sync_directory(os.path.dirname(step.real))
-        return True
+        # Another program has changed what was written, unless it never was.
+        return state != OTHER or step is self._failing
 
 
 def _step(change: Change) -> Step:
@@ -290,7 +278,8 @@ def remove_emptied(path: str, top: str) -> None:
         here = os.path.join(os.getcwd(), "")
         above = os.path.dirname(path)
         while above.startswith(os.path.join(top, "")) and not here.startswith(f"{above}{os.sep}"):
-            os.rmdir(above)
+            with suppress(FileNotFoundError):
+                os.rmdir(above)
             above = os.path.dirname(above)
 
 

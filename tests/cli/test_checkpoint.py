@@ -200,7 +200,7 @@ def edit_killed_after(repo: Repo, written: str) -> None:
     """Leave what an edit of two files leaves that was killed when it had written one or both."""
     hashes = {"before": fingerprint(b"old\n"), "after": fingerprint(b"new\n")}
     files = [{"path": path, "real": path, "beside": f".{path}", **hashes} for path in ("a", "b")]
-    repo.write(EDIT_NOTE, json.dumps({"record": None, "files": files, "made": []}))
+    repo.write(EDIT_NOTE, json.dumps({"record": None, "files": files}))
     for path in ("a", "b"):
         repo.write(path, "new\n" if path in written else "old\n")
 

@@ -191,7 +191,7 @@ def test_a_half_written_edit_comes_first(repo: Repo) -> None:
     repo.write("b", "1\n")
     edit(repo, replace("a", "1", "2"), replace("b", "1", "2"))
     repo.write("b", "1\n")
-    note: dict[str, Any] = {"record": None, "made": [], "files": []}
+    note: dict[str, Any] = {"record": None, "files": []}
     for name in "ab":
         note["files"].append({
             "path": name, "real": str(repo.top / name), "beside": str(repo.top / f".{name}"),

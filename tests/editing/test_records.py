@@ -273,7 +273,7 @@ def test_the_newest_of_each_worktree_are_kept(repo: Repo) -> None:
 
 def test_what_an_interrupted_edit_needs_is_kept(repo: Repo, tmp_path: Path) -> None:
     identifier = forged(repo, message(), aged(400))
-    note = {"record": identifier, "files": [], "made": []}
+    note = {"record": identifier, "files": []}
     repo.write(".git/boocode/edit-in-progress", json.dumps(note))
     assert pruned() == []
 

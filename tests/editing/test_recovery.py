@@ -252,7 +252,7 @@ def test_a_file_with_a_new_spelling_is_written_then_renamed(
     if other is not None:
         repo.write("other", other)
         steps.append(Step("other", "other", ".other", old, new))
-    note = {"record": None, "files": [step._asdict() for step in steps], "made": []}
+    note = {"record": None, "files": [step._asdict() for step in steps]}
     repo.write(f".git/boocode/{EDIT_NOTE}", json.dumps(note))
     assert repo.boocode("doctor", "--fix").code == 0
     if other == b"old\n":

@@ -221,10 +221,10 @@ WORDS: dict[str, tuple[bytes, ...]] = {
     ),
     "private-edit": (
         *_JSON,
-        *_keys("record", "files", "made", "path", "real", "beside", "spelling"),
+        *_keys("record", "files", "path", "real", "beside", "spelling"),
         *_keys("before", "after"),
         (
-            b'{"record":null,"made":[],"files":[{"path":"a","real":"a","beside":".a",'
+            b'{"record":null,"files":[{"path":"a","real":"a","beside":".a",'
             b'"spelling":null,"before":null,"after":null}]}'
         ),
     ),
