@@ -121,8 +121,7 @@ def _unless_it_fails(
 
 def _broken_records(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     from git_boocode.checkpoints.checkup import remove_broken
-    from git_boocode.editing.record import EDITS
-    from git_boocode.editing.records import needed_records, problems
+    from git_boocode.editing.records import EDITS, needed_records, problems
     from git_boocode.repo.connectivity import missing_objects
     from git_boocode.repo.git import GitError
     from git_boocode.repo.store import open_store

@@ -33,7 +33,7 @@ from git_boocode.repo.private import is_regular, read_private_json, remove, writ
 from git_boocode.repo.scratch import EDIT_NOTE
 
 if TYPE_CHECKING:
-    from git_boocode.editing.record import Record
+    from git_boocode.editing.records import Record
     from git_boocode.repo.repository import Repository
 
 DAMAGED = "damaged"
@@ -191,7 +191,7 @@ def _roll_back(repository: Repository, found: Interrupted) -> str:
 
 def _forget_record(repository: Repository, record: str) -> None:
     """Delete the ref of an edit that did not happen: it must not be offered for rewinding."""
-    from git_boocode.editing.record import EDITS
+    from git_boocode.editing.records import EDITS
 
     repository.git.line("update-ref", "--no-deref", "-d", f"{EDITS}{record}")
 

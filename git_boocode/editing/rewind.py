@@ -14,8 +14,7 @@ from git_boocode.editing.edits import Edit, Failure, MissError, listed
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.place import Place
 from git_boocode.editing.plan import REWIND
-from git_boocode.editing.record import Contents, KeptFile
-from git_boocode.editing.records import EditRecord, Records
+from git_boocode.editing.records import Contents, EditRecord, KeptFile, Records
 from git_boocode.editing.recovery import settle
 from git_boocode.editing.revert import ALREADY, Revert
 from git_boocode.editing.service import Options, apply_inputs

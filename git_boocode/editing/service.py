@@ -25,7 +25,7 @@ from git_boocode.editing.write import (
 from git_boocode.repo.errors import RefusedError
 
 if TYPE_CHECKING:
-    from git_boocode.editing.record import Contents, Record
+    from git_boocode.editing.records import Contents, Record
     from git_boocode.repo.repository import Repository
 
 _PLANS = 5
@@ -68,7 +68,7 @@ def apply_inputs(inputs: Inputs, place: Place, options: Options) -> Answer:
     elif plan.failures:
         raise EditsRefusedError(plan.failures, inputs.total)
     if identifier is not None and place.repository is not None:
-        from git_boocode.editing.record import prune_now_and_then
+        from git_boocode.editing.records import prune_now_and_then
 
         prune_now_and_then(place.repository, identifier)
     return Answer(not options.dry_run, identifier, tuple(file.edited() for file in plan.listed))
@@ -152,7 +152,7 @@ def _changed_meanwhile(
 
 
 def _record(plan: EditPlan, place: Place, repository: Repository, options: Options) -> Record:
-    from git_boocode.editing.record import Record
+    from git_boocode.editing.records import Record
 
     files = [file for file in plan.listed if file.changes]
     landings = [landing for file in files for landing in file.landings]
@@ -170,7 +170,7 @@ def _record(plan: EditPlan, place: Place, repository: Repository, options: Optio
 
 
 def _recorded(file: PlannedFile, top: str, options: Options) -> Contents:
-    from git_boocode.editing.record import Contents, KeptFile
+    from git_boocode.editing.records import Contents, KeptFile
 
     def below(real: str) -> str:
         return os.path.relpath(real, top).replace(os.sep, "/")

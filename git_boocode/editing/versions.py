@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from git_boocode.editing.actions import Create, Delete, Keep, Write, merged_since
 from git_boocode.editing.edits import DEFAULT_PROFILE, Edit, How, MissError, Outcome
 from git_boocode.editing.place import Place
-from git_boocode.editing.record import EDITS
+from git_boocode.editing.records import EDITS
 from git_boocode.editing.textfile import MAX_BYTES, Text, blob_id, decode
 from git_boocode.matching import MatchError
 from git_boocode.matching.text import Text as Lines

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.editing.record import EDITS, prune_now_and_then
 from git_boocode.editing.records import (
+    EDITS,
     EditRecord,
     Records,
     UnusableRecord,
@@ -14,6 +14,7 @@ from git_boocode.editing.records import (
     edits_beyond,
     problems,
     prune_edits,
+    prune_now_and_then,
 )
 from git_boocode.editing.rewind import rewind
 from git_boocode.repo.errors import FatalError, RefusedError
@@ -304,7 +305,7 @@ def prunes(repo: Repo, repository: Repository, number: int) -> bool:
 def test_an_edit_succeeds_although_pruning_cannot(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("git_boocode.editing.record._PRUNED_EVERY", 1)
+    monkeypatch.setattr("git_boocode.editing.records._PRUNED_EVERY", 1)
     old = forged(repo, message(), new_id(0))
     new = made()
     assert records(repo) == [EDITS + new]

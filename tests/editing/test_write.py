@@ -194,7 +194,7 @@ def test_new_files_follow_the_umask(repo: Repo) -> None:
 
 def at_publish(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """Do something between the last look at the plan and the writing."""
-    from git_boocode.editing.record import Record
+    from git_boocode.editing.records import Record
 
     real = Record.publish
 
