@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from git_boocode.matching.text import common_prefix
 from git_boocode.repo.blobs import read_blobs
-from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, shortened
+from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os, shortened
 from git_boocode.repo.gc import GcWatch, kept_from_gc
-from git_boocode.repo.git import GitError, nul_records
+from git_boocode.repo.git import GitError, is_disk_full, nul_records
 from git_boocode.repo.ids import ID, ID_PART, id_time, new_id, places_back, timestamp
 from git_boocode.repo.metadata import VERSION, Metadata, MetadataError
 from git_boocode.repo.quarantine import Quarantine
@@ -105,10 +105,15 @@ class Record:
         """Store everything, and make the ref; FatalError if that fails."""
         try:
             kept_from_gc(self._repository, self._keep)
-        except OSError as error:
-            raise _unkept((error.strerror or str(error)).lower()) from error
-        except BoocodeError as error:
-            raise _unkept(error.message) from error
+        except (BoocodeError, OSError) as error:
+            why = from_os(error) if isinstance(error, OSError) else error
+            full = why.code == "disk_full" or is_disk_full(why.message)
+            raise FatalError(
+                f"cannot keep the files' old content in git: {why.message}; nothing was changed",
+                code="disk_full" if full else "record",
+                hints=("--no-record edits without the safety copy",),
+                details={"applied": False},
+            ) from error
 
     def _keep(self, watch: GcWatch) -> None:
         ref, commit = EDITS + self.id, self._store()
@@ -256,12 +261,12 @@ class Records:
         if name.startswith("@"):
             raise _not_found(f"'{shortened(name)}': '@' is the newest, '@~<n>' the n-th before it")
         matches = self.matching(name)
-        if not matches:
-            least = "" if ID_PART.fullmatch(name.lower()) else " (ids need at least 4 characters)"
-            raise _not_found(f"no edit matches '{shortened(name)}'{least}")
         if len(matches) > 1:
             raise ambiguous_name(name, matches, "edits")
-        return self.usable(matches[0])
+        if matches:
+            return self.usable(matches[0])
+        least = "" if ID_PART.fullmatch(name.lower()) else " (ids need at least 4 characters)"
+        raise _not_found(f"no edit matches '{shortened(name)}'{least}")
 
     def matching(self, name: str) -> list[Ref]:
         """The refs of the records whose id or commit begins so."""
@@ -306,12 +311,10 @@ class Records:
 
     def _objects(self, record: EditRecord, *options: str) -> dict[str, str]:
         try:
-            rows = nul_records(
-                self._repository.git.run("ls-tree", *options, "-z", record.commit.tree)
-            )
+            listing = self._repository.git.run("ls-tree", *options, "-z", record.commit.tree)
         except GitError:
             raise _incomplete(record) from None
-        split = (row.partition("\t") for row in rows)
+        split = (row.partition("\t") for row in nul_records(listing))
         return {name: head.split(" ")[2] for head, _, name in split}
 
     def _nth(self, number: int, name: str) -> EditRecord:
@@ -370,9 +373,8 @@ def prune_edits(
 
     def delete() -> list[tuple[Ref, str]]:
         going = edits_beyond(repository, worktree=worktree, now=now)
-        open_store(repository).update_refs(
-            [RefChange(ref.name, None, ref.target) for ref, _ in going]
-        )
+        changes = [RefChange(ref.name, None, ref.target) for ref, _ in going]
+        open_store(repository).update_refs(changes)
         return going
 
     return patiently(delete)
@@ -429,10 +431,10 @@ def _parsed(ref: Ref, commit: Commit | None) -> EditRecord:
 
 def _file(row: dict[str, Any]) -> KeptFile:
     path, action, mode, source = (row.get(key) for key in ("path", "action", "mode", "from"))
-    if not isinstance(path, str) or not path or action not in ACTIONS:
-        raise _malformed("it does not name the path and the action of each file")
-    if (source is not None and not isinstance(source, str)) or (action == "rename" and not source):
-        raise _malformed("it does not name the old path of a renamed file")
+    if not (isinstance(path, str) and path and isinstance(source or "", str)):
+        raise _malformed("it does not name the path of each file")
+    if action not in ACTIONS or (action == "rename" and not source):
+        raise _malformed("it does not name the action and the old path of each file")
     bits = _bits(mode, 0o644)
     new_bits = _bits(row.get("new_mode"), bits)
     return KeptFile(path, action, bits, new_bits, source if action == "rename" else None)
@@ -451,14 +453,4 @@ def _incomplete(record: EditRecord) -> RefusedError:
         f"the record '{record.id}' lacks the content of a file",
         code="malformed",
         hints=("'git fsck' lists the objects that are missing",),
-    )
-
-
-def _unkept(reason: str) -> FatalError:
-    full = re.search("no space left|quota", reason, re.IGNORECASE)
-    return FatalError(
-        f"cannot keep the files' old content in git: {reason}; nothing was changed",
-        code="disk_full" if full else "record",
-        hints=("--no-record edits without the safety copy",),
-        details={"applied": False},
     )

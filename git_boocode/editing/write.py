@@ -185,13 +185,15 @@ class _Run:
         for path in self._missing:
             with suppress(FileExistsError):
                 os.mkdir(path)
-        for change, step in self._each():
+        for change, step in self.files:
+            self.target = change.target
             if change.after is not None:
                 _stage(change, change.after, step)
             _check_unchanged(change)
             if change.before is not None:
                 _back_up(change.before, step)
-        for change, step in self._each():
+        for change, step in self.files:
+            self.target = change.target
             _check_unchanged(change)
             self._tried.append(step)
             self._failing = step
@@ -200,11 +202,6 @@ class _Run:
         written = [*self._missing, *(step.real for _, step in self.files)]
         for directory in dict.fromkeys(map(os.path.dirname, written)):
             sync_directory(directory)
-
-    def _each(self) -> Iterator[tuple[Change, Step]]:
-        for change, step in self.files:
-            self.target = change.target
-            yield change, step
 
     def roll_back(self, error: BaseException) -> None:
         """Undo everything; FatalError (`half_written`) if a file cannot be restored."""

@@ -98,30 +98,42 @@ def test_a_refusal_leaves_no_record(repo: Repo) -> None:
     assert records(repo) == []
 
 
-@pytest.mark.parametrize("failing_step", ["objects", "ref"])
+NO_ROOM = "No space left on device"
+
+
+@pytest.mark.parametrize(
+    ("failing_step", "error", "code"),
+    [
+        ("release", OSError(errno.EIO, "no luck"), "record"),
+        ("release", OSError(errno.ENOSPC, NO_ROOM), "disk_full"),
+        ("update-ref", "fatal: no luck", "record"),
+        ("update-ref", f"fatal: {NO_ROOM}", "disk_full"),
+    ],
+)
 def test_without_its_record_a_call_changes_nothing(
-    repo: Repo, monkeypatch: pytest.MonkeyPatch, failing_step: str
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, failing_step: str, error: Any, code: str
 ) -> None:
     repo.write("a", "old\n")
     before = snapshot(repo.top)
     real = Git.attempt
 
     def failing(self: Git, *arguments: str, stdin: bytes = b"") -> object:
-        if arguments[0] == "update-ref":
-            raise GitError(arguments, 128, "fatal: no space")
+        if arguments[0] == failing_step:
+            raise GitError(arguments, 128, error)
         return real(self, *arguments, stdin=stdin)
 
     def full(*_: object) -> None:
-        raise OSError(errno.EIO, "no space")
+        raise error
 
-    if failing_step == "ref":
-        monkeypatch.setattr(Git, "attempt", failing)
-    else:
+    if failing_step == "release":
         monkeypatch.setattr(Quarantine, "release", full)
+    else:
+        monkeypatch.setattr(Git, "attempt", failing)
     with pytest.raises(FatalError) as caught:
         apply([replace("a", "old", "new"), {"path": "sub/new", "content": ""}])
-    assert caught.value.code == "record"
-    assert "no space; nothing was changed" in caught.value.message
+    assert caught.value.code == code
+    said = NO_ROOM if code == "disk_full" else "no luck"
+    assert f"{said.lower()}; nothing was changed" in caught.value.message.lower()
     assert "--no-record" in caught.value.hints[0]
     assert snapshot(repo.top) == before
 
