@@ -27,7 +27,7 @@ from git_boocode.editing.write import (
     remove_emptied,
     write_new,
 )
-from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.errors import FatalError, RefusedError, from_os
 from git_boocode.repo.ids import ID
 from git_boocode.repo.private import is_regular, read_private_json, remove, write_private
 from git_boocode.repo.scratch import EDIT_NOTE
@@ -215,22 +215,20 @@ def _restore_backup(repository: Repository, record: str | None, step: Step) -> N
     from git_boocode.editing.records import Records
 
     below = os.path.relpath(step.real, repository.worktree)
-    records, kept = Records(repository), None
-    with suppress(RefusedError, StopIteration):
+    records, kept = Records(repository), []
+    with suppress(RefusedError):
         entry = records.find(record or "")
-        (kept,) = records.contents(
-            entry, [next(file for file in entry.files if file.old_path == below)]
-        )
-    if kept is None or kept.before is None or fingerprint(kept.before) != step.before:
+        kept = records.contents(entry, [file for file in entry.files if file.old_path == below])
+    data = kept[0].before if kept else None
+    if data is None or fingerprint(data) != step.before:
         raise FatalError(
             f"cannot restore '{step.path}': its old content is neither beside it nor in git",
             code="missing_object",
             hints=(f"restore it by hand, then remove '{_path(repository.state_dir)}'",),
         )
     os.makedirs(os.path.dirname(step.real), exist_ok=True)
-    with suppress(FileNotFoundError):
-        os.unlink(step.backup)
-    write_new(step.backup, kept.before, step.real, mode_only(kept.file.mode))
+    remove(step.backup)
+    write_new(step.backup, data, step.real, mode_only(kept[0].file.mode))
 
 
 def _path(state_dir: str) -> str:
@@ -245,9 +243,7 @@ def _load(state_dir: str) -> dict[str, Any] | None:
             return None
         note = read_private_json(path, largest=64 << 20)
     except OSError as error:
-        raise FatalError(
-            f"cannot read the journal of an interrupted edit: {error}", code="unreadable"
-        ) from None
+        raise from_os(error) from None
     return note if isinstance(note, dict) else {}
 
 

@@ -252,10 +252,8 @@ def missing_directories(paths: Iterable[str]) -> list[str]:
     """The missing directories above some files, outermost first."""
     missing = set()
     for path in paths:
-        directory = os.path.dirname(path)
-        while directory not in missing and not os.path.isdir(directory):
-            missing.add(directory)
-            directory = os.path.dirname(directory)
+        while (path := os.path.dirname(path)) not in missing and not os.path.isdir(path):
+            missing.add(path)
     return sorted(missing)
 
 
@@ -322,27 +320,22 @@ def _put(change: Change, step: Step) -> None:
 
 def _half_written(target: Target, lost: Sequence[Step]) -> FatalError:
     names = ", ".join(f"'{step.path}'" for step in lost)
-    kept = (
-        f"the old content of '{step.path}' is in '{step.backup}'" for step in lost if step.before
-    )
+    kept = [step for step in lost if step.before is not None]
     return FatalError(
         f"cannot write '{target.path}', and could not put back {names}",
         code="half_written",
-        hints=tuple(kept),
+        hints=tuple(f"the old content of '{step.path}' is in '{step.backup}'" for step in kept),
         details={"applied": False},
     )
 
 
 def _unwritten(target: Target, error: OSError) -> FatalError:
     reason = (error.strerror or str(error)).lower()
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    hint = MAKE_ROOM if full else "check the permissions of the file and of its directory"
-    return FatalError(
-        f"cannot write '{target.path}': {reason}; nothing was changed",
-        code="disk_full" if full else "unwritable",
-        hints=(hint,),
-        details={"applied": False},
-    )
+    code, hint = "unwritable", "check the permissions of the file and of its directory"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        code, hint = "disk_full", MAKE_ROOM
+    message = f"cannot write '{target.path}': {reason}; nothing was changed"
+    return FatalError(message, code=code, hints=(hint,), details={"applied": False})
 
 
 def with_executable(mode: int, *, executable: bool) -> int:
@@ -374,10 +367,8 @@ def write_new(path: str, data: bytes, real: str, like: Snapshot | None) -> None:
 
 
 def _copy_attributes(descriptor: int, real: str, like: Snapshot) -> None:
-    now = os.fstat(descriptor)
-    if (now.st_uid, now.st_gid) != like.owner:
-        with suppress(OSError):
-            os.fchown(descriptor, *like.owner)
+    with suppress(OSError):
+        os.fchown(descriptor, *like.owner)
     # Access control lists are extended attributes too. Python has none of them on macOS.
     if hasattr(os, "listxattr"):
         with suppress(OSError):
