@@ -17,10 +17,10 @@ RAW = "raw"
 
 # The byte order mark of each encoding, and Python's name for what follows it.
 _CODECS = {
-    "utf-8": (b"", "utf-8"),
     "utf-8-bom": (b"\xef\xbb\xbf", "utf-8"),
     "utf-16-le": (b"\xff\xfe", "utf-16-le"),
     "utf-16-be": (b"\xfe\xff", "utf-16-be"),
+    "utf-8": (b"", "utf-8"),
 }
 _UNUSABLE = (errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.EILSEQ)
 
@@ -49,9 +49,7 @@ class Text(NamedTuple):
 
 def decode(data: bytes) -> Text:
     """Read bytes as UTF-8 or, where a byte order mark says so, as UTF-16; else as raw bytes."""
-    codec = next(
-        (name for name, (mark, _) in _CODECS.items() if mark and data.startswith(mark)), "utf-8"
-    )
+    codec = next(name for name, (mark, _) in _CODECS.items() if data.startswith(mark))
     mark, encoding = _CODECS[codec]
     with suppress(UnicodeDecodeError):
         text = data[len(mark) :].decode(encoding)
@@ -102,10 +100,6 @@ class Snapshot(NamedTuple):
     mode: int
     owner: tuple[int, int]
     links: int
-
-    def same(self, other: Snapshot | None) -> bool:
-        """Whether another snapshot shows the same file unchanged."""
-        return other is not None and self[:4] == other[:4]
 
 
 def mode_only(mode: int) -> Snapshot:
