@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from git_boocode.matching.text import common_prefix
 from git_boocode.repo.blobs import read_blobs
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os, shortened
-from git_boocode.repo.gc import GcWatch, kept_from_gc
+from git_boocode.repo.gc import gc_watches
 from git_boocode.repo.git import GitError, is_disk_full, nul_records
 from git_boocode.repo.ids import ID, ID_PART, id_time, new_id, places_back, timestamp
 from git_boocode.repo.metadata import VERSION, Metadata, MetadataError
@@ -104,7 +104,12 @@ class Record:
     def publish(self) -> None:
         """Store everything, and make the ref; FatalError if that fails."""
         try:
-            kept_from_gc(self._repository, self._keep)
+            for watch in gc_watches(self._repository):
+                with watch:
+                    ref, commit = EDITS + self.id, self._store()
+                    open_store(self._repository).update_refs([RefChange(ref, commit, None)])
+                    watch.confirm(ref, [commit])
+                    return
         except (BoocodeError, OSError) as error:
             why = from_os(error) if isinstance(error, OSError) else error
             full = why.code == "disk_full" or is_disk_full(why.message)
@@ -114,11 +119,6 @@ class Record:
                 hints=("--no-record edits without the safety copy",),
                 details={"applied": False},
             ) from error
-
-    def _keep(self, watch: GcWatch) -> None:
-        ref, commit = EDITS + self.id, self._store()
-        open_store(self._repository).update_refs([RefChange(ref, commit, None)])
-        watch.confirm(ref, [commit])
 
     def _store(self) -> str:
         """Store all objects anew, also those that exist already: `git gc` may remove them."""

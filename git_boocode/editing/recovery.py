@@ -18,8 +18,6 @@ from git_boocode.editing.write import (
     NEW,
     OLD,
     OTHER,
-    Change,
-    Journal,
     Step,
     clean_up,
     fingerprint,
@@ -33,39 +31,30 @@ from git_boocode.repo.private import is_regular, read_private_json, remove, writ
 from git_boocode.repo.scratch import EDIT_NOTE
 
 if TYPE_CHECKING:
-    from git_boocode.editing.records import Record
     from git_boocode.repo.repository import Repository
 
 DAMAGED = "damaged"
 """The code of the error of a journal that cannot be understood."""
 
 
-class EditJournal(Journal):
-    """The journal of one call (see `write.Journal`); `record` holds the old contents.
+def note_call(repository: Repository, record: str | None, steps: Sequence[Step]) -> None:
+    """Write the journal of a call to disk; `record` is the id of the record of its old contents.
 
     Its paths are relative to the worktree, which may be moved or copied.
     """
+    below = partial(os.path.relpath, start=repository.worktree)
+    rows = [_with_paths(step, below)._asdict() for step in steps]
+    note = json.dumps({"record": record, "files": rows})
+    write_private(_path(repository.state_dir), note.encode("ascii"))
 
-    def __init__(self, repository: Repository, record: Record | None) -> None:
-        self._repository = repository
-        self._record = record
 
-    def begin(self, files: Sequence[tuple[Change, Step]]) -> None:
-        """Write the journal to disk, and store the record."""
-        below = partial(os.path.relpath, start=self._repository.worktree)
-        rows = [_with_paths(step, below)._asdict() for _, step in files]
-        note = {"record": self._record.id if self._record else None, "files": rows}
-        write_private(_path(self._repository.state_dir), json.dumps(note).encode("ascii"))
-        if self._record is not None:
-            self._record.publish()
-
-    def end(self, *, written: bool) -> None:
-        """Remove the journal, and the record if nothing was written."""
-        try:
-            if self._record is not None and not written:
-                _forget_record(self._repository, self._record.id)
-        finally:
-            forget_note(self._repository)
+def end_call(repository: Repository, unwritten: str | None) -> None:
+    """Remove the journal, and the record so named, of a call that wrote nothing."""
+    try:
+        if unwritten is not None:
+            _forget_record(repository, unwritten)
+    finally:
+        forget_note(repository)
 
 
 class Interrupted(NamedTuple):

@@ -19,6 +19,7 @@ from git_boocode.editing.write import (
     Change,
     ChangedMeanwhileError,
     Journal,
+    Step,
     with_executable,
     write_files,
 )
@@ -119,8 +120,6 @@ def _write(plan: EditPlan, inputs: Inputs, place: Place, options: Options) -> st
         return None
     record, journal = None, options.journal
     if place.repository is not None:
-        from git_boocode.editing.recovery import EditJournal
-
         record = _record(plan, place, place.repository, options) if options.record else None
         journal = journal or EditJournal(place.repository, record)
     try:
@@ -128,6 +127,29 @@ def _write(plan: EditPlan, inputs: Inputs, place: Place, options: Options) -> st
     except ChangedMeanwhileError as error:
         raise _changed_meanwhile(error.target, files, inputs) from None
     return record.id if record else None
+
+
+class EditJournal(Journal):
+    """Notes a call on disk, and publishes its record, before anything is written."""
+
+    def __init__(self, repository: Repository, record: Record | None) -> None:
+        self._repository = repository
+        self._record = record
+
+    def begin(self, files: Sequence[tuple[Change, Step]]) -> None:
+        """Write the note first: what a kill leaves of the record is removed with it."""
+        from git_boocode.editing.recovery import note_call
+
+        identifier = self._record.id if self._record else None
+        note_call(self._repository, identifier, [step for _, step in files])
+        if self._record is not None:
+            self._record.publish()
+
+    def end(self, *, written: bool) -> None:
+        """Remove the note, and the record if nothing was written."""
+        from git_boocode.editing.recovery import end_call
+
+        end_call(self._repository, self._record.id if self._record and not written else None)
 
 
 def _change(file: PlannedFile, options: Options) -> Change:
