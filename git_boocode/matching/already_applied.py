@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import chain
 from typing import NoReturn
 
@@ -26,6 +27,37 @@ def applied_rows(query: Query, nearest: Candidate | None) -> Rows | None:
     that both share say so, or the lines that the edit removes are nowhere. ``nearest`` is the place
     most similar to the old text.
     """
+    text, new, rows = query.text, query.new, _rows_of_new(query)
+    if new is None or rows is None:
+        return None
+    if nearest and (nearest.start_line, nearest.end_line) == (rows[0] + 1, rows[1]):
+        return rows
+    apart = nearest and (nearest.end_line <= rows[0] or rows[1] < nearest.start_line)
+    if nearest and apart and nearest.similarity >= _ELSEWHERE:
+        return rows if new.lf in text.lf and _shares_context(query.needle, new) else None
+    removed = filter(evidence, set(query.needle.stripped) - set(new.stripped))
+    if evidence(new.lf) >= _TELLING and not any(map(text.has_line, removed)):
+        return rows
+    return rows if _shares_context(query.needle, new) else None
+
+
+def applied_elsewhere(query: Query, places: Sequence[Place]) -> Rows | None:
+    """The rows that hold the new text verbatim, away from drifted places of the old text.
+
+    They are where it belonged if the lines that both share say so.
+    """
+    text, new = query.text, query.new
+    if new is None or new.lf not in text.lf or not _shares_context(query.needle, new):
+        return None
+    rows = _rows_of_new(query)
+    if rows is None:
+        return None
+    start, end = text.start_of(rows[0]), text.start_of(rows[1])
+    return rows if all(place.end <= start or end <= place.start for place in places) else None
+
+
+def _rows_of_new(query: Query) -> Rows | None:
+    """The rows of the one place that has the new text as whole lines, however indented."""
     text, old, new = query.text, query.needle, query.new
     if new is None or new.lf.strip() in old.lf or evidence(new.lf) < _NAMED:
         return None
@@ -34,19 +66,15 @@ def applied_rows(query: Query, nearest: Candidate | None) -> Rows | None:
     if len(places) != 1:
         return None
     first = view.count("\n", 0, places[0])
-    stop = first + len(lines)
-    if nearest and (nearest.start_line, nearest.end_line) == (first + 1, stop):
-        return first, stop
-    apart = nearest and (nearest.end_line <= first or stop < nearest.start_line)
-    if evidence(new.lf) < _TELLING or (nearest and apart and nearest.similarity >= _ELSEWHERE):
-        return None
-    removed = set(old.stripped) - set(new.stripped)
-    if not any(evidence(line) and text.has_line(line) for line in removed):
-        return first, stop
+    return first, first + len(lines)
+
+
+def _shares_context(old: Text, new: Text) -> bool:
+    """Whether the lines above and below the change, the same in both, hold enough evidence."""
+    lines = _core(new)
     hunks = script(_core(old), lines)
     context = (lines[hunk.j1 : hunk.j2] for hunk in {hunks[0], hunks[-1]} if hunk.same)
-    shared = "\n".join(chain.from_iterable(context))
-    return (first, stop) if evidence(shared) >= _TELLING else None
+    return evidence("\n".join(chain.from_iterable(context))) >= _TELLING
 
 
 def applied_rows_around(query: Query, place: Place, span: Span) -> Rows | None:

@@ -141,6 +141,11 @@ def _check_applied(answer: Answer, places: Sequence[Place]) -> None:
     # Text that is found as it is cannot have the new text around it, unless that is longer.
     if new is None or (len(new.raw) <= len(query.needle.raw) and last.similarity == 1):
         return
+    if answer.rung != "exact":
+        from git_boocode.matching.already_applied import applied_elsewhere, refuse_applied
+
+        if elsewhere := applied_elsewhere(query, places):
+            refuse_applied(query.text, *elsewhere)
     # Before anything is imported: mostly a line that comes in is not near the place.
     reach = _REACH * (len(new.raw) + 1)
     near = query.text.raw[max(0, last.start - reach) : last.end + reach]

@@ -197,3 +197,14 @@ def test_the_lines_around_the_change_show_where_the_old_text_was() -> None:
     error = refused(content, old, new)
     assert error.code == "already_applied"
     assert (error.candidates[0].start_line, error.candidates[0].end_line) == (4, 8)
+
+
+@pytest.mark.parametrize("shift", ["    ", ""], ids=["deeper", "a word differs"])
+def test_a_sibling_is_left_alone_while_the_new_text_is_there_as_it_is(shift: str) -> None:
+    block = "if ready:\n    stream = open_file(name, 'wb')\n    opened = True\nelse:\n    close()\n"
+    new = block.replace("    opened = True\n", "    opened = True\n    count_one(stream)\n")
+    sibling = "".join(f"{shift}{line}" for line in block.splitlines(keepends=True))
+    if not shift:
+        sibling = sibling.replace("'wb'", "'rb'")
+    error = refused(f"{sibling}\nmiddle_part()\n\n{new}", block, new)
+    assert (error.code, error.candidates[0].start_line) == ("already_applied", 9)
