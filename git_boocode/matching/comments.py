@@ -7,7 +7,7 @@ in Python, ``#`` a directive in C. A mark counts where the file has whole lines 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from git_boocode.matching.guards import evidence
@@ -93,7 +93,8 @@ def comments(query: Query, step: Step) -> Found:
     """As many lines as the needle has, equal but for what comments say.
 
     The code that is equal must prove the place by itself, and a line that is a comment must be one
-    there too, with the same numbers. A comment that the file has as it is stands for no other one.
+    there too, with the same numbers. A comment that the file has as it is stands for no other one,
+    and at most half of the lines may have other words.
     Where there is no such code, most lines must be equal and hold much more evidence, since words
     repeat in prose, and a line in other words must share most of its words with the file's.
     """
@@ -118,11 +119,15 @@ def comments(query: Query, step: Step) -> Found:
         reworded = line not in known and there.reworded(line, row)
         return line == row or (reworded and (proven or _alike(line, row)))
 
+    def mostly_alike(window: Sequence[str]) -> bool:
+        strange = sum(not _alike(*pair) for pair in zip(needle, window, strict=True) if any(pair))
+        return 2 * strange <= len([*filter(None, needle)])
+
     windows = ((row, rows[max(row, 0) : row + len(needle)]) for row in starts)
     firsts = [
         first
         for first, window in windows
-        if len(window) == len(needle) and all(map(fits, needle, window))
+        if len(window) == len(needle) and all(map(fits, needle, window)) and mostly_alike(window)
     ]
     if len(firsts) != 1:
         # The comments may set several places apart: that is left to similarity.
@@ -131,6 +136,8 @@ def comments(query: Query, step: Step) -> Found:
 
 
 def _alike(line: str, row: str) -> bool:
-    """Whether two lines have most of their words in common."""
+    """Whether two lines are the same, or have most of their words in common."""
+    if line == row:
+        return True
     mine, other = (set(_WORDS.findall(text.lower())) for text in (line, row))
     return 2 * len(mine & other) > max(len(mine), len(other))

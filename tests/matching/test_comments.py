@@ -97,3 +97,10 @@ def test_another_line_among_equal_lines_of_a_comment(other: str) -> None:
     old = old.replace("Expression parsing for plural form selection.", other)
     with pytest.raises(MatchError):
         replace_text(PROSE, old, old.replace("decimal", "octal"))
+
+
+def test_a_block_of_other_comments_is_another_block() -> None:
+    code = "EXPORTED = ['parse_options', 'print_usage']\n"
+    mine = "# Options come first\n# then the names of files\n# and last a command\n" + code
+    other = "# Callers read this\n# before they import\n# anything from here\n" + code
+    assert locate_match(other, mine).kind == "not_found"
