@@ -11,7 +11,7 @@ from git_boocode.matching.text import split_lines
 from git_boocode.matching.types import lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from git_boocode.matching.types import MatchError, Replacement
 
@@ -132,7 +132,7 @@ class Replace(NamedTuple):
         def older() -> Iterator[str]:
             yield from how.versions() or ()
 
-        done = replace_text(
+        return replace_text(
             text.text,
             self.old,
             self.new,
@@ -145,28 +145,6 @@ class Replace(NamedTuple):
             most=MAX_BYTES,
             versions=() if text.is_raw else older(),
         )
-        if self.whole_lines and done.match.rung == "whitespace" and not how.verbatim:
-            self._check_indentation(text.text.split("\n"), done.spans[0].start_line)
-        return done
-
-    def _check_indentation(self, lines: Sequence[str], number: int) -> None:
-        """Refuse new lines that are indented neither as the only old line nor as the file's."""
-        from git_boocode.matching.indentation import NEAR, only_first_dropped
-        from git_boocode.matching.text import indent_of
-
-        new, real = self.new.split("\n")[:-1], indent_of(lines[number - 1])
-        stripped = real and not (indent_of(self.old) or indent_of(self.new))
-        near = lines[max(0, number - 1 - NEAR) : number - 1 + NEAR]
-        if not stripped or self.old.count("\n") > 1 or not new:
-            return
-        if only_first_dropped(new, real, near) is None:
-            raise MissError(
-                "ambiguous",
-                f"line {number} is indented and the old text is not, so the indentation of the new "
-                "lines is unclear",
-                lines=(number,),
-                hint="send both with the indentation that the file has",
-            )
 
 
 def _miss(error: MatchError, text: Text, wanted: Replace, how: How) -> MissError:

@@ -348,7 +348,7 @@ class Nesting:
             if width > levels[-1]:
                 faults += not _can_open(above)
                 limit = above_width + self.unit
-                faults += bool(self.unit) and above[-1:] in _BLOCKS and width > limit
+                faults += bool(self.unit) and above[-1:] in _BLOCKS and width != limit
                 levels.append(width)
             else:
                 needs_body = above[-1:] in _BLOCKS and width <= above_width
@@ -373,21 +373,3 @@ def _can_open(line: str) -> bool:
     if _HEADS.match(line) or line.endswith(_TAILS):
         return True
     return sum(map(line.count, "([{")) > sum(map(line.count, ")]}"))
-
-
-def only_first_dropped(new: Sequence[str], real: str, near: Sequence[str]) -> bool | None:
-    """Whether the new lines are as deep as in the file, but for the first one, which is not.
-
-    ``real`` is the file's indentation of the line searched for, which had none; ``near`` are lines
-    around it. False if all new lines lack the file's indentation, None if that is unclear.
-    """
-    rest = indents(new[1:])
-    if not all(indent.startswith(real) for indent in rest) or not rest:
-        return False
-    depth = rest[0]
-    if not new[0].rstrip().endswith((":", "{", "(", "[")):
-        return True if depth == real else None
-    step = _common_step(indents(near))
-    as_in_file = width_of(depth) - width_of(real) == step
-    all_dropped = width_of(depth) == step
-    return as_in_file if as_in_file != all_dropped else None

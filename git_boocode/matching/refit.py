@@ -47,6 +47,10 @@ class Patch(NamedTuple):
     done: Counter[str]
     doubt: str | None = None  # for a message, why the text is a guess
 
+    def faults(self, nesting: Nesting) -> int:
+        """The number of places where the text breaks the nesting of the file."""
+        return nesting.faults(self.text.split("\n"))
+
 
 _COUNTED = (
     ("drifted", "kept", "drifted"),  # shared lines on which the file differs from old
@@ -171,26 +175,24 @@ class Refit:
         if not relative.done["reindented"] or not real:
             return relative
         nesting = Nesting(self.text.lines, rows.first, rows.first + len(rows.lines))
-
-        def faults(patch: Patch) -> int:
-            return nesting.faults(patch.text.split("\n"))
-
+        usual, wrong = nesting.faults(rows.lines), relative.faults(nesting)
         whole = self._in_files_depth(rows, real)
-        gain = faults(relative) - faults(whole) if whole else -1
-        if whole and (gain > 0 or (gain == 0 and not self._may_lack_first(real))):
-            return whole
-        if whole and gain == 0 and len(real) == 1 and whole.text != relative.text:
-            return relative._replace(
-                doubt=f"line {rows.first + 1} of the file is indented, the old text is not: "
-                "cannot tell the indentation of the new text"
-            )
+        if whole and whole.text != relative.text:
+            gain = wrong - whole.faults(nesting)
+            if len(real) == 1 and (gain == 0 or wrong - max(gain, 0) > usual):
+                return relative._replace(
+                    doubt=f"line {rows.first + 1} of the file is indented, the old text is not: "
+                    "cannot tell the indentation of the new text"
+                )
+            if gain > 0 or (gain == 0 and not self._may_lack_first(real)):
+                return whole
         if relative.doubt is not None:
             return relative
         added = self.carried(rows, as_given=True)
-        better = faults(relative) - faults(added)
-        if (better > 0 and not faults(added)) or (better >= 0 and self._replaces_in_depth(real)):
+        left = added.faults(nesting)
+        if 0 == left < wrong or (left <= wrong and self._replaces_in_depth(real)):
             return added
-        if better > 0 and faults(added) <= nesting.faults(rows.lines):
+        if left < wrong and left <= usual:
             why = "cannot tell whether the added lines have the file's indentation already"
             return relative._replace(doubt=why)
         return relative

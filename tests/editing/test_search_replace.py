@@ -262,9 +262,11 @@ def test_lines_of_another_indentation_take_theirs_along() -> None:
         # Only the first one did.
         ("value = begin()\n    more()\n", "    value = begin()\n    more()\n"),
         ("if a:\n        value = start()\n", "    if a:\n        value = start()\n"),
-        # Nothing tells.
+        # A body is one level deeper, whatever its unit.
+        ("if a:\n      value = start()\n", "    if a:\n        value = start()\n"),
+        # Neither reading fits.
         ("value = begin()\n        more()\n", None),
-        ("if a:\n      value = start()\n", None),
+        ("with a, \\\n        b:\n    value = start()\n", None),
     ],
 )
 def test_a_line_without_its_indentation_may_be_the_only_one(new: str, expected: str | None) -> None:
