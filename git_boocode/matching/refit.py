@@ -179,7 +179,9 @@ class Refit:
         whole = self._in_files_depth(rows, real)
         if whole and whole.text != relative.text:
             gain = wrong - whole.faults(nesting)
-            if len(real) == 1 and (gain == 0 or wrong - max(gain, 0) > usual):
+            # One fault less proves little if the text is at fault in either reading.
+            proof = 1 if wrong - max(gain, 0) <= usual else 2
+            if len(real) == 1 and abs(gain) < proof:
                 return relative._replace(
                     doubt=f"line {rows.first + 1} of the file is indented, the old text is not: "
                     "cannot tell the indentation of the new text"
