@@ -11,7 +11,7 @@ from git_boocode.matching.text import split_lines
 from git_boocode.matching.types import lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from git_boocode.matching.types import MatchError, Replacement
 
