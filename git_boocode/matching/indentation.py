@@ -1,7 +1,7 @@
 """The file's indentation for lines of the model, by the old lines that were found in the file.
 
-``Reindenter`` fits one ``Scale`` to all of them, ``LocalReindenter`` asks only those around a
-change where no single scale explains all, and ``Nesting`` counts lines too deep or not deep enough.
+``LocalReindenter`` fits one ``Scale`` to all of them, and asks those around a change where no scale
+explains all. ``Nesting`` counts lines too deep or not deep enough.
 """
 
 from __future__ import annotations
@@ -30,11 +30,10 @@ _MOST = 3  # different indentations that prove a scale although some lines do no
 _SLIPS = 4  # at most one in this many lines may break a proven scale
 _BLOCKS = (":", "{")
 _OPEN_ENDS = ":{([=|\\+&"
-_TAILS = (" do", " then", " else", " begin", " of", " in", " where", " and", " or", " return")
-_HEADS = re.compile(
-    r"(?:begin|case|catch|class|def|do|else|elsif|elif|ensure|except|finally|for|fn|func|function|if"
-    r"|impl|interface|local|loop|module|proc|rescue|struct|switch|then|try|unless|until|when|while"
-    r"|with)\b"
+_OPENERS = re.compile(
+    r"(?:and|begin|case|catch|class|def|do|else|elif|elsif|ensure|except|finally|fn|for|func"
+    r"|function|if|impl|in|interface|local|loop|module|of|or|proc|rescue|struct|switch|then|try"
+    r"|unless|until|when|where|while|with)\b"
 )
 _CLOSERS = (")", "]", "}", "end", "</", "-", "fi", "done", "esac")
 _COMMENTS = ("#", "//", "/*", "* ", "-- ", "<!--")
@@ -90,160 +89,6 @@ class IndentStyle(NamedTuple):
     near: Sequence[str]
 
 
-class Reindenter:
-    """Gives the file's indentation for the model's."""
-
-    def __init__(self, pairs: Sequence[Pair], style: IndentStyle) -> None:
-        self.style = style
-        # The most common step of the model's lines, and of the file's, by the width of a tab.
-        self._here = cache(partial(_common_step, style.old))
-        self._there = cache(partial(_common_step, style.near))
-        self.first = pairs[0] if pairs else ("", "")
-        there = [mine for _, mine in pairs if mine]
-        tabs = sum(indent.startswith("\t") for indent in style.near)
-        mostly_tabs = tabs > sum(indent.startswith(" ") for indent in style.near)
-        self.tabs = any("\t" in mine for mine in there) if there else mostly_tabs
-        self.dropped_first = self._drops_first(pairs)
-        self.pairs = pairs[1:] if self.dropped_first else pairs
-        self.identity = all(old == mine for old, mine in self.pairs)
-        self.scale = self._fit(self.pairs)
-        # Of lines indented alike by the model, the most common indentation in the file.
-        self.seen = {old: mine for (old, mine), _ in reversed(Counter(self.pairs).most_common())}
-        self.per_tab = self._spaces_per_tab() if self.identity else 0
-
-    def __call__(self, indent: str, leading: bool) -> str:
-        """The file's indentation for ``indent``; ``leading`` for the very first line of new text.
-
-        The first line is special because models often drop the indentation of that one alone.
-        """
-        if leading and self.dropped_first and indent == self.first[0]:
-            return self.first[1]
-        if indent in self.seen:
-            return self.seen[indent]
-        if not self.identity:
-            return self.render(self.scale.width(indent))
-        # Behind a tab, spaces align.
-        if not self.per_tab or (self.tabs and indent.strip(" ")):
-            return indent
-        if not self.tabs:
-            return " " * width_of(indent, self.per_tab)
-        return "\t" * (len(indent) // self.per_tab) + " " * (len(indent) % self.per_tab)
-
-    @property
-    def sure(self) -> bool:
-        """Whether one map explains every matched line, and is more than a guess."""
-        return all(map(self.fits, self.pairs)) and not self._is_doubtful(self.pairs, self.scale)
-
-    def fits(self, pair: Pair) -> bool:
-        """Whether a pair is as it is mapped, and as the others with the same indentation are."""
-        return self.seen[pair[0]] == pair[1] and (self.identity or self.scale.fits(pair))
-
-    def render(self, width: int) -> str:
-        """An indentation of some columns, as the file writes it."""
-        tabs, rest = divmod(width, self.scale.file_tab) if self.tabs else (0, width)
-        return "\t" * tabs + " " * rest
-
-    def _spaces_per_tab(self) -> int:
-        """For how many spaces a tab stands where one of model and file has tabs; 0 if unclear.
-
-        For files in which the matched lines do not show it, because both sides indent them alike.
-        """
-        there = [*self.style.near, *(mine for _, mine in self.pairs)]
-        self.tabs = any("\t" in indent for indent in there)
-        if self.tabs == any(indent.startswith("  ") for indent in there):
-            return 0
-        if not self.tabs:
-            return _common_step(["", *there]) or 4
-        depth = max(1, min((old.count("\t") for old, _ in self.pairs), default=1))
-        widths = {len(indent) for indent in self.style.old if indent and not indent.strip(" ")}
-        unit = min(widths, default=0) // depth
-        return unit if unit in _TAB_WIDTHS and not any(width % unit for width in widths) else 0
-
-    def _drops_first(self, pairs: Sequence[Pair]) -> bool:
-        """Whether the first line alone is indented otherwise: it would mislead the scale."""
-        rest = pairs[1:]
-        dropped = bool(rest) and len(pairs[0][0]) < len(pairs[0][1])
-        # That the first line alone is right takes more proof: it is the others that are wrong.
-        if not dropped and len(rest) < _PROOF:
-            return False
-        if dropped and all(old == mine for old, mine in rest):
-            # Lines at the margin do not show that others are as deep as in the file.
-            return not pairs[0][0] or any(old for old, _ in rest)
-        if all(map(self._fit(pairs).fits, pairs)):
-            return False
-        scale = self._fit(rest)
-        follows = all(map(scale.fits, rest)) and not scale.fits(pairs[0])
-        return follows and not self._is_doubtful(rest, scale)
-
-    def _fit(self, pairs: Sequence[Pair]) -> Scale:
-        """The scale that explains most pairs; among equals the one under which the units agree.
-
-        Where all are at one depth, every factor explains them, and the units decide.
-        """
-        weights = Counter(pairs)
-        ranks: dict[Scale, tuple[int, ...]] = {}
-        for unshifted in self._scales(pairs):
-            shifts: Counter[Fraction] = Counter()
-            for pair, count in weights.items():
-                shifts[unshifted.shift_of(pair)] += count
-            shift, explained = shifts.most_common(1)[0] if shifts else (Fraction(0), 0)
-            scale = unshifted._replace(shift=shift)
-            # Blocks are moved by whole units.
-            unit = self._unit(scale)
-            whole = not unit or shift % unit == 0
-            if scale.factor != 1 and not whole:
-                continue
-            agrees, same = self._agree(scale), scale.factor == 1
-            ranks[scale] = explained, agrees, whole, same, shift == 0
-        return max(ranks, key=ranks.__getitem__)
-
-    def _scales(self, pairs: Sequence[Pair]) -> Iterator[Scale]:
-        """The scales to try, without their shift."""
-        one, none = Fraction(1), Fraction(0)
-        old_tabs = any("\t" in indent for indent in self.style.old)
-        if self.tabs:
-            # The width of the file's tab is free, so a factor would be redundant.
-            unit = self._here() or 4
-            for tab in dict.fromkeys([*(() if old_tabs else [unit]), *_TAB_WIDTHS, 1]):
-                yield Scale(tab if old_tabs else TAB, tab, one, none)
-            return
-        points = sorted({(width_of(old), width_of(mine)) for old, mine in pairs})
-        observed = [
-            Fraction(mine_next - mine, old_next - old)
-            for (old, mine), (old_next, mine_next) in pairwise(points[:_OBSERVED])
-            if old_next > old and mine_next > mine
-        ]
-        there = self._there()
-        for tab in _TAB_WIDTHS if old_tabs else (TAB,):
-            here = self._here(tab)
-            ratio = [Fraction(there, here)] if here and there else []
-            for factor in dict.fromkeys([one, *ratio, *observed]):
-                yield Scale(tab, TAB, factor, none)
-
-    def _unit(self, scale: Scale) -> int:
-        """The columns of a level in the file."""
-        return scale.file_tab if self.tabs else self._there(scale.file_tab)
-
-    def _agree(self, scale: Scale) -> bool:
-        """Whether a scale sends the model's unit to the file's."""
-        step, there = self._here(scale.old_tab), self._unit(scale)
-        if not step or not there:
-            return False
-        # Lines that hang or skip a level are several units deeper.
-        skips = not scale.shift if self.tabs else scale.factor == 1 and step > _WIDEST
-        here = step * scale.factor
-        return here % there == 0 if skips else here == there
-
-    def _is_doubtful(self, pairs: Sequence[Pair], scale: Scale) -> bool:
-        """Whether nothing but two indentations speaks for a factor, and the units speak against it.
-
-        Through two points there is always a line.
-        """
-        if scale.factor == 1 or len(set(pairs)) != 2 or not self._unit(scale):
-            return False
-        return bool(self._here(scale.old_tab)) and not self._agree(scale)
-
-
 class Indent(NamedTuple):
     """An indentation, and whether it is ``unclear``, that is, a guess."""
 
@@ -266,36 +111,138 @@ class LocalReindenter:
     """
 
     def __init__(self, placed: dict[int, Pair], style: IndentStyle) -> None:
-        self.whole = Reindenter([*placed.values()], style)
-        self._sure = self.whole.sure
-        self._rows = [*placed][1 if self.whole.dropped_first else 0 :]
-        self.scale = self.whole.scale
-        if self.scale.factor != 1 and not self._proven([placed[row] for row in self._rows]):
-            self.scale = self.scale._replace(factor=Fraction(1))
-        self._near: dict[tuple[int, int], list[_Run]] = {}
+        there = [mine for _, mine in placed.values() if mine]
+        # The most common step of the model's lines, and of the file's, by the width of a tab.
+        self._here = cache(partial(_common_step, ["", *style.old]))
+        self._there = cache(partial(_common_step, ["", *(style.near or there)]))
+        self._old_tabs = any("\t" in indent for indent in style.old)
+        starts = Counter(indent[:1] for indent in style.near)
+        self._tabs = any("\t" in mine for mine in there) if there else starts["\t"] > starts[" "]
+        pairs = [*placed.values()]
+        # Models often drop the indentation of the first line alone.
+        self._dropped = pairs[0] if self._drops_first(pairs) else None
+        skipped = 1 if self._dropped else 0
+        self._rows, pairs = [*placed][skipped:], pairs[skipped:]
+        self.scale = self._fit(pairs)
+        # Of lines indented alike by the model, the most common indentation in the file.
+        self._seen = {old: mine for (old, mine), _ in reversed(Counter(pairs).most_common())}
+        self._same = all(old == mine for old, mine in pairs)
+        held = [pair for pair in pairs if self._fits(pair)]
+        slips = len(pairs) - len(held)
+        self._sure = not slips and not self._is_doubtful(pairs, self.scale)
+        self._local = self.scale
+        if len(set(held)) < _MOST or slips > len(pairs) // _SLIPS:
+            self._local = self.scale._replace(factor=Fraction(1))
         self._runs: list[_Run] = []  # the run of each matched line
-        pairs = (placed[row] for row in self._rows)
-        for shift, group in groupby(pairs, self.scale.shift_of):
+        for shift, group in groupby(pairs, self._local.shift_of):
             moved = [*group]
             same = len(moved) >= _PROOF and all(old == mine != "" for old, mine in moved)
             self._runs += [_Run(shift, dict(moved), same)] * len(moved)
 
-    def _proven(self, pairs: Sequence[Pair]) -> bool:
-        """Whether enough lines follow the scale of all lines, and few do not."""
-        held = [pair for pair in pairs if self.whole.fits(pair)]
-        return len(set(held)) >= _MOST and len(pairs) - len(held) <= len(pairs) // _SLIPS
-
     def give(self, indent: str, between: tuple[int, int], *, leading: bool) -> Indent:
-        """The file's indentation for a new line in place of old lines ``between`` (first, stop)."""
-        guess = self.whole(indent, leading)
-        dropped = leading and self.whole.dropped_first and indent == self.whole.first[0]
-        if self._sure or dropped or indent.strip(" \t"):
+        """The file's indentation for a new line in place of old lines ``between`` (first, stop).
+
+        ``leading`` is whether it is the very first line of the new text.
+        """
+        if leading and self._dropped and indent == self._dropped[0]:
+            return Indent(self._dropped[1])
+        guess = self._by_all(indent)
+        if self._sure:
             return Indent(guess)
-        if between not in self._near:
-            self._near[between] = self._around(*between)
-        shown = (self._by(run, indent) for run in self._near[between])
+        shown = (self._by(run, indent) for run in self._around(*between))
         known = {indent for indent in shown if indent is not None}
         return Indent(known.pop()) if len(known) == 1 else Indent(guess, unclear=True)
+
+    def _by_all(self, indent: str) -> str:
+        if indent in self._seen:
+            return self._seen[indent]
+        if self._same and (self._tabs == ("\t" in indent) or not indent):
+            return indent
+        return self._render(self.scale.width(indent))
+
+    def _fits(self, pair: Pair) -> bool:
+        """Whether a pair is as it is mapped, and as the others with the same indentation are."""
+        return self._seen[pair[0]] == pair[1] and (self._same or self.scale.fits(pair))
+
+    def _render(self, width: int) -> str:
+        """An indentation of some columns, as the file writes it."""
+        tabs, rest = divmod(width, self.scale.file_tab) if self._tabs else (0, width)
+        return "\t" * tabs + " " * rest
+
+    def _drops_first(self, pairs: Sequence[Pair]) -> bool:
+        """Whether the first line alone is indented otherwise: it would mislead the scale."""
+        rest = pairs[1:]
+        # That the first line alone is right takes more proof: it is the others that are wrong.
+        dropped = bool(rest) and len(pairs[0][0]) < len(pairs[0][1])
+        if len(rest) < (1 if dropped else _PROOF) or all(map(self._fit(pairs).fits, pairs)):
+            return False
+        scale = self._fit(rest)
+        return all(map(scale.fits, rest)) and not self._is_doubtful(rest, scale)
+
+    def _fit(self, pairs: Sequence[Pair]) -> Scale:
+        """The scale that explains most pairs; among equals the one under which the units agree.
+
+        Where all are at one depth, every factor explains them, and the units decide.
+        """
+        weights = Counter(pairs)
+        ranks: dict[Scale, tuple[int, ...]] = {}
+        for unshifted in self._scales(pairs):
+            shifts: Counter[Fraction] = Counter()
+            for pair, count in weights.items():
+                shifts[unshifted.shift_of(pair)] += count
+            shift, explained = shifts.most_common(1)[0] if shifts else (Fraction(0), 0)
+            scale = unshifted._replace(shift=shift)
+            # Blocks are moved by whole units.
+            unit = self._unit(scale)
+            whole = not unit or shift % unit == 0
+            if scale.factor == 1 or whole:
+                agrees, same = self._agree(scale), scale.factor == 1
+                ranks[scale] = explained, agrees, whole, same, shift == 0
+        return max(ranks, key=ranks.__getitem__)
+
+    def _scales(self, pairs: Sequence[Pair]) -> Iterator[Scale]:
+        """The scales to try, without their shift."""
+        one, none = Fraction(1), Fraction(0)
+        if self._tabs:
+            # The width of the file's tab is free, so a factor would be redundant.
+            for tab in dict.fromkeys([self._here() or 4, *_TAB_WIDTHS, 1]):
+                yield Scale(tab, tab, one, none)
+            return
+        points = sorted({(width_of(old), width_of(mine)) for old, mine in pairs})
+        observed = [
+            Fraction(mine_next - mine, old_next - old)
+            for (old, mine), (old_next, mine_next) in pairwise(points[:_OBSERVED])
+            if old_next > old and mine_next > mine
+        ]
+        there = self._there()
+        for tab in _TAB_WIDTHS if self._old_tabs else (TAB,):
+            here = self._here(tab)
+            ratio = [Fraction(there, here)] if here and there else []
+            for factor in dict.fromkeys([one, *ratio, *observed]):
+                yield Scale(tab, TAB, factor, none)
+
+    def _unit(self, scale: Scale) -> int:
+        """The columns of a level in the file."""
+        return scale.file_tab if self._tabs else self._there(scale.file_tab)
+
+    def _agree(self, scale: Scale) -> bool:
+        """Whether a scale sends the model's unit to the file's."""
+        step, there = self._here(scale.old_tab), self._unit(scale)
+        if not step or not there:
+            return False
+        # Lines that hang or skip a level are several units deeper.
+        skips = not scale.shift if self._tabs else scale.factor == 1 and step > _WIDEST
+        here = step * scale.factor
+        return here % there == 0 if skips else here == there
+
+    def _is_doubtful(self, pairs: Sequence[Pair], scale: Scale) -> bool:
+        """Whether nothing but two indentations speaks for a factor, and the units speak against it.
+
+        Through two points there is always a line.
+        """
+        if scale.factor == 1 or len(set(pairs)) != 2 or not self._unit(scale):
+            return False
+        return bool(self._here(scale.old_tab)) and not self._agree(scale)
 
     def _around(self, start: int, stop: int) -> list[_Run]:
         """The runs of the matched lines in place of which, or between which, new lines come."""
@@ -315,7 +262,7 @@ class LocalReindenter:
             return run.seen[indent]
         if len(run.seen) < _PROOF and not run.same:
             return None
-        return self.whole.render(self.scale._replace(shift=run.shift).width(indent))
+        return self._render(self._local._replace(shift=run.shift).width(indent))
 
 
 class Nesting:
@@ -370,6 +317,6 @@ def _can_open(line: str) -> bool:
         return "</" not in line and not line.endswith("/>")
     if line[-1] in _OPEN_ENDS or line[0] == "-":
         return True
-    if _HEADS.match(line) or line.endswith(_TAILS):
+    if _OPENERS.match(line) or _OPENERS.fullmatch(line.rsplit(maxsplit=1)[-1]):
         return True
     return sum(map(line.count, "([{")) > sum(map(line.count, ")]}"))
