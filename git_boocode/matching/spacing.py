@@ -10,11 +10,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.align import same_items
-from git_boocode.matching.guards import evidence, too_bare
-from git_boocode.matching.rungs import Found, Place, Query, Step
+from git_boocode.matching.guards import evidence
+from git_boocode.matching.rungs import Found, Place, Query, Step, refusal
 from git_boocode.matching.text import Text, indent_of
 
 if TYPE_CHECKING:
@@ -27,17 +27,27 @@ _PIECES = re.compile(r"\S+")
 _RUNS = re.compile(r"\s+")
 _NEEDLESS = re.compile(r"(?<!\w) | (?!\w)")
 
-Span = tuple[int, int]
-"""Offsets (start, end) in ``Text.lf``."""
+
+class _Hit(NamedTuple):
+    """An occurrence in ``Text.lf``: its offsets, its rows, and what else is on these rows."""
+
+    start: int
+    end: int
+    rows: range
+    head: str
+    tail: str
+
+    @property
+    def is_whole(self) -> bool:
+        return not (self.head.strip() or self.tail.strip())
 
 
 def layout(query: Query, step: Step) -> Found:
     """Whole lines that are equal except for blank lines and spaces that no two words need."""
-    if not query.needle.core or too_bare(query.needle, step):
-        return Found()
-    text, spans = query.text, _spans(query.text, query.needle, by_line=True)
-    found = (_whole_rows(text, span) for span in spans)
-    filled = ([row for row in rows if text.canonical[row]] for rows in found if rows)
+    if refused := refusal(query, step):
+        return refused
+    rows = (hit.rows for hit in _hits(query.text, query.needle, by_line=True) if hit.is_whole)
+    filled = ([row for row in each if query.text.canonical[row]] for each in rows)
     return Found(tuple(map(query.spread, filled)))
 
 
@@ -47,46 +57,42 @@ def part(query: Query, step: Step) -> Found:
     A single line may occur anywhere between whole words. The first line is cut between words; the
     last of several anywhere, since texts break off so. Whole lines are left to ``layout``.
     """
-    if not query.needle.core or too_bare(query.needle, step):
-        return Found()
-    spans = _spans(query.text, query.needle, by_line=True)
-    return Found(tuple(filter(None, (_part_at(query, span) for span in spans))))
+    if refused := refusal(query, step):
+        return refused
+    hits = _hits(query.text, query.needle, by_line=True)
+    return Found(tuple(filter(None, (_part_at(query, hit) for hit in hits if not hit.is_whole))))
 
 
-def _part_at(query: Query, span: Span) -> Place | None:
-    text, given = query.text, query.needle.lf
-    view, (start, end) = text.lf_alike, span
-    first, stop = _rows(text, span)
-    head, tail = _around(text, span)
+def _part_at(query: Query, hit: _Hit) -> Place | None:
+    given, view, to_raw = query.needle.lf, query.text.lf_alike, query.text.to_raw
+    start, end, rows, head, tail = hit
     # Indentation means that a line begins, and the line feed of a single line that it ends.
-    late = given[0].isspace() and head.strip()
-    if late or _whole_rows(text, span) or (start and _within_word(view, start)):
+    if (given[0].isspace() and head.strip()) or _within_word(view, start):
         return None
-    if stop - first == 1:
-        early = given.endswith("\n") and tail.strip()
-        if early or _within_word(view, end):
+    if len(rows) == 1:
+        if (given.endswith("\n") and tail.strip()) or _within_word(view, end):
             return None
-    elif tail.strip() and _is_broken_off(query, (stop - 1, end), tail):
+    elif tail.strip() and not _may_break_off(query, hit):
         return None
     else:
         start -= 0 if head.strip() else len(head)
         end += 0 if tail.strip() else len(tail)
-    return Place(text.to_raw(start), text.to_raw(end), 1.0, (first, stop), (), partial=True)
+    return Place(to_raw(start), to_raw(end), 1.0, (rows.start, rows.stop), (), partial=True)
 
 
-def _is_broken_off(query: Query, last: Span, tail: str) -> bool:
-    """Whether the needle ends within its last row, ``last`` (row, offset), but not on purpose.
+def _may_break_off(query: Query, hit: _Hit) -> bool:
+    """Whether the last of several lines may end before its row does.
 
     A number is not cut, the last letters of a line that changes may just be missing, and a row that
     is the line after the edit is there as a whole.
     """
-    (row, end), view = last, query.text.lf_alike
     line = query.needle.canonical[query.needle.core.stop - 1]
     after = query.new.canonical[-1:] if query.new else [line]
-    if after == query.text.canonical[row : row + 1]:
-        return True
-    short = after != [line] and len(tail.rstrip()) <= _CUT_OFF
-    return _within_word(view, end) and (short or view[end - 1].isdigit())
+    if after == [query.text.canonical[hit.rows[-1]]]:
+        return False
+    view = query.text.lf_alike
+    short = after != [line] and len(hit.tail.rstrip()) <= _CUT_OFF
+    return not (_within_word(view, hit.end) and (short or view[hit.end - 1].isdigit()))
 
 
 def wrapped(variant: Variant, text: Text) -> Iterator[Variant]:
@@ -96,15 +102,13 @@ def wrapped(variant: Variant, text: Text) -> Iterator[Variant]:
     which the new text differs stays as new has it.
     """
     old, new = Text(variant.old), Text(variant.new)
-    spans = _spans(text, old, by_line=False) if evidence(old.lf) >= _WRAPPED_EVIDENCE else []
-    rows = _whole_rows(text, spans[0]) if len(spans) == 1 else range(0)
-    groups = _groups(old.stripped, text.stripped[rows.start : rows.stop]) if rows else []
-    groups = [group for group in groups if max(map(len, group)) > 1]
-    if not groups:
+    hits = _hits(text, old, by_line=False) if evidence(old.lf) >= _WRAPPED_EVIDENCE else []
+    if len(hits) != 1 or not hits[0].is_whole:
         return
+    rows = text.lines[hits[0].rows.start : hits[0].rows.stop]
     same, in_old, in_new = same_items(old.lines, new.lines), [*old.lines], [*new.lines]
-    for lines, there in reversed(groups):
-        mine = text.lines[rows.start + there.start : rows.start + there.stop]
+    for lines, there in reversed(_groups(old.lines, rows)):
+        mine = rows[there.start : there.stop]
         here, depth = indent_of(old.lines[lines.start]), indent_of(mine[0])
         mine = [here + row.removeprefix(depth) for row in mine]
         in_old[lines.start : lines.stop] = mine
@@ -116,26 +120,30 @@ def wrapped(variant: Variant, text: Text) -> Iterator[Variant]:
 
 
 def _groups(lines: Sequence[str], rows: Sequence[str]) -> list[tuple[range, range]]:
-    """The smallest runs of lines and rows that say the same; none if blank lines are in one."""
+    """The smallest runs of lines and rows that say the same, but are not line by line the same.
+
+    None if blank lines are in one.
+    """
     here, there = _ends(lines), _ends(rows)
     ends = [(0, 0), *((here[size], there[size]) for size in sorted(here.keys() & there.keys()))]
     groups = []
     for (line, row), (stop, end) in pairwise(ends):
-        first = next(index for index in range(line, stop) if lines[index])
-        top = next(index for index in range(row, end) if rows[index])
-        if not (all(lines[first:stop]) and all(rows[top:end])):
+        first = next(index for index in range(line, stop) if lines[index].strip())
+        top = next(index for index in range(row, end) if rows[index].strip())
+        if not all(map(str.strip, (*lines[first:stop], *rows[top:end]))):
             return []
-        groups.append((range(first, stop), range(top, end)))
+        if max(stop - first, end - top) > 1:
+            groups.append((range(first, stop), range(top, end)))
     return groups
 
 
 def _ends(lines: Sequence[str]) -> dict[int, int]:
     """The row after each line with text, by the size of all text up to there."""
     sizes = accumulate(len("".join(line.split())) for line in lines)
-    return {size: row for row, size in enumerate(sizes, 1) if lines[row - 1]}
+    return {size: row for row, size in enumerate(sizes, 1) if lines[row - 1].strip()}
 
 
-def _spans(text: Text, needle: Text, *, by_line: bool) -> list[Span]:
+def _hits(text: Text, needle: Text, *, by_line: bool) -> list[_Hit]:
     """Where the needle occurs except for needless spaces and either blank lines or line breaks."""
     pieces = needle.lf_alike.removeprefix(needle.mark).split("\n")
     wanted = "\n".join(pieces[row] for row in needle.filled)
@@ -157,7 +165,14 @@ def _spans(text: Text, needle: Text, *, by_line: bool) -> list[Span]:
 
     spans = [(offset(at), offset(at + len(sought) - 1) + 1) for at in starts]
     form = _form(wanted, by_line=by_line)
-    return [span for span in spans if _form(view[slice(*span)], by_line=by_line) == form]
+    return [_hit(text, *at) for at in spans if _form(view[slice(*at)], by_line=by_line) == form]
+
+
+def _hit(text: Text, start: int, end: int) -> _Hit:
+    view, first = text.lf, text.lf.count("\n", 0, start)
+    head = view[view.rfind("\n", 0, start) + 1 : start].removeprefix(text.mark)
+    tail = view[end:].partition("\n")[0]
+    return _Hit(start, end, range(first, first + view.count("\n", start, end) + 1), head, tail)
 
 
 def _form(text: str, *, by_line: bool) -> list[str]:
@@ -167,23 +182,5 @@ def _form(text: str, *, by_line: bool) -> list[str]:
 
 
 def _within_word(text: str, at: int) -> bool:
-    """Whether a word goes on at an offset that is not 0."""
-    return all(char.isalnum() or char == "_" for char in (text[at - 1], text[at : at + 1]))
-
-
-def _rows(text: Text, span: Span) -> Span:
-    first = text.lf.count("\n", 0, span[0])
-    return first, first + text.lf.count("\n", *span) + 1
-
-
-def _around(text: Text, span: Span) -> tuple[str, str]:
-    """The rest of the first row above a span's start and of the last row below its end."""
-    view, (start, end) = text.lf, span
-    stop = view.find("\n", end)
-    head = view[view.rfind("\n", 0, start) + 1 : start].removeprefix(text.mark)
-    return head, view[end : stop if stop >= 0 else None]
-
-
-def _whole_rows(text: Text, span: Span) -> range:
-    """The rows that a span covers; none if it covers one of them in part."""
-    return range(0) if any(map(str.strip, _around(text, span))) else range(*_rows(text, span))
+    """Whether a word goes on at an offset."""
+    return all(char.isalnum() or char == "_" for char in (text[at - 1 : at], text[at : at + 1]))
