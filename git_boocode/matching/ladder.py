@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from git_boocode.matching.rungs import RUNGS, Found, Place, Profile, Query, Step, profile_named
+from git_boocode.matching.rungs import Found, Place, Profile, Query, Step, profile_named, run
 from git_boocode.matching.text import Text
 from git_boocode.matching.types import Match, Replacement, Span
 
@@ -145,7 +145,7 @@ def ascend(query: Query, steps: Sequence[Step], start_line: int | None) -> Answe
     """Try some rungs in order with one variant of the texts."""
     reason = None
     for step in steps:
-        found = RUNGS[step.rung](query, step)
+        found = run(query, step)
         found = _allowed(query, found) if found.places else found
         if found.places:
             return Answer(query, step.rung, found, _chosen(query, found, start_line))

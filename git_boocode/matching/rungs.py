@@ -1,7 +1,7 @@
 """The rungs of the ladder, and the profiles: which rungs are tried, with which numbers.
 
 A rung compares in one way, and returns every place that passes. To add one: write a function from
-``Query`` and ``Step`` to ``Found`` and list it in ``RUNGS``.
+``Query`` and ``Step`` to ``Found`` and list it under the name of its module.
 
 The numbers of ``default`` are guards against *another* place than the one the model meant:
 
@@ -23,7 +23,7 @@ the ones named after opencode what that tool does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
 from types import MappingProxyType
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """A key of ``rungs.RUNGS`` with the numbers above; 0 switches a guard off."""
+    """The name of a rung with the numbers above; 0 switches a guard off."""
 
     rung: str
     threshold: float = 1.0
@@ -274,46 +274,36 @@ def _found_lines(query: Query, view: str, lines: list[str]) -> Found:
     return Found(tuple(query.place(row, row + len(lines)) for row in rows))
 
 
-def _from(module: str, name: str) -> Callable[[Query, Step], Found]:
-    """A rung of another module, which is imported when a ladder gets that far."""
-
-    def rung(query: Query, step: Step) -> Found:
-        from importlib import import_module
-
-        found: Found = getattr(import_module(f"git_boocode.matching.{module}"), name)(query, step)
-        return found
-
-    return rung
-
-
-RUNGS: dict[str, Callable[[Query, Step], Found]] = {
-    "exact": exact,
-    "whitespace": whitespace,
-    "unicode": unicode,
-    "similarity": _from("windows", "similarity"),
-    "layout": _from("spacing", "layout"),
-    "part": _from("spacing", "part"),
-    "comments": _from("comments", "comments"),
-    "context": _from("context", "context"),
-    "elided": _from("elision", "elided"),
-    "rstripped": _from("opencode", "rstripped"),
-    "line_trimmed": _from("opencode", "line_trimmed"),
-    "block_anchor": _from("opencode", "block_anchor"),
-    "whitespace_normalized": _from("opencode", "whitespace_normalized"),
-    "indentation_flexible": _from("opencode", "line_trimmed"),
-    "escape_normalized": _from("opencode", "escape_normalized"),
-    "trimmed_boundary": _from("opencode", "trimmed_boundary"),
-    "context_aware": _from("opencode", "context_aware"),
-    "multi_occurrence": exact,
+_MODULES = {
+    "rungs": ("exact", "whitespace", "unicode"),
+    "spacing": ("layout", "part"),
+    "comments": ("comments",),
+    "elision": ("elided",),
+    "context": ("context",),
+    "windows": ("similarity",),
+    "opencode": (
+        *("rstripped", "line_trimmed", "block_anchor", "whitespace_normalized"),
+        *("escape_normalized", "trimmed_boundary", "context_aware"),
+    ),
 }
+RUNGS = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def run(query: Query, step: Step) -> Found:
+    """What the rung of a step finds; its module is imported when a ladder gets that far."""
+    from importlib import import_module
+
+    rung = getattr(import_module(f"git_boocode.matching.{RUNGS[step.rung]}"), step.rung)
+    found: Found = rung(query, step)
+    return found
 
 
 class Profile(NamedTuple):
     """A named ladder, from strict to loose.
 
     ``variants`` are keys of ``readings.READERS``: variants climb the first ``strict`` steps after
-    the text as given has failed on them, the likeliest one the steps above. ``placeholders`` is
-    whether new text may hold placeholder lines (``rest of code``) that old text and file lack.
+    the text as given has failed on them, the likeliest one the others. ``placeholders`` is whether
+    new text may hold placeholder lines (``rest of code``) that old text and file lack.
     """
 
     name: str
@@ -336,12 +326,11 @@ _ALL = (
         "opencode-9",
         (
             *_OPENCODE_3,
+            # Its strategies IndentationFlexible and MultiOccurrence find what these found.
             Step("whitespace_normalized"),
-            Step("indentation_flexible"),
             Step("escape_normalized"),
             Step("trimmed_boundary"),
             Step("context_aware", threshold=0.5),
-            Step("multi_occurrence"),
         ),
     ),
     Profile(
