@@ -80,8 +80,7 @@ def _cleaned(answer: Answer, new: Text) -> Answer:
     own, (span,) = Variant(query.needle.lf, new.lf), query.text.spans([place[:2]])
     cleaned = marks(own, query.text) if is_marked else strays(own, span.start_line)
     for variant in cleaned:
-        query = query.reread(variant.old, variant.new)
-        return answer._replace(query=query, notes=variant.notes)
+        return answer._replace(query=query.reread(*variant[:2]), notes=variant.notes)
     return answer
 
 
@@ -104,9 +103,8 @@ def _climb_on(
     own = Variant(given.needle.lf, given.new.lf if given.new else "")
     queries = {own: given}
     for variant in variants(own, given.text, profile.variants):
-        query = given.reread(variant.old, variant.new, variant.first_line)
-        queries[variant] = query
-        answer = ascend(query, strict, start_line)
+        queries[variant] = given.reread(*variant[:2], variant.first_line)
+        answer = ascend(queries[variant], strict, start_line)
         if answer.rung is not None:
             rung = "rewritten" if answer.rung == "exact" else answer.rung
             return answer._replace(rung=rung, notes=variant.notes)
@@ -131,9 +129,8 @@ def _without_strange_escapes(answer: Answer, given: str) -> Answer:
     """
     from git_boocode.matching.readings import sequences_in
 
-    mine = sequences_in(answer.query.needle.lf)
+    mine, raw = sequences_in(answer.query.needle.lf), answer.query.text.raw
     taken = sequences_in(given) - mine
-    raw = answer.query.text.raw
     there = sequences_in("\n".join(raw[place.start : place.end] for place in answer.found.places))
     if answer.rung is None or not (mine - there or taken & (there - mine)):
         return answer

@@ -75,10 +75,10 @@ class Hints(NamedTuple):
     """What a format knows about a place beside its old text.
 
     ``line`` (1-based) is where the old text begins, ``sections`` are the lines below which it lies,
-    outermost first. Both only decide between equally good places; ``within`` restricts the search
+    outermost first: both only decide between equally good places. ``within`` restricts the search
     to what is below the sections, ``at_end`` to the end of the file. ``script`` holds the hunks of
-    the change where the format marks them. For changes placed jointly (see ``sequence``),
-    ``proven`` is whether the line is certain, ``strict`` whether no tolerance is allowed.
+    a change that marks them. For ``sequence``, ``proven`` is whether the line is certain,
+    ``strict`` whether no tolerance is allowed.
     """
 
     line: int | None = None
@@ -113,11 +113,8 @@ class Query:
         self.hints = hints
 
     def reread(self, needle: str, new: str, line: int | None = None) -> Query:
-        """The query for another reading of the needle, which claims to begin on a line (1-based).
-
-        ``new`` is ignored if there is no new text.
-        """
-        new_text = new if self.new is not None else None
+        """The query for a variant of the texts (new only if there is one), with another line."""
+        new_text = None if self.new is None else new
         hints = self.hints._replace(script=(), line=self.hints.line or line)
         return Query(self.text, needle, new_text, whole_lines=self.whole_lines, hints=hints)
 

@@ -36,9 +36,8 @@ class Candidate(NamedTuple):
     """A place worth showing: its lines (1-based, inclusive), similarity, and the file's real text.
 
     ``old_string``, from line ``old_start_line`` on, is the shortest run of whole lines around it
-    that occurs once, and so lands when it is sent back; None if no short run does. ``where`` says
-    what sets the place apart from the other candidates. ``differs`` holds the lines that differ
-    from the old text, marked as by ``git diff --word-diff``: ``12: [-old-]{+file+}``.
+    that occurs once; None if no short run does. ``where`` says what sets the place apart from other
+    candidates, ``differs`` which lines differ from the old text: ``12: [-old-]{+file+}``.
     """
 
     start_line: int
@@ -57,8 +56,7 @@ class Match(NamedTuple):
     ``rung`` names the comparison that answered, ``similarity`` is 0.0–1.0, ``count`` the number of
     places. ``span``, ``start`` and ``end`` (exclusive) are set for ``exact`` and ``fuzzy`` only.
     ``spans`` holds every place; ``candidates`` some of them (``ambiguous``) or the nearest text
-    (``not_found``). ``reason`` says why nothing was taken. ``version`` is the index of the older
-    version in which the needle was found.
+    (``not_found``). ``version`` is the index of the older version in which the needle was found.
     """
 
     kind: Kind
@@ -104,11 +102,7 @@ class Replacement(NamedTuple):
 
 
 class MatchError(Exception):
-    """A refused replacement, and what was found.
-
-    ``candidates`` hold the nearest text, the places, or the lines as they are now (``stale``,
-    ``already_applied``).
-    """
+    """A refused replacement; ``candidates`` hold the nearest text, the places, or stale lines."""
 
     def __init__(self, code: Code, message: str, match: Match | None = None) -> None:
         super().__init__(message)
