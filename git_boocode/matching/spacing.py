@@ -83,16 +83,14 @@ def _part_at(query: Query, hit: _Hit) -> Place | None:
 def _may_break_off(query: Query, hit: _Hit) -> bool:
     """Whether the last of several lines may end before its row does.
 
-    A number is not cut, the last letters of a line that changes may just be missing, and a row that
-    is the line after the edit is there as a whole.
+    A number is not cut, the last letters of a line may just be missing, and a row that is the line
+    after the edit is there as a whole.
     """
-    line = query.needle.canonical[query.needle.core.stop - 1]
-    after = query.new.canonical[-1:] if query.new else [line]
+    view, after = query.text.lf_alike, query.new.canonical[-1:] if query.new else []
     if after == [query.text.canonical[hit.rows[-1]]]:
         return False
-    view = query.text.lf_alike
-    short = after != [line] and len(hit.tail.rstrip()) <= _CUT_OFF
-    return not (_within_word(view, hit.end) and (short or view[hit.end - 1].isdigit()))
+    cut = len(hit.tail.rstrip()) > _CUT_OFF and not view[hit.end - 1].isdigit()
+    return cut or not _within_word(view, hit.end)
 
 
 def wrapped(variant: Variant, text: Text) -> Iterator[Variant]:

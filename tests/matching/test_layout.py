@@ -239,6 +239,12 @@ PARTS = {
         "  result = collect(items)\n  stop()\n  return fin",
         "\tresult = collect(items)\r\n\tstop()\r\n\treturn finish(result)\r\n",
     ),
+    "a semicolon is missing": (
+        "\tresult = collect(items);\n\tstep(result);\n",
+        "  result = collect(items);\n  step(result)",
+        "  result = gather(items);\n  step(result)",
+        "\tresult = gather(items);\n\tstep(result);\n",
+    ),
     "the last line goes": (
         "\tresult = collect(items)\n\tstep(result)  # done\n\tend()\n",
         "  result = collect(items)\n  step(result)",
@@ -276,6 +282,14 @@ NO_PARTS = {
     "twice, in several lines": ("\tf(item)\n\trun(1)\n\tf(item)\n\trun(2)\n", "  f(item)\n  run("),
     "within a word": ("recollect(it)\n\tstep(result)\n", "collect(it)\n  step(result)\ncollect"),
     "bare": ("\tf(a, b)\n\tg(a, b)\n", "  f(a, b)\n  g("),
+    "one line that breaks off": (
+        "\treturn finish(result, strict=True)\n",
+        "    return finish(res",
+    ),
+    "indented, but not at the start of a line": (
+        "x = run(item_list) + 1\n",
+        "    run(item_list) +",
+    ),
     "a whole line is asked for": ("x = [run(item_list)]\n", "    run(item_list)\n"),
 }
 

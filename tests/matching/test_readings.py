@@ -354,6 +354,11 @@ UNDECIDABLE = {
         "first(name)\\nsecond(name)\\n",
         'first("a\\n")\nsecond(name)\n',
     ),
+    "real line feeds in new alone, and other quotes": (
+        "first(name)\nsecond(name)\n",
+        "first(name)\\nsecond(name)\\n",
+        "first('a\\n')\nsecond(name)\n",
+    ),
     "an entity where the file has one and one it has not": (
         "<b>&nbsp;x</b>\n<i>one two\u00a0y</i>\n",
         "<b>&nbsp;x</b>\n<i>one two&nbsp;y</i>\n",
@@ -432,6 +437,13 @@ def test_an_added_line_marked_beside_context_loses_its_mark() -> None:
     done = replace_text(content, old, new)
     assert done.content == content.replace("      wait", "      more(self)\n      wait")
     assert "diff marks stripped" in done.notes
+
+
+def test_a_plus_beside_lines_without_room_for_marks_is_pasted() -> None:
+    content = "def one(self):\n\tcheck(self)\n"
+    old = "def one(self):\n    check(self)\n"
+    done = replace_text(content, old, old + "+ more(self)\n")
+    assert done.content == content + "+ more(self)\n"
 
 
 def test_a_plus_in_an_exact_edit_is_pasted() -> None:
