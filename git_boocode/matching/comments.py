@@ -42,44 +42,40 @@ def _mark(line: str) -> str:
     return mark[0] if mark and mark[0] in "#;%*" else mark
 
 
-class Comments:
-    """The comments of one file."""
+def _marks(text: Text) -> set[str]:
+    """The marks of the lines of a file that are nothing but comments."""
+    marks = {_mark(line) for line in text.canonical if line[:1] in "#/-;%<*"} - {""}
+    # Beside block comments a star continues one; elsewhere it is an item of a list.
+    marks -= set() if "/*" in marks else {"*"}
+    # Where there are headings, a number sign opens no comment but one of them.
+    is_page = _MARKDOWN.search(text.framed_canonical) and _mostly_headings(text.lines)
+    return marks - {"#"} if is_page else marks
 
-    def __init__(self, text: Text) -> None:
-        self.marks = {_mark(line) for line in text.canonical if line[:1] in "#/-;%<*"} - {""}
-        # Beside block comments a star continues one; elsewhere it is an item of a list.
-        self.marks -= set() if "/*" in self.marks else {"*"}
-        # Where there are headings, a number sign opens no comment but one of them.
-        if _MARKDOWN.search(text.framed_canonical) and _mostly_headings(text.lines):
-            self.marks -= {"#"}
 
-    def is_comment(self, line: str) -> bool:
-        """Whether a stripped line is nothing but a comment."""
-        return _mark(line) in self.marks
+def _code(line: str, marks: set[str]) -> str | None:
+    """A stripped line without the comment at its end; None if it is one as a whole."""
+    if _mark(line) in marks:
+        return None
+    still_open = ""
+    for found in _TOKENS.finditer(line):
+        quote, mark = found[1], next(filter(None, found.groups()), None)
+        if quote:
+            still_open = "" if quote == still_open else still_open or quote
+        elif mark and not still_open:
+            before = line[max(found.start() - 8, 0) : found.start()].rstrip()
+            # Behind the end of a statement nothing is divided.
+            if mark in marks or (mark == "//" and before.endswith((*";{},",))):
+                return line[: found.start()].rstrip()
+    return line
 
-    def code(self, line: str) -> str | None:
-        """A stripped line without the comment at its end; None if it is one as a whole."""
-        if self.is_comment(line):
-            return None
-        still_open = ""
-        for found in _TOKENS.finditer(line):
-            quote, mark = found[1], next(filter(None, found.groups()), None)
-            if quote:
-                still_open = "" if quote == still_open else still_open or quote
-            elif mark and not still_open:
-                before = line[max(found.start() - 8, 0) : found.start()].rstrip()
-                # Behind the end of a statement nothing is divided.
-                if mark in self.marks or (mark == "//" and before.endswith((*";{},",))):
-                    return line[: found.start()].rstrip()
-        return line
 
-    def reworded(self, left: str, right: str) -> bool:
-        """Whether two lines differ in nothing but what their comments say, numbers apart."""
-        code = self.code(left)
-        if code != self.code(right) or code in (left, right):
-            return False
-        here, there = (_DIGITS.findall(line[len(code or "") :]) for line in (left, right))
-        return here == there or not (here and there)
+def _reworded(left: str, right: str, marks: set[str]) -> bool:
+    """Whether two lines differ in nothing but what their comments say, numbers apart."""
+    code = _code(left, marks)
+    if code != _code(right, marks) or code in (left, right):
+        return False
+    here, there = (_DIGITS.findall(line[len(code or "") :]) for line in (left, right))
+    return here == there or not (here and there)
 
 
 def _mostly_headings(lines: Iterable[str]) -> bool:
@@ -100,9 +96,10 @@ def comments(query: Query, step: Step) -> Found:
     """
     core, rows, known = query.needle.core, query.text.canonical, query.present
     needle = query.needle.canonical[core.start : core.stop]
-    there = Comments(query.text)
+    marks = _marks(query.text)
     equal = [line for line in needle if line in known]
-    proven = evidence(" ".join(filter(None, map(there.code, needle)))) >= step.evidence
+    code = " ".join(_code(line, marks) or "" for line in needle)
+    proven = evidence(code) >= step.evidence
     if proven:
         equal = [line for line in equal if not is_comment(line)]
     elif 2 * len(equal) <= len([*filter(None, needle)]) or (
@@ -116,7 +113,7 @@ def comments(query: Query, step: Step) -> Found:
         return Found()
 
     def fits(line: str, row: str) -> bool:
-        reworded = line not in known and there.reworded(line, row)
+        reworded = line not in known and _reworded(line, row, marks)
         return line == row or (reworded and (proven or _alike(line, row)))
 
     def mostly_alike(window: Sequence[str]) -> bool:

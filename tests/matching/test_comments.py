@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from git_boocode.matching import MatchError, locate_match, replace_text
-from git_boocode.matching.comments import Comments
-from git_boocode.matching.text import Text
 
 BLOCK = "# Python {} only\nfrom http.server import CGIHTTPRequestHandler\nstart_serving()\n"
 
@@ -51,16 +49,18 @@ def test_a_division_is_no_comment() -> None:
     assert locate_match(there, here).kind == "not_found"
 
 
-def test_headings_are_no_comments() -> None:
-    page = "# Title\n\nSome text.\n\n## Usage\n\nMore text.\n"
-    code = "x = 1\n## a section\n# about x\n# and more\ny = 2\n"
-    assert not Comments(Text(page)).is_comment("# Title")
-    assert Comments(Text(code)).is_comment("# about x")
+WHOLE = {
+    "heading": ("# {}\n\nSome text.\n\n## Usage\n\nMore text.\n", False),
+    "section of code": ("x_value = 1\n## a section\n# {}\n# and more\ny_value = 2\n", True),
+    "item of a list": ("Fetch refs/* only.\n\n* {}\n", False),
+    "block comment": ("/* all\n * {}\n */\nfetch(all_refs)\n", True),
+}
 
 
-def test_a_star_is_an_item_unless_a_block_comment_begins_a_line() -> None:
-    assert not Comments(Text("Fetch refs/* only.\n\n* one\n")).is_comment("* one")
-    assert Comments(Text("/* all\n * one\n */\n")).is_comment("* one")
+@pytest.mark.parametrize(("text", "is_comment"), WHOLE.values(), ids=WHOLE)
+def test_the_file_shows_which_marks_open_a_comment(text: str, is_comment: bool) -> None:
+    found = locate_match(text.format("the title"), text.format("words of another kind"))
+    assert (found.rung == "comments") == is_comment
 
 
 def test_a_slip_in_a_comment_that_is_changed_is_not_carried_over() -> None:
