@@ -269,6 +269,7 @@ NOT_NUMBERED = {
     "only one of three": "1| foo(item)\nbar(item)\nbaz(item)\n",
     "only the second of two": "foo(item)\n2| bar(item)\n",
     "two styles": "1| foo(item)\n2→bar(item)\n",
+    "two lines apart": "1| foo(item)\n4| bar(item)\n",
     "jumping about": "1| foo(item)\n200| bar(item)\n",
     "mostly jumping": "1| foo(item)\n2| bar(item)\n200| baz(item)\n300| last(item)\n",
 }

@@ -49,21 +49,42 @@ def test_the_text_to_send_back_is_the_shortest() -> None:
     assert third.old_string == "class B:\n    def save(self):\n        x = 1"
 
 
-def test_places_are_told_apart_by_the_blocks_around_them() -> None:
-    assert [found.where for found in candidates(CLASSES, "x = 1")] == [
-        "in `def load(self)`, line 3",
-        "in `def save(self)` of `class A`, line 7",
-        "in `def save(self)` of `class B`, line 12",
-    ]
+WHERE = {
+    "the blocks around them": (
+        CLASSES,
+        "x = 1",
+        [
+            "in `def load(self)`, line 3",
+            "in `def save(self)` of `class A`, line 7",
+            "in `def save(self)` of `class B`, line 12",
+        ],
+    ),
+    "the lines above": (
+        "first = 1\nrun(a)\n\nsecond = 2\nrun(a)\n",
+        "run(a)",
+        ["below `first = 1`, line 2", "below `second = 2`, line 5"],
+    ),
+    "not the lines below": (
+        "def one():\n    x = 1\ngo()\ndef two():\n    x = 1\ngo()\n",
+        "x = 1",
+        ["in `def one()`, line 2", "in `def two()`, line 5"],
+    ),
+    "not the other branch of a block": (
+        "if one:\n    go()\nelse:\n    x = 1\nif two:\n    go()\nelse:\n    x = 1\n",
+        "x = 1",
+        ["in `if one`, line 4", "in `if two`, line 8"],
+    ),
+    "the beginning of a long line": (
+        f"def {'long' * 20}():\n    x = 1\ndef two():\n    x = 1\n",
+        "x = 1",
+        [f"in `def {'long' * 13}lon…`, line 2", "in `def two()`, line 4"],
+    ),
+}
 
 
-def test_places_of_one_block_are_told_apart_by_the_lines_above() -> None:
-    content = "first = 1\nrun(a)\n\nsecond = 2\nrun(a)\n"
-    found = candidates(content, "run(a)")
-    assert [one.where for one in found] == [
-        "below `first = 1`, line 2",
-        "below `second = 2`, line 5",
-    ]
+@pytest.mark.parametrize(("content", "old", "where"), WHERE.values(), ids=WHERE)
+def test_places_are_set_apart_by(content: str, old: str, where: list[str]) -> None:
+    assert [found.where for found in candidates(content, old)] == where
 
 
 def test_a_text_that_occurs_in_a_longer_line_is_not_taken_for_unique() -> None:
