@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
 from operator import itemgetter
 
 from git_boocode.matching.align import align_lines, script
@@ -18,7 +17,7 @@ from git_boocode.matching.types import Candidate
 Rows = tuple[int, int]
 
 _REACH = 60  # lines above and below a place that may be added until its text occurs once
-_TWINS = 2_000  # other places of the same lines that are compared
+_WORK = 30_000_000  # characters in which texts are looked for until one occurs once
 _CLIMB = 5_000  # lines above a place in which the blocks around it are looked for
 _SHOWN = 60  # characters of a line that a description quotes
 _TOKENS = re.compile(r"\w+|\s+|[^\w\s]")
@@ -57,39 +56,18 @@ def unique_text(text: Text, rows: Rows) -> tuple[str | None, int | None]:
     """
     filled = [row for row in range(*rows) if text.stripped[row]]
     first, stop = (filled[0], filled[-1] + 1) if filled else rows
-    reach = _twins(text, first, stop)
+    view, lines, left = text.lf, text.lines, _WORK
     for size in range(_REACH + 1):
         for above in range(size + 1):
-            below = size - above
-            start, end = first - above, stop + below
-            inside = start >= 0 and end <= len(text.lines)
-            if inside and all(above > up or below > down for up, down in reach):
-                found = "\n".join(text.lines[start:end])
-                # A longer line may end as the first line does, or begin as the last one; and a
-                # carriage return of a line's own would be read as part of its ending.
-                once = text.lf.find(found) == text.lf.rfind(found)
-                if once and "\r" not in found:
-                    return found, start + 1
+            start, end = first - above, stop + size - above
+            found = "\n".join(lines[start:end]) if start >= 0 and end <= len(lines) else ""
+            left -= len(view)
+            # A carriage return of a line's own would be read as part of its ending.
+            if found and "\r" not in found and view.find(found, view.find(found) + 1) < 0:
+                return found, start + 1
+        if left < 0:
+            break
     return None, None
-
-
-def _twins(text: Text, first: int, stop: int) -> list[tuple[int, int]]:
-    """For each other place of the same lines, how many lines above and below are equal, too."""
-    lines, wanted, height = text.lines, text.lines[first:stop], stop - first
-    reach, at = [], -1
-    for _ in range(min(lines.count(wanted[0]) if wanted else 0, _TWINS)):
-        at = lines.index(wanted[0], at + 1)
-        if at != first and lines[at : at + height] == wanted:
-            above = (lines[max(row - _REACH - 1, 0) : row][::-1] for row in (first, at))
-            below = (lines[row : row + _REACH + 1] for row in (stop, at + height))
-            reach.append((_alike(*above), _alike(*below)))
-    return reach
-
-
-def _alike(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many lines are equal from the beginning of both."""
-    pairs = zip(one, other, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def descriptions(text: Text, places: Sequence[Rows]) -> list[str]:

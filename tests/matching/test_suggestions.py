@@ -94,6 +94,19 @@ def test_a_text_that_occurs_in_a_longer_line_is_not_taken_for_unique() -> None:
         assert content.count(candidate.old_string) == 1
 
 
+@pytest.mark.parametrize(("lines", "is_offered"), [(59, True), (60, False)])
+def test_the_text_to_send_back_has_at_most_sixty_lines_more(lines: int, is_offered: bool) -> None:
+    half = "x\n" * lines + "go(item)\n" + "x\n" * lines
+    found = candidates(f"one\n{half}two\n{half}", "go(item)")
+    assert [bool(one.old_string) for one in found] == [is_offered, is_offered]
+
+
+def test_the_work_on_a_text_to_send_back_is_bounded() -> None:
+    half = "x\n" * 10 + "go(item)\n" + "x\n" * 10
+    content = f"one\n{half}two\n{half}" + "filler = 'of a big file'\n" * 100_000
+    assert [one.old_string for one in candidates(content, "go(item)")] == [None, None]
+
+
 def test_no_text_is_offered_where_none_is_short() -> None:
     found = candidates("same\n" * 500, "same")
     assert found[5].old_string is None
