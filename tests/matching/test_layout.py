@@ -299,15 +299,6 @@ def test_part_of_a_line_that_proves_nothing(content: str, old: str) -> None:
     assert locate_match(content, old).kind in ("ambiguous", "not_found")
 
 
-def test_located_part_is_the_part() -> None:
-    match = locate_match(
-        "\tresult = collect(items)\n\treturn finish(result)\n",
-        "  result = collect(items)\n  return fin",
-    )
-    assert match.rung == "part"
-    assert (match.start, match.end) == ((0, 1, 1), (36, 2, 12))
-
-
 def test_a_line_of_nothing_that_can_be_seen_is_blank() -> None:
     content = "first(alpha)\n\n\nsecond(beta)\n"
     old = "first(alpha)\n\u200b\nsecond(beta)\n"
@@ -333,3 +324,26 @@ def test_a_changed_line_is_spaced_as_in_the_file(
     mine: str, old: str, new: str, expected: str
 ) -> None:
     assert merge_line(mine, old, new) == expected
+
+
+SPANS = {
+    "from within a line": ("collect(items)\n finish(item", "collect(items)\n\tfinish(item"),
+    "from a line's beginning": (
+        "  result = collect(items)\n  finish(item",
+        "\tresult = collect(items)\n\tfinish(item",
+    ),
+    "to a line's end": (
+        "collect(items)\n finish(item_list)",
+        "collect(items)\n\tfinish(item_list)  ",
+    ),
+}
+
+
+@pytest.mark.parametrize(("old", "there"), SPANS.values(), ids=SPANS)
+def test_where_a_part_begins_and_ends(old: str, there: str) -> None:
+    content = "\tresult = collect(items)\n\tfinish(item_list)  \n"
+    match = locate_match(content, old)
+    assert match.rung == "part"
+    assert match.start is not None
+    assert match.end is not None
+    assert content[match.start.offset : match.end.offset] == there
