@@ -91,7 +91,7 @@ def descriptions(text: Text, places: Sequence[Rows]) -> list[str]:
 def _openers(text: Text, row: int) -> Iterator[int]:
     """The rows that open the blocks around a row, innermost first."""
     width = depth_of(text.lines[row])
-    for above in range(row - 1, max(-1, row - _CLIMB), -1):
+    for above in reversed(range(max(0, row - _CLIMB), row)):
         outer = depth_of(text.lines[above])
         if text.stripped[above] and outer < width and not _NO_OPENER.match(text.stripped[above]):
             width = outer
@@ -100,7 +100,7 @@ def _openers(text: Text, row: int) -> Iterator[int]:
 
 def _landmark(text: Text, row: int) -> int | None:
     """The nearest row above with a line that occurs once."""
-    rows = range(row - 1, max(-1, row - 1 - _REACH), -1)
+    rows = reversed(range(max(0, row - _REACH), row))
     wanted = (above for above in rows if re.search(r"\w{3}", text.lines[above]))
     return next((above for above in wanted if text.lines.count(text.lines[above]) == 1), None)
 

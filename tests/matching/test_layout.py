@@ -256,7 +256,7 @@ PARTS = {
 
 @pytest.mark.parametrize(("content", "old", "new", "after"), PARTS.values(), ids=PARTS)
 def test_part_of_a_line(content: str, old: str, new: str, after: str) -> None:
-    for head, tail in (("", ""), ("import things\n\n", "\nother(text)\n")):
+    for head, tail in (("", ""), ("\n", ""), ("import things\n\n", "\nother(text)\n")):
         done = replace_text(head + content + tail, old, new)
         assert done.content == head + after + tail
 

@@ -91,6 +91,12 @@ def test_without_a_signature_nothing_is_read_back(content: str, old: str, new: s
     assert not list(variants(Variant(old, new), Text(content), names))
 
 
+def test_at_most_twelve_variants_are_tried() -> None:
+    old = "```\n" + numbered('say(\\"a\\") &lt; b\\tc\nrun(\\"b\\") &gt; c\n') + "```\n"
+    found = list(variants(Variant(old, old), Text("x"), LADDERS["default"].variants))
+    assert len(found) == len({variant[:2] for variant in found}) == 12
+
+
 @given(TEXTS, TEXTS, TEXTS)
 def test_what_the_file_holds_is_not_read_back(head: str, old: str, new: str) -> None:
     done = attempt(head + old, old, new)

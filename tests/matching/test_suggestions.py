@@ -44,6 +44,7 @@ def test_each_place_of_an_ambiguous_text_has_one_of_its_own_to_send_back() -> No
 
 def test_the_text_to_send_back_is_the_shortest() -> None:
     first, second, third = candidates(CLASSES, "x = 1")
+    assert [one.old_start_line for one in (first, second, third)] == [2, 7, 10]
     assert first.old_string == "    def load(self):\n        x = 1"
     assert second.old_string == "        x = 1\n        return x\n\nclass B:"
     assert third.old_string == "class B:\n    def save(self):\n        x = 1"
@@ -122,6 +123,12 @@ def test_a_miss_marks_the_words_that_differ() -> None:
         "4: return [-max-]{+sum+}(rows) [---]{+++} count",
     )
     assert near.old_string == content.removesuffix("\n")
+
+
+def test_a_miss_marks_lines_that_one_side_lacks() -> None:
+    content = "def total(rows):\n    count = 0\n    check(rows)\n    return sum(rows) + count\n"
+    old = "def total(rows):\n    check(rows)\n    return sum(rows) + count\n    print('x')\n"
+    assert candidates(content, old)[0].differs == ("2: {+count = 0+}", "5: [-print('x')-]")
 
 
 LINES = st.lists(st.sampled_from(["a", "b", "aa", "  a", "", "b a", "x\r"]), max_size=12)
