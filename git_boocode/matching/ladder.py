@@ -171,7 +171,7 @@ def _allowed(query: Query, found: Found) -> Found:
 
 def _applied_above(query: Query, place: Place) -> str | None:
     """Why the lines that come in above a place are there already; None if they are not."""
-    if place.rows is None or place.partial:
+    if place.rows is None:
         return None
     from git_boocode.matching.guards import applied_above
 

@@ -27,13 +27,14 @@ def test_hint_does_not_move_a_single_match() -> None:
     assert locate_match("a\nb\nc\nfoo(a)\n", "foo(a)", start_line=1).start_line == 4
 
 
-def test_hint_does_not_choose_the_worse_of_two_similar_places() -> None:
-    content = "value_ab = make(first)\nvalue_ax = make(first)\n"
-    needle = "value_abx = make(frst)"
-    plain = locate_match(content, needle)
-    for hint in (1, 2):
-        match = locate_match(content, needle, start_line=hint)
-        assert match.kind == "ambiguous" or match.similarity == plain.similarity
+@pytest.mark.parametrize(("hint", "line"), [(None, None), (1, 1), (2, None)])
+def test_hint_does_not_choose_the_worse_of_two_similar_places(
+    hint: int | None, line: int | None
+) -> None:
+    content = "header_line = make(first)\nheadfd_linf = make(first)\n"
+    match = locate_match(content, "headfr_line = make(first)", start_line=hint)
+    assert (match.similarity, match.count, match.start_line) == (0.96, 2, line)
+    assert match.reason == (None if line else "no place is clearly the best")
 
 
 def test_candidates_of_an_ambiguous_needle_are_bounded() -> None:
@@ -62,6 +63,10 @@ def test_a_miss_shows_the_nearest_text_best_first() -> None:
     assert [c.similarity for c in match.candidates] == sorted(
         (c.similarity for c in match.candidates), reverse=True
     )
+
+
+def test_a_miss_blames_escape_sequences_only_where_the_text_was_found_without() -> None:
+    assert locate_match("say_hello(name)\n", 'say_hallo_you(\\"nime\\")').reason is None
 
 
 def test_a_miss_in_an_unlike_file_shows_nothing() -> None:

@@ -218,6 +218,9 @@ def test_numbers_that_only_new_has_are_stripped_where_they_are_right() -> None:
         done = replace_text(CONTENT, BLOCK, numbered(style)(GROWN))
         assert done.content == CONTENT.replace(BLOCK, GROWN)
         assert done.notes == ("line numbers stripped",)
+    tabbed = BLOCK.replace("    ", "\t")
+    done = replace_text(CONTENT, tabbed, numbered("{}: ")(GROWN.replace("    ", "\t")))
+    assert done.content == CONTENT.replace(BLOCK, GROWN)
 
 
 STRAYS = {
