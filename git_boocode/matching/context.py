@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from git_boocode.matching.align import PAIR_FLOOR, pair_similar, script, similarity
+from git_boocode.matching.align import PAIR_FLOOR, align_between, script, similarity
 from git_boocode.matching.comments import is_comment
 from git_boocode.matching.guards import evidence, quoted, repeated_line, replaced_words
 from git_boocode.matching.rungs import Found, Place, Query, Step
@@ -171,30 +171,25 @@ class _Search:
 
     def fit(self, chain: dict[int, int]) -> Fit:
         """The rows of all lines of the needle that are near the touched ones."""
-        rows = dict(chain)
-        known = sorted(chain)
-        first = max(0, chain[known[0]] - known[0] - _SLACK)
-        last = chain[known[-1]] + len(self.needle) - known[-1] + _SLACK
-        ends = [(-1, first - 1), *((index, chain[index]) for index in known)]
-        for (above, over), (below, under) in pairwise([*ends, (len(self.needle), last)]):
-            lines = [index for index in range(above + 1, below) if self.needle[index]]
-            there = [r for r in range(over + 1, min(under, len(self.text))) if self.text[r]]
-            # A comment that the edit touches is never code.
-            rows |= {
-                index: row
-                for index, row in self._paired(lines, there)
-                if is_comment(self.text[row]) or not self._is_remark(index)
-            }
+        (above, top), (below, bottom) = min(chain.items()), max(chain.items())
+        first = max(0, top - above - _SLACK)
+        there = self.text[first : bottom + len(self.needle) - below + _SLACK]
+        known = {index: (row - first, row - first + 1) for index, row in chain.items()}
+        owned = align_between(known, self.needle, there)
+        rows = {index: first + at for index, (at, stop) in enumerate(owned) if at < stop}
+        rows = {index: row for index, row in rows.items() if self._is_version(index, row)}
         return Fit(rows, frozenset(index for index, row in rows.items() if self._fits(index, row)))
 
-    def _paired(self, lines: Sequence[int], rows: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Lines and rows, in order, that are equal or else most similar."""
-        old, there = [self.needle[index] for index in lines], [self.text[row] for row in rows]
-        for hunk in script(old, there):
-            pairs = [(at, at) for at in range(hunk.i2 - hunk.i1)]
-            if not hunk.same:
-                pairs = pair_similar(old[hunk.i1 : hunk.i2], there[hunk.j1 : hunk.j2])
-            yield from ((lines[hunk.i1 + i], rows[hunk.j1 + j]) for i, j in pairs)
+    def _is_version(self, index: int, row: int) -> bool:
+        """Whether a row may be a line of the needle in other words."""
+        line, there = self.needle[index], self.text[row]
+        if not (line and there):
+            return False
+        if index == self.hole or self._fits(index, row):
+            return True
+        # A comment that the edit touches is never code.
+        may_be = is_comment(there) or not self._is_remark(index)
+        return may_be and similarity(line, there, PAIR_FLOOR) > 0
 
     def is_complete(self, fit: Fit) -> bool:
         """Whether all lines are as in the file, but for the one that lacks words."""

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from git_boocode.matching.align import distance, script, similarity, slips
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _WORDS = re.compile(r"\w+")
 _TOKENS = re.compile(r"\w+|[^\w\s]")
 _DIGITS = re.compile(r"\d+")
+# What names are made of: `get`, `User`, `ID`, `2`.
 _PARTS = re.compile(r"[^\W\d_]?[^\W\d_A-Z]+|[A-Z]+|\d+")
-"""What names are made of: `get`, `User`, `ID`, `2`."""
 
 # Words that occur in every file of some language and so say nothing about a place.
 _KEYWORDS = """
@@ -33,20 +33,13 @@ _KEYWORDS = """
 """
 _COMMON_WORDS = frozenset(_KEYWORDS.split())
 
-_SHORT = 3
-"""A part of a name this short is another one if it begins otherwise: `get`, `set`."""
-_LINE_FLOOR = 0.6
-"""A line less similar than this to the needle's is other code."""
-_QUOTED = 60
-"""At most this many characters of a text are quoted in a message."""
-_LINE_EVIDENCE = 4
-"""The evidence that a line must hold to be recognised elsewhere."""
-_REPEATED = 0.7
-"""A line that comes in and is this similar to one that is there is taken for the same one."""
-_LACKED = 200
-"""At most this many lines that the needle lacks are compared with as many that come in."""
-_RIVALS = 16
-"""At most this many runners-up are compared with the best window."""
+_SHORT = 3  # a part of a name this short is another one if it begins otherwise: `get`, `set`
+_LINE_FLOOR = 0.6  # a line less similar than this to the needle's is other code
+_QUOTED = 60  # characters of a text that are quoted in a message
+_LINE_EVIDENCE = 4  # what a line must hold to be recognised elsewhere
+_REPEATED = 0.7  # a new line this similar to one that is there is taken for the same one
+_LACKED = 200  # lines that the needle lacks that are compared with as many that come in
+_RIVALS = 16  # runners-up that are compared with the best window
 
 Words = tuple[str, ...]
 
@@ -203,9 +196,8 @@ def applied_above(query: Query, first: int) -> str | None:
 
     None when they are not, or when they say too little.
     """
-    needle, new, text = query.needle.canonical, query.new, query.text
-    hunk = query.hunks[0] if new and query.hunks else None
-    if new is None or hunk is None or any(needle[: hunk.i2]):
+    new, text, hunk = query.new, query.text, next(iter(query.hunks), None)
+    if new is None or hunk is None or any(query.needle.canonical[: hunk.i2]):
         return None
     fresh = [line for line in new.canonical[hunk.j1 : hunk.j2] if line]
     at = bisect_left(text.filled, first)
@@ -223,14 +215,17 @@ def repeated_line(query: Query, owners: Mapping[int, int]) -> str | None:
     if query.new is None or not owners:
         return None
     needle, new, text = query.needle.canonical, query.new.canonical, query.text.canonical
-    added = {*chain.from_iterable(range(hunk.j1, hunk.j2) for hunk in query.hunks)}
+    added = {index for hunk in query.hunks for index in range(hunk.j1, hunk.j2)}
+    gone = {index for hunk in query.hunks for index in range(hunk.i1, hunk.i2)}
     fresh = {new[index] for index in added - {*query.partners.values()}} - {*needle}
     fresh = {line for line in sorted(fresh)[:_LACKED] if evidence(line) >= _LINE_EVIDENCE}
-    gone = {*chain.from_iterable(range(hunk.i1, hunk.i2) for hunk in query.hunks)}
-    inside = range(min(owners), max(owners) + 1)
-    rows = [row for row in inside if text[row] and owners.get(row) not in gone]
-    strange = [row for row in rows if row not in owners or needle[owners[row]] != text[row]]
-    for row in strange[:_LACKED] if fresh else ():
+    strange = (
+        row
+        for row in range(min(owners), max(owners) + 1)
+        if text[row] and (row not in owners or needle[owners[row]] != text[row])
+        if owners.get(row) not in gone
+    )
+    for row in islice(strange, _LACKED) if fresh else ():
         mine = similarity(needle[owners[row]], text[row]) if row in owners else 0.0
         numbers = _DIGITS.findall(text[row])
         alike = (line for line in fresh if _DIGITS.findall(line) == numbers)
