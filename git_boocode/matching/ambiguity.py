@@ -70,12 +70,16 @@ class _Gaps:
 
     def split(self, hunk: Hunk) -> list[Hunk]:
         """The hunk, in parts if lines of the file stay between them."""
-        gaps = [] if hunk.same else [*self._inside(hunk)]
-        parts = [*self._parts(hunk)] if gaps else []
+        owned = self.rows.owned
+        there = [index for index in range(hunk.i1, hunk.i2) if owned[index][0] < owned[index][1]]
+        gaps = [pair for pair in pairwise(there) if owned[pair[0]][1] < owned[pair[1]][0]]
+        if hunk.same or not gaps:
+            return [hunk]
+        parts, splits = [*self._parts(hunk)], False
         stops = [part.i2 for part in parts]
-        splits = False
-        for neighbours, lacked in gaps:
-            above, below = (parts[bisect_right(stops, index)] for index in neighbours)
+        for pair in gaps:
+            lacked = self._filled(range(owned[pair[0]][1], owned[pair[1]][0]))
+            above, below = (parts[bisect_right(stops, index)] for index in pair)
             goes = above is below and above.i2 - above.i1 != above.j2 - above.j1
             stays = above is not below and _is_version(above) and _is_version(below)
             if lacked and not (goes or stays):
@@ -87,15 +91,6 @@ class _Gaps:
     def _refuse(self, row: int, why: str) -> None:
         line = f"line {self.rows.first + row + 1} of the file is missing from the old text"
         self.doubt = self.doubt or f"{line}: {why}"
-
-    def _inside(self, hunk: Hunk) -> Iterator[tuple[tuple[int, int], list[int]]]:
-        """Neighbouring old lines with rows between them, and those rows that have text."""
-        owned = self.rows.owned
-        there = [index for index in range(hunk.i1, hunk.i2) if owned[index][0] < owned[index][1]]
-        for above, below in pairwise(there):
-            rows = range(owned[above][1], owned[below][0])
-            if rows:
-                yield (above, below), self._filled(rows)
 
     def _filled(self, rows: range) -> list[int]:
         return [row for row in rows if self.rows.lines[row].strip()]
@@ -182,10 +177,10 @@ class _Gaps:
         that are missing belong to the lines that came in.
         """
         filled = [index for index in fresh if self.new[index]]
+        if not filled or fresh.stop - filled[-1] > gap:
+            return bool(filled)
         above = self.lines[fresh.start - 1] if fresh.start else ""
-        if filled and fresh.stop - filled[-1] > gap:
-            return True
-        if not filled or not above.strip() or filled[0] - fresh.start >= gap:
+        if not above.strip() or filled[0] - fresh.start >= gap:
             return False
         return len(indent_of(self.lines[filled[0]])) < len(indent_of(above))
 

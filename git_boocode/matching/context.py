@@ -10,7 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import groupby, islice, pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.align import PAIR_FLOOR, align_between, script, similarity
@@ -94,13 +94,8 @@ class _Search:
             touched.update(index for index in changed if not self._is_remark(index))
             for side in (range(hunk.i1 - 1, -1, -1), range(hunk.i2, len(self.needle))):
                 touched.update(islice((index for index in side if self.needle[index]), 1))
-        runs: list[list[int]] = []
-        for before, index in pairwise([-1, *self.filled]):
-            if index in touched and before in touched:
-                runs[-1].append(index)
-            elif index in touched:
-                runs.append([index])
-        return [tuple(run) for run in runs]
+        groups = groupby(self.filled, key=touched.__contains__)
+        return [tuple(run) for is_touched, run in groups if is_touched]
 
     @cached_property
     def hole(self) -> int | None:
@@ -216,9 +211,12 @@ class _Search:
             return f"line {self.hole + 1} lacks words of the file's line, and others differ too"
         if not self.is_complete(fit) and any(self._is_gapped(run, fit) for run in self.runs):
             return "it lacks a line of the file beside what it changes, and others differ too"
+        first = min(fit.equal)
+        moved = self._depth_at(fit.rows[first]) != self.depths[first]
+        if moved and len(fit.equal) < len(self.filled):
+            return "some of its lines are not there, and the others are at another depth"
         return (
             self._strange_remark(fit)
-            or self._another_depth(fit)
             or self._another_head(fit)
             or self._another_name(fit)
             or repeated_line(self.query, {row: index for index, row in fit.rows.items()})
@@ -228,14 +226,6 @@ class _Search:
         """Whether the file has more lines where a run is."""
         rows = range(fit.rows[run[0]], fit.rows[run[-1]] + 1)
         return sum(bool(self.text[row]) for row in rows) > len(run)
-
-    def _another_depth(self, fit: Fit) -> str | None:
-        """Why lines at another depth, some of them wrong, may be a sibling's."""
-        first = min(fit.equal)
-        mine, there = self.depths[first], depth_of(self.query.text.lines[fit.rows[first]])
-        if mine == there or len(fit.equal) == len(self.filled):
-            return None
-        return "some of its lines are not there, and the others are at another depth"
 
     def _strange_remark(self, fit: Fit) -> str | None:
         """Why a comment of the file, which old lacks, may belong to the lines that change."""
@@ -286,8 +276,10 @@ class _Search:
         above = next((row for row in range(first - 1, -1, -1) if self.text[row]), None)
         if above is None or above in fit.rows.values():
             return None
-        lines = self.query.text.lines
-        return above if depth_of(lines[above]) < depth_of(lines[first]) else None
+        return above if self._depth_at(above) < self._depth_at(first) else None
+
+    def _depth_at(self, row: int) -> int:
+        return depth_of(self.query.text.lines[row])
 
     def place(self, fit: Fit) -> Place:
         """The place of a fit, in which the lines that are not there match nothing."""

@@ -153,10 +153,6 @@ def elided(query: Query, step: Step) -> Found:
     weakest = min(elision.evidence_of([part]) for part in elision.parts)
     if len(chains) > 1 or weakest < step.evidence / 2:
         chains = [chain for chain in chains if elision.is_indented_alike(chain)]
-    touched = elision.touched()
-    proven = elision.evidence_of([elision.parts[at] for at in touched]) >= step.evidence
-    if proven and len({tuple(chain[at] for at in touched) for chain in chains}) == 1:
-        chains = [min(chains, key=lambda chain: chain[-1][-1] - chain[0][0])]
     reason = None if chains else "its parts are not there in order"
     return Found(tuple(map(elision.place, chains)), equal=len(chains) == 1, reason=reason)
 
@@ -198,11 +194,6 @@ class _Elision:
             if len(found) > _PLACES or len(chains) > _CHAINS:
                 return None
         return chains
-
-    def touched(self) -> list[int]:
-        """The numbers of the parts in which, or beside which, the new text differs."""
-        changed = {row for hunk in self.query.hunks for row in range(hunk.i1 - 1, hunk.i2 + 1)}
-        return [at for at, part in enumerate(self.parts) if not changed.isdisjoint(part)]
 
     def is_indented_alike(self, chain: Chain) -> bool:
         """Whether the lines of a chain lie to each other as those of the needle do."""

@@ -51,7 +51,7 @@ def evidence(text: str) -> int:
 
 def too_bare(needle: Text, step: Step) -> bool:
     """Whether the needle holds too little to prove that a tolerant match is the place meant."""
-    return step.evidence > 0 and evidence(needle.lf) < step.evidence
+    return evidence(needle.lf) < step.evidence
 
 
 def quoted(text: str) -> str:
@@ -91,7 +91,7 @@ class WindowGuard:
             after = self.query.partners.get(at)
             if line == row or (after is not None and _on_the_way(line, row, new[after])):
                 continue
-            if not _resembles(line, row):
+            if not similarity(line, row, _LINE_FLOOR):
                 there = quoted(row) if row else "a blank line"
                 return f"line {at + 1} is other code: the file has {there}"
             changes += [(at, words) for words in _word_changes(line, row)]
@@ -153,14 +153,7 @@ def _on_the_way(old: str, row: str, new: str) -> bool:
 
     before, there, after = (_TOKENS.findall(line) for line in (old, row, new))
     apart = Indel.distance(before, after)
-    return row == new or Indel.distance(before, there) + Indel.distance(there, after) == apart
-
-
-def _resembles(left: str, right: str) -> bool:
-    """Whether two lines are similar enough, or, if short, one slip apart."""
-    if similarity(left, right, _LINE_FLOOR):
-        return True
-    return min(len(left), len(right)) > _SHORT and slips(left, right, 1) <= 1
+    return Indel.distance(before, there) + Indel.distance(there, after) == apart
 
 
 def _word_changes(left: str, right: str) -> Iterator[tuple[Words, Words]]:
@@ -172,12 +165,8 @@ def _word_changes(left: str, right: str) -> Iterator[tuple[Words, Words]]:
 
 
 def _other_word(at: int, mine: str, other: str) -> str:
-    line = f"line {at + 1}"
-    if not mine:
-        return f"{line} lacks {quoted(other)}, which the file has there"
-    if not other:
-        return f"{line} has {quoted(mine)}, which the file does not have there"
-    return f"{line} has {quoted(mine)} where the file has {quoted(other)}, which is another word"
+    here, there = (quoted(words) if words else "nothing" for words in (mine, other))
+    return f"line {at + 1} has {here} where the file has {there}"
 
 
 def replaced_words(left: str, right: str) -> list[tuple[str, str]]:
@@ -196,10 +185,10 @@ def applied_above(query: Query, first: int) -> str | None:
 
     None when they are not, or when they say too little.
     """
-    new, text, hunk = query.new, query.text, next(iter(query.hunks), None)
-    if new is None or hunk is None or any(query.needle.canonical[: hunk.i2]):
+    new, text, hunks = query.new, query.text, query.hunks
+    if new is None or not hunks or any(query.needle.canonical[: hunks[0].i2]):
         return None
-    fresh = [line for line in new.canonical[hunk.j1 : hunk.j2] if line]
+    fresh = [line for line in new.canonical[hunks[0].j1 : hunks[0].j2] if line]
     at = bisect_left(text.filled, first)
     rows = text.filled[max(at - len(fresh), 0) : at]
     if evidence(" ".join(fresh)) < _LINE_EVIDENCE or [text.canonical[row] for row in rows] != fresh:

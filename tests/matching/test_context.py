@@ -165,7 +165,7 @@ def test_words_of_the_new_form_may_be_in_the_line_that_is_replaced() -> None:
     old = row.replace("p >= 0", "0 <= p")
     new = row.replace("assert text", "assert words").replace("'", '"')
     assert replace_text(f"x = 1\n{row}y = 2\n", old, new).content == f"x = 1\n{new}y = 2\n"
-    with pytest.raises(MatchError, match="does not have there"):
+    with pytest.raises(MatchError, match="where the file has nothing"):
         replace_text(f"x = 1\n{row}y = 2\n", old, old.replace("assert text", "assert words"))
 
 
@@ -195,6 +195,24 @@ def test_lines_that_stand_above_the_place_already_do_not_come_in_again() -> None
         assert landed(old, change=added) == FILE.replace(*added)
         with pytest.raises(MatchError, match="there already"):
             landed(old, FILE.replace(*added), added)
+
+
+@pytest.mark.parametrize(
+    ("above", "change"),
+    [
+        ("    }\n", ("    def save", "    }\n    def save")),
+        (
+            "    @timed(limit=1)\n",
+            ("        self.touch", "        @timed(limit=1)\n        self.touch"),
+        ),
+    ],
+    ids=["a bracket says nothing", "they come in further down"],
+)
+def test_lines_above_the_place_that_do_not_show_the_edit(
+    above: str, change: tuple[str, str]
+) -> None:
+    content = FILE.replace("    def save", f"{above}    def save")
+    assert landed(OLD.replace(" =", "  ="), content, change) == content.replace(*change, 1)
 
 
 WORDY = FILE.replace("self.encode(user)", 'self.encode(user, mode="b")')

@@ -313,14 +313,12 @@ def test_locating_needs_no_new_text() -> None:
     assert (match.rung, match.start_line, match.end_line) == ("elided", 2, 9)
 
 
-def test_where_an_untouched_part_is_makes_no_difference() -> None:
+def test_a_part_that_could_end_in_several_places_is_ambiguous() -> None:
     content = "}\nfirst(item)\n}\nother(item)\nfinish(item)\nthird(item)\n}\n"
-    done = replace_text(content, "}\n...\nfinish(item)\n", "}\n...\nend_all(item)\n")
-    assert done.content == content.replace("finish", "end_all")
-    old = "other(item)\n...\n}\n"
-    assert replace_text(content, old, old.replace("other", "some")).content == content.replace(
-        "other", "some"
-    )
+    old = "}\n...\nfinish(item)\n"
+    with pytest.raises(MatchError) as caught:
+        replace_text(content, old, old.replace("finish", "end_all"))
+    assert caught.value.code == "ambiguous"
 
 
 def test_many_possible_chains_are_refused() -> None:

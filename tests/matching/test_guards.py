@@ -106,7 +106,7 @@ def test_the_sibling_of_a_deleted_block_is_refused_however_similar() -> None:
         "    report('finished looking for customisation of this interpreter')\n"
     )
     sibling = block.replace("sitecustomize", "usercustomize")
-    reason = "line 2 has 'sitecustomize' where the file has 'usercustomize', which is another word"
+    reason = "line 2 has 'sitecustomize' where the file has 'usercustomize'"
     assert locate_match(sibling, block).reason == reason
     assert locate_match(sibling, block, "boocode").kind == "fuzzy"
 
@@ -151,8 +151,22 @@ def test_a_word_the_file_uses_elsewhere_is_no_typo() -> None:
 def test_another_name_is_no_typo(here: str, there: str) -> None:
     block = "def run(values):\n    output = {}(values)\n    return output\n"
     match = locate_match(block.format(there), block.format(here))
-    reason = f"line 2 has '{here}' where the file has '{there}', which is another word"
+    reason = f"line 2 has '{here}' where the file has '{there}'"
     assert (match.kind, match.reason) == ("not_found", reason)
+
+
+def test_a_name_may_be_written_as_two_words() -> None:
+    content = "output = readall(values)\nreturn output, read\n"
+    assert locate_match(content, "output = read_all(values)\nreturn output, read\n").kind == "fuzzy"
+
+
+def test_a_long_line_is_quoted_in_part() -> None:
+    lines = [f"    value_{number} = compute(number, {number})\n" for number in range(20)]
+    content = "".join([*lines[:9], f"    call({'argument, ' * 9})\n", *lines[10:]])
+    quoted = "'" + ("call(" + "argument, " * 9)[:59] + "…'"
+    assert locate_match(content, "".join(lines)).reason == (
+        f"line 10 is other code: the file has {quoted}"
+    )
 
 
 def test_the_same_wrong_letter_twice_is_no_typo() -> None:
@@ -162,9 +176,8 @@ def test_the_same_wrong_letter_twice_is_no_typo() -> None:
     assert locate_match(block.format("reader"), block.format("reder")).kind == "fuzzy"
 
 
-def test_a_slip_in_a_short_line_is_taken() -> None:
+def test_another_short_line_is_other_code() -> None:
     block = 'if test -n "$browser"\n{}\n    show_page "$browser"\nfi\n'
-    assert locate_match(block.format("then"), block.format("thne")).kind == "fuzzy"
     assert locate_match(block.format("then"), block.format("else")).kind == "not_found"
 
 
