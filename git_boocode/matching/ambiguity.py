@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -14,8 +13,6 @@ from git_boocode.matching.text import Text, indent_of
 
 Texts = tuple[Sequence[str], Sequence[str]]
 """The lines of old and new."""
-
-_ENDS = re.compile(r"(?:end|fi|done|esac|[)\]}]*)[,;]*$")  # the last line of a block
 
 
 class Rows(NamedTuple):
@@ -166,9 +163,7 @@ class _Gaps:
         last, below = self.lines[fresh.stop - 1 : fresh.stop + 1]
         if not (above.strip() and last.strip() and below.split()[:1] == first.split()[:1]):
             return False
-        start, inside, end = (len(indent_of(line)) for line in (first, second, last))
-        closed = end > start or (end == start and _ENDS.match(last.strip()))
-        return start == len(indent_of(below)) < inside and bool(closed)
+        return indent_of(first) == indent_of(below) != indent_of(second)
 
     def _goes_below(self, fresh: range, gap: int) -> bool:
         """Whether new lines come in below blank lines of the file, ``gap`` of them.

@@ -92,7 +92,7 @@ class _Search:
         for hunk in self.query.hunks:
             changed = range(hunk.i1, hunk.i2)
             touched.update(index for index in changed if not self._is_remark(index))
-            for side in (range(hunk.i1 - 1, -1, -1), range(hunk.i2, len(self.needle))):
+            for side in (reversed(range(hunk.i1)), range(hunk.i2, len(self.needle))):
                 touched.update(islice((index for index in side if self.needle[index]), 1))
         groups = groupby(self.filled, key=touched.__contains__)
         return [tuple(run) for is_touched, run in groups if is_touched]
@@ -273,7 +273,7 @@ class _Search:
 
     def _stranger_above(self, fit: Fit, first: int) -> int | None:
         """The row that opens the block of row ``first``, if it is no line of the needle."""
-        above = next((row for row in range(first - 1, -1, -1) if self.text[row]), None)
+        above = next((row for row in reversed(range(first)) if self.text[row]), None)
         if above is None or above in fit.rows.values():
             return None
         return above if self._depth_at(above) < self._depth_at(first) else None

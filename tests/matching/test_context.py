@@ -234,8 +234,15 @@ def test_words_may_be_missing_in_the_line_that_is_replaced() -> None:
         ("if self.verbose:", "if not self.verbose:", "if self.verbose and path:"),
         ("if self.verbose:", "if path and self.verbose:", "if ready:"),
         ("def save(self, user, path):", "def save(self, user, path, mode=2):", "def keep(self):"),
+        ("            self.saved += 1\n", "            self.saved += 1 + path\n", ""),
     ],
-    ids=["a negation", "a negation that would stay", "what they stand beside stays", "at an end"],
+    ids=[
+        "a negation",
+        "a negation that would stay",
+        "what they stand beside stays",
+        "at an end",
+        "in a line that goes",
+    ],
 )
 def test_words_missing_that_nobody_may_lose(there: str, here: str, after: str) -> None:
     with pytest.raises(MatchError):
@@ -285,6 +292,23 @@ def test_a_comment_that_old_lacks_does_not_lose_its_block() -> None:
     block = REMARKED[REMARKED.index("def ") : REMARKED.index("\nlast")]
     with pytest.raises(MatchError):
         replace_text(REMARKED, f"# Loads\n# it from\n# disk.\n{block}", "")
+
+
+@pytest.mark.parametrize(
+    ("comments", "line"),
+    [
+        ("# It may take long.\n# Save everything that the user has.\n", 3),
+        ("# Save everything that the user has.\n# It may take long.\n", 4),
+    ],
+    ids=["above", "below"],
+)
+def test_a_comment_in_other_words_does_not_go_without_the_one_beside_it(
+    comments: str, line: int
+) -> None:
+    content = REMARKED.replace("# Save everything that the user has.\n", comments)
+    old = content.replace(comments, "# Save all that the user has.\n")
+    with pytest.raises(MatchError, match=f"it lacks line {line}, a comment"):
+        replace_text(content, old, old.replace("# Save all that", "# Keep all that"))
 
 
 def test_few_lines_at_another_depth_with_a_wrong_one_are_refused() -> None:
