@@ -188,8 +188,9 @@ def test_an_added_line_that_is_there_already_is_not_counted_as_equal() -> None:
         replace_text(content, OLD, OLD.replace(*added).replace(*CHANGED))
 
 
-def test_lines_that_stand_above_the_place_already_do_not_come_in_again() -> None:
-    added = ("    def save", "    @timed(limit=1)\n    def save")
+@pytest.mark.parametrize("line", ["@timed(limit=1)", "@some"])
+def test_lines_that_are_above_the_place_already_do_not_come_in_again(line: str) -> None:
+    added = ("    def save", f"    {line}\n    def save")
     drifted = OLD.replace("self.touch", "self.mark")
     for old in (drifted, OLD.replace(" =", "  =")):
         assert landed(old, change=added) == FILE.replace(*added)
@@ -235,6 +236,7 @@ def test_words_may_be_missing_in_the_line_that_is_replaced() -> None:
         ("if self.verbose:", "if path and self.verbose:", "if ready:"),
         ("def save(self, user, path):", "def save(self, user, path, mode=2):", "def keep(self):"),
         ("            self.saved += 1\n", "            self.saved += 1 + path\n", ""),
+        ("self.saved += 1", "self.saved += 1 if user and path else 2", "self.saved += 3"),
     ],
     ids=[
         "a negation",
@@ -242,6 +244,7 @@ def test_words_may_be_missing_in_the_line_that_is_replaced() -> None:
         "what they stand beside stays",
         "at an end",
         "in a line that goes",
+        "as many as there are",
     ],
 )
 def test_words_missing_that_nobody_may_lose(there: str, here: str, after: str) -> None:
