@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
 from typing import NoReturn
 
 from git_boocode.matching.align import script
 from git_boocode.matching.guards import evidence
-from git_boocode.matching.rungs import Place, Query, occurrences
+from git_boocode.matching.rungs import Place, Query, rows_where
 from git_boocode.matching.text import Text, framed
 from git_boocode.matching.types import Candidate, Match, MatchError, Span, lines_of
 
@@ -61,20 +60,21 @@ def _rows_of_new(query: Query) -> Rows | None:
     text, old, new = query.text, query.needle, query.new
     if new is None or new.lf.strip() in old.lf or evidence(new.lf) < _NAMED:
         return None
-    lines, view = _core(new), text.framed_stripped
-    places = occurrences(view, framed(lines), shared=1)
+    lines = _core(new)
+    places = rows_where(text.framed_stripped, lines)
     if len(places) != 1:
         return None
-    first = view.count("\n", 0, places[0])
-    return first, first + len(lines)
+    return places[0], places[0] + len(lines)
 
 
 def _shares_context(old: Text, new: Text) -> bool:
     """Whether the lines above and below the change, the same in both, hold enough evidence."""
     lines = _core(new)
     hunks = script(_core(old), lines)
-    context = (lines[hunk.j1 : hunk.j2] for hunk in {hunks[0], hunks[-1]} if hunk.same)
-    return evidence("\n".join(chain.from_iterable(context))) >= _TELLING
+    ends = (hunk for hunk in {hunks[0], hunks[-1]} if hunk.same)
+    return (
+        evidence("\n".join(line for hunk in ends for line in lines[hunk.j1 : hunk.j2])) >= _TELLING
+    )
 
 
 def applied_rows_around(query: Query, place: Place, span: Span) -> Rows | None:
@@ -91,12 +91,8 @@ def applied_rows_around(query: Query, place: Place, span: Span) -> Rows | None:
     # Around the place, and no further from it than the new text reaches.
     lines, (first, stop) = _core(new), rows
     top = max(0, stop - len(lines))
-    view = framed(text.stripped[top : first + len(lines)])
-    at = view.find(framed(lines))
-    if at < 0:
-        return None
-    start = top + view.count("\n", 0, at)
-    return start, start + len(lines)
+    found = rows_where(framed(text.stripped[top : first + len(lines)]), lines)
+    return (top + found[0], top + found[0] + len(lines)) if found else None
 
 
 def refuse_applied(text: Text, first: int, stop: int) -> NoReturn:
