@@ -112,7 +112,7 @@ def test_the_sibling_of_a_deleted_block_is_refused_however_similar() -> None:
 
 
 @pytest.mark.parametrize(
-    "misspelt", ["add_argmuent", "dad_ragument", "ad_argument", "add_arguments"]
+    "misspelt", ["add_argmuent", "dad_ragument", "ad_argument", "add_arguments", "aed_argument"]
 )
 def test_slips_in_a_word_are_taken(misspelt: str) -> None:
     line = "    parser.add_argument('--encoding', help='encoding of the output')\n"
