@@ -6,16 +6,18 @@ looked for, whitespace aside; it is replaced only where it and the lines around 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cached_property
-from itertools import pairwise, takewhile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, partial
+from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.editing.edits import How, Landing, MissError, Outcome
 from git_boocode.editing.textfile import RAW, Text, decode, line_count
 from git_boocode.matching.align import script, similarity
+from git_boocode.matching.indentation import reindented
 from git_boocode.matching.replace import listed_lines
-from git_boocode.matching.text import LineIndex, indent_of, split_lines
+from git_boocode.matching.text import LineIndex, common_prefix, indent_of, split_lines
+from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.three_way import Region, merge_three_way, with_our_endings
 from git_boocode.matching.types import Candidate, MatchError, lines_of
 
@@ -71,11 +73,7 @@ class Revert(NamedTuple):
         if text is None:
             raise MissError("missing_file", "there is no such file")
         if after is None:
-            raise MissError(
-                "exists",
-                "the edit deleted it, and something else is there now",
-                hint="move what is there out of the way, then rewind again",
-            )
+            raise MissError("exists", "the edit deleted it, and something else is there now")
         if before is None:
             rows = split_lines(after.text), split_lines(text.text)
             lines = [hunk.j1 + 1 for hunk in script(*rows) if not hunk.same]
@@ -112,21 +110,20 @@ def _merged(before: Text, after: Text, now: Text) -> Outcome:
     ]
     reverter = _Reverter(characters, raw=any(text.is_raw for text in texts))
     changes, count = reverter.changes(), len(reverter.regions)
+    if not changes:
+        return Outcome(now, _ALREADY)
     rows, at = list[str](), 0
     for change in changes:
         rows += [*reverter.now.rows[at : change.first], *change.lines]
         at = change.stop
     result = "".join([*rows, *reverter.now.rows[at:]])
     merged = decode(result.encode("utf-8", "surrogateescape")) if utf_8 else Text(result, now.codec)
-    if not changes:
-        return Outcome(merged, _ALREADY)
-    notes = ["reindented"] if any(change.reindented for change in changes) else []
+    notes = ("reindented",) if any(change.reindented for change in changes) else ()
     if len(changes) < count:
-        notes.append(f"{count - len(changes)} of {count} places already rewound")
+        notes = (*notes, f"{count - len(changes)} of {count} places already rewound")
     rung = max(change.rung for change in changes)
     kind, (first, stop) = "exact" if rung == "exact" else "fuzzy", changes[0][:2]
-    once = tuple(dict.fromkeys(notes))
-    return Outcome(merged, Landing(kind, rung, 1.0, len(changes), first + 1, stop, once))
+    return Outcome(merged, Landing(kind, rung, 1.0, len(changes), first + 1, stop, notes))
 
 
 class _Change(NamedTuple):
@@ -168,6 +165,7 @@ class _Reverter:
         if not raw:
             before, after = (with_our_endings(after, now, text) for text in (before, after))
         self.raw = raw
+        self.ending = Lines(now).usual_ending
         self.before, self.after, self.now = (
             _Side(text, str if raw else str.strip) for text in (before, after, now)
         )
@@ -187,6 +185,8 @@ class _Reverter:
                 changes += filter(None, [self._change(region)])
             except MissError as miss:
                 misses.append(miss)
+            except MatchError as error:
+                misses.append(MissError("conflict", error.message, hint=_BY_HAND))
             if len(misses) == _MISSES:
                 break
         changes.sort()
@@ -219,67 +219,64 @@ class _Reverter:
 
     def _places(self, region: Region) -> Iterator[int]:
         """The rows where what an edit wrote may begin, the likeliest first."""
-        (start, stop), rows = region.base, self._rows_now
-        wrote = rows[start:stop]
-        if start == stop:
-            # Nothing is left of a deletion: both lines between which it was must be there.
-            above = rows[start - 1] if start else -1
-            below = rows[stop] if stop < len(rows) else len(self.now.rows)
-            if (above >= 0 or not start) and below == above + 1:
-                yield below
-        elif rows[start] >= 0 and [*range(stop - start)] == [row - rows[start] for row in wrote]:
-            yield rows[start]
+        start, stop = region.base
+        # Nothing is left of a deletion: both lines between which it was must be there.
+        near = slice(start + 1, stop + 1) if start < stop else slice(start, stop + 2)
+        first, *rest = self._rows_now[near]
+        if first is not None and rest == [*range(first + 1, first + 1 + len(rest))]:
+            yield first if start < stop else first + 1
         yield from self._moved(region)
 
     @cached_property
-    def _rows_now(self) -> list[int]:
-        """For each recorded row where it is now, whitespace aside; -1 if it has changed."""
-        rows = [-1] * len(self.after.rows)
+    def _rows_now(self) -> list[int | None]:
+        """Where each recorded row, from that above the first one on, is now; None if nowhere."""
+        rows: list[int | None] = [-1, *[None] * len(self.after.rows), len(self.now.rows)]
         for hunk in script(self.after.keys, self.now.keys):
             if hunk.same:
-                rows[hunk.i1 : hunk.i2] = range(hunk.j1, hunk.j2)
+                rows[hunk.i1 + 1 : hunk.i2 + 1] = range(hunk.j1, hunk.j2)
         return rows
 
     def _moved(self, region: Region) -> Iterator[int]:
         """Where else the rows that an edit wrote are, with the lines around them."""
         (start, stop), keys, width = region.base, self.after.keys, _CONTEXT
-        while len(_found(self.after.index, keys[max(start - width, 0) : stop + width])) > 1:
+        while len(self.after.index.find(keys[max(start - width, 0) : stop + width])) > 1:
             width *= 2
         first = max(start - width, 0)
-        found = _found(self.now.index, keys[first : stop + width])
-        if len(found) > 1:
-            raise _ambiguous([row + 1 for row in found])
-        if found and _is_telling(keys[first : stop + width]):
+        found = self.now.index.find(keys[first : stop + width])
+        if len(found) == 1 and _is_telling(keys[first : stop + width]):
             yield found[0] + start - first
 
     def _put(self, region: Region, place: int) -> _Change | None:
         """The old lines at a place; None if it is not certain that it is the right one."""
         (start, stop), old = region.base, self.before.rows[slice(*region.theirs)]
-        end = place + stop - start
-        mine, real = self.after.keys, self.now.keys
+        end, after, now = place + stop - start, self.after, self.now
         top, high = max(start - _AROUND, 0), max(place - _AROUND, 0)
-        above = _alike(mine[top:start][::-1], real[high:place][::-1])
-        below = _alike(mine[stop : stop + _AROUND], real[end : end + _AROUND])
-        recorded, rows = self.after.rows[start - above : stop + below], self.now.rows
-        there = rows[place - above : end + below]
+        above = common_prefix(after.keys[top:start][::-1], now.keys[high:place][::-1])
+        below = common_prefix(after.keys[stop : stop + _AROUND], now.keys[end : end + _AROUND])
+        recorded = after.rows[start - above : stop + below]
+        there = now.rows[place - above : end + below]
         exact = recorded == there
-        keys = [*filter(None, self.after.keys[start:stop])]
-        only_whitespace = keys and keys == [*filter(None, map(str.strip, old))]
+        wrote = [*filter(None, after.keys[start:stop])]
+        only_whitespace = wrote and wrote == [*filter(None, map(str.strip, old))]
         if (
             not self._is_identified(region, above, below)
-            or (place and not rows[place - 1].endswith("\n"))
+            or (place and not now.rows[place - 1].endswith("\n"))
             or (not exact and (self.raw or only_whitespace))
         ):
             return None
         lines = _carried(old, recorded, there, slice(above, above + stop - start))
         if lines is None:
             return None
-        if lines and not lines[-1].endswith("\n") and end < len(rows):
-            lines[-1] += "\r\n" if rows[end].endswith("\r\n") else "\n"
-        if exact:
-            return _Change(place, end, lines)
-        indents = ([indent_of(row) for row in side if row.strip()] for side in (recorded, there))
-        return _Change(place, end, lines, "whitespace", next(indents) != next(indents))
+        changed = [*map(indent_of, lines)] != [*map(indent_of, old)]
+        if lines:
+            # The last line of a file may have got an ending, or lost it.
+            had = start == stop or after.rows[stop - 1].endswith("\n")
+            has = start == stop or now.rows[end - 1].endswith("\n")
+            if end < len(now.rows) or had < has:
+                lines[-1] = lines[-1].rstrip("\r\n") + self.ending
+            elif had > has:
+                lines[-1] = lines[-1].rstrip("\r\n")
+        return _Change(place, end, lines, "exact" if exact else "whitespace", changed)
 
     def _is_identified(self, region: Region, above: int, below: int) -> bool:
         """Whether rows around a place occur once in both texts; beside a copy, on either side."""
@@ -289,41 +286,31 @@ class _Reverter:
             runs = [keys[start - above : stop], keys[start : stop + below]]
         runs = [[*filter(None, run)] for run in runs]
         indexes = self.after.filled, self.now.filled
-        return all(len(_found(index, run)) == 1 for run in runs for index in indexes)
+        return all(len(index.find(run)) == 1 for run in runs for index in indexes)
 
     def _refusal(self, region: Region) -> MissError:
         (start, stop), rows, now = region.base, self._rows_now, self.now.rows
         keys = self.after.keys[start:stop]
-        found = _found(self.now.index, keys) if _is_telling(keys) else []
+        found = self.now.index.find(keys) if _is_telling(keys) else []
         if len(found) > 1:
             return _ambiguous([row + 1 for row in found])
-        above = next((row for row in reversed(rows[:start]) if row >= 0), -1)
-        below = next((row for row in rows[stop:] if row >= 0), len(now))
-        lines: tuple[int, ...] = (max(above + 1, 1),)
-        near: tuple[Candidate, ...] = ()
-        if start == stop:
-            said = f"the lines around what the edit deleted have changed (near line {above + 2})"
-        elif below <= above + 1:
-            said = f"what the edit wrote is gone (after line {above + 1})"
-        else:
-            lines = tuple(range(above + 2, below + 1))
-            said = f"what the edit wrote has changed since, at {lines_of(above + 2, below)}"
-            there, wrote = "".join(now[above + 1 : below]), "".join(self.after.rows[start:stop])
-            alike = similarity(wrote[:_COMPARED], there[:_COMPARED])
-            near = (Candidate(above + 2, below, alike, there),)
-        return MissError("conflict", said, lines=lines, candidates=near, hint=_BY_HAND)
-
-
-def _found(index: LineIndex, keys: Sequence[str]) -> list[int]:
-    try:
-        return index.find(keys)
-    except MatchError as error:
-        raise MissError("conflict", error.message, hint=_BY_HAND) from None
-
-
-def _alike(left: Sequence[str], right: Sequence[str]) -> int:
-    pairs = zip(left, right, strict=False)
-    return len([*takewhile(lambda pair: pair[0] == pair[1], pairs)])
+        above = next(row for row in reversed(rows[: start + 1]) if row is not None)
+        below = next(row for row in rows[stop + 1 :] if row is not None)
+        if start == stop or below <= above + 1:
+            said = "the lines around what the edit deleted have changed"
+            said = (
+                f"{said if start == stop else 'what the edit wrote is gone'}, near line {above + 2}"
+            )
+            return MissError("conflict", said, lines=(max(above + 1, 1),), hint=_BY_HAND)
+        there, wrote = "".join(now[above + 1 : below]), "".join(self.after.rows[start:stop])
+        alike = similarity(wrote[:_COMPARED], there[:_COMPARED])
+        return MissError(
+            "conflict",
+            f"what the edit wrote has changed since, at {lines_of(above + 2, below)}",
+            lines=tuple(range(above + 2, below + 1)),
+            candidates=(Candidate(above + 2, below, alike, there),),
+            hint=_BY_HAND,
+        )
 
 
 def _is_telling(keys: Sequence[str]) -> bool:
@@ -333,7 +320,7 @@ def _is_telling(keys: Sequence[str]) -> bool:
 def _carried(
     old: Sequence[str], recorded: Sequence[str], now: Sequence[str], core: slice
 ) -> list[str] | None:
-    """Old lines with the whitespace that the file has for recorded ones; None if uncertain.
+    """Old lines with the indentation that the file has for recorded ones; None if uncertain.
 
     Either what the edit wrote, the ``core``, was moved as a whole, or the file has another unit of
     indentation: then every indented line has changed, and no other one.
@@ -347,21 +334,24 @@ def _carried(
     )
     indents = {*above, *wrote, *below} - {("", "")}
     all_changed = all(one and one != other for one, other in indents)
-    if not all_changed or (len(indents) != 1 and _shift(indents) is not None):
-        fit = _mover(wrote or above[-1:] + below[:1])
+    shift = _shift(indents if all_changed else wrote or above[-1:] + below[:1])
+    fit: Callable[[str], str | None]
+    if shift is not None:
+        # Lines of one depth may also have been moved: they prove nothing of other depths.
+        sole = all_changed and len(indents) == 1
+        fit = dict(indents).get if sole else partial(_shifted, *shift)
+    elif all_changed:
+        fit = partial(_scaled, dict(indents), *min(indents, key=lambda pair: len(pair[0])))
+        if any(fit(one) not in (other, None) for one, other in indents):
+            return None
     else:
-        fit = _scaler(indents)
+        return None
     lines = []
     for line in old:
-        indent = indent_of(line)
-        fitted = fit(indent) if line.strip() else indent
-        if fitted is None:
+        indent = fit(indent_of(line)) if line.strip() else ""
+        if indent is None:
             return None
-        lines.append(fitted + line.removeprefix(indent))
-    # The last line of a file may have got an ending, or lost it.
-    had, has = (rows[core.stop - 1].endswith("\n") for rows in (recorded, now))
-    if lines and wrote and had != has:
-        lines[-1] = lines[-1].rstrip("\r\n") + "\n" * has
+        lines.append(reindented(line, indent) if line.strip() else line)
     return lines
 
 
@@ -376,28 +366,13 @@ def _shift(pairs: Iterable[Indents]) -> Indents | None:
     return shifts.pop() if len(shifts) == 1 else None if shifts else ("", "")
 
 
-def _mover(near: Sequence[Indents]) -> Callable[[str], str | None]:
-    """What gives lines their indentation in a block that was moved as the lines ``near``."""
-    less, more = _shift(near) or (None, "")
-    return lambda indent: (
-        more + indent.removeprefix(less) if less is not None and indent.startswith(less) else None
-    )
+def _shifted(less: str, more: str, indent: str) -> str | None:
+    return more + indent.removeprefix(less) if indent.startswith(less) else None
 
 
-def _scaler(indents: Collection[Indents]) -> Callable[[str], str | None]:
-    """What gives lines their indentation in a file that has another unit; None if uncertain."""
-    known = dict(indents)
-    unit, unit_now = min(indents, key=lambda pair: len(pair[0]))
-
-    def times(indent: str) -> str | None:
-        count = len(indent) // len(unit)
-        return unit_now * count if indent == unit * count else None
-
-    if len(known) < len(indents):
-        return lambda _: None
-    # Lines of one depth may also have been moved: they prove nothing of other depths.
-    proven = _shift(indents) is None and all(times(one) in (other, None) for one, other in indents)
-    return lambda indent: known.get(indent, times(indent) if proven else None)
+def _scaled(known: dict[str, str], unit: str, unit_now: str, indent: str) -> str | None:
+    count = len(indent) // len(unit)
+    return unit_now * count if indent == unit * count else known.get(indent)
 
 
 def _ambiguous(lines: Sequence[int]) -> MissError:

@@ -138,14 +138,12 @@ class Text:
         return Sections(self)
 
     @cached_property
-    def _part_ends(self) -> list[int]:
-        return list(accumulate(map(len, self.parts), initial=len(self.mark)))[1:]
+    def _starts(self) -> list[int]:
+        return [*accumulate((len(part) + 1 for part in self.parts), initial=len(self.mark))]
 
     def start_of(self, row: int) -> int:
         """The offset at which line ``row`` starts; of the row after the last: the text's length."""
-        if row > len(self._part_ends) - 1:
-            return len(self.raw)
-        return self._part_ends[row - 1] + row if row else len(self.mark)
+        return self._starts[row] if row < len(self.parts) else len(self.raw)
 
     def end_of(self, row: int) -> int:
         """The offset at which line ``row`` ends, its line ending not included."""
@@ -268,10 +266,10 @@ def spliced(text: str, splices: Iterable[tuple[int, int, str]]) -> str:
     return "".join([*pieces, text[at:]])
 
 
-def common_prefix(one: str, other: str) -> int:
-    """How many characters two texts have in common at their beginnings."""
+def common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many characters, or lines, two texts have in common at their beginnings."""
     same, most = 0, min(len(one), len(other))
-    # Comparing halves is quicker than character by character: a file may have millions.
+    # Comparing halves is quicker than one by one: a file may have millions.
     while same < most:
         middle = (same + most + 1) // 2
         if one[same:middle] == other[same:middle]:

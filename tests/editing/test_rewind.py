@@ -462,6 +462,28 @@ def test_tabs_became_spaces() -> None:
     assert took_back(TEXT, CHANGED, now) == TEXT.replace("    ", "\t")
 
 
+@pytest.mark.parametrize(
+    ("now", "landing"),
+    [
+        (CHANGED + "# tail\n", ("exact", "exact", 10, 11, ())),
+        (CHANGED.replace("log(total)", "log(total) "), ("fuzzy", "whitespace", 10, 11, ())),
+        (indented(CHANGED, "  "), ("fuzzy", "whitespace", 10, 11, ("reindented",))),
+    ],
+    ids=["as it was", "with trailing whitespace", "indented"],
+)
+def test_the_answer_says_how_a_place_was_found(now: str, landing: tuple[object, ...]) -> None:
+    found = Revert(TEXT.encode(), CHANGED.encode()).apply(decode(now.encode()), How()).landing
+    lines = found.start_line, found.end_line
+    assert (found.kind, found.rung, *lines, found.notes) == landing
+
+
+def test_a_deletion_whose_neighbours_changed_is_named() -> None:
+    shorter = TEXT.replace("    total = second + 2\n", "")
+    now = shorter.replace("def two(second):\n    return total", "def too():\n    return 2")
+    said = "the lines around what the edit deleted have changed, near line 9"
+    assert miss(TEXT, shorter, now).message == said
+
+
 def test_line_endings_changed() -> None:
     now = CHANGED.replace("\n", "\r\n")
     assert took_back(TEXT, CHANGED, now) == TEXT.replace("\n", "\r\n")
@@ -708,6 +730,9 @@ def test_indented_lines_of_one_depth_may_have_moved_or_have_another_step() -> No
 def test_lines_that_moved_by_different_depths_are_refused() -> None:
     before, after = "a:\n  one\n  two\nz\n", "a:\n  first\n  second\nz\n"
     assert miss(before, after, "a:\n    first\n      second\nz\n").code == "conflict"
+    # Neither by one shift nor by one factor.
+    before, after = "a:\n  one\n      two\nz\n", "a:\n  first\n    second\nz\n"
+    assert miss(before, after, "a:\n    first\n       second\nz\n").code == "conflict"
     # Deleted, between lines of which one was wrapped.
     shorter = "a(1, 2)\nc(3, 4)\n"
     assert miss("a(1, 2)\nb()\nc(3, 4)\n", shorter, "a(1, 2)\n    c(3, 4)\n").code == "conflict"
