@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import islice
 
 from git_boocode.matching.align import cost, similarity
 from git_boocode.matching.rungs import Found, Place, Query, Step, found_in, occurrences, rows_where
@@ -16,11 +15,9 @@ from git_boocode.matching.text import framed
 from git_boocode.matching.windows import VERIFY_WORK
 
 _BLOCK = 3  # lines that a block must have for its first and last one to be anchors
-_WORK = 2_000_000
-"""At most this many lines of windows are compared; beyond that a rung finds nothing."""
-_BLOCKS = 1_000  # at most this many blocks between anchors are compared
+_WORK = 2_000_000  # lines of windows that are compared at most
 _TOO_LARGE = Found(reason="the text is too large to compare")
-_COMPARED = 200_000  # at most this many lines of blocks are compared
+_COMPARED = 200_000  # lines of blocks that are compared at most
 _ESCAPED = re.compile(r"\\([nrt'\"`\\\n$])")
 _WHITESPACE = re.compile(r"\s+")
 _MEANING = {"n": "\n", "r": "\r", "t": "\t"}
@@ -40,11 +37,9 @@ def line_trimmed(query: Query, _step: Step) -> Found:
 
 
 def _equal_lines(query: Query, view: Callable[[str], str]) -> Found:
-    lines = query.needle.lines
-    if not query.needle.core:
-        return Found()
-    rows = rows_where(framed(map(view, query.text.lines)), map(view, lines))
-    return Found(tuple(_rows(query, row, row + len(lines)) for row in rows))
+    height = len(query.needle.lines) if query.needle.core else 0
+    rows = rows_where(framed(map(view, query.text.lines)), map(view, query.needle.lines))
+    return Found(tuple(_rows(query, row, row + height) for row in rows if height))
 
 
 def _rows(query: Query, first: int, stop: int, score: float = 1.0) -> Place:
@@ -73,16 +68,14 @@ def block_anchor(query: Query, step: Step) -> Found:
     A single candidate needs no likeness at all. Of several the one with the most alike middle is
     taken if it reaches the step's threshold; two that are equally alike are ambiguous.
     """
-    blocks = [*islice(_blocks(query), _BLOCKS + 1)]
-    if not blocks or len(blocks) > _BLOCKS:
-        return Found()
+    blocks = [*_blocks(query)]
     height = len(query.needle.stripped)
     if sum(min(stop - first, height) for first, stop in blocks) > _COMPARED:
         return _TOO_LARGE
     middles = [_middle(query, *block) for block in blocks]
-    unlike = [pair for middle in middles for pair in middle if pair[0] != pair[1]]
-    if sum(cost(len(left), len(right)) for left, right in unlike) > VERIFY_WORK:
-        return _TOO_LARGE
+    pairs = (pair for middle in middles for pair in middle if pair[0] != pair[1])
+    if not blocks or sum(cost(*map(len, pair)) for pair in pairs) > VERIFY_WORK:
+        return _TOO_LARGE if blocks else Found()
     scores = [
         sum(similarity(*pair) for pair in middle if any(pair)) / len(middle) if middle else 1.0
         for middle in middles
@@ -163,13 +156,12 @@ def _windows(query: Query, height: int, wanted: str, view: Callable[[str], str])
     lines = query.text.lines
     places, row, left = [], 0, _WORK
     while wanted and row + height <= len(lines):
-        is_equal = False
         # A backslash at the end of a line escapes the line feed.
-        if wanted.startswith(view(lines[row]).removesuffix("\\")):
-            left -= height
-            is_equal = view("\n".join(lines[row : row + height])) == wanted
+        begins = wanted.startswith(view(lines[row]).removesuffix("\\"))
+        left -= height if begins else 0
         if left < 0:
             return _TOO_LARGE
+        is_equal = begins and view("\n".join(lines[row : row + height])) == wanted
         if is_equal:
             places.append(_rows(query, row, row + height))
         row += height if is_equal else 1
