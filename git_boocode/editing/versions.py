@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.actions import Create, Delete, Keep, Write, merged_since
-from git_boocode.editing.edits import DEFAULT_PROFILE, Edit, How, MissError, Outcome
+from git_boocode.editing.edits import DEFAULT_PROFILE, Edit, How, Landing, MissError, Outcome
 from git_boocode.editing.place import Place
 from git_boocode.editing.records import EDITS
 from git_boocode.editing.textfile import MAX_BYTES, Text, blob_id, decode
@@ -16,6 +16,7 @@ from git_boocode.matching import MatchError
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.three_way import merge_edit
 from git_boocode.matching.types import lines_of
+from git_boocode.repo.blobs import read_blobs
 from git_boocode.repo.git import batch_bodies
 from git_boocode.repo.metadata import Metadata, MetadataError
 from git_boocode.repo.repository import Repository
@@ -83,6 +84,8 @@ class FileVersions:
             if blob not in newest and size <= left and len(newest) < MOST:
                 newest[blob] = source
                 left -= size
+            elif source.name == "HEAD" and blob in newest:
+                newest[blob] = source  # rather than the index
         bodies = batch_bodies(self._git("--batch", newest), b"blob")
         found = zip(newest.items(), bodies, strict=False)
         texts = [(source, blob, decode(data)) for (blob, source), data in found if data is not None]
@@ -93,23 +96,17 @@ class FileVersions:
         """The sources that hold the file, newest first, each with its blob's id and size."""
         if "\n" in self._path:  # git reads one name a line
             return []
-        sources = [
-            VersionSource("the index", f":0:{self._path}"),
-            VersionSource("HEAD", f"HEAD:{self._path}"),
-            *self._history(),
-        ]
+        index = VersionSource("the index", f":0:{self._path}")
+        sources = [index, VersionSource("HEAD", f"HEAD:{self._path}"), *self._history()]
         names = ["HEAD", *(source.object for source in sources)]
         output = self._git("--batch-check=%(objecttype) %(objectname) %(objectsize)", names)
         head, *rows = [row.split(" ") for row in os.fsdecode(output).split("\n")[:-1]] or [[]]
         self._head = head[1] if head[:1] == ["commit"] else ""
-        found = [
+        return [
             (source, row[1], int(row[2]))
             for source, row in zip(sources, rows, strict=False)
             if row[0] == "blob" and row[-1].isdigit()
         ]
-        tracked = [blob for source, blob, _ in found[:2] if not source.cause]
-        # What is committed is called HEAD.
-        return found[1:] if len(tracked) == 2 and tracked[0] == tracked[1] else found
 
     def _history(self) -> Iterator[VersionSource]:
         """Where the checkpoints and records of this worktree would hold the file, newest first."""
@@ -153,11 +150,9 @@ def outdated_base(edit: Edit, file: PlannedFile, place: Place, profile: str) -> 
     if before is None:
         if not base.strip("0"):
             return None
-        raise MissError(
-            "stale",
-            f"the file is gone; the edit is for the version {base}",
-            hint="look whether it was renamed; to make it anew, leave 'base' out",
-        )
+        gone = f"the file is gone; the edit is for the version {base}"
+        hint = "look whether it was renamed; to make it anew, leave 'base' out"
+        raise MissError("stale", gone, hint=hint)
     algorithms = ["sha1", "sha256"] if len(base) <= _SHA1_LENGTH else ["sha256"]
     raw = [blob_id(algorithm, before.data) for algorithm in algorithms]
     now = next((known for known in raw if known.startswith(base)), None)
@@ -168,11 +163,8 @@ def outdated_base(edit: Edit, file: PlannedFile, place: Place, profile: str) -> 
     whole = isinstance(edit.action, (Write, Create, Delete, Keep))
     if text is None or text.is_raw or whole or profile != DEFAULT_PROFILE:
         unknown = "" if text else ", a version that the repository does not hold"
-        raise MissError(
-            "stale",
-            f"the file has changed: it is {now or raw[0]}, and the edit is for {base}{unknown}",
-            hint=_AGAIN,
-        )
+        changed = f"the file has changed: it is {now or raw[0]}, and the edit is for {base}"
+        raise MissError("stale", changed + unknown, hint=_AGAIN)
     return text
 
 
@@ -188,8 +180,7 @@ def merged_outcome(edit: Edit, base: Text, text: Text, how: How) -> tuple[Outcom
     except MissError as miss:
         message = f"the file has changed since {shown}, and in that version: {miss.message}"
         raise MissError("stale", message, hint=_AGAIN) from None
-    landing = made.landing
-    edited = base if made.text is None else made.text
+    landing, edited = made.landing, base if made.text is None else made.text
     rows = [(landing.start_line - 1, landing.end_line)]
     try:
         content, now = merge_edit(Lines(text.text), base.text, edited.text, rows)
@@ -200,9 +191,7 @@ def merged_outcome(edit: Edit, base: Text, text: Text, how: How) -> tuple[Outcom
         lines = (near.start_line,)
         raise MissError(error.code, message, lines=lines, candidates=error.candidates) from None
     (first, stop), notes = now[0], (merged_since(shown), *landing.notes)
-    landing = landing._replace(
-        kind="fuzzy", rung="merged", start_line=first + 1, end_line=stop, notes=notes
-    )
+    landing = Landing("fuzzy", "merged", landing.similarity, landing.places, first + 1, stop, notes)
     return made._replace(text=text._replace(text=content), landing=landing), edited
 
 
@@ -210,12 +199,10 @@ def _held(base: str, place: Place) -> Text | None:
     """The text of a blob, by its id or the unique beginning of it; None if there is none."""
     if place.repository is None:
         return None
-    request = os.fsencode(f"{base}^{{blob}}\n")
-    git = place.repository.git
+    request, git = os.fsencode(f"{base}^{{blob}}\n"), place.repository.git
     found = git.attempt("cat-file", "--batch-check", stdin=request).stdout.split(b" ")
     sized = len(found) == 3 and found[1] == b"blob" and int(found[2]) <= MAX_BYTES
-    if not sized or not os.fsdecode(found[0]).startswith(base):
+    if not sized or not found[0].startswith(os.fsencode(base)):
         return None
-    output = git.attempt("cat-file", "--batch", stdin=found[0] + b"\n").stdout
-    data = next(batch_bodies(output, b"blob"), None)
+    (data,) = read_blobs(git, [os.fsdecode(found[0])])
     return None if data is None else decode(data)
