@@ -164,7 +164,6 @@ class _Reverter:
         before, after, now = texts
         if not raw:
             before, after = (with_our_endings(after, now, text) for text in (before, after))
-        self.raw = raw
         self.ending = Lines(now).usual_ending
         self.before, self.after, self.now = (
             _Side(text, str if raw else str.strip) for text in (before, after, now)
@@ -261,7 +260,7 @@ class _Reverter:
         if (
             not self._is_identified(region, above, below)
             or (place and not now.rows[place - 1].endswith("\n"))
-            or (not exact and (self.raw or only_whitespace))
+            or (only_whitespace and not exact)
         ):
             return None
         lines = _carried(old, recorded, there, slice(above, above + stop - start))
@@ -291,16 +290,15 @@ class _Reverter:
     def _refusal(self, region: Region) -> MissError:
         (start, stop), rows, now = region.base, self._rows_now, self.now.rows
         keys = self.after.keys[start:stop]
-        found = self.now.index.find(keys) if _is_telling(keys) else []
-        if len(found) > 1:
+        if len(found := self.now.index.find(keys)) > 1:
             return _ambiguous([row + 1 for row in found])
         above = next(row for row in reversed(rows[: start + 1]) if row is not None)
         below = next(row for row in rows[stop + 1 :] if row is not None)
         if start == stop or below <= above + 1:
-            said = "the lines around what the edit deleted have changed"
-            said = (
-                f"{said if start == stop else 'what the edit wrote is gone'}, near line {above + 2}"
-            )
+            said = "what the edit wrote is gone"
+            if start == stop:
+                said = "the lines around what the edit deleted have changed"
+            said += f", near line {above + 2}"
             return MissError("conflict", said, lines=(max(above + 1, 1),), hint=_BY_HAND)
         there, wrote = "".join(now[above + 1 : below]), "".join(self.after.rows[start:stop])
         alike = similarity(wrote[:_COMPARED], there[:_COMPARED])

@@ -41,12 +41,11 @@ class RewindRefusedError(EditsRefusedError):
         self, failures: Sequence[Failure], record: EditRecord, later: Sequence[str]
     ) -> None:
         super().__init__([_advised(failure, record) for failure in failures], 1)
-        self.hints += tuple(later)
+        before = "this edit was rewound before; 'git boocode log --edits' shows it"
+        self.hints += (*later, *([before] if record.rewound else []))
         # It is for the model that wrote an edit, and no model wrote this one.
         del self.details["retry_context"]
         self.details["rewinds"] = record.id
-        if record.rewound:
-            self.hints += ("this edit was rewound before; 'git boocode log --edits' shows it",)
 
 
 def _advised(failure: Failure, record: EditRecord) -> Failure:
@@ -68,9 +67,8 @@ class Rewound(NamedTuple):
     def as_json(self) -> dict[str, object]:
         """The JSON answer."""
         row = self.answer.as_json()
-        files = row.pop("files")
-        rewound = {"rewinds": self.record.id, "already_rewound": list(self.already)}
-        return {**row, **rewound, "files": files}
+        files = {"files": row.pop("files")}
+        return row | {"rewinds": self.record.id, "already_rewound": [*self.already]} | files
 
 
 def rewind(
@@ -91,7 +89,8 @@ def rewind(
     (`not_found`, `other_worktree`, `malformed`, `locked`), and FatalError.
     """
     records = Records(repository)
-    _check_worktree(records, record)
+    if not records.is_ours(record):
+        raise _other_worktree(record)
     chosen = _chosen(repository, record, paths)
     # Paths in a record count from the top, wherever the caller stands.
     place = Place(repository.worktree, "", repository)
@@ -120,20 +119,19 @@ def settled(repository: Repository) -> None:
 def _later(records: Records, record: EditRecord, failures: Sequence[Failure]) -> list[str]:
     """The newer records that changed the same files, which may be what is in the way."""
     paths = {failure.path for failure in failures if failure.code == "conflict"}
-    found = []
-    for other in takewhile(lambda other: other.id != record.id, records.history()):
-        path = next((file.path for file in other.files if file.path in paths), None)
-        if path is not None and not other.rewound and other.rewinds != record.id:
-            found.append(f"the edit {other.id} changed '{path}' since; rewind it first")
-    return found[:_LATER]
+    found = (
+        f"the edit {other.id} changed '{path}' since; rewind it first"
+        for other in takewhile(lambda other: other.id != record.id, records.history())
+        if not other.rewound and other.rewinds != record.id
+        for path in [file.path for file in other.files if file.path in paths][:1]
+    )
+    return [*islice(found, _LATER)]
 
 
-def _check_worktree(records: Records, record: EditRecord) -> None:
-    if records.is_ours(record):
-        return
+def _other_worktree(record: EditRecord) -> RefusedError:
     where = record.meta.part("worktree", "path")
     hint = f"rewind it there: git -C '{where}' boocode rewind {record.id}"
-    raise RefusedError(
+    return RefusedError(
         f"the edit '{record.id}' was made in another worktree, '{record.worktree_name}'",
         code="other_worktree",
         hints=(hint,) if where else (),
@@ -184,11 +182,9 @@ def _is_there(place: Place, path: str) -> bool:
 
 
 def _chosen(repository: Repository, record: EditRecord, paths: Sequence[str]) -> list[KeptFile]:
-    if not paths:
-        left = [file for file in record.files if file.path not in record.rewound_paths]
-        return left or list(record.files)
     wanted = {file for path in paths for file in _named(repository, record, path)}
-    return [file for file in record.files if file in wanted]
+    left = {file for file in record.files if file.path not in record.rewound_paths}
+    return [file for file in record.files if file in (wanted or left or record.files)]
 
 
 def _named(repository: Repository, record: EditRecord, path: str) -> list[KeptFile]:
@@ -213,8 +209,6 @@ def is_named(repository: Repository, file: KeptFile, path: str) -> bool:
     given = os.path.join(repository.worktree, repository.prefix, path)
     parent, name = os.path.split(os.path.normpath(given))
     both = {os.path.realpath(given), os.path.join(os.path.realpath(parent), name)}
-    below = {os.path.relpath(real, repository.worktree).replace(os.sep, "/") for real in both}
-    names = {file.path, file.old_path}
-    return "." in below or any(
-        known == one or known.startswith(f"{one}/") for known in names for one in below
-    )
+    below = [os.path.relpath(real, repository.worktree).replace(os.sep, "/") for real in both]
+    names = f"{file.path}/", f"{file.old_path}/"
+    return "." in below or any(known.startswith(f"{one}/") for known in names for one in below)

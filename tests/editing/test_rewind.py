@@ -477,6 +477,13 @@ def test_the_answer_says_how_a_place_was_found(now: str, landing: tuple[object, 
     assert (found.kind, found.rung, *lines, found.notes) == landing
 
 
+def test_an_edit_of_whitespace_is_taken_back_only_as_it_was_written() -> None:
+    after = TEXT.replace("    total = second + 2", "  total = second + 2")
+    assert took_back(TEXT, after, "# top\n" + after) == "# top\n" + TEXT
+    now = after.replace("  total = second + 2", "   total = second + 2")
+    assert miss(TEXT, after, now).code == "conflict"
+
+
 def test_a_deletion_whose_neighbours_changed_is_named() -> None:
     shorter = TEXT.replace("    total = second + 2\n", "")
     now = shorter.replace("def two(second):\n    return total", "def too():\n    return 2")
