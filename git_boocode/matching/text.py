@@ -46,16 +46,9 @@ class Text:
     def __init__(self, raw: str) -> None:
         self.raw = raw
         self.mark = BOM if raw.startswith(BOM) else ""
-
-    @cached_property
-    def has_crlf(self) -> bool:
-        """Whether any line ends in CRLF."""
-        return "\r\n" in self.raw
-
-    @cached_property
-    def lf(self) -> str:
-        """The text with every line ending written as LF."""
-        return self.raw.replace("\r\n", "\n") if self.has_crlf else self.raw
+        self.closed = raw.endswith("\n")  # whether the last line has a line ending
+        self.has_crlf = "\r\n" in raw
+        self.lf = raw.replace("\r\n", "\n") if self.has_crlf else raw
 
     @cached_property
     def mixed(self) -> bool:
@@ -66,11 +59,6 @@ class Text:
     def usual_ending(self) -> str:
         """The line ending that most lines have."""
         return "\r\n" if 2 * self.raw.count("\r\n") > self.raw.count("\n") else "\n"
-
-    @property
-    def closed(self) -> bool:
-        """Whether the last line has a line ending."""
-        return self.raw.endswith("\n")
 
     @cached_property
     def parts(self) -> list[str]:
@@ -90,7 +78,7 @@ class Text:
 
     @cached_property
     def stripped(self) -> list[str]:
-        """The lines without blanks at either end."""
+        """The lines without whitespace at either end."""
         return [line.strip() for line in self.lines]
 
     @cached_property
@@ -107,16 +95,16 @@ class Text:
 
     @cached_property
     def framed_stripped(self) -> str:
-        """The stripped lines as one string in which each stands between two line feeds."""
+        """The stripped lines as one string, each between two line feeds."""
         return framed(self.stripped)
 
     @cached_property
     def framed_canonical(self) -> str:
-        """The canonical lines as one string in which each stands between two line feeds."""
+        """The canonical lines as one string, each between two line feeds."""
         return framed(self.canonical)
 
     def has_line(self, line: str) -> bool:
-        """Whether a line is, without the blanks at its ends, this one."""
+        """Whether one of the stripped lines is this one."""
         return f"\n{line}\n" in self.framed_stripped
 
     @cached_property
@@ -177,11 +165,11 @@ class Text:
     def ends(self, span: Span) -> tuple[Position, Position]:
         """Where a span starts and, exclusive, ends."""
         last = span.start_line + self.raw.count("\n", span.start, span.end)
-        start, end = (
-            Position(at, line, at - self.raw.rfind("\n", 0, at))
-            for at, line in ((span.start, span.start_line), (span.end, last))
+        start, end = span.start, span.end
+        return (
+            Position(start, span.start_line, start - self.raw.rfind("\n", 0, start)),
+            Position(end, last, end - self.raw.rfind("\n", 0, end)),
         )
-        return start, end
 
     def spans(self, places: Iterable[tuple[int, int]]) -> tuple[Span, ...]:
         """Spans with line numbers for ascending ``(start, end)`` offsets."""
@@ -243,11 +231,10 @@ def depth_of(line: str) -> int:
 
 
 def split_ends(line: str) -> tuple[str, str, str]:
-    """A line as its indentation, its body and its trailing blanks."""
+    """A line as its indentation, its body and its trailing whitespace."""
     body = line.lstrip()
-    indent = line[: len(line) - len(body)]
     bare = body.rstrip()
-    return indent, bare, body[len(bare) :]
+    return indent_of(line), bare, body[len(bare) :]
 
 
 def split_lines(text: str) -> list[str]:
@@ -308,10 +295,10 @@ def plain_in_file(pairs: Iterable[tuple[str, str]]) -> dict[int, str]:
             if code in _ONE_TO_ONE:
                 there.setdefault(code, set()).add(other)
     table = {code: _ONE_TO_ONE[code] for code in there if there[code] == {_ONE_TO_ONE[code]}}
-    quotes = {code: plain for code, plain in _ONE_TO_ONE.items() if plain in ("'", '"')}
-    if len(table) == len(there) and not quotes.keys().isdisjoint(table):
+    if len(table) == len(there) and not {"'", '"'}.isdisjoint(table.values()):
         # Who writes one kind of quote so writes all kinds so.
-        table |= quotes
+        quotes = {code: plain for code, plain in _ONE_TO_ONE.items() if plain in ("'", '"')}
+        return table | quotes
     return table
 
 
