@@ -127,19 +127,20 @@ def _room(left: Sequence[str], right: Sequence[str], hunk: Hunk, most: int, *, d
 
 def _regions(changes: Iterable[tuple[Hunk, bool]]) -> Iterator[tuple[Region, set[bool]]]:
     """The regions in which changes touch, with the sides (ours: True) that changed them."""
-    first = stop = 0
-    sides: set[bool] = set()
+    groups: list[list[tuple[Hunk, bool]]] = []
+    stop = -1
+    for change in sorted(changes):
+        if change[0].i1 > stop:
+            groups.append([])
+        groups[-1].append(change)
+        stop = max(stop, change[0].i2)
     shift = {True: 0, False: 0}
-    before = dict(shift)
-    for hunk, side in [*sorted(changes), (None, True)]:
-        if sides and (hunk is None or hunk.i1 > stop):
-            ours, theirs = ((first + before[own], stop + shift[own]) for own in (True, False))
-            yield Region((first, stop), ours, theirs), sides
-            sides, before = set(), dict(shift)
-        if hunk is not None:
-            first, stop = (first, max(stop, hunk.i2)) if sides else (hunk.i1, hunk.i2)
-            sides.add(side)
-            shift[side] = hunk.j2 - hunk.i2
+    for group in groups:
+        first, stop = group[0][0].i1, max(hunk.i2 for hunk, _ in group)
+        before = dict(shift)
+        shift |= {side: hunk.j2 - hunk.i2 for hunk, side in group}
+        ours, theirs = ((first + before[own], stop + shift[own]) for own in (True, False))
+        yield Region((first, stop), ours, theirs), {side for _, side in group}
 
 
 def rebased(
@@ -174,8 +175,10 @@ def rebased(
             raise
         spans = query.text.spans(_offsets(query.text, *pair) for pair in now)
         start, end = query.text.ends(spans[0])
-        match = Match("fuzzy", "merged", done.match.similarity, len(spans), start, end, spans=spans)
-        match = match._replace(span=spans[0], version=index)
+        match = done.match._replace(
+            kind="fuzzy", rung="merged", count=len(spans), start=start, end=end, version=index
+        )
+        match = match._replace(spans=spans, span=spans[0])
         merged = Replacement(content, match, done.notes, len(spans), spans)
         return Answer(query, "merged", Found(), None, merged=merged)
     return None

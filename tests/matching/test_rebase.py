@@ -93,13 +93,14 @@ def test_a_conflict_names_the_lines_that_changed_and_offers_the_place() -> None:
     ("now", "lines"),
     [
         (BEFORE.replace(OLD, ""), (1, 2)),
+        (BEFORE.partition(OLD)[2], (1, 1)),
         (f"first\n\n{BEFORE.replace(OLD, '')}", (3, 4)),
         (BEFORE.replace("check(data)", "check_all(data)\n    again()"), (3, 4)),
         (BEFORE.replace("def load(path):\n    data = read(path)\n", "new()\n").replace(
             'log("loaded")', "log()"), (1, 3)),
         (BEFORE.replace('log("loaded")', "log()").replace("save(", "save_all("), (4, 4)),
     ],
-    ids=["deleted", "deleted further down", "longer", "above, too", "below, too"],
+    ids=["deleted", "at the top", "further down", "longer", "above, too", "below, too"],
 )  # fmt: skip
 def test_only_the_lines_that_changed_are_shown(now: str, lines: tuple[int, int]) -> None:
     near = refused(now, OLD, NEW, BEFORE).candidates[0]
