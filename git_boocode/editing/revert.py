@@ -18,7 +18,7 @@ from git_boocode.matching.indentation import reindented
 from git_boocode.matching.replace import listed_lines
 from git_boocode.matching.text import LineIndex, common_prefix, indent_of, split_lines
 from git_boocode.matching.text import Text as Lines
-from git_boocode.matching.three_way import Region, merge_three_way, with_our_endings
+from git_boocode.matching.three_way import Region, merge_three_way, spliced, with_our_endings
 from git_boocode.matching.types import Candidate, MatchError, lines_of
 
 ALREADY = "rewound"  # the rung of a place where the old lines are already back
@@ -112,11 +112,7 @@ def _merged(before: Text, after: Text, now: Text) -> Outcome:
     changes, count = reverter.changes(), len(reverter.regions)
     if not changes:
         return Outcome(now, _ALREADY)
-    rows, at = list[str](), 0
-    for change in changes:
-        rows += [*reverter.now.rows[at : change.first], *change.lines]
-        at = change.stop
-    result = "".join([*rows, *reverter.now.rows[at:]])
+    result = spliced(reverter.now.rows, (change[:3] for change in changes))
     merged = decode(result.encode("utf-8", "surrogateescape")) if utf_8 else Text(result, now.codec)
     notes = ("reindented",) if any(change.reindented for change in changes) else ()
     if len(changes) < count:

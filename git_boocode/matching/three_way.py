@@ -56,22 +56,25 @@ def merge_three_way(base: str, ours: str, theirs: str) -> ThreeWay:
         *((hunk, True) for hunk in _changes(_lf(base_rows), _lf(our_rows))),
         *((hunk, False) for hunk in _changes(base_rows, their_rows)),
     ]
-    pieces: list[str] = []
     sorts: dict[str, list[Region]] = {"conflicts": [], "taken": [], "kept": [], "same": []}
-    at = 0
     for region, sides in _regions(changes):
-        if sides == {False}:
-            pieces += our_rows[at : region.ours[0]]
-            pieces += here[slice(*region.theirs)]
-            at = region.ours[1]
-            sorts["taken"].append(region)
-        elif sides == {True}:
-            sorts["kept"].append(region)
-        else:
-            mine, other = our_rows[slice(*region.ours)], their_rows[slice(*region.theirs)]
-            sorts["same" if _lf(mine) == _lf(other) else "conflicts"].append(region)
-    text = None if sorts["conflicts"] else "".join([*pieces, *our_rows[at:]])
+        mine, other = our_rows[slice(*region.ours)], their_rows[slice(*region.theirs)]
+        both = "same" if _lf(mine) == _lf(other) else "conflicts"
+        sorts[both if len(sides) > 1 else "kept" if True in sides else "taken"].append(region)
+    text = None
+    if not sorts["conflicts"]:
+        taken = ((*region.ours, here[slice(*region.theirs)]) for region in sorts["taken"])
+        text = spliced(our_rows, taken)
     return ThreeWay(text, **{name: tuple(regions) for name, regions in sorts.items()})
+
+
+def spliced(rows: Sequence[str], changes: Iterable[tuple[int, int, Sequence[str]]]) -> str:
+    """The text of some rows in which rows ``(first, stop, lines)``, ascending, become the lines."""
+    pieces, at = list[str](), 0
+    for first, stop, lines in changes:
+        pieces += [*rows[at:first], *lines]
+        at = stop
+    return "".join([*pieces, *rows[at:]])
 
 
 def _lf(rows: Iterable[str]) -> list[str]:
@@ -175,10 +178,8 @@ def rebased(
             raise
         spans = query.text.spans(_offsets(query.text, *pair) for pair in now)
         start, end = query.text.ends(spans[0])
-        match = done.match._replace(
-            kind="fuzzy", rung="merged", count=len(spans), start=start, end=end, version=index
-        )
-        match = match._replace(spans=spans, span=spans[0])
+        match = Match("fuzzy", "merged", done.match.similarity, len(spans), start, end, spans=spans)
+        match = match._replace(span=spans[0], version=index)
         merged = Replacement(content, match, done.notes, len(spans), spans)
         return Answer(query, "merged", Found(), None, merged=merged)
     return None
