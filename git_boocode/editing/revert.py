@@ -14,7 +14,6 @@ from typing import NamedTuple
 from git_boocode.editing.edits import How, Landing, MissError, Outcome
 from git_boocode.editing.textfile import RAW, Text, decode, line_count
 from git_boocode.matching.align import script, similarity
-from git_boocode.matching.indentation import reindented
 from git_boocode.matching.replace import listed_lines
 from git_boocode.matching.text import LineIndex, common_prefix, indent_of, split_lines
 from git_boocode.matching.text import Text as Lines
@@ -31,6 +30,7 @@ _COMPARED = 4_000  # characters of two texts of which a refusal reports the simi
 _UTF_8 = ("utf-8", "utf-8-bom", RAW)
 # The caller knows the record and fills in its id.
 _BY_HAND = "take it back by hand: 'git boocode show {id}' prints the edit's diff"
+_conflict = partial(MissError, "conflict", hint=_BY_HAND)
 Indents = tuple[str, str]  # the indentation of a line as recorded, and now
 
 
@@ -99,10 +99,8 @@ def _kind(text: Text) -> str:
 def _merged(before: Text, after: Text, now: Text) -> Outcome:
     texts = before, after, now
     if len(set(map(_kind, texts))) > 1:
-        raise MissError(
-            "conflict",
-            "its encoding has changed, so it can be rewound only where nothing else has",
-            hint=_BY_HAND,
+        raise _conflict(
+            "its encoding has changed, so it can be rewound only where nothing else has"
         )
     utf_8 = _kind(now) == "utf-8"
     characters = [
@@ -181,13 +179,13 @@ class _Reverter:
             except MissError as miss:
                 misses.append(miss)
             except MatchError as error:
-                misses.append(MissError("conflict", error.message, hint=_BY_HAND))
+                misses.append(_conflict(error.message))
             if len(misses) == _MISSES:
                 break
         changes.sort()
         for one, other in pairwise(changes):
             if other.first < one.stop or other.first == one.first:
-                misses.append(_ambiguous([other.first + 1]))
+                misses.append(_ambiguous([other.first]))
         if misses:
             raise _as_one(misses, len(self.regions))
         return changes
@@ -287,24 +285,19 @@ class _Reverter:
         (start, stop), rows, now = region.base, self._rows_now, self.now.rows
         keys = self.after.keys[start:stop]
         if len(found := self.now.index.find(keys)) > 1:
-            return _ambiguous([row + 1 for row in found])
+            return _ambiguous(found)
         above = next(row for row in reversed(rows[: start + 1]) if row is not None)
         below = next(row for row in rows[stop + 1 :] if row is not None)
         if start == stop or below <= above + 1:
             said = "what the edit wrote is gone"
             if start == stop:
                 said = "the lines around what the edit deleted have changed"
-            said += f", near line {above + 2}"
-            return MissError("conflict", said, lines=(max(above + 1, 1),), hint=_BY_HAND)
+            return _conflict(f"{said}, near line {above + 2}", lines=(max(above + 1, 1),))
         there, wrote = "".join(now[above + 1 : below]), "".join(self.after.rows[start:stop])
         alike = similarity(wrote[:_COMPARED], there[:_COMPARED])
-        return MissError(
-            "conflict",
-            f"what the edit wrote has changed since, at {lines_of(above + 2, below)}",
-            lines=tuple(range(above + 2, below + 1)),
-            candidates=(Candidate(above + 2, below, alike, there),),
-            hint=_BY_HAND,
-        )
+        said = f"what the edit wrote has changed since, at {lines_of(above + 2, below)}"
+        near = Candidate(above + 2, below, alike, there)
+        return _conflict(said, lines=tuple(range(above + 2, below + 1)), candidates=(near,))
 
 
 def _is_telling(keys: Sequence[str]) -> bool:
@@ -345,7 +338,7 @@ def _carried(
         indent = fit(indent_of(line)) if line.strip() else ""
         if indent is None:
             return None
-        lines.append(reindented(line, indent) if line.strip() else line)
+        lines.append(indent + line.lstrip() if line.strip() else line)
     return lines
 
 
@@ -369,13 +362,10 @@ def _scaled(known: dict[str, str], unit: str, unit_now: str, indent: str) -> str
     return unit_now * count if indent == unit * count else known.get(indent)
 
 
-def _ambiguous(lines: Sequence[int]) -> MissError:
-    return MissError(
-        "ambiguous",
-        f"what the edit wrote occurs several times now, at {listed_lines(lines)}",
-        lines=tuple(lines),
-        hint=_BY_HAND,
-    )
+def _ambiguous(rows: Sequence[int]) -> MissError:
+    lines = tuple(row + 1 for row in rows)
+    said = f"what the edit wrote occurs several times now, at {listed_lines(lines)}"
+    return MissError("ambiguous", said, lines=lines, hint=_BY_HAND)
 
 
 def _as_one(misses: Sequence[MissError], count: int) -> MissError:
@@ -383,11 +373,10 @@ def _as_one(misses: Sequence[MissError], count: int) -> MissError:
         return misses[0]
     said = "; ".join(dict.fromkeys(miss.message for miss in misses))
     least = "at least " if len(misses) == _MISSES < count else ""
-    codes = {miss.code for miss in misses}
     return MissError(
-        "conflict" if "conflict" in codes else misses[0].code,
+        "conflict" if any(miss.code == "conflict" for miss in misses) else "ambiguous",
         f"{least}{len(misses)} of {count} places cannot be taken back: {said}",
         lines=tuple(sorted({line for miss in misses for line in miss.lines})),
         candidates=tuple(candidate for miss in misses for candidate in miss.candidates),
-        hint=misses[0].hint,
+        hint=_BY_HAND,
     )
