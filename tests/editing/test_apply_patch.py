@@ -187,6 +187,8 @@ def test_lines_that_look_like_marks_are_lines() -> None:
     ("text", "said"),
     [
         (PATCH.replace("*** End Patch", ""), "ends without '*** End Patch'"),
+        (PATCH.replace("*** End Patch", " *** End Patch"), "ends without '*** End Patch'"),
+        (PATCH + "*** End Patch\n", "line 7 of the patch: '*** End Patch' is outside of"),
         (UPDATE + PATCH, "line 1 of the patch: '*** Update File: f' is outside of '*** Begin"),
         (envelope(""), "there is no file"),
         (envelope("*** Change File: f\n"), "line 2 of the patch: '*** Change File: f'; expected"),

@@ -221,7 +221,7 @@ def test_a_new_file_has_one_name() -> None:
     first, last = edits_of(head.format("f", "f") + plain.format("f") + plain.format("g"))
     assert (first.path, last.path) == ("f", "g")
     said = wrong(head.format("f", "f") + plain.format("g"))
-    assert "new file mode is for 'b/f', but '+++ ' names 'b/g'" in said
+    assert "'new file mode' is for 'b/f', not for 'b/g'" in said
     found = edit(
         "diff --git a/f b/f\ndeleted file mode 100644\n--- a/f\n+++ b/g\n@@ -1 +0,0 @@\n-x\n"
     )

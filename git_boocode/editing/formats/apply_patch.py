@@ -34,7 +34,6 @@ _FILE = re.compile(r"\*\*\* (Add|Delete|Update) File:(.*)", re.DOTALL)
 _MOVE = "*** Move to:"
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 _OPENING = re.compile(r"(?:.*\bapply_patch\s+['\"])?\*\*\* Begin Patch")
-_CLOSING = re.compile(r"(?:\w+['\")]*)?")
 _MARKERS = "'*** Add File: ', '*** Delete File: ', '*** Update File: ' or '*** End Patch'"
 
 
@@ -91,12 +90,7 @@ class _Envelopes:
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
-        texts = [line.strip() for line in lines]
-        self.bare = not any(map(_OPENING.fullmatch, texts))
-        # A padded end counts only as the last line, but for what closes a fence or a heredoc.
-        while texts and (fields.opened_fence(texts[-1]) or _CLOSING.fullmatch(texts[-1])):
-            texts.pop()
-        self.last = len(texts) - 1
+        self.bare = not any(_OPENING.fullmatch(line.strip()) for line in lines)
         self.sections: list[_Section] = []
         self.closers: set[str] | None = None  # Of the envelope, None outside of any.
 
@@ -115,7 +109,7 @@ class _Envelopes:
 
     def _outside(self, row: int, line: str) -> None:
         header = _FILE.fullmatch(line)
-        if header and not self.bare:
+        if line == _END or (header and not self.bare):
             invalid(row + 1, f"'{short(line, SHOWN)}' is outside of '{_BEGIN}'")
         if header or _OPENING.fullmatch(line):
             rows = range(row - 1, -1, -1)
@@ -129,8 +123,9 @@ class _Envelopes:
         is_open = bool(self.sections) and self.sections[-1].stop == row
         last = self.sections[-1] if is_open else None
         line = line.rstrip() if last else line.strip()
-        is_last = row == self.last and line.strip() == _END
-        if is_last or line.rstrip("'\"") == _END or line in closers:
+        # Behind one space it is a line of the file.
+        is_end = line.strip().rstrip("'\"") == _END and not line.startswith(" *")
+        if is_end or line in closers:
             # What closes the fence or the heredoc shows that nothing is cut off.
             self.closers = None
         elif header := _FILE.fullmatch(line):

@@ -22,10 +22,8 @@ _BACKUPS = (".orig", ".old", ".bak", "~")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\[0-3][0-7]{2}|\\[abtnvfr"\\])*)"')
 _STAMP = re.compile(r"\s(?:\w{3} \w{3} +\d+ \d|\d{4}-\d\d-\d\d[ T]\d).*", re.DOTALL)
 # Directories that only distinguish the sides of a diff.
-_SIDES = {
-    "a", "b", "c", "i", "o", "w", "1", "2", "old", "new", "orig", "original", "modified",
-    "updated", "before", "after", "left", "right",
-}  # fmt: skip
+_SIDES = {*"abciow12", "old", "new", "orig", "original", "modified", "updated"}
+_SIDES |= {"before", "after", "left", "right"}
 
 
 # The text, in whatever it is wrapped

@@ -20,7 +20,6 @@ from git_boocode.editing.inputs import text_format
 if TYPE_CHECKING:
     from git_boocode.editing.edits import Action
 
-_MAX_BAD = 20  # Refused blocks after which reading stops.
 _MAX_DIVIDERS = 16  # Lines of a block that are tried as its divider.
 _USUAL = 9  # A longer line of equals signs is an underline, unless the markers are as long.
 _OPENING = "<<<<<<< SEARCH"
@@ -37,14 +36,13 @@ _RULE = re.compile(r"[ \t]*-{5,}[ \t]*")
 _ESCAPED = re.compile(r"^([ \t]*)\\(?=[<>=+-]{5}|:(?:start|end)_line:)", re.M)
 
 _FILE = re.compile(
-    r"(?:Make|Docker|Container|Jenkins|Vagrant|Proc|Gem|Rake|Brew|[Jj]ust)file"
-    r"|LICENSE|COPYING|README|CHANGELOG|AUTHORS|NOTICE|VERSION|BUILD|WORKSPACE|CODEOWNERS"
+    r"(?:Make|Docker|Jenkins|Vagrant|Proc|Gem|Rake|[Jj]ust)file|LICENSE|README|CHANGELOG|CODEOWNERS"
     # Only a known extension tells a file from `object.method` in prose.
     r"|(?i:.*\.(?:pyi?|[cm]?[jt]s|[jt]sx|vue|svelte|astro|java|kts?|scala|groovy|gradle|go|rs|c|h"
     r"|cc|hh|[ch](?:pp|xx)|mm?|cs|fs|vb|swift|rb|erb|php|p[lm]|lua|r|jl|dart|exs?|erl|hs|mli?|clj"
     r"|elm|nim|zig|sol|(?:ba|z|fi)?sh|ps1|bat|sql|html?|xml|svg|css|s[ac]ss|less|json[c5]?|ya?ml"
-    r"|toml|ini|cfg|conf|env|properties|lock|mdx?|rst|txt|tex|adoc|[ct]sv|proto|graphql|tf|hcl|nix"
-    r"|cmake|mk|dockerfile|gitignore|in|j2|tmpl|ipynb|sv?|vhd|patch|diff))",
+    r"|toml|ini|cfg|conf|env|properties|lock|mdx?|rst|txt|tex|[ct]sv|proto|graphql|tf|nix|cmake|mk"
+    r"|in|j2|tmpl|ipynb|sv?|vhd|patch|diff))",
     re.DOTALL,
 )
 _LIBRARY = re.compile(
@@ -59,10 +57,8 @@ _QUOTED = re.compile(r"`([^`\n]+)`|\"([^\"\n]+)\"|'([^'\n]+)'|“([^“”\n]+)�
 _WORDS = re.compile(r"(?:[^\s`\"'“”*<>|,;:!?={}()\[\]]|:(?=\\)|(?<=/)[(\[][\w.-]{1,99}[)\]](?=/))+")
 _LABEL = re.compile(r"(?:[\w-]+\s+){0,3}?(?:file|path) ?(?:name|path)?\s*[:=]\s*", re.IGNORECASE)
 _DECORATION = re.compile(
-    r"an?|add|apply|at|below|block|change[ds]?|cont(?:inued)?|created?|edit(?:ed|ing)?|existing|file"
-    r"|file_?name|file_?path|finally|first|for|here(?:'s)?|in|is|it|last|let(?:'s)?|make"
-    r"|modif(?:y|ied)|name|new|next|now|of|on|path|second|the|then|third|this|to|updat(?:ed?|ing)"
-    r"|with|[\W\d_]*",
+    r"add|change|continued|created?|edit(?:ed)?|existing|file|file_?name|file_?path|for|here(?:'s)?"
+    r"|in|is|modif(?:y|ied)|name|new|now|path|the|then|this|to|updated?|[\W\d_]*",
     re.IGNORECASE,
 )
 """Words and marks that may be beside the name in a line that names the file."""
@@ -107,8 +103,8 @@ class _Reader:
 
     def edits(self) -> Iterator[Edit | Failure]:
         """The blocks in order; one that is wrong comes out as a failure."""
-        at = above = bad = 0
-        while at < len(self.marks) and bad < _MAX_BAD:
+        at = above = 0
+        while at < len(self.marks):
             mark = self.marks[at]
             prose = self.lines[above : mark.row]
             yield from self._other_format(above, mark.row)
@@ -132,14 +128,9 @@ class _Reader:
                 with suppress(MissError):
                     self.path = self._path(mark, prose)
                 yield Failure.of(miss, None, self.path, given)
-                bad += 1
             above = self.marks[at].row + 1
             at += 1
-        if at < len(self.marks):
-            stopped = invalid(f"too many malformed blocks: reading stopped at line {above}")
-            yield Failure.of(stopped, None, self.path, None)
-        else:
-            yield from self._other_format(above, len(self.lines))
+        yield from self._other_format(above, len(self.lines))
 
     def _other_format(self, first: int, stop: int) -> Iterator[Failure]:
         """An edit of another format between the blocks, which would be ignored."""

@@ -76,8 +76,8 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
 class FileDiff:
     """What the lines `first` to `stop` of a diff say about one file.
 
-    `names` are as given; `extended` holds git's further header lines by their key, and `binary` is
-    the index of the line that says that the file is binary.
+    `names` are as given; `extended` holds git's further header lines by their key, and as `binary`
+    the number of the line that says that the file is binary.
     """
 
     def __init__(self, first: int, names: tuple[str, str] | None = None) -> None:
@@ -86,7 +86,6 @@ class FileDiff:
         self.names = names
         self.headed = False
         self.extended: dict[str, str] = {}
-        self.binary: int | None = None
         self.hunks: list[PatchHunk] = []
 
     def takes(self, old: str, new: str) -> bool:
@@ -97,8 +96,8 @@ class FileDiff:
             return True
         side = next((at for at, key in enumerate(_ONE_SIDED) if key in self.extended), None)
         if side is not None and (new, old)[side] != self.names[1 - side]:
-            names = f"'{self.names[1 - side]}', but '{('+++ ', '--- ')[side]}' names"
-            invalid(self.stop + 1, f"{_ONE_SIDED[side]} is for {names} '{(new, old)[side]}'")
+            names = f"'{self.names[1 - side]}', not for '{(new, old)[side]}'"
+            invalid(self.stop + 1, f"'{_ONE_SIDED[side]}' is for {names}")
         return side is not None
 
     def wrong(self, message: str, hint: str | None = None) -> NoReturn:
@@ -164,7 +163,7 @@ class Diffs:
             if found:
                 file.extended[found[1]] = found[2]
             elif _BINARY.match(area.lines[at]):
-                file.binary = at
+                file.extended["binary"] = str(at + 1)
             else:
                 break
             at += 1
@@ -246,8 +245,8 @@ def _action(file: FileDiff, old: str, new: str) -> Action:
 def _check_possible(file: FileDiff) -> None:
     """Refuse what an edit cannot do."""
     extended = file.extended
-    if file.binary is not None:
-        message = f"line {file.binary + 1} of the patch: a binary patch cannot be applied"
+    if "binary" in extended:
+        message = f"line {extended['binary']} of the patch: a binary patch cannot be applied"
         raise MissError("binary", message, hint="write the file itself, and leave out this part")
     if "copy from" in extended or "copy to" in extended:
         file.wrong("a copy cannot be applied", "give the new file with all of its lines instead")
