@@ -185,8 +185,8 @@ def shapes(item: object) -> list[str]:
     is_message = isinstance(item.get("role"), str) or item.get("tool_calls") is not None
     if (is_message and not has_path) or isinstance(item.get("tool_input"), dict):
         return []
-    command = None if mark == "apply-patch" else item.get("command")
-    is_command = isinstance(command, str)
+    command = item.get("command")
+    is_command = isinstance(command, str) and mark != "apply-patch"
     has_start = isinstance(item.get("start"), (list, str))
     is_operation = item.get("type") in tuple(fields.OPERATIONS)
     has_diff = fields.key_of(item, ("patch", "patchText", "diff", *fields.PATCH_LINES))

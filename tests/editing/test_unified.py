@@ -373,7 +373,6 @@ def test_the_blob_in_the_index_line_proves_the_numbers(repo: Repo) -> None:
         ("diff --git a/f b/f\nnew file mode 100111\n", "a file of mode 100111"),
         ("--- /dev/null\n+++ b/f\n@@ -0,0 +1,2 @@\n+a\n b\n",
          "line 5 of the patch: ' b' in a file that is created; expected '+'"),
-        ("--- /dev/null\n+++ /dev/null\n@@ -0,0 +1 @@\n+a\n", "both names are /dev/null"),
         ({"path": "f", "patch": ""}, "the hunk holds no line"),
         ({"path": "f", "patch": "no patch at all"}, "the patch has no hunk"),
         ({"path": "f", "patch": 5}, "'patch' is a number"),

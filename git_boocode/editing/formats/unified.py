@@ -205,8 +205,6 @@ def _names(file: FileDiff, path: str | None) -> tuple[str, str]:
         file.wrong("no file is named; expected '--- a/name' and '+++ b/name' before a hunk")
     else:
         return path, path
-    if old == new == NOWHERE:
-        file.wrong("both names are /dev/null")
     return (old, new) if path is None else _under(file, path, old, new)
 
 
