@@ -25,10 +25,9 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "write": (*fields.CONTENT, *fields.LAZY),
     "region": ("changes", "start"),
     "unified": _PATCHES,
-    "search-replace": ("diff",),
+    "search-replace": fields.PATCH,
     "apply-patch": fields.PATCH,
 }
-_OF_TEXT = ("unified", "search-replace", "apply-patch")
 _SEND = "send {path, old_string, new_string}, a whole file as {path, content}, or a diff as {patch}"
 
 _ARGUMENTS = (
@@ -244,14 +243,12 @@ def text_format(text: str) -> str | None:
 
 def _no_format(item: object, only: str | None = None) -> MissError:
     """Why an item is not an edit, the nearest format first."""
-    known = item if isinstance(item, dict) else {}
-    missing = {name: lacks for name, (_, lacks) in FORMATS.items()}
     if only:
-        return invalid(f"it is not of the format {only} ({missing[only]})")
+        return invalid(f"it is not of the format {only} ({FORMATS[only][1]})")
     what = "it" if isinstance(item, (dict, str)) else fields.kind_of(item)
-    possible = _OF_TEXT if isinstance(item, str) else FORMATS
-    nearest = sorted(possible, key=lambda name: -sum(key in known for key in _KEYS[name]))
-    shown = "; ".join(f"{name}: {missing[name]}" for name in nearest)
+    known = item if isinstance(item, dict) else fields.PATCH
+    nearest = sorted(FORMATS, key=lambda name: -sum(key in known for key in _KEYS[name]))
+    shown = "; ".join(f"{name}: {FORMATS[name][1]}" for name in nearest)
     return invalid(f"{what} fits no format ({shown})", _SEND)
 
 

@@ -461,7 +461,7 @@ def test_a_missing_final_newline_stays_missing(ending: str) -> None:
         ({}, "'changes' is an object; expected an array"),
         ("x", "'changes' is a string"),
         ([1], "'changes[0]' is a number; expected an object"),
-        ([{"content": []}], "'changes[0].start' is missing; expected 1 to 4 lines"),
+        ([{"content": []}], "'changes[0].start' has 0 lines; expected 1 to 4"),
         ([{"start": [], "content": []}], "'changes[0].start' has 0 lines; expected 1 to 4"),
         ([{"start": "a\nb\nc\nd\ne\n", "content": []}], "'changes[0].start' has 5 lines"),
         ([{"start": ["a"], "end": ["a"] * 5, "content": []}], "'changes[0].end' has 5 lines"),

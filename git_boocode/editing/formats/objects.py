@@ -131,23 +131,16 @@ def _change(change: object, where: str) -> Change:
     if not isinstance(change, dict):
         raise invalid(f"'{where}' is {fields.kind_of(change)}; expected an object")
     inside = f"{where}." if where else ""
-    start, end = (_anchor(change, name, inside + name) for name in ("start", "end"))
-    if start is None:
-        raise invalid(f"'{inside}start' is missing; expected 1 to {_MAX_LINES} lines")
-    content = fields.lines(change, "content", f"{inside}content")
+    start, end, content = (
+        fields.lines(change, name, inside + name) for name in ("start", "end", "content")
+    )
+    for name, anchor in (("start", start or []), *([("end", end)] if end else [])):
+        if not 1 <= len(anchor) <= _MAX_LINES:
+            count = f"'{inside}{name}' has {len(anchor)} lines"
+            raise invalid(f"{count}; expected 1 to {_MAX_LINES}")
+        if not any(map(str.strip, anchor)):
+            raise invalid(f"'{inside}{name}' is blank; expected at least one line with text")
     if content is None:
-        raise invalid(
-            f"'{inside}content' is missing; expected the lines that replace the region, or []"
-        )
-    return Change(start, end, tuple(content))
-
-
-def _anchor(change: fields.Object, name: str, where: str) -> tuple[str, ...] | None:
-    lines = fields.lines(change, name, where)
-    if lines is None or (name == "end" and not lines):
-        return None
-    if not 1 <= len(lines) <= _MAX_LINES:
-        raise invalid(f"'{where}' has {len(lines)} lines; expected 1 to {_MAX_LINES}")
-    if not any(map(str.strip, lines)):
-        raise invalid(f"'{where}' is blank; expected at least one line with text")
-    return tuple(lines)
+        missing = f"'{inside}content' is missing"
+        raise invalid(f"{missing}; expected the lines that replace the region, or []")
+    return Change(tuple(start or ()), tuple(end) if end else None, tuple(content))
