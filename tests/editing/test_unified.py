@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from git_boocode.editing import formats
 from git_boocode.editing.actions import Create, Delete, Keep
 from git_boocode.editing.edits import Edit, How, MissError, Outcome
-from git_boocode.editing.formats import diffs
-from git_boocode.editing.formats.diffs import git_names, read_name, without_prefixes
+from git_boocode.editing.formats import unified
+from git_boocode.editing.formats.unified import git_names, read_name, without_prefixes
 from git_boocode.editing.patch import PatchAction, PatchLine
 from git_boocode.editing.textfile import Text
 from tests.editing.kit import edits_of, read
@@ -334,7 +334,7 @@ def test_every_tolerance_is_noted() -> None:
 
 
 def test_no_more_text_or_hunks_than_are_stated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diffs, "MAX_HUNKS", 2)
+    monkeypatch.setattr(unified, "MAX_HUNKS", 2)
     assert "has 3 hunks; at most 2" in wrong(f"--- a/f\n+++ b/f\n{HUNK * 3}")
     monkeypatch.setattr(formats, "MAX_TEXT", len(PATCH))
     assert applied({"path": "f", "patch": PATCH}) == NEW

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from git_boocode.editing.actions import Create, Delete, Keep
 from git_boocode.editing.edits import Action, Edit, Failure, MissError, short
 from git_boocode.editing.formats import Context, agree, fields
-from git_boocode.editing.formats.diffs import (
+from git_boocode.editing.formats.unified import (
     END_OF_FILE,
     SHOWN,
     Area,

@@ -7,30 +7,29 @@ It comes as text, bare, fenced or with prose around it, or in an object with the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, NoReturn
 
 from git_boocode.editing.actions import Create, Delete, Keep
 from git_boocode.editing.edits import Action, Edit, Failure, MissError, short
 from git_boocode.editing.formats import Context, agree, fields
-from git_boocode.editing.formats.diffs import (
-    NOWHERE,
-    SHOWN,
-    Area,
-    git_names,
-    invalid,
-    is_change,
-    patch_action,
-    patch_lines,
-    patch_text,
-    read_name,
-    whole_file,
-    without_prefixes,
-)
+from git_boocode.editing.patch import UNMARKED, PatchAction, PatchHunk, PatchLine
 
-if TYPE_CHECKING:
-    from git_boocode.editing.patch import PatchHunk
-
+MAX_HUNKS = 10_000  # in one file
+NOWHERE = "/dev/null"
+NO_CHANGE = "the hunk holds no line that begins with '+' or '-'"
+SHOWN = 60  # characters of a line in a message
+END_OF_FILE = "*** End of File"
+_HEADER = re.compile(r"@@ *-(\d{1,9})(?:,(\d{1,9}))? +\+(\d{1,9})(?:,(\d{1,9}))? *@@ ?(.*)")
+_NUMBERS = re.compile(r"[-+\d,.…? ]*")
+_BULLET = re.compile(r"[-+] [^\s*]")
+_BACKUPS = (".orig", ".old", ".bak", "~")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\[0-3][0-7]{2}|\\[abtnvfr"\\])*)"')
+_STAMP = re.compile(r"\s(?:\w{3} \w{3} +\d+ \d|\d{4}-\d\d-\d\d[ T]\d).*", re.DOTALL)
+# Directories that only distinguish the sides of a diff.
+_SIDES = {*"abciow12", "old", "new", "orig", "original", "modified", "updated"}
+_SIDES |= {"before", "after", "left", "right"}
 _EXTENDED = re.compile(
     r"(old mode|new mode|deleted file mode|new file mode|copy from|copy to|rename from|rename to"
     r"|similarity index|dissimilarity index|index) ?(.*)"
@@ -55,9 +54,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     files = [file for file in diffs.files if any(map(is_change, file.hunks)) or not file.hunks]
     files = files or diffs.files
     if not files:
-        raise MissError(
-            "invalid_input", "the patch has no hunk; expected a line like '@@ -1,2 +1,3 @@'"
-        )
+        raise fields.invalid("the patch has no hunk; expected a line like '@@ -1,2 +1,3 @@'")
     for file in files:
         portion = "".join(f"{line}\n" for line in diffs.lines[file.first : file.stop])
         given = item if len(files) == 1 else portion
@@ -73,6 +70,238 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
             yield Edit(0, shown, action, base, "unified", given, to)
 
 
+def patch_text(item: object) -> str:
+    """The patch that an item is, or has under a name."""
+    if not isinstance(item, dict):
+        return str(item)
+    name = fields.key_of(item, fields.PATCH_LINES)
+    lines = fields.lines(item, name, name) if name else None
+    return fields.text(item, fields.PATCH, "") if lines is None else "\n".join(lines)
+
+
+def patch_lines(text: str) -> list[str]:
+    """The lines of a patch without their line feeds."""
+    # Carriage returns belong to the lines of the file, unless all lines have them.
+    if text.count("\r\n") == text.count("\n"):
+        text = text.replace("\r\n", "\n")
+    return text.removesuffix("\n").split("\n")
+
+
+def invalid(row: int, message: str, hint: str | None = None) -> NoReturn:
+    """Refuse a line of a patch, counted from 1."""
+    raise MissError("invalid_input", f"line {row} of the patch: {message}", hint=hint)
+
+
+# Hunks
+
+
+class Head(NamedTuple):
+    """A line that begins with `@@`: the first old line, from 1, and how many old and new ones."""
+
+    start: int | None = None
+    counts: tuple[int, int] | None = None
+    section: str = ""
+
+
+def is_change(hunk: PatchHunk) -> bool:
+    """Whether a hunk has more than context."""
+    return any(line.op != " " for line in hunk.lines)
+
+
+def patch_action(hunks: Sequence[PatchHunk], preimage: str | None = None) -> PatchAction | None:
+    """The action of a file's hunks, None if there are none (MissError if none is a change)."""
+    found = tuple(filter(is_change, hunks))
+    skipped = len(hunks) - len(found)
+    if skipped and not found:
+        invalid(hunks[0].row, NO_CHANGE)
+    if len(found) > MAX_HUNKS:
+        many = f"the patch of one file has {len(found)} hunks; at most {MAX_HUNKS} are read"
+        raise fields.invalid(many, "send the whole file as {path, content}")
+    notes = (f"hunks without changes skipped: {skipped}",) if skipped else ()
+    return PatchAction(found, preimage, notes) if found else None
+
+
+def whole_file(hunks: Sequence[PatchHunk], mark: str) -> str:
+    """The lines of a file that is created or deleted, all of which have this mark."""
+    done = "created" if mark == "+" else "deleted"
+    for hunk in hunks:
+        if not is_change(hunk):
+            invalid(hunk.row, NO_CHANGE)
+        for at, (op, text) in enumerate(hunk.lines, hunk.row + bool(hunk.header)):
+            if op != mark and (op != " " or text.strip()):
+                line = short(f"{op}{text.rstrip()}", SHOWN)
+                invalid(at, f"'{line}' in a file that is {done}; expected '{mark}'")
+    return "".join(line.text for hunk in hunks for line in hunk.lines)
+
+
+class Area(NamedTuple):
+    """The lines of a patch up to `stop`; there is prose between them unless they are `fenced`.
+
+    In an `envelope` only `@@` opens a hunk, and no line names a file.
+    """
+
+    lines: Sequence[str]
+    stop: int
+    fenced: bool
+    envelope: bool = False
+
+    def names_file(self, at: int) -> bool:
+        """Whether a pair of lines that names a file begins here."""
+        marks = [line[:4] for line in self.lines[at : min(at + 2, self.stop)]]
+        return marks == ["--- ", "+++ "] and not self.envelope
+
+    def opens(self, at: int) -> bool:
+        """Whether a line opens the next hunk or file."""
+        if self.names_file(at):
+            return at + 2 < self.stop and self.lines[at + 2].startswith("@@")
+        openings = ("@@", END_OF_FILE) if self.envelope else ("@@", "diff --git ", "Index: ")
+        return self.lines[at].startswith(openings)
+
+    def read_hunk(self, at: int) -> tuple[PatchHunk, int]:
+        """Read the hunk that begins at a line, and the index of the line after it."""
+        row, heads = at, [Head()]
+        while at < self.stop and self.lines[at].startswith("@@") and not heads[-1].counts:
+            heads.append(_read_head(self.lines[at].rstrip()))
+            at += 1
+        counts = heads[-1].counts
+        header = self.lines[row].rstrip() if at > row else ""
+        stop = self._counted(at, counts) if counts else None
+        note = "no line numbers" if header else "no '@@' line"
+        note = "wrong counts, recomputed" if counts else note
+        notes = [note] if stop is None and not self.envelope else []
+        given, stop = self._uncounted(at) if stop is None else (self.lines[at:stop], stop)
+        notes += [] if all(given) else ["empty lines read as blank ones"]
+        unmarked = any(_op(line) == "?" for line in given)
+        notes += [UNMARKED] if unmarked else []
+        lines, start = _marked(given), heads[-1].start
+        if start is not None and any(line.op != "+" for line in lines):
+            start = max(start - 1, 0)
+        sections = tuple(head.section for head in heads if head.section)
+        within = bool(sections) and start is None
+        at_end = self.envelope and stop < self.stop and self.lines[stop].startswith(END_OF_FILE)
+        place = (start, sections, within, at_end)
+        return PatchHunk(header, row + 1, lines, *place, unmarked, tuple(notes)), stop + at_end
+
+    def _counted(self, at: int, counts: tuple[int, int]) -> int | None:
+        """The end of a hunk by its counts; None where they do not fit what follows."""
+        old, new = counts
+        ops: list[str] = []
+        while (old > 0 or new > 0) and at < self.stop:
+            if self.opens(at):
+                return None
+            ops.append(_op(self.lines[at]))
+            old -= ops[-1] in " -?"
+            new -= ops[-1] in " +?"
+            at += 1
+        while at < self.stop and self.lines[at].startswith("\\ "):
+            at += 1
+        # An unmarked last line may be prose.
+        fits = not (old or new) and ops[-1:] != ["?"] and not {"+", "-"}.isdisjoint(ops)
+        return at if fits and self._ends_well(at) else None
+
+    def _ends_well(self, at: int) -> bool:
+        """Whether what follows counted lines does not look like more of the hunk."""
+        after = next((row for row in range(at, self.stop) if self.lines[row]), None)
+        if after is None or self.names_file(after):
+            return True
+        line = self.lines[after]
+        # Below may be a signature, or a list in the prose.
+        listed = after > at and not self.fenced and _BULLET.match(line) is not None
+        return line[0] not in " +-" or line.rstrip() == "--" or listed
+
+    def _uncounted(self, at: int) -> tuple[Sequence[str], int]:
+        """The lines of a hunk as far as they look like its lines, and where to read on."""
+        stop = next((row for row in range(at, self.stop) if self.opens(row)), self.stop)
+        if not self.fenced:
+            # Below the last line that goes or comes there may be prose.
+            below = ((row, self.lines[row]) for row in range(stop - 1, at - 1, -1))
+            marked = (row for row, line in below if _op(line) in "+-" and not _BULLET.match(line))
+            rest = range(next(marked, at - 1) + 1, stop)
+            stop = next((row for row in rest if _op(self.lines[row]) == "?"), stop)
+        last = stop
+        # Empty lines below the last one separate hunks.
+        while last > at and not self.lines[last - 1]:
+            last -= 1
+        return self.lines[at:last], stop
+
+
+def _read_head(line: str) -> Head:
+    found = _HEADER.match(line)
+    if found is not None:
+        start, old, _, new, section = found.groups()
+        return Head(int(start), (int(old or 1), int(new or 1)), section.strip())
+    middle, _, after = line[2:].partition("@@")
+    texts = [text.strip() for text in (middle, after)]
+    # Models write `...` or `-x,y +z` in place of numbers.
+    sections = [text for text in texts if not _NUMBERS.fullmatch(text) and text[0] != "-"]
+    return Head(section=sections[-1] if sections else "")
+
+
+def _op(line: str) -> str:
+    """The mark of a line; `?` for a context line without one."""
+    op = line[:1] or " "
+    return op if op in " +-\\" else "?"
+
+
+def _marked(given: Sequence[str]) -> tuple[PatchLine, ...]:
+    lines: list[PatchLine] = []
+    for line in given:
+        op = _op(line)
+        if op == "?":
+            lines.append(PatchLine(" ", f"{line}\n"))
+        elif op != "\\":
+            lines.append(PatchLine(op, f"{line[1:]}\n"))
+        elif lines:
+            lines[-1] = lines[-1]._replace(text=lines[-1].text.removesuffix("\n"))
+    return tuple(lines)
+
+
+# The names of files
+
+
+def read_name(rest: str) -> str:
+    """The name in the rest of a header line, unquoted and without a timestamp."""
+    if found := _QUOTED.match(rest):
+        raw = found[1].encode("utf-8", "surrogateescape").decode("unicode_escape")
+        return raw.encode("latin-1").decode("utf-8", "surrogateescape")
+    return _STAMP.sub("", rest.split("\t", 1)[0]).rstrip()
+
+
+def git_names(rest: str) -> tuple[str, str] | None:
+    """The two names of a `diff --git` line, prefixes included; None if they cannot be told."""
+    rest = rest.rstrip()
+    quoted = re.fullmatch(r'("(?:[^"\\]|\\.)*"|\S+) ("(?:[^"\\]|\\.)*"|\S+)', rest)
+    if quoted:
+        return read_name(quoted[1]), read_name(quoted[2])
+    # Both names are the same but for the prefix, which is as long on either side.
+    middle = len(rest) // 2
+    old, new = rest[:middle], rest[middle + 1 :]
+    same = old.split("/", 1)[-1] == new.split("/", 1)[-1]
+    return (old, new) if len(rest) % 2 and rest[middle] == " " and same else None
+
+
+def without_prefixes(old: str, new: str) -> tuple[str, str]:
+    """The names of a pair of headers without what only distinguishes the sides, such as `a/`."""
+    (side, _, tail), (new_side, _, new_tail) = old.partition("/"), new.partition("/")
+    if NOWHERE in (old, new):
+        # A name alone cannot be compared with the other one.
+        old = tail if side in ("a", "i", "c", "o", "1") and tail else old
+        return old, new_tail if new_side in ("b", "i", "w", "2") and new_tail else new
+    if side != new_side and {side, new_side} <= _SIDES and tail and new_tail:
+        old, new = tail, new_tail
+    elif side in ("a", "b") and tail == new:
+        old = new
+    elif new_side in ("a", "b") and new_tail == old:
+        new = old
+    if any(old == f"{new}{ending}" for ending in _BACKUPS):
+        return new, new
+    return (old, old) if new == f"{old}.new" else (old, new)
+
+
+# The files of a text
+
+
+@dataclass
 class FileDiff:
     """What the lines `first` to `stop` of a diff say about one file.
 
@@ -80,13 +309,12 @@ class FileDiff:
     the number of the line that says that the file is binary.
     """
 
-    def __init__(self, first: int, names: tuple[str, str] | None = None) -> None:
-        self.first = first
-        self.stop = first + 1
-        self.names = names
-        self.headed = False
-        self.extended: dict[str, str] = {}
-        self.hunks: list[PatchHunk] = []
+    first: int
+    names: tuple[str, str] | None = None
+    headed: bool = False
+    stop: int = 0
+    extended: dict[str, str] = field(default_factory=dict)
+    hunks: list[PatchHunk] = field(default_factory=list)
 
     def takes(self, old: str, new: str) -> bool:
         """Whether `---` and `+++` lines below git's header are of this file; they must agree."""
