@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple, NoReturn
 
 from git_boocode.editing.actions import Create, Delete, Keep
@@ -301,7 +300,6 @@ def without_prefixes(old: str, new: str) -> tuple[str, str]:
 # The files of a text
 
 
-@dataclass
 class FileDiff:
     """What the lines `first` to `stop` of a diff say about one file.
 
@@ -309,12 +307,12 @@ class FileDiff:
     the number of the line that says that the file is binary.
     """
 
-    first: int
-    names: tuple[str, str] | None = None
-    headed: bool = False
-    stop: int = 0
-    extended: dict[str, str] = field(default_factory=dict)
-    hunks: list[PatchHunk] = field(default_factory=list)
+    def __init__(self, first: int, names: tuple[str, str] | None = None) -> None:
+        self.first = self.stop = first
+        self.names = names
+        self.headed = False
+        self.extended: dict[str, str] = {}
+        self.hunks: list[PatchHunk] = []
 
     def takes(self, old: str, new: str) -> bool:
         """Whether `---` and `+++` lines below git's header are of this file; they must agree."""
@@ -414,8 +412,8 @@ class Diffs:
         """Refuse a line that looks like one of a hunk or a header where none can be."""
         line = area.lines[at]
         is_name = line.startswith(("--- ", "+++ ")) and self._follows(area, at, "@@")
-        is_change = line[:1] in ("+", "-") and line.rstrip() != "--"
-        if is_name or (is_change and area.fenced and self._current is not None):
+        is_marked = line[:1] in ("+", "-") and line.rstrip() != "--"
+        if is_name or (is_marked and area.fenced and self._current is not None):
             expected = "'--- ' and '+++ ' lines before a file, '@@' before a hunk"
             invalid(at + 1, f"'{short(line, SHOWN)}' is outside of any hunk; expected {expected}")
 
