@@ -122,7 +122,7 @@ def _value(text: str) -> object:
         return text
     # The formats judge what does not begin like JSON, unless it shows JSON in fences.
     values = [fields.parse_json(*block) for block in fields.fenced_json(text)]
-    return (values if len(values) > 1 else values[0]) if values else text
+    return values[0] if len(values) == 1 else values or text
 
 
 def _check_length(*texts: str) -> None:

@@ -78,8 +78,10 @@ def test_every_spelling_of_replacing_all(key: str) -> None:
 def test_every_spelling_of_a_whole_file(key: str) -> None:
     (edit,) = read({"path": "a", key: "x", "line_count": 1}).edits
     assert (edit.action, edit.format) == (Write("x"), "write")
-    (edit,) = read({"path": "a", key: "x", "command": "create"}).edits
-    assert (edit.action, edit.format) == (Write("x"), "string")
+    create = {key: "x", "command": "create"}
+    for item in ({"path": "a", **create}, {"path": "a", "edits": [create]}):
+        (edit,) = read(item).edits
+        assert (edit.action, edit.format) == (Write("x"), "string")
 
 
 @pytest.mark.parametrize("key", ["edits", "replacements", "operations"])

@@ -24,12 +24,11 @@ _MAX_DIVIDERS = 16  # Lines of a block that are tried as its divider.
 _USUAL = 9  # A longer line of equals signs is an underline, unless the markers are as long.
 _OPENING = "<<<<<<< SEARCH"
 _CLOSING = ">>>>>>> REPLACE"
+_DIVIDE_IT = "write the lines to find, a line '=======', then the lines that replace them"
 _NAME_IT = f"put the path of the file alone on the line above '{_OPENING}'"
 
-_MARK = re.compile(
-    r"([ \t]*)(?:(<{5,}) ?(?:SEARCH|ORIGINAL)\b>?(.*)|(-{5,}) ?SEARCH>?[ \t]*"
-    r"|(>{5,}|\+{5,}) ?(?:REPLACE|UPDATED)>?[ \t`]*)"
-)
+_OPEN = re.compile(r"([ \t]*)(<{5,}|-{5,}(?= ?SEARCH>?[ \t]*$)) ?(?:SEARCH|ORIGINAL)\b>?(.*)")
+_CLOSE = re.compile(r"([ \t]*)(>{5,}|\+{5,}) ?(?:REPLACE|UPDATED)>?[ \t`]*()")
 _DIVIDER = re.compile(r"([ \t]*)(={5,})[ \t]*")
 _HINT = re.compile(r":(start|end)_line:[ \t]*(?:(\d{1,9})[ \t]*)?")
 _RULE = re.compile(r"[ \t]*-{5,}[ \t]*")
@@ -92,11 +91,9 @@ class _Reader:
     def __init__(self, text: str, context: Context) -> None:
         self.lines = text.replace("\r\n", "\n").split("\n")
         self.marks = [
-            _Mark(
-                row, len(found[2] or found[4] or found[5]), not found[5], found[1], found[3] or ""
-            )
+            _Mark(row, len(found[2]), found[2][0] in "<-", found[1], found[3] or "")
             for row, line in enumerate(self.lines)
-            if (found := _MARK.fullmatch(line))
+            if (found := _OPEN.fullmatch(line) or _CLOSE.fullmatch(line))
         ]
         self.context = context
         self.path = context.path
@@ -114,11 +111,7 @@ class _Reader:
                 given = "\n".join(self.lines[mark.row : self.marks[at].row + 1])
                 body = self.lines[mark.row + 1 : self.marks[at].row]
                 if not any(map(_DIVIDER.fullmatch, body)):
-                    raise invalid(
-                        f"{mark.block} has no '=======' line between '{_OPENING}' and '{_CLOSING}'",
-                        f"write the lines to find below '{_OPENING}', then a line '=======', then "
-                        "the lines that replace them",
-                    )
+                    raise invalid(f"{mark.block} has no '=======' line", _DIVIDE_IT)
                 self.path = self._path(mark, prose)
                 given = {"path": self.path, "diff": given}
                 action = _action(mark, body)
