@@ -95,9 +95,10 @@ def test_every_way_in(value: object) -> None:
 @pytest.mark.parametrize(
     "head",
     ["@@", "@@ @@", "@@ ... @@", "@@ … @@", "@@ -1 +1 @@", "@@ -9,3 +9,3 @@", "@@ -1,9 +1,7 @@",
+     "@@ -1,4 +1,4 @@",
      "@@ -1,2 +1,2 @@", "@@ -1,3 +1,3", "@@ one", "@@ one @@", "@@ -x,y +z @@", "@@-1,3 +1,3@@"],
 )  # fmt: skip
-@pytest.mark.parametrize("wrap", ["{}", "```diff\n{}```\n", "{}\nProse that follows.\n"])
+@pytest.mark.parametrize("wrap", ["{}", "```diff\n{}```\n", "{}\nProse.\n", "{}Prose.\n"])
 def test_heads_that_are_wrong_or_bare(head: str, wrap: str) -> None:
     assert applied(wrap.format(PATCH.replace("@@ -1,3 +1,3 @@", head))) == NEW
 

@@ -195,7 +195,7 @@ class Area(NamedTuple):
         while at < self.stop and self.lines[at].startswith("\\ "):
             at += 1
         # An unmarked last line may be prose.
-        fits = not (old or new) and ops[-1:] != ["?"] and not {"+", "-"}.isdisjoint(ops)
+        fits = not (old or new) and "?" not in ops[-1:] and not {"+", "-"}.isdisjoint(ops)
         return at if fits and self._ends_well(at) else None
 
     def _ends_well(self, at: int) -> bool:
