@@ -432,6 +432,8 @@ def test_blocks_in_json(key: str) -> None:
     assert edits(json.dumps(item))[0].base == "abcdef0"
     for name in ("a.py", "src/a.py", "top/src/a.py"):
         assert paths(json.dumps({"path": "src/a.py", key: f"{name}\n{one}"})) == ["src/a.py"]
+    lines = {"path": "src/a.py", "patch_lines": one.splitlines()}
+    assert paths(json.dumps(lines)) == ["src/a.py"]
     assert "is for 'b.py', but 'path' is 'src/a.py'" in refusal(
         json.dumps({"path": "src/a.py", key: f"b.py\n{one}"})
     )

@@ -20,7 +20,6 @@ from git_boocode.editing.formats.unified import (
     invalid,
     patch_action,
     patch_lines,
-    patch_text,
     whole_file,
 )
 from git_boocode.editing.inputs import texts_of
@@ -57,7 +56,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
         sections = [_Section(kind, path or "", 0, 0, len(lines))]
     else:
         words = (word for word in texts_of(item, fields.SHELL) if _BEGIN in word)
-        lines = patch_lines(patch_text(item) or next(words, ""))
+        lines = patch_lines(fields.patch(item) or next(words, ""))
         envelopes = _Envelopes(lines)
         sections, bare = envelopes.read(), envelopes.bare
     for section in sections:

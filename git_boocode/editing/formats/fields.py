@@ -141,6 +141,15 @@ def lines(item: Object, name: str, where: str) -> list[str] | None:
     return [line.removesuffix("\r") for line in found]
 
 
+def patch(item: object) -> str:
+    """The patch or the blocks that an item is, or has under a name."""
+    if not isinstance(item, dict):
+        return str(item)
+    name = key_of(item, PATCH_LINES)
+    found = lines(item, name, name) if name else None
+    return text(item, PATCH, "") if found is None else "\n".join(found)
+
+
 def check_switches(item: Object) -> None:
     """Refuse an edit to which a tool's switch gives another meaning."""
     for name in _SWITCHES:

@@ -68,9 +68,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     if isinstance(item, dict):
         fields.check_switches(item)
         context = fields.context(item, context)
-        texts = [item[key] for key in fields.PATCH if isinstance(item.get(key), str)]
-        item = next((text for text in texts if text_format(text) == "search-replace"), "")
-    yield from _Reader(str(item), context).edits()
+    yield from _Reader(fields.patch(item), context).edits()
 
 
 class _Mark(NamedTuple):

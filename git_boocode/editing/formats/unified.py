@@ -43,7 +43,7 @@ _SPECIAL = {"120000": "a symbolic link", "160000": "a submodule"}
 
 def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     """The edits of a text, or of an object with a diff: one for each file."""
-    text = patch_text(item)
+    text = fields.patch(item)
     path, base = fields.context(item, context) if isinstance(item, dict) else context
     diffs = Diffs(text)
     if not diffs.files and path is not None and all(line[:1] in _MARKS for line in diffs.lines):
@@ -67,15 +67,6 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
         else:
             to = new if NOWHERE not in (old, new) and old != new else None
             yield Edit(0, shown, action, base, "unified", given, to)
-
-
-def patch_text(item: object) -> str:
-    """The patch that an item is, or has under a name."""
-    if not isinstance(item, dict):
-        return str(item)
-    name = fields.key_of(item, fields.PATCH_LINES)
-    lines = fields.lines(item, name, name) if name else None
-    return fields.text(item, fields.PATCH, "") if lines is None else "\n".join(lines)
 
 
 def patch_lines(text: str) -> list[str]:
