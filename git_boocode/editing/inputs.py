@@ -41,10 +41,7 @@ _NEVER = (
     *("tool_response", "toolResponse", "tool_result", "toolResult", "tool_output", "toolOutput"),
 )
 """The keys of a file's text, and of what a tool answered."""
-_NAMED = (
-    *(*fields.PATH, *fields.OLD, *fields.INSERT_LINE, *fields.EDITS, *fields.PATCH_LINES),
-    "changes",
-)
+_NAMED = (*fields.PATH, *fields.OLD, *fields.EDITS, *fields.PATCH_LINES, "changes")
 """The keys that make an object an edit, its file named or not."""
 _OPTIONS = (*fields.REPLACE_ALL, *fields.EXPECTED, *fields.START_LINE)
 """The keys that count for the edit inside where they are beside its path."""

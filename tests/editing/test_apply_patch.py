@@ -116,7 +116,7 @@ def test_all_kinds_of_sections() -> None:
     )
     made, gone, changed, moved, renamed = edits_of(envelope(body))
     assert (made.path, made.action) == ("new/a.txt", Create("one\n\ntwo\n"))
-    assert made.given == envelope("*** Add File: new/a.txt\n+one\n+\n+two\n")
+    assert made.given == envelope("*** Add File: new/a.txt\n+one\n+\n+two\n\n")
     assert (gone.path, gone.action) == ("gone", Delete(None))
     assert (changed.path, changed.to) == ("f", None)
     assert (moved.path, moved.to, type(moved.action)) == ("g", "h", PatchAction)

@@ -60,7 +60,8 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
         envelopes = _Envelopes(lines)
         sections, bare = envelopes.read(), envelopes.bare
     for section in sections:
-        given = item if len(sections) == 1 else _portion(lines, section)
+        portion = "\n".join([_BEGIN, *lines[section.row : section.stop], _END, ""])
+        given = item if len(sections) == 1 else portion
         try:
             if path is not None and not agree(path, section.path):
                 raise fields.invalid(f"the patch is for '{section.path}', but 'path' is '{path}'")
@@ -76,12 +77,6 @@ def _operation(item: fields.Object) -> str | None:
     """What an operation of OpenAI's `apply_patch_call` does, unless it holds a whole patch."""
     is_bare = fields.key_of(item, fields.PATH) and _BEGIN not in str(item.get("diff"))
     return fields.OPERATIONS.get(str(item.get("type"))) if is_bare else None
-
-
-def _portion(lines: Sequence[str], section: _Section) -> str:
-    """A section as a patch of its own."""
-    text = "\n".join(lines[section.row : section.stop])
-    return "\n".join([_BEGIN, text.rstrip("\n"), _END, ""])
 
 
 class _Envelopes:

@@ -99,8 +99,7 @@ def _check_whole(item: fields.Object, key: str) -> None:
     if part:
         raise invalid(
             f"'{key}' is for the whole file, but '{part}' is for a part of it",
-            "to insert lines, send insert_line and insert_text; to change some, old_string and "
-            "new_string",
+            "to insert lines, send insert_line and insert_text; else old_string and new_string",
         )
 
 

@@ -30,7 +30,8 @@ _NAME_IT = f"put the path of the file alone on the line above '{_OPENING}'"
 _OPEN = re.compile(r"([ \t]*)(<{5,}|-{5,}(?= ?SEARCH>?[ \t]*$)) ?(?:SEARCH|ORIGINAL)\b>?(.*)")
 _CLOSE = re.compile(r"([ \t]*)(>{5,}|\+{5,}) ?(?:REPLACE|UPDATED)>?[ \t`]*()")
 _DIVIDER = re.compile(r"([ \t]*)(={5,})[ \t]*")
-_HINT = re.compile(r":(start|end)_line:[ \t]*(?:(\d{1,9})[ \t]*)?")
+_HINT = re.compile(r":(?:start|end)_line:[ \t]*(?:\d{1,9}[ \t]*)?")
+_START = re.compile(r":start_line:[ \t]*0*([1-9]\d*)")
 _RULE = re.compile(r"[ \t]*-{5,}[ \t]*")
 _ESCAPED = re.compile(r"^([ \t]*)\\(?=[<>=+-]{5}|:(?:start|end)_line:)", re.M)
 
@@ -44,10 +45,7 @@ _FILE = re.compile(
     r"|in|j2|tmpl|ipynb|sv?|vhd|patch|diff))",
     re.DOTALL,
 )
-_LIBRARY = re.compile(
-    r"\w{1,40}://\S+|\b(?:node|next|nuxt|vue|react|three|express|d3|chart|moment|ember)\.js\b",
-    re.IGNORECASE,
-)
+_LIBRARY = re.compile(r"(?i)\w{1,40}://\S+|\b(?:node|next|nuxt|vue|react|express|d3)\.js\b")
 """Addresses and names of libraries, which look like files in prose."""
 _NEVER = re.compile(r"[<>|*?\"`\x00-\x1f]|://|^\W+$|\(\)$|^\(.*\)$|[.,;!]$")
 _LINK = re.compile(r"\[([^\[\]\n]+)\]\([^()\[\s]*\)")
@@ -244,12 +242,10 @@ def _dividers(mark: _Mark, body: Sequence[str]) -> list[int]:
 
 def _header(body: Sequence[str]) -> tuple[int, int | None]:
     """The row below a header with line numbers, 0 if there is none, and its first number."""
-    start_line, row = None, 0
-    while hint := _HINT.fullmatch(body[row]):
-        if hint[1] == "start":
-            start_line = start_line or int(hint[2] or 0) or None
-        row += 1
-    return row + (row > 0 and _RULE.fullmatch(body[row]) is not None), start_line
+    row = next(row for row, line in enumerate(body) if not _HINT.fullmatch(line))
+    start = next(filter(None, map(_START.match, body[:row])), None)
+    row += row > 0 and _RULE.fullmatch(body[row]) is not None
+    return row, int(start[1]) if start else None
 
 
 def _joined(lines: Sequence[str], *, escaped: bool) -> str:

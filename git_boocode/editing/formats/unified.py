@@ -204,7 +204,7 @@ class Area(NamedTuple):
         stop = next((row for row in range(at, self.stop) if self.opens(row)), self.stop)
         if not self.fenced:
             # Below the last line that goes or comes there may be prose.
-            below = ((row, self.lines[row]) for row in range(stop - 1, at - 1, -1))
+            below = ((row, self.lines[row]) for row in reversed(range(at, stop)))
             marked = (row for row, line in below if _op(line) in "+-" and not _BULLET.match(line))
             rest = range(next(marked, at - 1) + 1, stop)
             stop = next((row for row in rest if _op(self.lines[row]) == "?"), stop)
