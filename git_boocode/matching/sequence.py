@@ -7,7 +7,7 @@ the places of the others. All are located in the text as it was.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice
@@ -42,9 +42,11 @@ class Placement(NamedTuple):
 
 
 class _Change:
-    """A change: the first ``rows`` of its equally good places, ascending, and the place taken.
+    """A change and the first ``rows`` of its equally good places, ascending.
 
-    ``answer`` holds the places that the matcher found; None where the old lines occur as they are.
+    ``left`` are those of them, by number, that the other changes leave, ``near`` the nearest placed
+    changes above and below. Where the old lines do not occur as they are, ``answer`` and ``place``
+    are what the matcher found.
     """
 
     def __init__(self, number: int, query: Query) -> None:
@@ -58,31 +60,28 @@ class _Change:
         changed = [hunk for hunk in self.script if not hunk.same]
         self.head = changed[0].i1
         self.tail = self.height - changed[-1].i2
-        self.rows: list[int] = []
+        self.rows: Sequence[int] = ()
+        self.left = range(0)
+        self.near: list[_Change | None] = [None, None]
         self.answer: Answer | None = None
-        self.error: MatchError | None = None
-        self.row: int | None = None
-        self.stop = 0
         self.place: Place | None = None
 
     @property
-    def waits(self) -> bool:
-        return self.row is None and self.error is None
+    def row(self) -> int:
+        """The first row of its place, or of the first place that is left."""
+        return self.rows[self.left[0]]
 
-    def core(self) -> tuple[int, int]:
-        """The rows that it changes in its place."""
-        first = (self.row or 0) + self.head
-        return first, max(self.stop - self.tail, first)
+    def core(self, row: int) -> tuple[int, int]:
+        """The rows that it changes in a place that begins on a row."""
+        first = row + self.head
+        return first, max(row + self.height - self.tail, first)
 
-    def extent(self, row: int | None = None) -> tuple[int, int]:
-        """The positions of the rows that it changes, in its place or one that begins on a row.
+    def extent(self, row: int) -> tuple[int, int]:
+        """The positions of these rows: 2 n + 1 is row n, and 2 n the boundary above it.
 
-        Position 2 n + 1 is row n, and 2 n the boundary above it. Two insertions never share a
-        boundary, because their order would be unknown.
+        Two insertions never share a boundary, because their order would be unknown.
         """
-        first, stop = self.core()
-        if row is not None:
-            first, stop = row + self.head, row + self.height - self.tail
+        first, stop = self.core(row)
         return (2 * first, 2 * first + 1) if first == stop else (2 * first + 1, 2 * stop)
 
     def between(self, start: int, end: int) -> range:
@@ -111,11 +110,11 @@ class _Sequence:
         self.profile = profile_named(profile)
         self.verbatim = verbatim
         self.changes = [_Change(number, query) for number, query in enumerate(queries)]
+        self.found: dict[int, Placement | MatchError] = {}
         self.lines = LineIndex(self.text.lines)
-        self.placements: dict[int, Placement] = {}
-        self._placed: list[int] = []
+        self._above: _Change | None = None
         self._loose_work = LOOSE_WORK
-        self._unplaced = 0
+        self._written = 0
 
     def run(self) -> list[Placement | MatchError]:
         self._each(self._find_exactly)
@@ -123,21 +122,28 @@ class _Sequence:
         if self.profile.name != "exact":
             self._each(self._find_loosely)
             self._settle()
-        self._each(self._check_placed)
+        # A message names the first few, and each may have as many places as there are rows.
+        for change in [one for one in self._open() if len(one.left) != 1][:SHOWN]:
+            self.found[change.number] = self._unplaced(change)
         self._each(self._write)
-        failed = [(change, change.error) for change in self.changes if change.error]
+        missed = MatchError("not_found", "")
+        found = [(change, self.found.get(change.number, missed)) for change in self.changes]
+        failed = [(change, error) for change, error in found if isinstance(error, MatchError)]
         for change, error in failed[:SHOWN]:
             if error.code == "not_found" and not error.candidates:
                 error.candidates = self._nearest(change)
-        return [change.error or self.placements[change.number] for change in self.changes]
+        return [one for _, one in found]
+
+    def _open(self) -> Iterator[_Change]:
+        return (change for change in self.changes if change.number not in self.found)
 
     def _each(self, step: Callable[[_Change], None]) -> None:
-        for change in self.changes:
+        for change in self._open():
             try:
-                if change.error is None:
-                    step(change)
+                step(change)
             except MatchError as error:  # noqa: PERF203  # one error must not hide the others
-                change.error = error
+                self.found[change.number] = error
+                change.left = range(0)
 
     # Places that are equally good
 
@@ -145,32 +151,49 @@ class _Sequence:
         hints, needle, text = change.hints, change.query.needle, self.text
         lowest = text.sections.check(hints.sections) if hints.within else 0
         line, end = (hints.line or 0) - 1, len(text.lines)
+        rows = self.lines.find(change.old)
         if not change.old:
             # Only an empty text, its end or a proven line prove a place.
             proven = [line] if hints.proven and 0 < line <= end else []
-            change.rows = [end] if hints.at_end or not end else proven
-            return
-        rows = self.lines.find(change.old)
-        if needle.lf == change.given.lf and not hints.at_end:
+            rows = [end] if hints.at_end or not end else proven
+        elif needle.lf == change.given.lf and not hints.at_end:
             # What changes line endings only must find them.
             parts = needle.parts[:-1]
             rows = [row for row in rows if text.parts[row : row + change.height] == parts]
-        if hints.at_end:
+        if hints.at_end and change.old:
             lowest = max(lowest, text.core.stop - change.height)
             if rows and rows[-1] < lowest:
                 why = "it occurs only above the end of the file"
                 raise self._refused(rows[-1], rows[-1] + change.height, why)
         rows = rows[bisect_left(rows, lowest) :]
         change.rows = [line] if hints.proven and line in rows else rows
+        change.left = range(len(change.rows))
 
     def _find_loosely(self, change: _Change) -> None:
         """Climb the ladder in the rows that the neighbours leave."""
-        if change.rows or not change.old or change.hints.strict:
-            return
-        first, stop = (position // 2 for position in self._bounds(change))
+        change.near[0] = self._above
+        if not change.rows and change.old and not change.hints.strict:
+            answer = self._climb(change)
+            if not answer.found.places:
+                applied = applied_rows(answer.query, None)
+                missed = MatchError("not_found", answer.found.reason or "")
+                raise self._applied(*applied) if applied else missed
+            change.answer, change.place = answer, _sole(answer, change.height)
+            change.rows, change.left = [self.text.raw.count("\n", 0, change.place.start)], range(1)
+            if change.place.rows:
+                change.height = change.place.rows[1] - change.row
+        if len(change.left) == 1:
+            self._above = change
+
+    def _climb(self, change: _Change) -> Answer:
+        """The matcher's answer in the rows that the neighbours leave."""
+        text, line, given = self.text, self._expected(change), change.query
+        above, below = change.near
+        first = above.core(above.row)[1] if above else 0
+        stop = below.core(below.row)[0] if below else len(text.lines)
         if change.hints.within:
-            first = max(first, self.text.sections.below(change.hints.sections) or 0)
-        if change.hints.at_end and stop < len(self.text.lines):
+            first = max(first, text.sections.below(change.hints.sections) or 0)
+        if change.hints.at_end and below:
             first = stop
         self._loose_work -= stop - first
         if self._loose_work < 0:
@@ -179,30 +202,6 @@ class _Sequence:
                 "too many changes differ from the file to compare them all: "
                 "read it again, and send fewer changes at once",
             )
-        answer = self._climb(change, first, stop)
-        if not answer.found.places:
-            applied = applied_rows(answer.query, None)
-            missed = MatchError("not_found", answer.found.reason or "")
-            raise self._applied(*applied) if applied else missed
-        change.place = self._sole(answer, change.height)
-        first = self.text.raw.count("\n", 0, change.place.start)
-        change.answer, change.rows = answer, [first]
-        # It is between its neighbours, even where it is higher than its old lines.
-        self._take(change, 0)
-
-    def _sole(self, answer: Answer, height: int) -> Place:
-        """The one place meant: of equal ones the one that has all blank lines at the ends."""
-        places = answer.found.places
-        if answer.chosen is not None:
-            return places[answer.chosen]
-        whole = [one for one in places if one.rows and one.rows[1] - one.rows[0] == height]
-        if not answer.found.equal or len(whole) != 1:
-            raise MatchError("ambiguous", "several places are alike", to_match(answer))
-        return whole[0]
-
-    def _climb(self, change: _Change, first: int, stop: int) -> Answer:
-        """The matcher's answer in some rows, in terms of the whole text."""
-        text, line, given = self.text, self._expected(change), change.query
         line = None if line is None else line - first + 1
         # Of several sections of one name the piece may lack one.
         sections = () if first else change.hints.sections
@@ -211,8 +210,7 @@ class _Sequence:
         piece = text.raw[offset : text.start_of(stop)]
         narrow = Query(piece, given.needle.raw, change.given.raw, whole_lines=True, hints=hints)
         answer = climb(narrow, self.profile)
-        read = answer.query
-        query = given
+        query, read = given, answer.query
         if read is not narrow:
             query = given.reread(read.needle.raw, read.new.raw if read.new else "")
 
@@ -230,78 +228,48 @@ class _Sequence:
     # Which of them
 
     def _settle(self) -> None:
-        """Place what has one place, then what the order forces, then what the hints name."""
-        self._take_all([(one, 0) for one in self._waiting() if len(one.rows) == 1])
-        while self._take_all(self._forced()) or self._take_all(self._named()):
-            pass
+        """Leave each change what the order of all leaves it, then what its hints name."""
+        named = self.changes
+        while named:
+            self._sweep(upward=False)
+            self._sweep(upward=True)
+            chosen = {change: self._named(change) for change in self._open()}
+            named = [change for change in chosen if chosen[change]]
+            for change in named:
+                change.left = chosen[change]
 
-    def _waiting(self) -> Iterator[_Change]:
-        return (change for change in self.changes if change.waits)
-
-    def _take_all(self, chosen: Iterable[tuple[_Change, int]]) -> bool:
-        """Take places that do not get in each other's way; whether any was taken."""
-        count = len(self._placed)
-        for change, at in chosen:
-            if at in self._open(change):
-                self._take(change, at)
-        return len(self._placed) > count
-
-    def _take(self, change: _Change, at: int) -> None:
-        change.row, place = change.rows[at], change.place
-        change.stop = place.rows[1] if place and place.rows else change.row + change.height
-        insort(self._placed, change.number)
-
-    def _neighbours(self, change: _Change) -> tuple[_Change | None, _Change | None]:
-        """The nearest placed changes above and below."""
-        at = bisect_left(self._placed, change.number)
-        below = self.changes[self._placed[at]] if at < len(self._placed) else None
-        return self.changes[self._placed[at - 1]] if at else None, below
-
-    def _bounds(self, change: _Change) -> tuple[int, int]:
-        """The positions between which the placed neighbours leave room."""
-        above, below = self._neighbours(change)
-        return above.extent()[1] if above else 0, below.extent()[0] if below else self.end
-
-    def _open(self, change: _Change) -> range:
-        """Which of a change's places, by number, the placed neighbours leave."""
-        return change.between(*self._bounds(change))
-
-    def _forced(self) -> list[tuple[_Change, int]]:
-        """The changes with one place only in any choice of places that keeps the order."""
-        first, last = self._extremes(upward=False), self._extremes(upward=True)
-        return [(self.changes[at], one) for at, one in first.items() if last.get(at) == one]
-
-    def _extremes(self, *, upward: bool) -> dict[int, int]:
-        """For each change the first place that those above it leave, or the last one upward."""
-        position, found = self.end if upward else 0, dict[int, int]()
+    def _sweep(self, *, upward: bool) -> None:
+        """Leave each change the places beyond the first one, or the last, of the one before."""
+        position, near = self.end if upward else 0, None
         for change in self.changes[:: -1 if upward else 1]:
-            if change.row is not None:
-                position = change.extent()[not upward]
-            elif change.waits:
-                room = (0, position) if upward else (position, self.end)
-                for at in change.between(*room)[-1 if upward else 0 :][:1]:
-                    found[change.number] = at
-                    position = change.extent(change.rows[at])[not upward]
-        return found
+            change.near[upward] = near
+            if not change.left:
+                continue
+            room = change.between(0, position) if upward else change.between(position, self.end)
+            left = range(max(change.left[0], room.start), min(change.left[-1] + 1, room.stop))
+            if not left:
+                self.found[change.number] = self._misplaced(change, near)
+            else:
+                position = change.extent(change.rows[left[-1 if upward else 0]])[not upward]
+                near = change if len(left) == 1 else near
+            change.left = left
 
-    def _named(self) -> list[tuple[_Change, int]]:
-        """The changes with several places of which line and section agree on one."""
-        found = []
-        for change in self._waiting():
-            places, sections = self._open(change), change.hints.sections
-            if len(places) > 1:
-                rows = (change.rows[at] for at in places)
-                sole = self.text.sections.sole(sections, rows) if sections else None
-                wanted = {row for row in (self._expected(change), sole) if row is not None}
-                # Its places have one height, so only the one on the row fits into its extent.
-                numbers = chain(*(change.between(*change.extent(row)) for row in wanted))
-                named = [(change, at) for at in numbers if at in places]
-                found += named if len(named) == 1 else []
-        return found
+    def _named(self, change: _Change) -> range:
+        """The place, by number, on which line and section agree, where several are left."""
+        left, sections = change.left, change.hints.sections
+        if len(left) < 2:
+            return range(0)
+        rows = (change.rows[at] for at in left)
+        sole = self.text.sections.sole(sections, rows) if sections else None
+        wanted = {row for row in (self._expected(change), sole) if row is not None}
+        # Its places have one height, so only the one on the row fits into its extent.
+        numbers = chain(*(change.between(*change.extent(row)) for row in wanted))
+        named = [at for at in numbers if at in left]
+        return range(named[0], named[0] + 1) if len(named) == 1 else range(0)
 
     def _expected(self, change: _Change) -> int | None:
         """The row that a change's line names, moved as far as its neighbours; None if unclear."""
-        near = [(one.row or 0, one.hints.line) for one in self._neighbours(change) if one]
+        near = [(one.row, one.hints.line) for one in change.near if one]
         offsets = {row - line + 1 for row, line in near if line is not None}
         if change.hints.line is None or len(offsets) > 1:
             return None
@@ -311,44 +279,46 @@ class _Sequence:
 
     def _repeats(self, change: _Change) -> bool:
         """Whether lines that are added without context on one side are beside the place already."""
-        more, row = len(change.new) - change.height, change.row or 0
+        more = len(change.new) - len(change.old)
         if more <= 0 or change.hints.proven:
             return False
-        there, new = self.text.stripped, change.given.stripped
+        there, new, row = self.text.stripped, change.given.stripped, change.row
         starts = [row] * (not change.tail) + [max(row - more, 0)] * (not change.head)
         beside = any(there[start : start + len(new)] == new for start in starts)
         came = (change.new[hunk.j1 : hunk.j2] for hunk in change.script if not hunk.same)
         return beside and any(map(_WORD.search, chain(*came)))
 
     def _write(self, change: _Change) -> None:
-        row, stop, text, answer = change.row or 0, change.stop, self.text, change.answer
+        if len(change.left) != 1:
+            return
+        row, answer, place = change.row, change.answer, change.place
+        stop, likeness, notes = row + change.height, 1.0, tuple[str, ...]()
         if self._repeats(change):
             raise self._applied(row, stop)
-        found = Placement(row, stop, change.core(), Splice(0, 0, ""))
-        if answer is not None:
-            found = found._replace(rung=answer.rung or "exact")
-        if answer is None or change.place is None or self.verbatim:
-            if stop - row != change.height:
+        if answer is None or place is None or self.verbatim:
+            if change.height != len(change.old):
                 raise self._refused(row, stop, "the file has more or fewer lines there")
-            found = found._replace(splice=self._as_marked(change))
+            splice = self._as_marked(change)
         else:
-            splice, notes = written(answer, change.place, row)
+            splice, notes = written(answer, place, row)
             if any(note.startswith("replaced") for note in notes):
                 raise self._refused(row, stop, "the file has lines there that it would delete")
-            if splice.text == text.raw[splice.start : splice.end]:
+            if splice.text == self.text.raw[splice.start : splice.end]:
                 raise self._applied(row, stop)
-            likeness = change.place.similarity
-            splice = _trimmed(text.raw, splice)
-            found = found._replace(splice=splice, similarity=likeness, notes=notes)
+            splice, likeness = _trimmed(self.text.raw, splice), place.similarity
         # The matcher may write to more than the rows that change.
-        if any(found.splice.start < one.splice.end for one in [*self.placements.values()][-1:]):
+        if splice.start < self._written:
             raise self._refused(row, stop, "it overlaps the hunk above", "overlap")
-        self.placements[change.number] = found
+        self._written = splice.end
+        rung = answer.rung or "exact" if answer else "exact"
+        found = Placement(row, stop, change.core(row), splice, rung, likeness, notes)
+        self.found[change.number] = found
 
     def _as_marked(self, change: _Change) -> Splice:
         """A change whose old lines are rows one by one, all of its new lines as given."""
-        text, row, (start, end) = self.text, change.row or 0, change.core()
-        exact = change.old and text.parts[row : change.stop] == change.query.needle.parts[:-1]
+        text, row, (start, end) = self.text, change.row, change.core(change.row)
+        there = text.parts[row : row + change.height]
+        exact = change.old and there == change.query.needle.parts[:-1]
         given = change.given.parts if exact else change.new
         pieces: list[str] = []
         for hunk in change.script:
@@ -363,28 +333,27 @@ class _Sequence:
 
     # Why not
 
-    def _check_placed(self, change: _Change) -> None:
-        """Raise MatchError for a change that still waits."""
-        if not change.waits:
-            return
-        self._unplaced += 1
-        if self._unplaced > SHOWN:
-            # A message names the first few, and each may have as many places as there are rows.
-            raise MatchError("not_found", "")
+    def _unplaced(self, change: _Change) -> MatchError:
         if not change.rows:
             why = "" if change.old else "it has no line of the file to go by"
-            raise MatchError("not_found", why)
-        left, first = self._open(change), change.rows[0]
-        if len(left) > 1:
-            raise self._ambiguous(change, change.rows[left.start : left.stop])
-        for other in filter(None, self._neighbours(change)):
-            start, end = other.extent()
+            return MatchError("not_found", why)
+        start_of, rows = self.text.start_of, change.rows[change.left.start : change.left.stop]
+        ends = ((start_of(row), start_of(row + change.height)) for row in rows[:_LISTED])
+        found = Found(tuple(Place(*both) for both in ends))
+        match = to_match(Answer(change.query, "exact", found, None))._replace(count=len(rows))
+        return MatchError("ambiguous", f"it occurs {len(rows)} times", match)
+
+    def _misplaced(self, change: _Change, near: _Change | None) -> MatchError:
+        """Why the changes placed before, of which one is the nearest, leave it no place."""
+        first, stop = change.row, change.row + change.height
+        if near:
+            start, end = near.extent(near.row)
             apart = len(change.between(0, start)) + len(change.between(end, self.end))
             if apart < len(change.rows):
-                why = f"it overlaps hunk {other.number + 1}"
-                raise self._refused(first, first + change.height, why, "overlap")
+                why = f"it overlaps hunk {near.number + 1}"
+                return self._refused(first, stop, why, "overlap")
         why = "it occurs only elsewhere, so the hunks are out of order"
-        raise self._refused(first, first + change.height, why)
+        return self._refused(first, stop, why)
 
     def _applied(self, first: int, stop: int) -> MatchError:
         return self._refused(first, stop, "it seems to be applied already", "already_applied")
@@ -393,12 +362,6 @@ class _Sequence:
         match = Match("not_found", candidates=(self._candidate(first, stop),))
         return MatchError(code, message, match)
 
-    def _ambiguous(self, change: _Change, rows: Sequence[int]) -> MatchError:
-        start_of, count = self.text.start_of, len(rows)
-        places = (Place(start_of(row), start_of(row + change.height)) for row in rows[:_LISTED])
-        match = to_match(Answer(change.query, "exact", Found(tuple(places)), None))
-        return MatchError("ambiguous", f"it occurs {count} times", match._replace(count=count))
-
     def _candidate(self, first: int, stop: int, likeness: float = 1.0) -> Candidate:
         stop = min(max(stop, first + 1), len(self.text.lines))
         shown = self.text.rows_text(first, stop)[:SHOWN_TEXT] if first < stop else ""
@@ -406,16 +369,32 @@ class _Sequence:
 
     def _nearest(self, change: _Change) -> tuple[Candidate, ...]:
         """The text most like a change, else the rows that its line names, else a similar line."""
-        if not self.text.lines:
-            return ()
+        text, line = self.text, change.hints.line
         match = to_match(Answer(change.query, None, Found(), None))
-        if match.candidates:
+        if match.candidates or not text.lines:
             return match.candidates
+        if line is not None:
+            row = max(min(line, len(text.lines)) - 1, 0)
+            return (self._candidate(row, row + change.height, 0.0),)
         longest = max(change.query.needle.stripped, key=len, default="")
-        rows = [row for _, row in most_similar(longest, self.text.stripped, _NEAR, 1)]
-        if change.hints.line is not None:
-            rows = [max(min(change.hints.line, len(self.text.lines)) - 1, 0)]
-        return tuple(self._candidate(row, row + change.height, 0.0) for row in rows)
+        return tuple(one._replace(similarity=0.0) for one in _most_like(text, longest))
+
+
+def _sole(answer: Answer, height: int) -> Place:
+    """The one place meant: of equal ones the one that has all blank lines at the ends."""
+    places = answer.found.places
+    if answer.chosen is not None:
+        return places[answer.chosen]
+    whole = [one for one in places if one.rows and one.rows[1] - one.rows[0] == height]
+    if not answer.found.equal or len(whole) != 1:
+        raise MatchError("ambiguous", "several places are alike", to_match(answer))
+    return whole[0]
+
+
+def _most_like(text: Text, line: str) -> tuple[Candidate, ...]:
+    """The line of a text that is most like one that it lacks, if any is."""
+    near = most_similar(canonical_line(line), text.canonical, _NEAR, 1)
+    return tuple(Candidate(row + 1, row + 1, score, text.lines[row]) for score, row in near)
 
 
 def _trimmed(raw: str, splice: Splice) -> Splice:
@@ -445,12 +424,10 @@ class Sections:
         if missing is None:
             why = f"the file has no '{sections[-1]}' below '{sections[0]}'"
             raise MatchError("not_found", why)
-        text = self.text
-        near = most_similar(canonical_line(missing), text.canonical, _NEAR, 1)
-        shown = [f"; nearest is line {row + 1}, '{text.stripped[row]}'" for _, row in near]
-        candidates = (Candidate(row + 1, row + 1, score, text.lines[row]) for score, row in near)
-        match = Match("not_found", candidates=tuple(candidates))
-        raise MatchError("not_found", f"the file has no section '{missing}'{''.join(shown)}", match)
+        near = _most_like(self.text, missing)
+        shown = [f"; nearest is line {one.start_line}, '{one.text.strip()}'" for one in near]
+        message = f"the file has no section '{missing}'{''.join(shown)}"
+        raise MatchError("not_found", message, Match("not_found", candidates=near))
 
     def below(self, sections: Sequence[str]) -> int | None:
         """The first row below the innermost of nested sections; None if one is missing."""

@@ -92,7 +92,7 @@ def test_the_place_of_one_change_restricts_the_others() -> None:
     assert placed(CODE, go, renamed) == [3, 5]
     assert placed(CODE, renamed, go) == [5, "ambiguous"]
     assert placed(CODE, renamed, go, go) == [5, 6, 10]
-    assert placed(CODE, go, go, go, go) == ["ambiguous"] * 4
+    assert placed(CODE, go, go, go, go) == [3, 6, 10, "overlap"]
     assert placed(CODE, ("class B:\n", "class C:\n"), renamed) == [8, "not_found"]
 
 
