@@ -90,7 +90,7 @@ class Regions(NamedTuple):
     def apply(self, text: Text | None, how: How) -> Outcome:
         """Locate every change, then make all of them; all problems are reported at once."""
         text = existing(text)
-        if text.is_raw and "\0" in text.text:
+        if "\0" in text.text:
             raise MissError("binary", "the file is binary: it has no lines to replace")
         for change in self.changes:
             check_text(text, "\n".join(change.content), how)
@@ -223,7 +223,7 @@ class _Search:
             depths = {indent_of(self.file.lines[row]) for row in rows if row != anchor.first}
             filled = [line.rstrip() for line in anchor.lines if line.strip()]
             repeated = any(line.strip() in bodies for line in filled)
-            elsewhere = repeated or (first != indent_of(anchor.lines[0]) and first in depths)
+            elsewhere = repeated or first in depths
             if depths and (moved or (elsewhere and whole.isdisjoint(filled))):
                 raise self._ambiguous(anchor, rows)
 

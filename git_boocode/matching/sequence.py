@@ -130,8 +130,7 @@ class _Sequence:
         found = [(change, self.found.get(change.number, missed)) for change in self.changes]
         failed = [(change, error) for change, error in found if isinstance(error, MatchError)]
         for change, error in failed[:SHOWN]:
-            if error.code == "not_found" and not error.candidates:
-                error.candidates = self._nearest(change)
+            error.candidates = error.candidates or self._nearest(change)
         return [one for _, one in found]
 
     def _open(self) -> Iterator[_Change]:
@@ -160,7 +159,7 @@ class _Sequence:
             # What changes line endings only must find them.
             parts = needle.parts[:-1]
             rows = [row for row in rows if text.parts[row : row + change.height] == parts]
-        if hints.at_end and change.old:
+        if hints.at_end:
             lowest = max(lowest, text.core.stop - change.height)
             if rows and rows[-1] < lowest:
                 why = "it occurs only above the end of the file"
@@ -192,7 +191,7 @@ class _Sequence:
         first = above.core(above.row)[1] if above else 0
         stop = below.core(below.row)[0] if below else len(text.lines)
         if change.hints.within:
-            first = max(first, text.sections.below(change.hints.sections) or 0)
+            first = max(first, text.sections.check(change.hints.sections))
         if change.hints.at_end and below:
             first = stop
         self._loose_work -= stop - first

@@ -186,6 +186,8 @@ def test_in_a_mixed_file_the_neighbours_decide() -> None:
     text = "a\nb\nc\r\nd\r\ne\r\n"
     assert patched(text, hunk(" c\n+new\n d")) == "a\nb\nc\r\nnew\r\nd\r\ne\r\n"
     assert patched(text, hunk(" a\n+new\n b")) == "a\nnew\nb\nc\r\nd\r\ne\r\n"
+    text = "y\nz\n" + text.replace("e\r\n", "")
+    assert patched(text, hunk(" c\n+new\n d")) == text.replace("d\r", "new\r\nd\r")
 
 
 def test_a_change_of_line_endings_needs_them() -> None:
@@ -443,6 +445,14 @@ def test_inner_context_that_the_file_lacks() -> None:
     change = hunk(" alpha\n nowhere_to_be_found\n beta\n-gamma\n+G\n delta")
     assert patched(ABC, change) == ABC.replace("gamma", "G")
     assert landing(ABC, change).rung == "context"
+
+
+def test_invented_context_below_another_hunk() -> None:
+    text = lines("top = 1") + ABC
+    change = hunk(" alpha\n nowhere_to_be_found\n beta\n-gamma\n+G\n delta")
+    assert patched(text, hunk("-top = 1\n+top = 2"), change) == lines("top = 2") + ABC.replace(
+        "gamma", "G"
+    )
 
 
 def test_gaps_may_come_with_another_indentation() -> None:
