@@ -12,7 +12,7 @@ from git_boocode.editing.edits import How, Landing, MissError, Outcome, listed, 
 from git_boocode.editing.textfile import Text, blob_id
 from git_boocode.matching.align import Hunk
 from git_boocode.matching.text import Text as Lines
-from git_boocode.matching.text import spliced
+from git_boocode.matching.text import depth_of, spliced
 from git_boocode.matching.types import MatchError, lines_of
 
 if TYPE_CHECKING:
@@ -201,18 +201,25 @@ def _remarked(hunk: PatchHunk, present: frozenset[str]) -> PatchHunk:
     lines lack that space as well. Where it is unclear which of both it is, the hunk must be found
     as it is. `present` are the lines of the file without trailing whitespace.
     """
-    lacking = [line.op == " " and _lacks_mark(line, hunk, present) for line in hunk.lines]
+    # Where some lines surely lack it, lines that are there either way lack it as well.
+    absent = frozenset[str]() if hunk.unmarked else present
+    pairs = [(line, line.text.rstrip()) for line in hunk.lines]
+    lacking = [
+        line.op == " " and f" {text}" in present and text not in absent for line, text in pairs
+    ]
     if not any(lacking):
         return hunk
-    pairs = list(zip(hunk.lines, lacking, strict=True))
-    lines = tuple(PatchLine(" ", f" {line.text}") if lacks else line for line, lacks in pairs)
+    lines = tuple(
+        PatchLine(" ", f" {line.text}") if lacks else line
+        for line, lacks in zip(hunk.lines, lacking, strict=True)
+    )
     if hunk.unmarked:
         return hunk._replace(lines=lines)
     spaced = hunk._replace(lines=lines, notes=(*hunk.notes, UNMARKED))
-    gone = {line.text.rstrip() for line in hunk.lines if line.op == "-"} - {""}
+    gone = {text for line, text in pairs if line.op == "-"} - {""}
     votes = {text in present for text in gone if (text in present) != (f" {text}" in present)}
-    added = {_depth(line) for line in hunk.lines if line.op == "+" and line.text.strip()}
-    read = {_depth(line) for line, lacks in pairs if lacks}
+    added = {depth_of(text) for line, text in pairs if line.op == "+" and text}
+    read = {depth_of(text) for (_, text), lacks in zip(pairs, lacking, strict=True) if lacks}
     votes = votes or set(_depth_votes(added, read))
     if votes == {True} or not (votes or added):
         return spaced
@@ -227,16 +234,6 @@ def _depth_votes(added: set[int], read: set[int]) -> Iterator[bool]:
             yield depth - 1 in read
         elif unit > 1 and depth % unit in (0, unit - 1):
             yield depth % unit == 0
-
-
-def _lacks_mark(line: PatchLine, hunk: PatchHunk, present: frozenset[str]) -> bool:
-    text = line.text.rstrip()
-    # Where some lines surely lack it, lines that are there either way lack it as well.
-    return f" {text}" in present and (hunk.unmarked or text not in present)
-
-
-def _depth(line: PatchLine) -> int:
-    return len(line.text) - len(line.text.lstrip(" "))
 
 
 # What became of the hunks, in words

@@ -420,6 +420,9 @@ def test_anchors_and_content_that_were_trimmed_as_texts() -> None:
     assert "\n            print(name)\n            print(self)\n" in done
     done = applied(FILE, change("if name:", "for one in name:\n            if one:"))
     assert "\n        for one in name:\n            if one:\n" in done
+    content = "if name:\n            log()\n        return 1"
+    done = applied(FILE, change("if name:", content, "return 1"))
+    assert "\n        if name:\n            log()\n        return 1\n" in done
     # Twice as deep as the file: of all lines, or of all but the first?
     error = miss(FILE, change("if name:", "while name:\n        log()"))
     assert error.code == "ambiguous"
