@@ -129,10 +129,10 @@ class PatchAction(NamedTuple):
             raise MissError(error.code, error.message) from None
         placed = _all_placed(hunks, found, content.lines, raw=text.is_raw)
         made = spliced(content.raw, (place.splice for place in placed))
-        last = next((hunk for hunk in hunks if hunk.opens), None)
-        if last.opens[1] if last and last.opens else is_open:
+        marked = [(hunk.opens[1], "".join(hunk.new)) for hunk in hunks if hunk.opens]
+        opened, own = marked[0] if marked else (is_open, text.text)
+        if opened:
             # The carriage return of a last line that ends without a newline is its own.
-            own = "".join(last.new) if last else text.text
             made = made.removesuffix("\n" if own.endswith("\r") else file.usual_ending)
         landing = _landing(placed, (*notes, *_notes(hunks, placed)))
         return Outcome(text._replace(text=made), landing, self.executable)

@@ -205,7 +205,7 @@ def test_an_end_above_the_start_is_not_found() -> None:
 def test_the_nearest_lines_are_shown() -> None:
     error = miss(FILE, change(["    def hello(self, nam):"], []))
     assert error.code == "not_found"
-    assert error.candidates[0].start_line == 5
+    assert error.candidates[0].start_line == error.lines[0] == 5
     assert error.candidates[0].text == "    def hello(self, name):"
     assert "nearest is line 5" in error.message
     below = miss(FILE, change(["    def bye(self):"], [], ["        return 3"]))
