@@ -326,7 +326,7 @@ class _Sequence:
                 near = text.ending(max(stop - 1, 0)) or text.usual_ending
                 ending = "\n" if exact else near
                 pieces += [line + ending for line in given[hunk.j1 : hunk.j2]]
-            elif first < stop:
+            else:
                 pieces.append(text.raw[text.start_of(first) : text.start_of(stop)])
         return Splice(text.start_of(start), text.start_of(end), "".join(pieces))
 

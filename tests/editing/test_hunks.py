@@ -120,6 +120,7 @@ def test_new_lines_take_the_files_ending() -> None:
         ("a\nb", "-a\n+x\n b", "x\nb"),
         ("a\nb\n", "-a\n+x\n b~", "x\nb\n"),
         ("a\r\nb", " a\n-b~\n+b", "a\r\nb\r\n"),
+        ("a\r\nb\r\n", " a\n-b\n+c\r~", "a\r\nc\r"),
     ],
 )
 def test_final_newlines(text: str, body: str, result: str) -> None:

@@ -184,6 +184,7 @@ def test_an_anchor_that_is_not_unique_comes_with_lines_that_are() -> None:
     block = "".join(f"line {n}\n" for n in range(9))
     error = miss(f"{block}\n{block}", change(["line 4"], []))
     assert [place.old_string for place in error.candidates] == [None, None]
+    assert miss("y\n" * 200, change(["y"], [])).candidates[0].old_string is None
     error = miss(f"start\n{text}", change(["start"], [], ["x"]))
     assert [place.old_string for place in error.candidates] == [None, None]
 
@@ -423,6 +424,9 @@ def test_anchors_and_content_that_were_trimmed_as_texts() -> None:
     content = "if name:\n            log()\n        return 1"
     done = applied(FILE, change("if name:", content, "return 1"))
     assert "\n        if name:\n            log()\n        return 1\n" in done
+    start, content = "if name:\n            print(name)", "            print(name)\nreturn 2"
+    done = applied(FILE, change(start, f"if name:\n{content}\nreturn 1", "return 1"))
+    assert "\n        if name:\n            print(name)\n        return 2\n        return 1\n" in done
     # Twice as deep as the file: of all lines, or of all but the first?
     error = miss(FILE, change("if name:", "while name:\n        log()"))
     assert error.code == "ambiguous"

@@ -139,6 +139,8 @@ def test_drifted_hunks_may_share_context() -> None:
     text = ABC.replace("beta", "beta  ")
     hunks = hunk("-alpha\n+A\n beta\n gamma"), hunk(" beta\n gamma\n-delta\n+D")
     assert patched(text, *hunks) == lines("A", "beta  ", "gamma", "D", "epsilon")
+    hunks = hunk("-alpha\n+A\n beta\n gamma"), hunk(" beta\n-gamma\n+G\n delta")
+    assert patched(text, *hunks) == lines("A", "beta  ", "G", "delta", "epsilon")
 
 
 def test_a_drifted_hunk_at_the_end_is_not_above_another_one() -> None:
