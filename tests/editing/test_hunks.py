@@ -167,6 +167,7 @@ def test_a_patch_for_an_empty_file() -> None:
     made = PatchAction((hunk("+x\n+y", 0),)).apply(None, How())
     assert made.text == Text("x\ny\n")
     assert refused(ABC, hunk("+x", 0)).code == "exists"
+    assert patched("", hunk("+x", 0)) == "x\n"
     with pytest.raises(MissError) as caught:
         PatchAction((hunk(" a\n+x", 0),)).apply(None, How())
     assert caught.value.code == "missing_file"

@@ -426,7 +426,7 @@ def test_anchors_and_content_that_were_trimmed_as_texts() -> None:
     assert "\n        if name:\n            log()\n        return 1\n" in done
     start, content = "if name:\n            print(name)", "            print(name)\nreturn 2"
     done = applied(FILE, change(start, f"if name:\n{content}\nreturn 1", "return 1"))
-    assert "\n        if name:\n            print(name)\n        return 2\n        return 1\n" in done
+    assert "        if name:\n            print(name)\n        return 2\n        return 1\n" in done
     # Twice as deep as the file: of all lines, or of all but the first?
     error = miss(FILE, change("if name:", "while name:\n        log()"))
     assert error.code == "ambiguous"

@@ -479,7 +479,7 @@ FUNCTIONS = "".join(f"def f{n}(a):\n    return a + {n}\n\n" for n in range(9))
 
 def test_a_hunk_that_is_nowhere_shows_what_is_like_it() -> None:
     miss = refused(FUNCTIONS, hunk("-def gamma(three):\n+x"))
-    assert [(near.start_line, near.text) for near in miss.candidates] == [(1, "def f0(a):")]
+    assert [(*near[:2], near.text) for near in miss.candidates] == [(1, 1, "def f0(a):")]
     miss = refused(FUNCTIONS, hunk(" another\n-def f4(a):\n+x"))
     assert any("def f4(a):" in near.text for near in miss.candidates)
 
