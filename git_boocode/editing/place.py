@@ -127,9 +127,8 @@ class Place(NamedTuple):
         try:
             below = inside_worktree(self.top, path)
         except RefusedError as error:
-            hint = "\n".join(error.hints) or None
             message = error.message.removeprefix(f"'{path}' ")
-            raise MissError(error.code, message, hint=hint) from None
+            raise MissError(error.code, message, hint="\n".join(error.hints)) from None
         link = os.path.join(self.top, below)
         target = Target(below, link, os.path.realpath(link))
         if git_directory_above(target.real) is not None:

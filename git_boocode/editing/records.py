@@ -272,7 +272,7 @@ class Records:
         """The refs of the records whose id or commit begins so."""
         lowered = name.lower()
         if ID.fullmatch(lowered):
-            return self.store.refs(EDITS + lowered, newest=1)
+            return self.store.refs(EDITS + lowered)
         if not ID_PART.fullmatch(lowered):
             return []
         refs = self.store.refs(EDITS)

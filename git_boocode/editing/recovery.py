@@ -13,14 +13,13 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from git_boocode.editing.textfile import mode_only
+from git_boocode.editing.textfile import MAX_BYTES, mode_only
 from git_boocode.editing.write import (
     NEW,
     OLD,
     OTHER,
     Step,
     clean_up,
-    fingerprint,
     fingerprint_at,
     remove_emptied,
     write_new,
@@ -209,7 +208,7 @@ def _restore_backup(repository: Repository, record: str | None, step: Step) -> N
         entry = records.find(record or "")
         kept = records.contents(entry, [file for file in entry.files if file.old_path == below])
     data = kept[0].before if kept else None
-    if data is None or fingerprint(data) != step.before:
+    if data is None:
         raise FatalError(
             f"cannot restore '{step.path}': its old content is neither beside it nor in git",
             code="missing_object",
@@ -230,7 +229,7 @@ def _load(state_dir: str) -> dict[str, Any] | None:
     try:
         if not is_regular(path):
             return None
-        note = read_private_json(path, largest=64 << 20)
+        note = read_private_json(path, largest=MAX_BYTES)
     except OSError as error:
         raise from_os(error) from None
     return note if isinstance(note, dict) else {}

@@ -66,6 +66,20 @@ def test_a_renamed_file_keeps_its_mode_and_is_listed_once(repo: Repo) -> None:
     assert names == ["after/deep/er/b", "before/a"]
 
 
+def test_a_renamed_file_is_never_missing(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.write("a", "old\n")
+    real, deleted = os.unlink, []
+
+    def unlink(path: str, **how: object) -> None:
+        if os.path.basename(path) == "a":
+            deleted.append(repo.read("b"))
+        real(path, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "unlink", unlink)
+    carry_out(act(("a", Keep(), "b")))
+    assert deleted == [b"old\n"]
+
+
 def test_the_diff_of_a_rename_is_one_that_git_applies(repo: Repo) -> None:
     repo.write("a b", "one\ntwo\n")
     repo.write("pure", "same\n")

@@ -15,9 +15,9 @@ from git_boocode.editing import plan as plan_module
 from git_boocode.editing import textfile as textfile_module
 from git_boocode.editing.actions import Replace
 from git_boocode.editing.answer import EditsRefusedError
-from git_boocode.editing.edits import How, Outcome
+from git_boocode.editing.edits import How, MissError, Outcome
 from git_boocode.editing.service import Options
-from git_boocode.editing.textfile import Text
+from git_boocode.editing.textfile import Text, read_snapshot
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import worktree_lock
@@ -374,9 +374,16 @@ def test_a_symlink_inside_is_written_through(repo: Repo) -> None:
 
 
 def test_huge_files_are_refused(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    repo.write("a", "x" * 11)
+    repo.write("a", "")
+    os.truncate("a", 100 * 1024 * 1024 + 1)
+    assert "104857601 bytes, more than the 104857600" in refused(replace("a", "x", "y")).message
+    repo.write("a", "x" * 10)
     monkeypatch.setattr(textfile_module, "MAX_BYTES", 10)
-    assert "11 bytes" in refused(replace("a", "x", "y")).message
+    apply(replace("a", "x" * 10, "y"))
+    if os.path.exists("/proc/self/status"):
+        # It has no size until it is read.
+        with pytest.raises(MissError, match="the file has 11 bytes"):
+            read_snapshot("/proc/self/status")
 
 
 @pytest.mark.parametrize(

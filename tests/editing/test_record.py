@@ -62,7 +62,8 @@ def test_a_record_names_the_real_file_behind_a_symlink(repo: Repo) -> None:
     repo.write("real", "old\n")
     (repo.top / "link").symlink_to("real")
     apply(replace("link", "old", "new"))
-    _, found = document(repo, records(repo)[0])
+    subject, found = document(repo, records(repo)[0])
+    assert subject == "edit real"
     assert found["files"][0]["path"] == "real"
     assert found["edits"][0]["path"] == "link"
 

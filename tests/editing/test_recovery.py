@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import stat
 from pathlib import Path
 
 import pytest
@@ -179,8 +180,28 @@ def test_what_changed_since_is_left_alone(repo: Repo, record: bool) -> None:
 def test_no_backup_is_kept_of_a_file_that_was_not_written(repo: Repo) -> None:
     interrupt(repo, record=False)
     repo.write("b", "somebody's\n")
-    assert repo.boocode("doctor", "--fix").code == 0
+    done = repo.boocode("doctor", "--fix")
+    assert (done.code, "'b' changed again since and was left alone" in done.out) == (0, True)
     assert (repo.read("a"), repo.read("b")) == (b"old\n", b"somebody's\n")
+    assert not leftovers(repo.top)
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_new_mode_shows_in_another_file(repo: Repo, replaced: bool) -> None:
+    repo.write("a", "same\n", 0o755 if replaced else 0o644)
+    if replaced:
+        repo.write(".a.old.tmp", "same\n", 0o644)
+    else:
+        os.link("a", ".a.old.tmp")
+    repo.write("b", "old\n")
+    same, old, new = map(fingerprint, (b"same\n", b"old\n", b"new\n"))
+    steps = [Step("a", "a", ".a", same, same), Step("b", "b", ".b", old, new)]
+    note = {"record": None, "files": [step._asdict() for step in steps]}
+    repo.write(f".git/boocode/{EDIT_NOTE}", json.dumps(note))
+    edit = json.dumps({"path": "c", "content": ""})
+    assert repo.boocode("apply-edit", stdin=edit).code == replaced
+    assert repo.boocode("doctor", "--fix").code == 0
+    assert stat.S_IMODE(os.stat("a").st_mode) == 0o644
     assert not leftovers(repo.top)
 
 
@@ -277,11 +298,12 @@ def test_a_note_that_leads_out_is_refused(repo: Repo, tmp_path: Path) -> None:
 
 
 def test_the_old_content_comes_from_git_if_nothing_is_kept_beside_the_file(repo: Repo) -> None:
-    repo.write("a", "old\n", 0o755)
+    repo.write("a", "old\n", 0o750)
     interrupt(repo)
     for path in leftovers(repo.top):
         os.unlink(path)
     assert repo.boocode("doctor", "--fix").code == 0
+    assert stat.S_IMODE(os.stat("a").st_mode) == 0o750
     assert (repo.read("a"), repo.read("b")) == (b"old\n", b"old\n")
     assert not leftovers(repo.top)
 

@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from git_boocode.editing.answer import EditsRefusedError
+from git_boocode.editing.place import Target
 from git_boocode.editing.service import Options
+from git_boocode.editing.textfile import Symlink, read_snapshot
+from git_boocode.editing.write import Change, ChangedMeanwhileError, write_files
 from git_boocode.repo.errors import FatalError
 from tests.editing.kit import apply, leftovers, records, replace, snapshot
 from tests.repo_kit import Repo
@@ -183,13 +186,35 @@ def test_file_systems_without_hard_links(
     assert not leftovers(repo.top)
 
 
-def test_new_files_follow_the_umask(repo: Repo) -> None:
-    old = os.umask(0o027)
+@pytest.mark.parametrize(("umask", "mode"), [(0o027, 0o640), (0, 0o666)])
+def test_new_files_follow_the_umask(repo: Repo, umask: int, mode: int) -> None:
+    old = os.umask(umask)
     try:
         apply({"path": "x/new", "content": ""})
     finally:
         os.umask(old)
-    assert stat.S_IMODE((repo.top / "x/new").stat().st_mode) == 0o640
+    assert stat.S_IMODE((repo.top / "x/new").stat().st_mode) == mode
+
+
+@pytest.mark.parametrize("name", ["there", "dangling"])
+def test_a_symlink_is_replaced_and_restored_itself(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    repo.write("there", "old\n")
+    os.symlink(name, "link")
+    other = repo.write("other", "old\n")
+    link = str(repo.top.resolve() / "link")
+    changes = [
+        Change(Target("link", link, link), read_snapshot(link, links=True), Symlink(b"elsewhere")),
+        Change(Target("other", *[str(other.resolve())] * 2), None, None),
+    ]
+    with pytest.raises(ChangedMeanwhileError):
+        write_files(changes)
+    assert os.readlink("link") == name
+    monkeypatch.setattr(os, "link", Fault(os.link, 1, OSError(errno.EPERM, "it cannot be linked")))
+    write_files(changes[:1])
+    assert os.readlink("link") == "elsewhere"
+    assert not leftovers(repo.top)
 
 
 def at_publish(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
