@@ -280,31 +280,25 @@ class _Pen:
         return (*self.answer.notes, *notes(self.done))
 
     def splice(self, place: Place, row: int) -> Splice:
-        if place.lines is not None and not self.verbatim:
-            return self._fitted(place)
-        if place.rows is None or place.partial:
+        text, (start, end) = self.text, place[:2]
+        if place.rows is None or (place.partial and self.verbatim):
             pasted = self._in_part(place, row)
-            ends_open = self.old.closed and self.text.raw[place.end - 1] != "\n"
+            ends_open = self.old.closed and text.raw[end - 1] != "\n"
             if ends_open and self.answer.query.whole_lines:
                 pasted = pasted.removesuffix("\n").removesuffix("\r")
-            return Splice(place.start, place.end, pasted)
-        end = self.text.start_of(place.rows[1])
-        patched = self._patched(self.text.raw[place.start : end], *place.rows)
-        return Splice(place.start, end, patched)
-
-    def _fitted(self, place: Place) -> Splice:
-        from git_boocode.matching.refit import fitted
-
-        text, (first, stop) = self.text, place.rows or (0, 0)
-        fresh = self._note(fitted(text, self.old, self.new, self._new_lines(), place))
+            return Splice(start, end, pasted)
+        first, stop = place.rows
+        start, end = text.start_of(first), text.start_of(stop)
+        fresh = self._patched(text.raw[start:end], place, row)
         # What is deleted takes one of the blank lines along that set it off on both sides.
-        if not (fresh or self.new.core) and first > 0 and stop < len(text.lines):
-            stop += not (text.stripped[first - 1] or text.stripped[stop])
-        return Splice(text.start_of(first), text.start_of(stop), fresh)
+        deleted = place.lines is not None and not (self.verbatim or fresh or self.new.core)
+        if deleted and first > 0 and stop < len(text.lines):
+            end = text.start_of(stop + (not (text.stripped[first - 1] or text.stripped[stop])))
+        return Splice(start, end, fresh)
 
     def _in_part(self, place: Place, row: int) -> str:
         if not (self.exact or self.verbatim) or self.text.mixed:
-            return self._patched(self.text.raw[place.start : place.end], row, None)
+            return self._patched(self.text.raw[place.start : place.end], place, row)
         new = self.new.lf
         if not self.verbatim and not self.text.is_whole(place.start, place.end):
             from git_boocode.matching.merge import fit_to_line
@@ -312,36 +306,39 @@ class _Pen:
             new = fit_to_line(self.text, place[:2], (self.old.lf, new))
         return new.replace("\n", "\r\n") if self.text.has_crlf else new
 
-    def _patched(self, mine: str, first: int, stop: int | None) -> str:
-        key = mine, stop is None
+    def _patched(self, mine: str, place: Place, row: int) -> str:
+        key = mine, place.partial
         if key not in self.patches:
-            self.patches[key] = self._patch(mine, first, stop)
-        return self._note(self.patches[key])
-
-    def _note(self, patch: Patch) -> str:
+            by_line = place.rows is not None and not self.verbatim
+            self.patches[key] = self._fitted(place) if by_line else self._pasted(mine, place, row)
+        patch = self.patches[key]
         if patch.doubt is not None:
             match = to_match(self.answer._replace(chosen=None))
             raise MatchError("ambiguous", patch.doubt, match)
         self.done.update(patch.done)
         return patch.text
 
-    def _patch(self, mine: str, first: int, stop: int | None) -> Patch:
+    def _fitted(self, place: Place) -> Patch:
+        from git_boocode.matching.refit import fitted
+
+        hunks = self.answer.query.hints.script if place.lines is None else ()
+        return fitted(self.text, (self.old, self.new), self._new_lines(), place, hunks)
+
+    def _pasted(self, mine: str, place: Place, row: int) -> Patch:
+        """The new text in place of what begins on ``row``, with its line endings."""
+        from git_boocode.matching.ambiguity import Rows
         from git_boocode.matching.refit import Refit
 
-        if stop is None:
-            segments = Text(mine).lf.split("\n")
-            old = self.old.lf.split("\n")
-            # A rung that found other lines than the old text has replaces them as a whole.
-            if self.exact or self.verbatim or len(old) != len(segments):
-                old = segments
-            return Refit(self.text, old, self.new.lf.split("\n")).segments(segments, first)
-        if self.verbatim:
-            rows = self.text.lines[first:stop]
-            ending = self.text.ending(stop - 1)
-            return Refit(self.text, rows, self.new.lines).segments(rows, first, ending)
-        hunks = self.answer.query.hints.script
-        refit = Refit(self.text, self.old.lines, self._new_lines(), hunks=hunks)
-        return refit.lines(first, stop)
+        there, ending = Text(mine), ""
+        old, segments, new = (text.lf.split("\n") for text in (self.old, there, self.new))
+        if place.rows is not None and not place.partial:
+            segments, new, ending = there.lines, self.new.lines, there.ending(len(there.lines) - 1)
+        # A rung that found other lines than the old text has replaces them as a whole.
+        if self.exact or self.verbatim or len(old) != len(segments):
+            old = segments
+        owned = [(index, index + 1) for index in range(len(segments))]
+        rows = Rows(row, segments, ending, owned)
+        return Refit(self.text, (old, new), rows).carried(as_given=True)
 
     def _new_lines(self) -> list[str]:
         """The lines of new that take the place of old's.
