@@ -24,10 +24,7 @@ NEAR = 200
 LEAVES = re.compile(r"(?:return|break|continue|raise|throw|goto)\b")
 _TAB_WIDTHS = (4, 8, 2, 3)
 _WIDEST = 4  # a wider step of the model is no unit
-_OBSERVED = 20  # further factors, from neighbouring indentations
 _PROOF = 2  # different indentations that must be moved alike to prove that others are
-_MOST = 3  # different indentations that prove a scale although some lines do not follow it
-_SLIPS = 4  # at most one in this many lines may break a proven scale
 _BLOCKS = (":", "{")
 _OPEN_ENDS = ":{([=|\\+&"
 _OPENERS = re.compile(
@@ -127,14 +124,9 @@ class LocalReindenter:
         # Of lines indented alike by the model, the most common indentation in the file.
         self._seen = {old: mine for (old, mine), _ in reversed(Counter(pairs).most_common())}
         self._same = all(old == mine for old, mine in pairs)
-        held = [pair for pair in pairs if self._fits(pair)]
-        slips = len(pairs) - len(held)
-        self._sure = not slips and not self._is_doubtful(pairs, self.scale)
-        self._local = self.scale
-        if len(set(held)) < _MOST or slips > len(pairs) // _SLIPS:
-            self._local = self.scale._replace(factor=Fraction(1))
+        self._sure = all(map(self._fits, pairs))
         self._runs: list[_Run] = []  # the run of each matched line
-        for shift, group in groupby(pairs, self._local.shift_of):
+        for shift, group in groupby(pairs, self.scale.shift_of):
             moved = [*group]
             same = len(moved) >= _PROOF and all(old == mine != "" for old, mine in moved)
             self._runs += [_Run(shift, dict(moved), same)] * len(moved)
@@ -176,8 +168,9 @@ class LocalReindenter:
         dropped = bool(rest) and len(pairs[0][0]) < len(pairs[0][1])
         if len(rest) < (1 if dropped else _PROOF) or all(map(self._fit(pairs).fits, pairs)):
             return False
-        scale = self._fit(rest)
-        return all(map(scale.fits, rest)) and not self._is_doubtful(rest, scale)
+        # Lines at the margin do not show that others are as deep as in the file.
+        proven = not pairs[0][0] or any(old for old, _ in rest)
+        return proven and all(map(self._fit(rest).fits, rest))
 
     def _fit(self, pairs: Sequence[Pair]) -> Scale:
         """The scale that explains most pairs; among equals the one under which the units agree.
@@ -186,7 +179,7 @@ class LocalReindenter:
         """
         weights = Counter(pairs)
         ranks: dict[Scale, tuple[int, ...]] = {}
-        for unshifted in self._scales(pairs):
+        for unshifted in self._scales():
             shifts: Counter[Fraction] = Counter()
             for pair, count in weights.items():
                 shifts[unshifted.shift_of(pair)] += count
@@ -200,7 +193,7 @@ class LocalReindenter:
                 ranks[scale] = explained, agrees, whole, same, shift == 0
         return max(ranks, key=ranks.__getitem__)
 
-    def _scales(self, pairs: Sequence[Pair]) -> Iterator[Scale]:
+    def _scales(self) -> Iterator[Scale]:
         """The scales to try, without their shift."""
         one, none = Fraction(1), Fraction(0)
         if self._tabs:
@@ -208,18 +201,11 @@ class LocalReindenter:
             for tab in dict.fromkeys([self._here() or 4, *_TAB_WIDTHS, 1]):
                 yield Scale(tab, tab, one, none)
             return
-        points = sorted({(width_of(old), width_of(mine)) for old, mine in pairs})
-        observed = [
-            Fraction(mine_next - mine, old_next - old)
-            for (old, mine), (old_next, mine_next) in pairwise(points[:_OBSERVED])
-            if old_next > old and mine_next > mine
-        ]
         there = self._there()
         for tab in _TAB_WIDTHS if self._old_tabs else (TAB,):
-            here = self._here(tab)
-            ratio = [Fraction(there, here)] if here and there else []
-            for factor in dict.fromkeys([one, *ratio, *observed]):
-                yield Scale(tab, TAB, factor, none)
+            yield Scale(tab, TAB, one, none)
+            if there and (here := self._here(tab)) not in (0, there):
+                yield Scale(tab, TAB, Fraction(there, here), none)
 
     def _unit(self, scale: Scale) -> int:
         """The columns of a level in the file."""
@@ -234,15 +220,6 @@ class LocalReindenter:
         skips = not scale.shift if self._tabs else scale.factor == 1 and step > _WIDEST
         here = step * scale.factor
         return here % there == 0 if skips else here == there
-
-    def _is_doubtful(self, pairs: Sequence[Pair], scale: Scale) -> bool:
-        """Whether nothing but two indentations speaks for a factor, and the units speak against it.
-
-        Through two points there is always a line.
-        """
-        if scale.factor == 1 or len(set(pairs)) != 2 or not self._unit(scale):
-            return False
-        return bool(self._here(scale.old_tab)) and not self._agree(scale)
 
     def _around(self, start: int, stop: int) -> list[_Run]:
         """The runs of the matched lines in place of which, or between which, new lines come."""
@@ -262,7 +239,7 @@ class LocalReindenter:
             return run.seen[indent]
         if len(run.seen) < _PROOF and not run.same:
             return None
-        return self._render(self._local._replace(shift=run.shift).width(indent))
+        return self._render(self.scale._replace(shift=run.shift).width(indent))
 
 
 class Nesting:
