@@ -21,8 +21,7 @@ _DOTS_OR_WORDS = re.compile(
     re.IGNORECASE,
 )
 """What a new text without placeholders mostly lacks: a quick look before the close one."""
-_LOOKED_UP = 20  # new lines that are looked up near the place before all are compared
-_REACH = 10  # indented as in the file, new text may be this many times as long
+_LOOKED_UP = 20  # new lines that are looked up in the file before all are compared
 MAX_PLACES = 100_000  # each costs memory and time
 _LISTED = 5  # line numbers that a message names, at most
 
@@ -137,22 +136,21 @@ def _check_placeholders(answer: Answer) -> None:
 
 def _check_applied(answer: Answer, places: Sequence[Place]) -> None:
     """Refuse an edit whose new text is already there, around what was found, in every place."""
-    query, new, last = answer.query, answer.query.new, places[-1]
+    query, new = answer.query, answer.query.new
     # Text that is found as it is cannot have the new text around it, unless that is longer.
-    if new is None or (len(new.raw) <= len(query.needle.raw) and last.similarity == 1):
+    if new is None or (len(new.raw) <= len(query.needle.raw) and places[-1].similarity == 1):
         return
-    if answer.rung != "exact":
-        from git_boocode.matching.already_applied import applied_elsewhere, refuse_applied
-
-        if elsewhere := applied_elsewhere(query, places):
-            refuse_applied(query.text, *elsewhere)
-    # Before anything is imported: mostly a line that comes in is not near the place.
-    reach = _REACH * (len(new.raw) + 1)
-    near = query.text.raw[max(0, last.start - reach) : last.end + reach]
-    if not all(line in near for line in new.stripped[:_LOOKED_UP]):
+    # Before anything is imported: mostly a line that comes in is nowhere in the file.
+    if not all(line in query.text.raw for line in new.stripped[:_LOOKED_UP]):
         return
-    from git_boocode.matching.already_applied import applied_rows_around, refuse_applied
+    from git_boocode.matching.already_applied import (
+        applied_elsewhere,
+        applied_rows_around,
+        refuse_applied,
+    )
 
+    if answer.rung != "exact" and (elsewhere := applied_elsewhere(query, places)):
+        refuse_applied(query.text, *elsewhere)
     rows = []
     for place, span in zip(places, query.text.spans(place[:2] for place in places), strict=True):
         found = applied_rows_around(query, place, span)
