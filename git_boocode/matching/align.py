@@ -147,7 +147,8 @@ def pair_similar(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, i
     height, width = len(left), len(right)
     if height * width > _PAIR_WORK:
         return [(index, index) for index in range(height)] if height == width else []
-    scores = [[_likeness(line, other) for other in right] for line in left]
+    cut = [[line[:_PAIR_LINE] for line in lines] for lines in (left, right)]
+    scores = [[similarity(a, b, PAIR_FLOOR) if a and b else 0.0 for b in cut[1]] for a in cut[0]]
     best = [[0.0] * (width + 1) for _ in range(height + 1)]
     for i in reversed(range(height)):
         for j in reversed(range(width)):
@@ -163,10 +164,6 @@ def pair_similar(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, i
         else:
             j += 1
     return pairs
-
-
-def _likeness(left: str, right: str) -> float:
-    return similarity(left[:_PAIR_LINE], right[:_PAIR_LINE], PAIR_FLOOR) if left and right else 0.0
 
 
 def similarity(left: str, right: str, cutoff: float = 0.0) -> float:
