@@ -200,7 +200,7 @@ def _chosen(query: Query, found: Found, start_line: int | None) -> int | None:
 
 def to_match(answer: Answer) -> Match:
     """The public form of an answer, with candidates if it has not one place."""
-    if answer.rung is not None and answer.chosen is not None:
+    if answer.chosen is not None:
         return found_match(answer, answer.chosen)
     from git_boocode.matching.suggestions import candidates
 

@@ -128,6 +128,11 @@ def test_places_that_differ_in_spacing_only_are_ambiguous() -> None:
     assert locate_match(content, "first_value= 1").kind == "ambiguous"
 
 
+def test_at_most_two_hundred_places_are_looked_at() -> None:
+    for times, count in ((200, 200), (300, 200)):
+        assert locate_match("run ( item_list )\n" * times, "run(item_list)\n").count == count
+
+
 COMMENTED = """\
 def area(shape):
     # Compute the area of a shape, in square metres

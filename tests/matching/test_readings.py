@@ -416,6 +416,8 @@ def test_bare_text_proves_nothing_once_read_back() -> None:
 @pytest.mark.parametrize("profile", ["boocode", "exact", "region", "opencode-3"])
 def test_other_profiles_read_nothing_back(profile: str) -> None:
     assert locate_match("f(a)\ng(b)\n", "1000→f(a)\n1001→g(b)\n", profile).kind == "not_found"
+    new = numbered("{}: ")(GROWN)
+    assert replace_text(CONTENT, BLOCK, new, profile=profile).content == CONTENT.replace(BLOCK, new)
 
 
 def test_crlf_does_not_matter() -> None:

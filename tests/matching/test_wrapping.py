@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from git_boocode.matching import MatchError, replace_text
+from git_boocode.matching import MatchError, locate_match, replace_text
 
 PAGE = """\
 # Restore
@@ -64,3 +64,10 @@ def test_a_line_that_the_model_broke_in_two() -> None:
 def test_what_is_not_the_same_text(content: str, old: str) -> None:
     with pytest.raises(MatchError):
         replace_text(content, old, old.replace("a", "e"))
+
+
+@pytest.mark.parametrize(("word", "rung"), [("efgh", "rewritten"), ("efg", None)])
+def test_how_much_text_must_hold_to_be_found_without_its_line_breaks(
+    word: str, rung: str | None
+) -> None:
+    assert locate_match(f"abcd {word}\n", f"abcd\n{word}\n").rung == rung
