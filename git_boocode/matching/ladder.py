@@ -79,9 +79,9 @@ def _cleaned(answer: Answer, new: Text) -> Answer:
     query, place = answer.query, answer.found.places[answer.chosen or 0]
     own, (span,) = Variant(query.needle.lf, new.lf), query.text.spans([place[:2]])
     cleaned = marks(own, query.text) if is_marked else strays(own, span.start_line)
-    for variant in cleaned:
-        return answer._replace(query=query.reread(*variant[:2]), notes=variant.notes)
-    return answer
+    if (variant := next(cleaned, None)) is None:
+        return answer
+    return answer._replace(query=query.reread(*variant[:2]), notes=variant.notes)
 
 
 def _climb_on(

@@ -215,11 +215,9 @@ def unicode(query: Query, step: Step) -> Found:
         return Found()
     if refused := refusal(query, step):
         return refused
-    if not query.whole_lines:
-        part = found_in(query, query.text.lf_alike, query.needle.lf_alike)
-        if part.places:
-            return part
-    return _found_lines(query, query.text.framed_canonical, query.needle.canonical)
+    text, needle = query.text, query.needle
+    part = Found() if query.whole_lines else found_in(query, text.lf_alike, needle.lf_alike)
+    return part if part.places else _found_lines(query, text.framed_canonical, needle.canonical)
 
 
 def refusal(query: Query, step: Step) -> Found | None:
