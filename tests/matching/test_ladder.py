@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from git_boocode.matching import PROFILES, locate_match
+from git_boocode.matching import PROFILES, locate_match, replace_text
 from git_boocode.matching.rungs import RUNGS
 
 TWINS = "foo(a)\nx\nfoo(a)\ny\nfoo(a)\n"
@@ -35,6 +35,14 @@ def test_hint_does_not_choose_the_worse_of_two_similar_places(
     match = locate_match(content, "headfr_line = make(first)", start_line=hint)
     assert (match.similarity, match.count, match.start_line) == (0.96, 2, line)
     assert match.reason == (None if line else "no place is clearly the best")
+
+
+def test_an_older_version_comes_before_other_words() -> None:
+    older = "# first words here\nvalue = compute(item)\nfinish(value)\n"
+    content, new = older.replace("first words", "other text"), older.replace("finish", "end")
+    assert replace_text(content, older, new).match.rung == "comments"
+    done = replace_text(content, older, new, versions=[older])
+    assert (done.match.rung, done.content) == ("merged", content.replace("finish", "end"))
 
 
 def test_candidates_of_an_ambiguous_needle_are_bounded() -> None:

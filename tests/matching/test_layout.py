@@ -287,6 +287,10 @@ NO_PARTS = {
     "twice, in several lines": ("\tf(item)\n\trun(1)\n\tf(item)\n\trun(2)\n", "  f(item)\n  run("),
     "within a word": ("recollect(it)\n\tstep(result)\n", "collect(it)\n  step(result)\ncollect"),
     "bare": ("\tf(a, b)\n\tg(a, b)\n", "  f(a, b)\n  g("),
+    "a number that breaks off": (
+        "\tresult = collect(items)\n\treturn 12345\n",
+        "    result = collect(items)\n    return 1",
+    ),
     "one line that breaks off": (
         "\treturn finish(result, strict=True)\n",
         "    return finish(res",
