@@ -142,11 +142,12 @@ class _Gaps:
     def _off(self, at: int) -> Iterator[int]:
         """The row between the place and blank lines of the old text, if those are one line off."""
         # A blank line that is missing at the boundary may lie beyond the line next to the place.
+        owned = self.rows.owned
         for blank, row, step in (
-            (range(self.bottom, min(at + 1, len(self.old))), len(self.rows.lines), 1),
-            (range(max(at - 1, 0), self.top), -1, -1),
+            (owned[self.bottom :] if at >= self.bottom else (), len(self.rows.lines), 1),
+            (owned[: self.top] if at <= self.top else (), -1, -1),
         ):
-            lacks = any(first == stop for first, stop in (self.rows.owned[i] for i in blank))
+            lacks = any(first == stop for first, stop in blank)
             if lacks and self._line(row) and self._line(row + step) == "":
                 yield row
 

@@ -211,8 +211,7 @@ def repeated_line(query: Query, owners: Mapping[int, int]) -> str | None:
     strange = (
         row
         for row in range(min(owners), max(owners) + 1)
-        if text[row] and (row not in owners or needle[owners[row]] != text[row])
-        if owners.get(row) not in gone
+        if row not in owners or (owners[row] not in gone and needle[owners[row]] != text[row])
     )
     for row in islice(strange, _LACKED) if fresh else ():
         mine = similarity(needle[owners[row]], text[row]) if row in owners else 0.0
