@@ -11,8 +11,7 @@ from typing import NamedTuple
 from git_boocode.matching.align import Hunk, Owned, pair_similar
 from git_boocode.matching.text import Text, indent_of
 
-Texts = tuple[Sequence[str], Sequence[str]]
-"""The lines of old and new."""
+Texts = tuple[Sequence[str], Sequence[str]]  # the lines of old and new
 
 
 class Rows(NamedTuple):

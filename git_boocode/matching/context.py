@@ -29,8 +29,7 @@ _SLACK = 2  # rows that the file may have more than the text has lines between t
 _LEAST = 3  # lines that must be as in the file
 _LINE_EVIDENCE = 8  # in each of two lines that prove a place with a line in between
 
-Run = tuple[int, ...]
-"""Neighbouring lines of the needle, by index, that the edit touches."""
+Run = tuple[int, ...]  # neighbouring lines of the needle that the edit touches, or their rows
 
 
 class Fit(NamedTuple):

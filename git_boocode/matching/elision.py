@@ -132,10 +132,8 @@ def _replaced(old: Text, new: Text, index: int) -> int:
     return 0
 
 
-Rows = tuple[int, ...]
-"""The rows of one part's lines."""
-Chain = tuple[Rows, ...]
-"""Those of every part, in order."""
+Rows = tuple[int, ...]  # of one part's lines
+Chain = tuple[Rows, ...]  # those of every part, in order
 
 
 def elided(query: Query, step: Step) -> Found:

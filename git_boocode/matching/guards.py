@@ -96,11 +96,13 @@ class WindowGuard:
                 return f"line {at + 1} is other code: the file has {there}"
             changes += [(at, words) for words in _word_changes(line, row)]
         counts = Counter(words for _, words in changes)
-        for at, (mine, other) in changes:
+        for at, change in changes:
+            mine, other = change
             # Nobody hits a wrong key twice in the same way: another name is so wherever it occurs.
-            twice = counts[mine, other] > 1 and _replaced("".join(mine), "".join(other))
+            twice = counts[change] > 1 and _replaced("".join(mine), "".join(other))
             if twice or self._is_other_word(mine, other):
-                return _other_word(at, "".join(mine), "".join(other))
+                here, there = (quoted("".join(words)) if words else "nothing" for words in change)
+                return f"line {at + 1} has {here} where the file has {there}"
         return None
 
     def _is_other_word(self, mine: Words, other: Words) -> bool:
@@ -162,11 +164,6 @@ def _word_changes(left: str, right: str) -> Iterator[tuple[Words, Words]]:
     for hunk in script(mine, other):
         if not hunk.same:
             yield (*mine[hunk.i1 : hunk.i2],), (*other[hunk.j1 : hunk.j2],)
-
-
-def _other_word(at: int, mine: str, other: str) -> str:
-    here, there = (quoted(words) if words else "nothing" for words in (mine, other))
-    return f"line {at + 1} has {here} where the file has {there}"
 
 
 def replaced_words(left: str, right: str) -> list[tuple[str, str]]:
