@@ -71,7 +71,7 @@ class _Gaps:
         gaps = [pair for pair in pairwise(there) if owned[pair[0]][1] < owned[pair[1]][0]]
         if hunk.same or not gaps:
             return [hunk]
-        parts, splits = [*self._parts(hunk)], False
+        parts = [*self._parts(hunk)]
         stops = [part.i2 for part in parts]
         for pair in gaps:
             lacked = self._filled(range(owned[pair[0]][1], owned[pair[1]][0]))
@@ -81,8 +81,7 @@ class _Gaps:
             if lacked and not (goes or stays):
                 self._refuse(lacked[0], "it could stay or go with the lines around it")
             self.lost += len(lacked) if goes else 0
-            splits = splits or bool(lacked) or (stays and below.j1 == above.j2)
-        return parts if splits else [hunk]
+        return parts
 
     def _refuse(self, row: int, why: str) -> None:
         line = f"line {self.rows.first + row + 1} of the file is missing from the old text"
