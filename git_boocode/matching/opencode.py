@@ -69,8 +69,7 @@ def block_anchor(query: Query, step: Step) -> Found:
     taken if it reaches the step's threshold; two that are equally alike are ambiguous.
     """
     blocks = [*_blocks(query)]
-    height = len(query.needle.stripped)
-    if sum(min(stop - first, height) for first, stop in blocks) > _COMPARED:
+    if len(blocks) * len(query.needle.lines) > _COMPARED:
         return _TOO_LARGE
     middles = [_middle(query, *block) for block in blocks]
     pairs = (pair for middle in middles for pair in middle if pair[0] != pair[1])

@@ -111,6 +111,22 @@ def test_the_change_alone_is_applied(profile: str) -> None:
     assert done.content == "\tfoo  \n\tnew\n\tbar\n"
 
 
+@pytest.mark.parametrize(
+    ("count", "reason"),
+    [
+        (66_667, "the text is too large to compare"),
+        (66_666, "several blocks have its first and last line, and none is alike"),
+    ],
+)
+def test_blocks_are_compared_up_to_a_number_of_lines(count: int, reason: str) -> None:
+    from git_boocode.matching.opencode import block_anchor
+    from git_boocode.matching.profiles import Step
+    from git_boocode.matching.rungs import Query
+
+    query = Query("begin(x)\n  1\nend(x)\n" * count, "begin(x)\n  2\nend(x)\n")
+    assert block_anchor(query, Step("block_anchor", threshold=0.3)).reason == reason
+
+
 @pytest.mark.parametrize("profile", ["opencode-3", "opencode-9"])
 def test_large_files_are_no_trouble(profile: str) -> None:
     lines = [f"    value_{number} = compute({number})\n" for number in range(50_000)]
