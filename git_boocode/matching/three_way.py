@@ -82,12 +82,15 @@ def _lf(rows: Iterable[str]) -> list[str]:
 
 
 def with_our_endings(base: str, ours: str, theirs: str) -> str:
-    """``theirs`` with our line ending where it has the base's, if most lines have another one."""
-    had, has = Text(base).usual_ending, Text(ours).usual_ending
-    if had == has:
+    """``theirs`` with our line endings, if the base has others throughout and most of ours do not.
+
+    Of a base with mixed endings it is unknown which lines got another one.
+    """
+    before, wanted = Text(base), Text(ours).usual_ending
+    if before.mixed or before.usual_ending == wanted:
         return theirs
     lf = theirs.replace("\r\n", "\n")
-    return lf if has == "\n" else lf.replace("\n", "\r\n")
+    return lf.replace("\n", wanted)
 
 
 def _changes(left: Sequence[str], right: Sequence[str]) -> list[Hunk]:

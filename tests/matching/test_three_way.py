@@ -76,6 +76,13 @@ def test_other_line_endings_are_no_change_and_stay() -> None:
     assert merge_three_way(crlf, BASE, theirs.replace("\n", "\r\n")).text == theirs
 
 
+def test_mixed_line_endings_stay_as_they_are() -> None:
+    base = BASE.replace("\n", "\r\n", 2)
+    ours = "first\r\nsecond\r\nthird\r\n" + base
+    merged = merge_three_way(base, ours, base.replace("five", "5")).text
+    assert merged == ours.replace("five", "5")
+
+
 def test_line_endings_that_theirs_changes_are_changed() -> None:
     theirs = BASE.replace("three\n", "three\r\n")
     assert merge_three_way(BASE, BASE.replace("one", "1"), theirs).text == theirs.replace(
