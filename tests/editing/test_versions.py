@@ -103,6 +103,15 @@ def test_a_conflict_names_the_edit_that_made_the_change(repo: Repo) -> None:
     assert message(EDIT) == f"line 3 changed since HEAD, by edit {recorded}"
 
 
+def test_a_conflict_names_no_checkpoint_of_another_commit(repo: Repo) -> None:
+    repo.commit(**{"a.py": "nothing yet\n"})
+    repo.write("a.py", "nothing\n")
+    checkpoint(repo)
+    repo.commit(**{"a.py": BEFORE})
+    repo.write("a.py", CLASH)
+    assert message(EDIT) == "line 3 changed since HEAD"
+
+
 def test_a_conflict_shows_the_lines_as_they_are(repo: Repo) -> None:
     repo.commit(**{"a.py": BEFORE})
     repo.write("a.py", CLASH)
