@@ -278,6 +278,8 @@ def test_shapes_that_say_too_little_are_refused(item: dict[str, object], expecte
         {"content": "so", "tool_calls": [{"function": {"arguments": json.dumps(EDIT)}}]},
         {"tool_input": EDIT, "content": "x"},
         {"a": {"b": {"c": [{"d": {"e": EDIT}}]}}},
+        # Only options beside the path are those of the edit inside.
+        {"args": EDIT, "replace_all": True, "start_line": 3},
         {"file": {"path": "a", "edits": [{"old": "x", "new": "y"}]}},
         {"args": EDIT, "metadata": {"diff": "--- a/a\n+++ b/a\n@@ @@\n-x\n+z\n"}},
     ],
