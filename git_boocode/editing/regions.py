@@ -120,7 +120,7 @@ class _Search:
 
     def __init__(self, text: Text, how: How, anchors: Iterable[tuple[str, ...]]) -> None:
         self.file = Lines(text.text)
-        self.is_raw, self.verbatim = text.is_raw, how.verbatim or text.is_raw
+        self.is_raw, self.verbatim = text.is_raw, how.verbatim
         self.profile = "exact" if text.is_raw or how.profile == "exact" else "region"
         self.rungs = [*_RUNGS][: 1 if self.profile == "exact" else None]
         self.found = cache(partial(self._find, anchors))

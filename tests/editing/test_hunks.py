@@ -183,7 +183,7 @@ def test_a_patch_is_applied_already_if_all_of_its_hunks_are() -> None:
     assert miss.code == "not_found"
     assert "hunk 1 of 3" in miss.message
     assert "hunk 3 of 3" in miss.message
-    assert "applied already" in miss.message
+    assert "it seems to be applied already, at lines 1-2; hunk 3" in miss.message
 
 
 # Tolerance
