@@ -202,11 +202,11 @@ class _Sequence:
                 "read it again, and send fewer changes at once",
             )
         line = None if line is None else line - first + 1
-        # Of several sections of one name the piece may lack one.
-        sections = () if first else change.hints.sections
-        hints = change.hints._replace(line=line, sections=sections, within=False)
-        offset = text.start_of(first)
-        piece = text.raw[offset : text.start_of(stop)]
+        hints, offset, piece = change.hints._replace(line=line, within=False), 0, text
+        if (first, stop) != (0, len(text.lines)):
+            # Of several sections of one name a piece may lack one.
+            hints, offset = hints._replace(sections=()), text.start_of(first)
+            piece = Text(text.raw[offset : text.start_of(stop)])
         narrow = Query(piece, given.needle.raw, change.given.raw, whole_lines=True, hints=hints)
         answer = climb(narrow, self.profile)
         query, read = given, answer.query
@@ -398,7 +398,7 @@ def _most_like(text: Text, line: str) -> tuple[Candidate, ...]:
 
 def _trimmed(raw: str, splice: Splice) -> Splice:
     old, new = raw[splice.start : splice.end], splice.text
-    head = old.rfind("\n", 0, common_prefix(old, new)) + 1
+    head = old[: common_prefix(old, new)].rfind("\n") + 1
     old, new = old[head:], new[head:]
     same = common_prefix(old[::-1], new[::-1])
     tail = same and len(old[-same:].partition("\n")[2])

@@ -247,6 +247,16 @@ def test_a_section_that_does_not_exist_is_refused(
     assert miss.candidates
 
 
+@pytest.mark.parametrize("within", [False, True])
+def test_sections_decide_between_drifted_places(within: bool) -> None:
+    body = " go()\n-stop()\n+halt()"
+    above, _, below = CODE.rpartition("stop()")
+    named = hunk(body, sections=("class B:",), within=within)
+    assert patched(CODE, named) == f"{above}halt(){below}"
+    assert patched(CODE, hunk(body, 11)) == f"{above}halt(){below}"
+    assert refused(CODE, hunk(body)).code == "ambiguous"
+
+
 def test_a_section_that_does_not_exist_is_a_mere_hint_beside_numbers() -> None:
     change = hunk(GO.replace("go", "x").replace("stop", "y"), 2, sections=("def gone():",))
     text = CODE.replace("go()", "x()", 1).replace("stop()", "y()", 1)
