@@ -166,7 +166,6 @@ class EditRecord(NamedTuple):
     """
 
     id: str
-    ref: str
     commit: Commit
     meta: Metadata
     files: tuple[KeptFile, ...]
@@ -189,37 +188,30 @@ class EditRecord(NamedTuple):
         return all(file.path in self.rewound_paths for file in self.files)
 
 
-class UnusableRecord(NamedTuple):
-    """A ref among the records that holds no valid one, and why."""
-
-    ref: str
-    why: MetadataError
-
-
 class Records:
     """The records of one repository, as seen from one worktree."""
 
     def __init__(self, repository: Repository) -> None:
-        # Those that `history` has met, by ref.
-        self.unreadable: dict[str, UnusableRecord] = {}
+        # Why those that `history` has met are invalid, by ref.
+        self.unreadable: dict[str, MetadataError] = {}
         self._repository = repository
         self._worktree = repository.worktree_key
         self.store: Store = open_store(repository)
 
-    def entries(self, refs: Sequence[Ref] | None = None) -> Iterator[EditRecord | UnusableRecord]:
-        """The records of some refs, by default all, newest first; invalid ones included."""
-        refs = self.store.refs(EDITS) if refs is None else refs
+    def entries(self, *, newest: int = 0) -> Iterator[tuple[Ref, EditRecord | MetadataError]]:
+        """The ``newest`` records, 0 for all, newest first; of an invalid one why it is."""
+        refs = self.store.refs(EDITS, newest=newest)
         commits = self.store.commits(ref.target for ref in refs)
         for ref, commit in zip(refs, commits, strict=True):
-            yield _entry(ref, commit)
+            yield ref, _entry(ref, commit)
 
     def history(self, *, everywhere: bool = False) -> Iterator[EditRecord]:
         """The valid records of this worktree, or of all, newest first, with ``rewound_paths``."""
         # A rewind is newer than what it rewinds, so it comes first.
         rewound: dict[str, set[str]] = {}
-        for entry in self.entries():
-            if isinstance(entry, UnusableRecord):
-                self.unreadable[entry.ref] = entry
+        for ref, entry in self.entries():
+            if isinstance(entry, MetadataError):
+                self.unreadable[ref.name] = entry
                 continue
             mine = frozenset(rewound.pop(entry.id, ()))
             paths = entry.meta.table("rewinds").get("paths")
@@ -281,10 +273,9 @@ class Records:
     def usable(self, ref: Ref) -> EditRecord:
         """The record of a ref, with ``rewound_paths``; RefusedError if it is invalid."""
         for record in self.history(everywhere=True):
-            if record.ref == ref.name:
+            if EDITS + record.id == ref.name:
                 return record
-        entry = self.unreadable.get(ref.name)
-        why = entry.why if entry else _malformed("it is gone")
+        why = self.unreadable.get(ref.name) or _malformed("it is gone")
         raise RefusedError(
             f"the record '{ref.id}' cannot be used: {why.message}", code=why.code, hints=why.hints
         )
@@ -328,10 +319,8 @@ class Records:
 
 def problems(repository: Repository, *, most: int = DEFAULTS.keep) -> list[tuple[str, str]]:
     """The ids of the invalid ones among the newest ``most`` records, with the reason."""
-    records = Records(repository)
-    entries = records.entries(records.store.refs(EDITS, newest=most))
-    invalid = (entry for entry in entries if isinstance(entry, UnusableRecord))
-    return [(entry.ref.removeprefix(EDITS), entry.why.message) for entry in invalid]
+    entries = Records(repository).entries(newest=most)
+    return [(ref.id, entry.message) for ref, entry in entries if isinstance(entry, MetadataError)]
 
 
 def abbreviations(store: Store, *others: str) -> dict[str, str]:
@@ -354,11 +343,9 @@ def edits_beyond(
     records count; ``now`` is in seconds since 1970. Raises FatalError (`bad_config`).
     """
     limits = DEFAULTS.configured(repository.config, "boocode.keepEdits", "boocode.editsMaxAge")
-    records = Records(repository)
-    refs = records.store.refs(EDITS)
     found = (
         Owned(ref, entry.meta.worktree_key if isinstance(entry, EditRecord) else None)
-        for ref, entry in zip(refs, records.entries(refs), strict=True)
+        for ref, entry in Records(repository).entries()
     )
     wanted = (owned for owned in found if worktree in (None, owned.worktree))
     beyond = limits.beyond(wanted, time.time() if now is None else now)
@@ -409,11 +396,11 @@ def _not_found(message: str) -> RefusedError:
     )
 
 
-def _entry(ref: Ref, commit: Commit | None) -> EditRecord | UnusableRecord:
+def _entry(ref: Ref, commit: Commit | None) -> EditRecord | MetadataError:
     try:
         return _parsed(ref, commit)
     except MetadataError as error:
-        return UnusableRecord(ref.name, error)
+        return error
 
 
 def _parsed(ref: Ref, commit: Commit | None) -> EditRecord:
@@ -426,7 +413,7 @@ def _parsed(ref: Ref, commit: Commit | None) -> EditRecord:
     if not files:
         raise _malformed("it names no files")
     rewinds = meta.part("rewinds", "id")
-    return EditRecord(ref.name.removeprefix(EDITS), ref.name, commit, meta, files, rewinds)
+    return EditRecord(ref.name.removeprefix(EDITS), commit, meta, files, rewinds)
 
 
 def _file(row: dict[str, Any]) -> KeptFile:

@@ -150,7 +150,7 @@ def repair(repository: Repository, found: Interrupted) -> str:
 
 def _complete(found: Interrupted) -> str:
     for step, _ in found.files:
-        if step.spelling is not None and os.path.lexists(step.real):
+        if step.spelling is not None:
             os.rename(step.real, step.spelling)
     clean_up(step for step, _ in found.files)
     return "the edit was complete; its temporary files were removed"

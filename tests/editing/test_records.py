@@ -9,7 +9,6 @@ from git_boocode.editing.records import (
     EDITS,
     EditRecord,
     Records,
-    UnusableRecord,
     abbreviations,
     edits_beyond,
     problems,
@@ -19,6 +18,7 @@ from git_boocode.editing.records import (
 from git_boocode.editing.rewind import rewind
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.ids import new_id
+from git_boocode.repo.metadata import MetadataError
 from git_boocode.repo.repository import Repository
 from tests.editing.kit import apply, records, replace
 from tests.repo_kit import Repo
@@ -145,7 +145,7 @@ def test_what_cannot_be_used_breaks_nothing_else(repo: Repo, text: str) -> None:
     bad = forged(repo, text)
     assert [record.id for record in catalog().history(everywhere=True)] == [good]
     assert catalog().to_rewind().id == good
-    assert [type(entry) for entry in catalog().entries()] == [UnusableRecord, EditRecord]
+    assert [type(entry) for _, entry in catalog().entries()] == [MetadataError, EditRecord]
     with pytest.raises(RefusedError) as caught:
         catalog().find(bad)
     assert caught.value.code == ("newer" if "2" in text[:20] else "malformed")
