@@ -78,7 +78,7 @@ class Place(NamedTuple):
         """The file that a path names; MissError if it is no path, or leads out."""
         _check_path(path)
         if self.from_here:
-            return self._resolve(self._from_prefix(path))
+            return self._resolve(os.path.join(self.prefix, path))
         here = self._existing_here(path)
         try:
             target = self._resolve(path)
@@ -101,21 +101,18 @@ class Place(NamedTuple):
         """The file that the one at `path` is renamed to; `to` is read from where `path` was."""
         _check_path(to)
         if self.from_here or self._existing_here(path) is not None:
-            to = self._from_prefix(to)
+            to = os.path.join(self.prefix, to)
         return self._resolve(to)
 
     def _existing_here(self, path: str) -> Target | None:
         """What a relative path leads to from where the caller is below the top."""
-        if not self.prefix or not path or os.path.isabs(path):
+        if not self.prefix or os.path.isabs(path):
             return None
         try:
-            target = self._resolve(self._from_prefix(path))
+            target = self._resolve(os.path.join(self.prefix, path))
         except MissError:
             return None
         return target if os.path.lexists(target.link) else None
-
-    def _from_prefix(self, path: str) -> str:
-        return os.path.join(self.prefix, path) if path else path
 
     def _resolve(self, path: str) -> Target:
         if path.startswith("~/") and not os.path.lexists(os.path.join(self.top, "~")):
@@ -169,13 +166,13 @@ class Place(NamedTuple):
     def _similar(self, path: str) -> list[str]:
         from rapidfuzz import fuzz, process
 
-        wanted = os.path.normpath(self._from_prefix(path)) if self.from_here else path
+        start = self.prefix if self.from_here else ""
+        wanted = os.path.normpath(os.path.join(start, path))
         paths = [other for other in self._paths(wanted) if os.path.exists(f"{self.top}/{other}")]
         name = os.path.basename(wanted).casefold()
         same_name = [other for other in paths if os.path.basename(other).casefold() == name]
         others, cutoff = (same_name, 0) if same_name else (paths, 70)
         found = process.extract(wanted, others, scorer=fuzz.ratio, limit=3, score_cutoff=cutoff)
-        start = self.prefix if self.from_here else ""
         return [os.path.relpath(other, start or ".") for other, *_ in found]
 
     def _paths(self, path: str) -> list[str]:
@@ -201,8 +198,6 @@ class Place(NamedTuple):
 
 def both_listed(one: str, other: str) -> bool:
     """Whether two resolved paths that may name one file part at two entries of one directory."""
-    if one == other:
-        return False
     above = os.path.commonpath((one, other))
     names = {os.path.relpath(path, above).split(os.sep)[0] for path in (one, other)}
     try:
