@@ -273,13 +273,41 @@ def test_a_file_that_changed_meanwhile_refuses_the_whole_call(
         )
 
     when(monkeypatch, act)
+    real, replaced = os.replace, []
+
+    def replace(source: str, target: str) -> None:
+        replaced.append(Path(target).parts)
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
     with pytest.raises(EditsRefusedError) as caught:
         apply(EDITS)
+    # None of the files was new for a moment.
+    assert all(".git" in parts for parts in replaced)
     assert caught.value.code == "conflict"
     assert [failure.code for failure in caught.value.failures] == ["conflict"]
     now = snapshot(repo.top)
     # Directories made for new files are gone again too, which the other program's view still had.
     assert now == {path: seen for path, seen in theirs[0].items() if "deep" not in path}  # type: ignore[attr-defined]
+    assert records(repo) == []
+
+
+def test_a_file_that_changes_while_others_are_replaced_is_kept(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(repo)
+    real = os.replace
+
+    def meddling(source: str, target: str) -> None:
+        real(source, target)
+        if Path(target).name == "a":
+            (repo.top / "b").write_text("theirs\n")
+
+    monkeypatch.setattr(os, "replace", meddling)
+    with pytest.raises(EditsRefusedError, match="another program"):
+        apply(EDITS)
+    assert (repo.read("a"), repo.read("b")) == (b"old\n", b"theirs\n")
+    assert not leftovers(repo.top)
     assert records(repo) == []
 
 
