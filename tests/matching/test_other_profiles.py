@@ -120,8 +120,7 @@ def test_the_change_alone_is_applied(profile: str) -> None:
 )
 def test_blocks_are_compared_up_to_a_number_of_lines(count: int, reason: str) -> None:
     from git_boocode.matching.opencode import block_anchor
-    from git_boocode.matching.profiles import Step
-    from git_boocode.matching.rungs import Query
+    from git_boocode.matching.rungs import Query, Step
 
     query = Query("begin(x)\n  1\nend(x)\n" * count, "begin(x)\n  2\nend(x)\n")
     assert block_anchor(query, Step("block_anchor", threshold=0.3)).reason == reason
