@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+from git_boocode.repo.durable import open_private, read_private
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.ids import timestamp
-from git_boocode.repo.private import open_private, read_private
 from git_boocode.repo.repository import make_state_dir
 from git_boocode.repo.scratch import taking_turns
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from git_boocode.repo.private import read_private_json, write_private
+from git_boocode.repo.durable import read_private_json, write_private
 from git_boocode.repo.scratch import taking_turns
 
 _NOTE = "turns.json"
@@ -98,7 +98,7 @@ class Turns:
         # What can tell nothing any more of what a user has asked for is not kept.
         rows = [other if _is_near(turn, other) else other._replace(prompt="") for other in turns]
         data = json.dumps([list(row) for row in rows]).encode("ascii")
-        write_private(self._path, data, sync=False)
+        write_private(self._path, data, to_disk=False)
         self._turns = rows
 
 

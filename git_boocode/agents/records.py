@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from git_boocode.agents.edits import Edit, read_file
 from git_boocode.agents.ours import Baseline
+from git_boocode.repo.durable import read_private_json
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.private import read_private_json
 
 _FORMAT = 1
 # The settings of an agent may hold keys and passwords.

@@ -27,11 +27,7 @@ from git_boocode.checkpoints.last_pruning import last_failure
 from git_boocode.checkpoints.transcripts import damaged_files
 from git_boocode.repo import scratch
 from git_boocode.repo.connectivity import missing_objects
-from git_boocode.repo.errors import BoocodeError, RefusedError
-from git_boocode.repo.git import GitError
-from git_boocode.repo.ids import ID_PART, OBJECT_ID
-from git_boocode.repo.index import Index, is_whole
-from git_boocode.repo.private import (
+from git_boocode.repo.durable import (
     LARGEST,
     is_blocked,
     is_regular,
@@ -39,6 +35,10 @@ from git_boocode.repo.private import (
     remove,
     write_private,
 )
+from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.git import GitError
+from git_boocode.repo.ids import ID_PART, OBJECT_ID
+from git_boocode.repo.index import Index, is_whole
 from git_boocode.repo.ref_locks import reftable_locks
 from git_boocode.repo.repository import WORKTREE_ID, Repository, worktree_id
 from git_boocode.repo.store import Ref, RefChange, Store

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 
+from git_boocode.repo.durable import read_private_json, remove, write_private
 from git_boocode.repo.ids import ID
-from git_boocode.repo.private import read_private_json, remove, write_private
 
 _NAME = "restore-in-progress"
 

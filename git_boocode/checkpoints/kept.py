@@ -19,9 +19,9 @@ from git_boocode.checkpoints.disk import Disk
 from git_boocode.checkpoints.layered import LayeredIndex, Overlay, Recorded
 from git_boocode.checkpoints.specials import Specials
 from git_boocode.checkpoints.staging import Staging, decode_special, recheck
+from git_boocode.repo.durable import is_regular, read_private_json, remove, write_private
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import Index, borrow_index, crc_of
-from git_boocode.repo.private import is_regular, read_private_json, remove, write_private
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import fresh_path
 
@@ -241,7 +241,7 @@ def _leave(state_dir: str, kept: Kept) -> None:
     # What is there already has been noted by others, and they have swept.
     before = "" if index.number else _current(state_dir)
     try:
-        write_private(os.path.join(state_dir, _NOTE), json.dumps(note).encode(), sync=False)
+        write_private(os.path.join(state_dir, _NOTE), json.dumps(note).encode(), to_disk=False)
     except BaseException:
         if not index.number:
             with suppress(OSError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from git_boocode.repo.private import is_regular, read_private, write_private
+from git_boocode.repo.durable import is_regular, read_private, write_private
 from git_boocode.repo.repository import Repository, make_state_dir
 
 _STAMP = "last-prune"
@@ -20,7 +20,7 @@ def note_pruning(repository: Repository, failure: str) -> None:
         failure: why it failed; empty if it did not.
     """
     make_state_dir(repository.common_state_dir)
-    write_private(_stamp(repository), failure.encode("utf-8", "replace"), sync=False)
+    write_private(_stamp(repository), failure.encode("utf-8", "replace"), to_disk=False)
 
 
 def last_failure(repository: Repository) -> str | None:

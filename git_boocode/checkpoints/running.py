@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from git_boocode.repo.private import is_regular, remove
+from git_boocode.repo.durable import is_regular, remove
 
 _NAME = "callback-running"
 _PAUSE = 0.05

@@ -13,15 +13,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
-from git_boocode.repo.durable import sync_directory
-from git_boocode.repo.errors import FatalError
-from git_boocode.repo.private import (
+from git_boocode.repo.durable import (
     is_regular,
     read_private,
     read_private_json,
     remove,
+    sync_directory,
     write_private,
 )
+from git_boocode.repo.errors import FatalError
 
 _DIRECTORY = "transcripts"
 _NOTE = "note.json"

@@ -24,9 +24,9 @@ from git_boocode.editing.write import (
     remove_emptied,
     write_new,
 )
+from git_boocode.repo.durable import is_regular, read_private_json, remove, write_private
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
 from git_boocode.repo.ids import ID
-from git_boocode.repo.private import is_regular, read_private_json, remove, write_private
 from git_boocode.repo.scratch import EDIT_NOTE
 
 if TYPE_CHECKING:

@@ -1,17 +1,35 @@
-"""Files, directories and refs whose content is on disk when the call returns."""
+"""Files and refs that are on disk when a call returns, and private files of our own.
+
+Anything may be in the place of a private file below the git directory when it is used. A FIFO, a
+directory, a symlink, a huge file or garbage counts as no file; writing replaces it.
+"""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+
+from git_boocode.repo.errors import FatalError
 
 try:
     import fcntl
 except ImportError:
     # Windows, where `os.fsync` reaches the disk.
     fcntl = None  # type: ignore[assignment]
+
+LARGEST = 1 << 20
+"""Bytes; no private file is larger, unless its reader says otherwise."""
+MAKING = "new-"
+"""How the name of a file or directory begins that is still being made."""
+
+_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+# How the system refuses to open a symlink, a socket and a directory.
+_UNUSABLE = (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EOPNOTSUPP, errno.EISDIR)
 
 
 def sync(descriptor: int) -> None:
@@ -89,3 +107,170 @@ def sync_refs(git_dir: str, names: Iterable[str], *, packed: bool = False) -> No
     for directory in sorted(directories, reverse=True):
         with suppress(FileNotFoundError, NotADirectoryError):
             sync_directory(directory)
+
+
+def read_private(path: str, *, largest: int | None = LARGEST) -> bytes | None:
+    """What a private file holds; None if there is no regular file, or one that is too large.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | _FLAGS)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        if error.errno in _UNUSABLE:
+            return None
+        raise
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read() if largest is None else file.read(largest + 1)
+    finally:
+        os.close(descriptor)
+    return data if largest is None or len(data) <= largest else None
+
+
+def read_private_json(path: str, *, largest: int | None = LARGEST) -> object:
+    """What a private file holds as JSON; None if it holds none.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    data = read_private(path, largest=largest)
+    try:
+        return None if data is None else json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def write_private(path: str, data: bytes, *, to_disk: bool = True) -> None:
+    """Replace a private file as a whole, or leave it as it is.
+
+    Args:
+        path: the file; its directory must be there.
+        data: what it is to hold.
+        to_disk: whether it has to be on disk when the call returns.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    making = os.path.join(os.path.dirname(path), f"{MAKING}{os.getpid()}-{os.urandom(6).hex()}")
+    descriptor = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            if to_disk:
+                sync(descriptor)
+        _replace(making, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(making)
+        raise
+
+
+def _replace(making: str, path: str) -> None:
+    try:
+        os.replace(making, path)
+    except OSError:
+        if not os.path.isdir(path):
+            raise
+        remove(path)
+        os.replace(making, path)
+
+
+def open_private(path: str, flags: int) -> int:
+    """Open a private file, made if it is missing, to lock it or to append to it.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    descriptor = _open_regular(path, flags)
+    if descriptor is None:
+        with _alone(os.path.dirname(path)):
+            # Whatever another process has made meanwhile must stay: it may be locked.
+            descriptor = _open_regular(path, flags)
+            if descriptor is None:
+                remove(path)
+                descriptor = _open_regular(path, flags)
+    if descriptor is None:
+        raise OSError(errno.EEXIST, "it is not a regular file", path)
+    return descriptor
+
+
+def _open_regular(path: str, flags: int) -> int | None:
+    try:
+        descriptor = os.open(path, flags | os.O_CREAT | _FLAGS, 0o600)
+    except OSError as error:
+        if error.errno in _UNUSABLE:
+            return None
+        raise
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+@contextmanager
+def _alone(directory: str) -> Iterator[None]:
+    """Keep other processes from replacing something in a directory."""
+    if sys.platform == "win32":
+        yield
+        return
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def remove(path: str) -> None:
+    """Remove whatever is at a path, without following symlinks; nothing may be there.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+    except OSError:
+        if os.path.islink(path) or not os.path.isdir(path):
+            raise
+        # Not `shutil.rmtree`: it takes longer to import than to use.
+        with os.scandir(path) as entries:
+            inside = [entry.path for entry in entries]
+        for each in inside:
+            remove(each)
+        os.rmdir(path)
+
+
+def is_regular(path: str) -> bool:
+    """Whether a regular file is at a path, and no link to one."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def refuse_blocked(state_dir: str) -> None:
+    """Refuse to use something that is not a directory as a private directory.
+
+    Raises:
+        FatalError: it is something else (`unusable_file`).
+    """
+    if is_blocked(state_dir):
+        raise FatalError(
+            f"'{state_dir}' is not a directory",
+            code="unusable_file",
+            hints=("'git boocode doctor --fix' replaces it",),
+        )
+
+
+def is_blocked(state_dir: str) -> bool:
+    """Whether something that is not a directory is where private files belong."""
+    return os.path.lexists(state_dir) and not os.path.isdir(state_dir)

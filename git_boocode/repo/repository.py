@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from git_boocode.repo.config import Config
-from git_boocode.repo.durable import sync_directory, sync_file
+from git_boocode.repo.durable import read_private, refuse_blocked, sync_directory, sync_file
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.git import OVERRIDES, Git, clean_environment, is_dubious_ownership
-from git_boocode.repo.private import read_private, refuse_blocked
 
 _QUESTIONS = (
     "--is-bare-repository",

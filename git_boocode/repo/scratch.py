@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 
+from git_boocode.repo.durable import MAKING, is_blocked, open_private, remove
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
 from git_boocode.repo.git import LOCKS
-from git_boocode.repo.private import MAKING, is_blocked, open_private, remove
 from git_boocode.repo.repository import make_state_dir
 
 if sys.platform == "win32":
