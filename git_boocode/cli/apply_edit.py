@@ -248,7 +248,7 @@ def refuse(error: EditsRefusedError) -> NoReturn:
 def candidate_lines(candidate: Candidate, most: int) -> list[str]:
     """A candidate as people read it: where it is, and its numbered lines."""
     from git_boocode.editing.answer import numbered
-    from git_boocode.matching.types import lines_of
+    from git_boocode.matching.text import lines_of
 
     where = candidate.where or lines_of(candidate.start_line, candidate.end_line)
     head = f"  {where} (similarity {candidate.similarity:.2f}):"
@@ -272,12 +272,12 @@ def print_diffs(answer: Answer, config: Config) -> None:
 
 def summary(file: EditedFile, landing: Landing, done: Mapping[str, str]) -> str:
     """What one edit did to a file, in one line; `done` replaces the lines, by the rung."""
-    from git_boocode.matching.types import lines_of
+    from git_boocode.matching.text import lines_of
 
     letter = LETTERS[file.action] if file.changes else "="
     where = lines_of(landing.start_line, landing.end_line)
-    if landing.places > 1:
-        where = f"{landing.places} places, first {where}"
+    if landing.count > 1:
+        where = f"{landing.count} places, first {where}"
     parts = [done.get(landing.rung) or where]
     if landing.kind == "fuzzy":
         parts.append(f"fuzzy ({landing.rung} {landing.similarity:.2f})")

@@ -175,7 +175,7 @@ def _edits(record: EditRecord) -> Iterator[str]:
 
 
 def _lines(edit: dict[str, Any]) -> Iterator[str]:
-    from git_boocode.matching.types import lines_of
+    from git_boocode.matching.text import lines_of
 
     start, end = edit.get("start_line"), edit.get("end_line")
     if isinstance(start, int) and isinstance(end, int):

@@ -48,7 +48,7 @@ def locate(path: str, profile: str, start_line: int | None, no_index: bool, as_j
 
 
 def _summary(found: Located) -> str:
-    from git_boocode.matching.types import lines_of
+    from git_boocode.matching.text import lines_of
 
     match = found.match
     where = lines_of(match.start_line or 1, match.end_line or 0)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.edits import How, Landing, MissError, Outcome
 from git_boocode.editing.textfile import MAX_BYTES, RAW, Text, line_count, uniform_crlf
-from git_boocode.matching.text import split_lines
-from git_boocode.matching.types import lines_of
+from git_boocode.matching.text import lines_of, split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,7 +108,7 @@ class Replace(NamedTuple):
         match, notes = done.match, done.notes
         if match.version is not None and (versions := how.versions()):
             notes = (merged_since(versions.name(match.version)), *notes)
-        rung, lines = match.rung or "exact", (match.start_line or 1, match.end_line or 0)
+        rung, lines = match.rung or "exact", done.spans[0][2:]
         landing = Landing(match.kind, rung, match.similarity, done.count, *lines, notes)
         return Outcome(text._replace(text=done.content), landing)
 

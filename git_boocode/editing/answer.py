@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from git_boocode.editing.edits import EditedFile, Failure, edit_name
 from git_boocode.matching import Candidate
-from git_boocode.matching.types import lines_of
+from git_boocode.matching.text import lines_of
 from git_boocode.repo.errors import RefusedError
 
 BEGIN = "@retry_context"
@@ -113,7 +113,7 @@ def _file_json(file: EditedFile) -> dict[str, object]:
         "path": file.path,
         "action": file.action,
         **({"from": file.moved_from} if file.moved_from else {}),
-        "edits": [landing.as_json(edit.number) for edit, landing in file.landings],
+        "edits": [{"index": edit.number, **landing._asdict()} for edit, landing in file.landings],
         "diff": diff_of(file),
     }
 

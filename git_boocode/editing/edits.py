@@ -30,29 +30,17 @@ class Landing(NamedTuple):
     """Where one edit landed; lines are 1-based, inclusive, of the file before the call.
 
     `kind` is `exact` or `fuzzy`, `rung` the comparison that found the place, or what was done
-    instead of searching; `end_line` is one less than `start_line` where no line was replaced.
+    instead of searching; `end_line` is one less than `start_line` where no line was replaced. The
+    names are those of the JSON answer; `count` is the number of places.
     """
 
     kind: str = "exact"
     rung: str = "exact"
     similarity: float = 1.0
-    places: int = 1
+    count: int = 1  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
     start_line: int = 1
     end_line: int = 0
     notes: tuple[str, ...] = ()
-
-    def as_json(self, number: int) -> dict[str, object]:
-        """The entry of the JSON answer for the edit of that number."""
-        return {
-            "index": number,
-            "kind": self.kind,
-            "rung": self.rung,
-            "similarity": self.similarity,
-            "count": self.places,
-            "start_line": self.start_line,
-            "end_line": self.end_line,
-            "notes": list(self.notes),
-        }
 
 
 class Outcome(NamedTuple):

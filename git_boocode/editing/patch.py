@@ -12,8 +12,8 @@ from git_boocode.editing.edits import How, Landing, MissError, Outcome, listed, 
 from git_boocode.editing.textfile import Text, blob_id
 from git_boocode.matching.align import Hunk
 from git_boocode.matching.text import Text as Lines
-from git_boocode.matching.text import depth_of, spliced
-from git_boocode.matching.types import MatchError, lines_of
+from git_boocode.matching.text import depth_of, lines_of, spliced
+from git_boocode.matching.types import MatchError
 
 if TYPE_CHECKING:
     from git_boocode.matching.rungs import Query

@@ -17,8 +17,7 @@ from git_boocode.editing.textfile import Text
 from git_boocode.matching import Candidate, MatchError
 from git_boocode.matching.indentation import NEAR
 from git_boocode.matching.text import Text as Lines
-from git_boocode.matching.text import indent_of, rows_of, spliced
-from git_boocode.matching.types import lines_of
+from git_boocode.matching.text import indent_of, lines_of, rows_of, spliced
 
 _RUNGS: dict[str, Callable[[str], str]] = {
     "exact": str,

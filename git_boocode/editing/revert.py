@@ -15,10 +15,10 @@ from git_boocode.editing.edits import How, Landing, MissError, Outcome
 from git_boocode.editing.textfile import RAW, Text, decode, line_count
 from git_boocode.matching.align import script, similarity
 from git_boocode.matching.replace import listed_lines
-from git_boocode.matching.text import LineIndex, common_prefix, indent_of, split_lines
+from git_boocode.matching.text import LineIndex, common_prefix, indent_of, lines_of, split_lines
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.three_way import Region, merge_three_way, spliced, with_our_endings
-from git_boocode.matching.types import Candidate, MatchError, lines_of
+from git_boocode.matching.types import Candidate, MatchError
 
 ALREADY = "rewound"  # the rung of a place where the old lines are already back
 _ALREADY = Landing("exact", ALREADY, 1.0, 0, 1, 0, ("already rewound",))

@@ -182,7 +182,8 @@ def _record(plan: EditPlan, place: Place, repository: Repository, options: Optio
         {
             "path": edit.path,
             "format": edit.format,
-            **landing.as_json(edit.number),
+            "index": edit.number,
+            **landing._asdict(),
             "edit": edit.given if len(json.dumps(edit.given)) <= _MAX_RECORDED else None,
         }
         for edit, landing in sorted(landings, key=lambda landing: landing[0].number)

@@ -14,8 +14,8 @@ from git_boocode.editing.records import EDITS
 from git_boocode.editing.textfile import MAX_BYTES, Text, blob_id, decode
 from git_boocode.matching import MatchError
 from git_boocode.matching.text import Text as Lines
+from git_boocode.matching.text import lines_of
 from git_boocode.matching.three_way import merge_edit
-from git_boocode.matching.types import lines_of
 from git_boocode.repo.blobs import read_blobs
 from git_boocode.repo.git import batch_bodies
 from git_boocode.repo.metadata import Metadata, MetadataError
@@ -191,7 +191,7 @@ def merged_outcome(edit: Edit, base: Text, text: Text, how: How) -> tuple[Outcom
         lines = (near.start_line,)
         raise MissError(error.code, message, lines=lines, candidates=error.candidates) from None
     (first, stop), notes = now[0], (merged_since(shown), *landing.notes)
-    landing = Landing("fuzzy", "merged", landing.similarity, landing.places, first + 1, stop, notes)
+    landing = Landing("fuzzy", "merged", landing.similarity, landing.count, first + 1, stop, notes)
     return made._replace(text=text._replace(text=content), landing=landing), edited
 
 

@@ -9,8 +9,8 @@ from typing import NoReturn
 from git_boocode.matching.align import script
 from git_boocode.matching.guards import evidence
 from git_boocode.matching.rungs import Place, Query, rows_where
-from git_boocode.matching.text import Text, framed
-from git_boocode.matching.types import Candidate, Match, MatchError, Span, lines_of
+from git_boocode.matching.text import Text, framed, lines_of
+from git_boocode.matching.types import Candidate, Match, MatchError, Span
 
 Rows = tuple[int, int]
 

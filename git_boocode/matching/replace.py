@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.ladder import Answer, climb, found_match, to_match
 from git_boocode.matching.rungs import Place, Query, profile_named
-from git_boocode.matching.text import Text, spliced
-from git_boocode.matching.types import Match, MatchError, Replacement, lines_of
+from git_boocode.matching.text import Text, lines_of, spliced
+from git_boocode.matching.types import Match, MatchError, Replacement
 
 if TYPE_CHECKING:
     from git_boocode.matching.refit import Patch

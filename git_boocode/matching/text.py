@@ -309,3 +309,10 @@ def canonical_line(line: str) -> str:
     from unicodedata import normalize
 
     return normalize("NFC", line.translate(_WHOLE_LINE)).strip()
+
+
+def lines_of(first: int, last: int) -> str:
+    """A range of lines in words, both ends inclusive; it is empty if it ends before it begins."""
+    if last < first:
+        return f"after line {last}" if last else "at the top"
+    return f"line {first}" if first == last else f"lines {first}-{last}"

@@ -25,13 +25,6 @@ class Span(NamedTuple):
     end_line: int
 
 
-def lines_of(first: int, last: int) -> str:
-    """A range of lines in words, both ends inclusive; it is empty if it ends before it begins."""
-    if last < first:
-        return f"after line {last}" if last else "at the top"
-    return f"line {first}" if first == last else f"lines {first}-{last}"
-
-
 class Candidate(NamedTuple):
     """A place worth showing: its lines (1-based, inclusive), similarity, and the file's real text.
 

@@ -118,7 +118,7 @@ def test_changes_are_located_in_the_original() -> None:
     for order in (changes, changes[::-1]):
         done = outcome("a\nb\nc\nd\n", *order)
         assert done.text == Text("b\nc\nc\nd\n")
-        assert done.landing.places == 3
+        assert done.landing.count == 3
         assert (done.landing.start_line, done.landing.end_line) == (1, 3)
         assert done.landing.notes == ("regions: line 1, line 2, line 3",)
 

@@ -517,7 +517,7 @@ def test_some_places_are_rewound_already() -> None:
     assert outcome.text is not None
     assert outcome.text.text == TEXT + "# more\n"
     assert outcome.landing.notes == ("1 of 2 places already rewound",)
-    assert outcome.landing.places == 1
+    assert outcome.landing.count == 1
 
 
 def test_a_place_that_is_rewound_already_beside_a_line_that_changed() -> None:
