@@ -310,6 +310,12 @@ def test_other_profiles_and_verbatim_take_placeholders() -> None:
         assert done.content == "foo(a)\n# rest of code\n"
 
 
+@pytest.mark.parametrize(("first", "rung"), [("open()", "elided"), ("run()", None)])
+def test_what_is_not_left_out_must_prove_the_place(first: str, rung: str | None) -> None:
+    content = f"{first}\nother()\nlast()\n"
+    assert locate_match(content, f"{first}\n...\nlast()\n").rung == rung
+
+
 def test_locating_needs_no_new_text() -> None:
     match = locate_match(FILE, elided(OLD, 1, 7, "..."))
     assert (match.rung, match.start_line, match.end_line) == ("elided", 2, 9)
