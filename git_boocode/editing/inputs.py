@@ -10,23 +10,23 @@ from typing import NamedTuple
 
 from git_boocode.editing import formats
 from git_boocode.editing.edits import Edit, Failure, MissError, short
-from git_boocode.editing.formats import FORMATS, Context, fields
-from git_boocode.editing.formats.fields import invalid
+from git_boocode.editing.formats import FORMATS, Context, objects
+from git_boocode.editing.formats.objects import invalid
 
 MAX_INPUT = 64 * 1024 * 1024  # Bytes.
 MAX_EDITS = 5_000
 _MAX_DEPTH = 12  # Objects, arrays and strings of JSON around an edit.
 _MAX_VALUES = 50_000  # Values around an edit that are looked at.
 
-_PATCHES = (*fields.PATCH, *fields.PATCH_LINES)
+_PATCHES = (*objects.PATCH, *objects.PATCH_LINES)
 _KEYS: dict[str, tuple[str, ...]] = {
-    "string": (*fields.OLD, *fields.INSERTED, *fields.INSERT_LINE),
-    "multi": fields.EDITS,
-    "write": (*fields.CONTENT, *fields.LAZY),
+    "string": (*objects.OLD, *objects.INSERTED, *objects.INSERT_LINE),
+    "multi": objects.EDITS,
+    "write": (*objects.CONTENT, *objects.LAZY),
     "region": ("changes", "start"),
     "unified": _PATCHES,
-    "search-replace": fields.PATCH,
-    "apply-patch": fields.PATCH,
+    "search-replace": objects.PATCH,
+    "apply-patch": objects.PATCH,
 }
 _SEND = "send {path, old_string, new_string}, a whole file as {path, content}, or a diff as {patch}"
 
@@ -36,16 +36,16 @@ _ARGUMENTS = (
 )  # fmt: skip
 """The keys whose strings may be JSON, or a patch."""
 _NEVER = (
-    *(*fields.OLD, *fields.NEW, *fields.CONTENT, *fields.LAZY, *fields.INSERT_TEXT),
+    *(*objects.OLD, *objects.NEW, *objects.CONTENT, *objects.LAZY, *objects.INSERT_TEXT),
     *("response", "result", "results", "output", "metadata"),
     *("tool_response", "toolResponse", "tool_result", "toolResult", "tool_output", "toolOutput"),
 )
 """The keys of a file's text, and of what a tool answered."""
-_NAMED = (*fields.PATH, *fields.OLD, *fields.EDITS, *fields.PATCH_LINES, "changes")
+_NAMED = (*objects.PATH, *objects.OLD, *objects.EDITS, *objects.PATCH_LINES, "changes")
 """The keys that make an object an edit, its file named or not."""
-_OPTIONS = (*fields.REPLACE_ALL, *fields.EXPECTED, *fields.START_LINE)
+_OPTIONS = (*objects.REPLACE_ALL, *objects.EXPECTED, *objects.START_LINE)
 """The keys that count for the edit inside where they are beside its path."""
-_NEAR = (*fields.NEW, *fields.CONTENT, *fields.PATCH, "start")
+_NEAR = (*objects.NEW, *objects.CONTENT, *objects.PATCH, "start")
 _NO_CALLS = ("text", "thinking", "redacted_thinking", "reasoning")
 
 
@@ -109,7 +109,7 @@ def _value(text: str) -> object:
         raise invalid("the input is empty; expected edits as JSON, a diff, a patch or blocks")
     if start in '{["':
         try:
-            return fields.parse_json(text)
+            return objects.parse_json(text)
         except MissError:
             if start == "{" or not shapes(text):
                 raise
@@ -118,7 +118,7 @@ def _value(text: str) -> object:
     if shapes(text):
         return text
     # The formats judge what does not begin like JSON, unless it shows JSON in fences.
-    values = [fields.parse_json(*block) for block in fields.fenced_json(text)]
+    values = [objects.parse_json(*block) for block in objects.fenced_json(text)]
     return values[0] if len(values) == 1 else values or text
 
 
@@ -138,7 +138,7 @@ def read_item(item: object, context: Context, only: str | None = None) -> Iterat
     """
     given = None
     try:
-        _check_length(*texts_of(item, (*_PATCHES, *fields.SHELL)))
+        _check_length(*texts_of(item, (*_PATCHES, *objects.SHELL)))
         given = item
         outer = context.path and os.path.normpath(context.path)
         for edit in _edits(item, context, only):
@@ -150,7 +150,7 @@ def read_item(item: object, context: Context, only: str | None = None) -> Iterat
                 yield edit
     except MissError as miss:
         paths = item if isinstance(item, dict) else {}
-        path = next((paths[key] for key in fields.PATH if isinstance(paths.get(key), str)), None)
+        path = next((paths[key] for key in objects.PATH if isinstance(paths.get(key), str)), None)
         yield Failure.of(miss, None, path or context.path, given)
 
 
@@ -177,21 +177,21 @@ def shapes(item: object) -> list[str]:
     mark = _mark_of(item)
     if not isinstance(item, dict):
         return [mark] if mark else []
-    has_path = fields.key_of(item, fields.PATH)
+    has_path = objects.key_of(item, objects.PATH)
     is_message = isinstance(item.get("role"), str) or item.get("tool_calls") is not None
     if (is_message and not has_path) or isinstance(item.get("tool_input"), dict):
         return []
     command = item.get("command")
     is_command = isinstance(command, str) and mark != "apply-patch"
     has_start = isinstance(item.get("start"), (list, str))
-    is_operation = item.get("type") in tuple(fields.OPERATIONS)
-    has_diff = fields.key_of(item, ("patch", "patchText", "diff", *fields.PATCH_LINES))
+    is_operation = item.get("type") in tuple(objects.OPERATIONS)
+    has_diff = objects.key_of(item, ("patch", "patchText", "diff", *objects.PATCH_LINES))
     fits = {
-        "string": (is_command and (has_path or command in fields.COMMANDS))
-        or (fields.key_of(item, fields.INSERT_LINE) and fields.key_of(item, fields.INSERTED))
-        or fields.key_of(item, fields.OLD),
-        "multi": fields.key_of(item, fields.EDITS),
-        "write": not (is_command or has_start) and fields.key_of(item, _KEYS["write"]),
+        "string": (is_command and (has_path or command in objects.COMMANDS))
+        or (objects.key_of(item, objects.INSERT_LINE) and objects.key_of(item, objects.INSERTED))
+        or objects.key_of(item, objects.OLD),
+        "multi": objects.key_of(item, objects.EDITS),
+        "write": not (is_command or has_start) and objects.key_of(item, _KEYS["write"]),
         "region": item.get("changes") is not None
         or (has_start and item.get("content") is not None),
         "unified": not is_operation and (mark == "unified" or (mark is None and has_diff)),
@@ -200,7 +200,7 @@ def shapes(item: object) -> list[str]:
     }
     if not any(fits.values()) and has_path:
         # A new file, as Cline's editor asks for it.
-        fits["string"] = fields.key_of(item, fields.NEW_TEXT)
+        fits["string"] = objects.key_of(item, objects.NEW_TEXT)
     return [name for name, fitting in fits.items() if fitting]
 
 
@@ -217,7 +217,7 @@ def _mark_of(item: object) -> str | None:
     """The format of the first marker line of a text, or of an object's patch or command."""
     mark = text_format("\n".join(texts_of(item, _PATCHES)))
     if mark is None and isinstance(item, dict):
-        mark = text_format("\n".join(texts_of(item, fields.SHELL)))
+        mark = text_format("\n".join(texts_of(item, objects.SHELL)))
         return mark if mark == "apply-patch" else None
     return mark
 
@@ -242,8 +242,8 @@ def _no_format(item: object, only: str | None = None) -> MissError:
     """Why an item is not an edit, the nearest format first."""
     if only:
         return invalid(f"it is not of the format {only} ({FORMATS[only][1]})")
-    what = "it" if isinstance(item, (dict, str)) else fields.kind_of(item)
-    known = item if isinstance(item, dict) else fields.PATCH
+    what = "it" if isinstance(item, (dict, str)) else objects.kind_of(item)
+    known = item if isinstance(item, dict) else objects.PATCH
     nearest = sorted(FORMATS, key=lambda name: -sum(key in known for key in _KEYS[name]))
     shown = "; ".join(f"{name}: {FORMATS[name][1]}" for name in nearest)
     return invalid(f"{what} fits no format ({shown})", _SEND)
@@ -260,7 +260,7 @@ class _Wrapped(NamedTuple):
     context: Context
 
 
-def _opened(item: fields.Object, context: Context, only: str | None) -> _Wrapped:
+def _opened(item: objects.Object, context: Context, only: str | None) -> _Wrapped:
     """The edit that an object holds under any keys (MissError if there is none, or several).
 
     Text of files and the results of tools are not searched.
@@ -299,7 +299,7 @@ class _Search:
         if isinstance(value, str):
             yield from self._text(wrapped, value) if key in _ARGUMENTS else ()
         elif isinstance(value, (dict, list)) and len(keys) > _MAX_DEPTH:
-            self.miss = self.miss or fields.too_deep()
+            self.miss = self.miss or objects.too_deep()
         elif isinstance(value, dict):
             yield from self._object(wrapped, value)
         elif isinstance(value, list):
@@ -311,7 +311,7 @@ class _Search:
     def _text(self, wrapped: _Wrapped, text: str) -> Iterator[_Wrapped]:
         if text.lstrip()[:1] in ("{", "["):
             try:
-                value = fields.parse_json(text)
+                value = objects.parse_json(text)
             except MissError as miss:
                 self.miss = self.miss or miss
             else:
@@ -320,16 +320,16 @@ class _Search:
         if shapes(text):
             yield wrapped
 
-    def _object(self, wrapped: _Wrapped, item: fields.Object) -> Iterator[_Wrapped]:
+    def _object(self, wrapped: _Wrapped, item: objects.Object) -> Iterator[_Wrapped]:
         _, keys, context = wrapped
         # A few keys make an edit only where its file is named.
-        is_named = context.path is not None or fields.key_of(item, _NAMED)
+        is_named = context.path is not None or objects.key_of(item, _NAMED)
         if (is_named or _mark_of(item) is not None) and shapes(item):
             yield wrapped
             return
-        paths = {key: item[key] for key in fields.PATH if isinstance(item.get(key), str)}
+        paths = {key: item[key] for key in objects.PATH if isinstance(item.get(key), str)}
         if paths:
-            context = fields.context(paths | {"base": item.get("base")}, context)
+            context = objects.enclosed(paths | {"base": item.get("base")}, context)
         options = {key: item[key] for key in _OPTIONS if paths and item.get(key) is not None}
         text = _prose(item.get("content")) if item.get("role") in ("assistant", "model") else ""
         is_message = isinstance(item.get("role"), str)
@@ -338,12 +338,12 @@ class _Search:
                 continue
             for found in self.look(_Wrapped(item[key], (*keys, key), context), key):
                 text = ""
-                fields.check_switches(item)
+                objects.check_switches(item)
                 edit = found.value
                 yield found._replace(value=options | edit if isinstance(edit, dict) else edit)
         if shapes(text):
             yield _Wrapped(text, keys, context)
-        elif fields.key_of(item, _NEAR):
+        elif objects.key_of(item, _NEAR):
             self.miss = self.miss or _no_format(item)
 
 

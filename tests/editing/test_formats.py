@@ -10,7 +10,7 @@ from git_boocode.editing import formats
 from git_boocode.editing import inputs as inputs_module
 from git_boocode.editing.actions import Create, Insert, Replace, Write
 from git_boocode.editing.edits import Action, How, MissError
-from git_boocode.editing.formats.fields import MAX_DEPTH
+from git_boocode.editing.formats.objects import MAX_DEPTH
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.textfile import Text
 from tests.repo_kit import LIMITED

@@ -17,7 +17,7 @@ from git_boocode.editing.actions import Replace
 from git_boocode.editing.answer import retry_context
 from git_boocode.editing.edits import How, MissError
 from git_boocode.editing.formats import FORMATS
-from git_boocode.editing.formats.fields import parse_json
+from git_boocode.editing.formats.objects import parse_json
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.revert import Revert
 from git_boocode.editing.textfile import decode

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.actions import Create, Delete, Keep
 from git_boocode.editing.edits import Action, Edit, Failure, MissError, short
-from git_boocode.editing.formats import Context, agree, fields
+from git_boocode.editing.formats import Context, agree, objects
 from git_boocode.editing.formats.unified import (
     END_OF_FILE,
     SHOWN,
@@ -49,14 +49,14 @@ class _Section(NamedTuple):
 
 def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     """The edits of a text, or of an object with a patch: one for each file."""
-    path, base = fields.context(item, context) if isinstance(item, dict) else context
+    path, base = objects.enclosed(item, context) if isinstance(item, dict) else context
     bare = False
     if isinstance(item, dict) and (kind := _operation(item)):
-        lines = patch_lines(fields.text(item, ("diff",), "" if kind == "Delete" else None))
+        lines = patch_lines(objects.text(item, ("diff",), "" if kind == "Delete" else None))
         sections = [_Section(kind, path or "", 0, 0, len(lines))]
     else:
-        words = (word for word in texts_of(item, fields.SHELL) if _BEGIN in word)
-        lines = patch_lines(fields.patch(item) or next(words, ""))
+        words = (word for word in texts_of(item, objects.SHELL) if _BEGIN in word)
+        lines = patch_lines(objects.patch(item) or next(words, ""))
         envelopes = _Envelopes(lines)
         sections, bare = envelopes.read(), envelopes.bare
     for section in sections:
@@ -64,7 +64,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
         given = item if len(sections) == 1 else portion
         try:
             if path is not None and not agree(path, section.path):
-                raise fields.invalid(f"the patch is for '{section.path}', but 'path' is '{path}'")
+                raise objects.invalid(f"the patch is for '{section.path}', but 'path' is '{path}'")
             action = _action(section, Area(lines, section.stop, not bare, envelope=True))
         except MissError as miss:
             yield Failure.of(miss, None, section.path, given)
@@ -73,10 +73,10 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
             yield Edit(0, path or section.path, action, base, "apply-patch", given, to)
 
 
-def _operation(item: fields.Object) -> str | None:
+def _operation(item: objects.Object) -> str | None:
     """What an operation of OpenAI's `apply_patch_call` does, unless it holds a whole patch."""
-    is_bare = fields.key_of(item, fields.PATH) and _BEGIN not in str(item.get("diff"))
-    return fields.OPERATIONS.get(str(item.get("type"))) if is_bare else None
+    is_bare = objects.key_of(item, objects.PATH) and _BEGIN not in str(item.get("diff"))
+    return objects.OPERATIONS.get(str(item.get("type"))) if is_bare else None
 
 
 class _Envelopes:
@@ -108,7 +108,7 @@ class _Envelopes:
         if header or _OPENING.fullmatch(line):
             rows = range(row - 1, -1, -1)
             above = next((self.lines[at] for at in rows if self.lines[at].strip()), "")
-            fence, heredoc = fields.opened_fence(above), _HEREDOC.search(above)
+            fence, heredoc = objects.opened_fence(above), _HEREDOC.search(above)
             self.closers = {fence.marks} if fence else {heredoc[2]} if heredoc else set()
         if header:
             self._begin(row, header)

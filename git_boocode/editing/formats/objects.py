@@ -1,40 +1,88 @@
-"""The formats that are plain JSON: `string`, `write`, `region`, and `multi` for several edits."""
+"""Read JSON, the keys of its objects in any spelling, and the formats that are plain JSON.
+
+These are `string`, `write` and `region`, and `multi` for several edits. Everything here raises
+MissError (`invalid_input`), which names the place, for what it cannot read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from git_boocode.editing.actions import Create, Insert, Replace, Write
 from git_boocode.editing.edits import Action, Edit, Failure, MissError, listed
-from git_boocode.editing.formats import Context, fields
-from git_boocode.editing.formats.fields import invalid
-from git_boocode.editing.inputs import read_item
+from git_boocode.editing.formats import Context
 
 if TYPE_CHECKING:
     from git_boocode.editing.regions import Change
 
+PATH = ("path", "file_path", "filePath", "filepath", "target_file", "filename", "file")
+OLD = (
+    "old_string", "oldString", "old_str", "oldStr", "old_text", "oldText", "search", "find", "old",
+)  # fmt: skip
+NEW_TEXT = ("new_text", "newText")
+NEW = ("new_string", "newString", "new_str", "newStr", *NEW_TEXT, "replace", "new")
+CONTENT = ("content", "contents", "file_text")
+LAZY = ("code_edit", "code")
+"""What some tools call a text that leaves code out, for a second model to merge in."""
+EDITS = ("edits", "replacements", "operations")
+REPLACE_ALL = ("replace_all", "replaceAll", "allow_multiple", "allowMultiple", "change_all")
+EXPECTED = ("expected_replacements", "expectedReplacements")
+START_LINE = ("start_line", "startLine")
+PATCH = ("patch", "diff", "input", "patchText", "patch_text")
+PATCH_LINES = ("patch_lines", "patchLines")
+SHELL = ("command", "cmd")
+INSERT_LINE = ("insert_line", "insertLine")
+INSERT_TEXT = ("insert_text", "insertText")
+INSERTED = (*INSERT_TEXT, *NEW)
+COMMANDS = ("str_replace", "insert", "create", "write")
+"""The commands of the text-editor tool that edit a file."""
+OPERATIONS = {"create_file": "Add", "update_file": "Update", "delete_file": "Delete"}
+"""The types of the operations of OpenAI's `apply_patch_call`, by the words of its patches."""
+
+MAX_DEPTH = 64  # Levels of objects and arrays, which is more than any edit needs.
+
+_SWITCHES = (
+    *("use_regex", "useRegex", "is_regex", "isRegex", "regex", "ignore_case", "ignoreCase"),
+    *("dry_run", "dryRun"),
+)
+"""Switches of some tools that would make another edit of the same texts."""
+_KINDS = {dict: "an object", list: "an array", str: "a string", bool: "a boolean"}
+_BASE = re.compile("[0-9a-fA-F]{7,64}")
+_NEXT = re.compile(r"[^ \t\r\n]")
+_FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})(.*)", re.DOTALL)
+_JSON_RULES = (
+    'JSON has double quotes around keys and strings, \\" \\\\ \\n for those characters in them, '
+    "true, false and null, no comments, and no comma before } or ]"
+)
 _OF_A_PART = (
-    *fields.INSERT_LINE, *fields.START_LINE, "line", "end_line", "endLine", "start", "end", "range",
+    *INSERT_LINE, *START_LINE, "line", "end_line", "endLine", "start", "end", "range",
 )  # fmt: skip
 _APPENDS = ("append", "a", "insert", "prepend")
 _MAX_CHANGES = 10_000  # Of one file in one edit.
 _MAX_WRONG = 10  # Malformed changes that a message lists.
 _MAX_LINES = 4  # Of an anchor; with more of them, more can be wrong.
 
+Object = Mapping[str, object]
+T = TypeVar("T")
 
-def string(item: fields.Object, context: Context) -> Iterator[Edit | Failure]:
+
+def string(item: Object, context: Context) -> Iterator[Edit | Failure]:
     """One old text and its new one, or a command of the text-editor tool."""
     yield _edit("string", item, context, _action(item))
 
 
-def write(item: fields.Object, context: Context) -> Iterator[Edit | Failure]:
+def write(item: Object, context: Context) -> Iterator[Edit | Failure]:
     """A file's path and all of its content."""
     _check_whole(item, "content")
-    yield _edit("write", item, context, Write(fields.text(item, fields.CONTENT)))
+    yield _edit("write", item, context, Write(text(item, CONTENT)))
 
 
-def region(item: fields.Object, context: Context) -> Iterator[Edit | Failure]:
+def region(item: Object, context: Context) -> Iterator[Edit | Failure]:
     """Parts of a file between short anchors, each with the lines that replace it."""
     from git_boocode.editing.regions import Regions
 
@@ -43,57 +91,59 @@ def region(item: fields.Object, context: Context) -> Iterator[Edit | Failure]:
 
 def multi(item: object, context: Context) -> Iterator[Edit | Failure]:
     """Several edits in an array, for one file or for many, each of any format."""
-    name = fields.key_of(item, fields.EDITS) if isinstance(item, dict) else None
+    from git_boocode.editing.inputs import read_item
+
+    name = key_of(item, EDITS) if isinstance(item, dict) else None
     if isinstance(item, dict) and name:
-        fields.check_switches(item)
-        context = fields.context(item, context)
+        check_switches(item)
+        context = enclosed(item, context)
         item = item[name]
-    for edit in fields.array(item, name or "edits"):
+    for edit in array(item, name or "edits"):
         yield from read_item(edit, context)
 
 
-def _edit(name: str, item: fields.Object, context: Context, action: Action) -> Edit:
-    fields.check_switches(item)
-    path = fields.text(item, fields.PATH, context.path)
-    return Edit(0, path, action, fields.base(item) or context.base, name, item)
+def _edit(name: str, item: Object, context: Context, action: Action) -> Edit:
+    check_switches(item)
+    path = text(item, PATH, context.path)
+    return Edit(0, path, action, base(item) or context.base, name, item)
 
 
-def _action(item: fields.Object) -> Action:
-    given = fields.text(item, ("command",), "")
-    implied = "insert" if fields.key_of(item, fields.INSERT_LINE) else "new_text"
-    command = given or ("str_replace" if fields.key_of(item, fields.OLD) else implied)
+def _action(item: Object) -> Action:
+    given = text(item, ("command",), "")
+    implied = "insert" if key_of(item, INSERT_LINE) else "new_text"
+    command = given or ("str_replace" if key_of(item, OLD) else implied)
     if command == "str_replace":
         return Replace(
-            fields.text(item, fields.OLD),
+            text(item, OLD),
             # The text-editor tool's own schema: without a new text the old one is deleted.
-            fields.text(item, fields.NEW, "" if given else None),
-            fields.flag(item, fields.REPLACE_ALL),
-            fields.number(item, fields.EXPECTED, 1),
-            fields.number(item, fields.START_LINE, 1),
+            text(item, NEW, "" if given else None),
+            flag(item, REPLACE_ALL),
+            number(item, EXPECTED, 1),
+            number(item, START_LINE, 1),
         )
     if command == "insert":
         # Cline's editor counts from 1 and inserts before the line, the text-editor tool after it.
-        least = int(not given and fields.key_of(item, fields.INSERTED) in fields.NEW_TEXT)
-        line = fields.number(item, fields.INSERT_LINE, least)
+        least = int(not given and key_of(item, INSERTED) in NEW_TEXT)
+        line = number(item, INSERT_LINE, least)
         if line is None:
             raise invalid(f"'insert_line' is missing; expected a whole number from {least}")
-        return Insert(line - least, fields.text(item, fields.INSERTED), top=least)
+        return Insert(line - least, text(item, INSERTED), top=least)
     if command in ("create", "write"):
-        return Write(fields.text(item, fields.CONTENT[::-1]))
+        return Write(text(item, CONTENT[::-1]))
     if not given:
         _check_whole(item, "new_text")
-        return Create(fields.text(item, fields.NEW_TEXT))
-    raise invalid(f"'command' is '{command[:40]}'; expected one of {', '.join(fields.COMMANDS)}")
+        return Create(text(item, NEW_TEXT))
+    raise invalid(f"'command' is '{command[:40]}'; expected one of {', '.join(COMMANDS)}")
 
 
-def _check_whole(item: fields.Object, key: str) -> None:
+def _check_whole(item: Object, key: str) -> None:
     """Refuse what is meant for a part of the file: writing it would discard the rest."""
-    if lazy := fields.key_of(item, fields.LAZY):
+    if lazy := key_of(item, LAZY):
         raise invalid(
             f"'{lazy}' may leave code out, and nothing here can merge that in",
             "send old_string and new_string, or the whole file as content",
         )
-    part = fields.key_of(item, _OF_A_PART)
+    part = key_of(item, _OF_A_PART)
     part = part or ("append" if item.get("append") is True else None)
     part = part or ("mode" if item.get("mode") in _APPENDS else None)
     if part:
@@ -103,11 +153,11 @@ def _check_whole(item: fields.Object, key: str) -> None:
         )
 
 
-def _changes(item: fields.Object) -> tuple[Change, ...]:
+def _changes(item: Object) -> tuple[Change, ...]:
     """The changes, or everything that is wrong with them at once."""
     if item.get("changes") is None:
         return (_change(item, ""),)
-    given = fields.array(item["changes"], "changes")
+    given = array(item["changes"], "changes")
     if len(given) > _MAX_CHANGES:
         raise invalid(f"there are {len(given)} changes; at most {_MAX_CHANGES} of a file are read")
     read = [_read(change, f"changes[{index}]") for index, change in enumerate(given)]
@@ -128,10 +178,10 @@ def _change(change: object, where: str) -> Change:
     from git_boocode.editing.regions import Change
 
     if not isinstance(change, dict):
-        raise invalid(f"'{where}' is {fields.kind_of(change)}; expected an object")
+        raise invalid(f"'{where}' is {kind_of(change)}; expected an object")
     inside = f"{where}." if where else ""
     start, end, content = (
-        fields.lines(change, name, inside + name) for name in ("start", "end", "content")
+        lines(change, name, inside + name) for name in ("start", "end", "content")
     )
     for name, anchor in (("start", start or []), *([("end", end)] if end else [])):
         if not 1 <= len(anchor) <= _MAX_LINES:
@@ -143,3 +193,214 @@ def _change(change: object, where: str) -> Change:
         missing = f"'{inside}content' is missing"
         raise invalid(f"{missing}; expected the lines that replace the region, or []")
     return Change(tuple(start or ()), tuple(end) if end else None, tuple(content))
+
+
+def invalid(message: str, hint: str | None = None) -> MissError:
+    """The error for input that cannot be read."""
+    return MissError("invalid_input", message, hint=hint)
+
+
+def kind_of(value: object) -> str:
+    """What a JSON value is, for a message."""
+    return "null" if value is None else _KINDS.get(type(value), "a number")
+
+
+def key_of(item: Object, names: tuple[str, ...]) -> str | None:
+    """The first spelling of a key that an object has, other than as null."""
+    return next((name for name in names if item.get(name) is not None), None)
+
+
+def _get(item: Object, names: tuple[str, ...], kind: type[T], expected: str) -> T | None:
+    found = [name for name in names if item.get(name) is not None]
+    for name in found:
+        value = item[name]
+        if value != item[found[0]]:
+            raise invalid(f"'{found[0]}' and '{name}' mean the same and differ")
+        # A boolean is a whole number to Python.
+        if type(value) is not kind:
+            raise invalid(f"'{name}' is {kind_of(value)}; expected {expected}")
+    return cast("T", item[found[0]]) if found else None
+
+
+def text(item: Object, names: tuple[str, ...], default: str | None = None) -> str:
+    """A required string, or one with a default."""
+    value = _get(item, names, str, "a string")
+    value = default if value is None else value
+    if value is None:
+        raise invalid(f"'{names[0]}' is missing; expected a string")
+    return value
+
+
+def flag(item: Object, names: tuple[str, ...]) -> bool:
+    """An optional boolean."""
+    return _get(item, names, bool, "true or false, without quotes") or False
+
+
+def number(item: Object, names: tuple[str, ...], least: int) -> int | None:
+    """An optional whole number."""
+    expected = f"a whole number from {least}"
+    value = _get(item, names, int, expected)
+    if value is not None and value < least:
+        raise invalid(f"'{key_of(item, names)}' is {value!s:.40}; expected {expected}")
+    return value
+
+
+def base(item: Object) -> str | None:
+    """The id of the blob that the model saw, in lower case."""
+    value = _get(item, ("base",), str, "a string")
+    if value is not None and not _BASE.fullmatch(value):
+        raise invalid(
+            "'base' is not a blob id; expected 7 to 64 hexadecimal digits",
+            "leave it out, or send the blob id of the file as it was read",
+        )
+    return value and value.lower()
+
+
+def enclosed(item: Object, outer: Context) -> Context:
+    """The path and the base of an item, or those of what encloses it."""
+    path = text(item, PATH, outer.path or "") or None
+    return outer._replace(path=path, base=base(item) or outer.base)
+
+
+def lines(item: Object, name: str, where: str) -> list[str] | None:
+    """Lines without their endings, given as an array or one text; None if the key is missing."""
+    value = item.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, str | list):
+        raise invalid(f"'{where}' is {kind_of(value)}; expected an array of lines")
+    entries = [value] if value and isinstance(value, str) else [*value]
+    for row, entry in enumerate(entries):
+        if not isinstance(entry, str):
+            raise invalid(f"'{where}[{row}]' is {kind_of(entry)}; expected a line, as a string")
+    found = [line for entry in entries for line in entry.removesuffix("\n").split("\n")]
+    return [line.removesuffix("\r") for line in found]
+
+
+def patch(item: object) -> str:
+    """The patch or the blocks that an item is, or has under a name."""
+    if not isinstance(item, dict):
+        return str(item)
+    name = key_of(item, PATCH_LINES)
+    found = lines(item, name, name) if name else None
+    return text(item, PATCH, "") if found is None else "\n".join(found)
+
+
+def check_switches(item: Object) -> None:
+    """Refuse an edit to which a tool's switch gives another meaning."""
+    for name in _SWITCHES:
+        if item.get(name) in (True, "true"):
+            raise invalid(
+                f"'{name}' is set, but an edit here has no such switch",
+                "send the text as the file spells it; for a preview use --dry-run",
+            )
+
+
+def array(value: object, name: str) -> list[object]:
+    """A filled array, which models now and then send as a string of JSON."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        value = parse_json(value)
+    if not isinstance(value, list):
+        raise invalid(f"'{name}' is {kind_of(value)}; expected an array")
+    if not value:
+        raise invalid(f"the array of {name} is empty")
+    return value
+
+
+def parse_json(text: str, above: int = 0) -> object:
+    """One JSON value, or an array of several objects that follow each other.
+
+    Line breaks in strings are accepted, a key that occurs twice is not. `above` is the number of
+    lines above the text, for messages.
+    """
+    try:
+        value = _values(text)
+        if _depth(value) > MAX_DEPTH:
+            raise too_deep()
+    except json.JSONDecodeError as error:
+        reason = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
+        where = f"line {above + error.lineno}, column {error.colno}"
+        raise invalid(f"invalid JSON at {where}: {reason}", _json_hint(text, error)) from None
+    except ValueError as error:
+        # A number of more digits than Python converts.
+        raise invalid(f"invalid JSON: {str(error).split(';')[0].lower()}") from None
+    except RecursionError:
+        raise too_deep() from None
+    return value
+
+
+def _values(text: str) -> object:
+    decoder = json.JSONDecoder(strict=False, object_pairs_hook=_object, parse_constant=_constant)
+    found: list[object] = []
+    end = 0
+    while place := _NEXT.search(text, end):
+        if found and not (isinstance(found[-1], dict) and place[0] == "{"):
+            raise json.JSONDecodeError("Extra data", text, place.start())
+        value, end = decoder.raw_decode(text, place.start())
+        found.append(value)
+    return found[0] if len(found) == 1 else found
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
+        raise invalid(f"the key '{twice[:80]}' occurs twice in one object")
+    return found
+
+
+def _constant(name: str) -> None:
+    raise invalid(f"'{name}' is not valid JSON")
+
+
+def _depth(value: object) -> int:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_depth, inside), default=0)
+
+
+def _json_hint(text: str, error: json.JSONDecodeError) -> str:
+    if error.msg == "Extra data":
+        return "several edits go into one array: [{...}, {...}]"
+    is_open = error.msg.startswith("Unterminated string") and text.rstrip()[-1:] not in ("}", "]")
+    if is_open or not text[error.pos :].strip():
+        return "the input ends too early, as if it was cut off; send all of it again"
+    return _JSON_RULES
+
+
+class Fence(NamedTuple):
+    """An open code fence: its indentation, its marks and what is behind them."""
+
+    indent: str
+    marks: str
+    info: str
+
+    def is_closed_by(self, line: str) -> bool:
+        """Whether a line closes it; one of a hunk, which has a mark before its text, does not."""
+        rest = line.rstrip().removeprefix(self.indent)
+        is_long = line.startswith(self.indent) and rest.startswith(self.marks)
+        return is_long and not rest.strip(self.marks[0])
+
+
+def opened_fence(line: str) -> Fence | None:
+    """The Markdown fence that a line opens, or None."""
+    found = _FENCE.fullmatch(line.rstrip())
+    if found is None or "`" in found[3]:
+        return None
+    return Fence(found[1], found[2], found[3].strip())
+
+
+def fenced_json(text: str) -> Iterator[tuple[str, int]]:
+    """The JSON in the Markdown fences of a text, and the number of lines above each."""
+    rows = enumerate(text.split("\n"), 1)
+    for above, line in rows:
+        if fence := opened_fence(line.strip()):
+            inside = takewhile(lambda entry: not fence.is_closed_by(entry[1].strip()), rows)
+            block = "\n".join(line for _, line in inside)
+            is_json = not fence.info or fence.info.lower().startswith("json")
+            if is_json and block.lstrip()[:1] in ("{", "["):
+                yield block, above
+
+
+def too_deep() -> MissError:
+    """The error for input of too many levels."""
+    return invalid(f"the JSON is nested too deep; {MAX_DEPTH} levels are enough for any edit")

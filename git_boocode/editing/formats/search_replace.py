@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.edits import Edit, Failure, MissError
-from git_boocode.editing.formats import Context, agree, fields
-from git_boocode.editing.formats.fields import invalid
+from git_boocode.editing.formats import Context, agree, objects
+from git_boocode.editing.formats.objects import invalid
 from git_boocode.editing.inputs import text_format
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ _DECORATION = re.compile(
 def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     """The edits of a text, or of an object with a text: one for each block."""
     if isinstance(item, dict):
-        fields.check_switches(item)
-        context = fields.context(item, context)
-    yield from _Reader(fields.patch(item), context).edits()
+        objects.check_switches(item)
+        context = objects.enclosed(item, context)
+    yield from _Reader(objects.patch(item), context).edits()
 
 
 class _Mark(NamedTuple):
@@ -179,7 +179,7 @@ def _named(mark: _Mark, prose: Sequence[str]) -> str | None:
             raise invalid(f"line {mark.row + 1} has more than '{_OPENING}', which names no file")
         return name
     for line in reversed(prose):
-        fence = fields.opened_fence(line)
+        fence = objects.opened_fence(line)
         if fence and (names := names_in(fence.info)[0]):
             return names[0]
         if line.strip() and not fence:
@@ -189,7 +189,7 @@ def _named(mark: _Mark, prose: Sequence[str]) -> str | None:
 
 def _spoken_of(mark: _Mark, prose: Sequence[str]) -> str | None:
     """The only file that the prose above a block mentions."""
-    lines = [line.strip() for line in prose if line.strip() and not fields.opened_fence(line)]
+    lines = [line.strip() for line in prose if line.strip() and not objects.opened_fence(line)]
     names = list(dict.fromkeys(name for line in lines for name in names_in(line)[0]))
     if len(names) > 1:
         raise invalid(f"{mark.block} may be for {' or '.join(map(repr, names[:5]))}", _NAME_IT)

@@ -12,7 +12,7 @@ from typing import NamedTuple, NoReturn
 
 from git_boocode.editing.actions import Create, Delete, Keep
 from git_boocode.editing.edits import Action, Edit, Failure, MissError, short
-from git_boocode.editing.formats import Context, agree, fields
+from git_boocode.editing.formats import Context, agree, objects
 from git_boocode.editing.patch import UNMARKED, PatchAction, PatchHunk, PatchLine
 
 MAX_HUNKS = 10_000  # in one file
@@ -43,8 +43,8 @@ _SPECIAL = {"120000": "a symbolic link", "160000": "a submodule"}
 
 def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     """The edits of a text, or of an object with a diff: one for each file."""
-    text = fields.patch(item)
-    path, base = fields.context(item, context) if isinstance(item, dict) else context
+    text = objects.patch(item)
+    path, base = objects.enclosed(item, context) if isinstance(item, dict) else context
     diffs = Diffs(text)
     if not diffs.files and path is not None and all(line[:1] in _MARKS for line in diffs.lines):
         # The lines of one hunk, and no more.
@@ -53,7 +53,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     files = [file for file in diffs.files if any(map(is_change, file.hunks)) or not file.hunks]
     files = files or diffs.files
     if not files:
-        raise fields.invalid("the patch has no hunk; expected a line like '@@ -1,2 +1,3 @@'")
+        raise objects.invalid("the patch has no hunk; expected a line like '@@ -1,2 +1,3 @@'")
     for file in files:
         portion = "".join(f"{line}\n" for line in diffs.lines[file.first : file.stop])
         given = item if len(files) == 1 else portion
@@ -106,7 +106,7 @@ def patch_action(hunks: Sequence[PatchHunk], preimage: str | None = None) -> Pat
         invalid(hunks[0].row, NO_CHANGE)
     if len(found) > MAX_HUNKS:
         many = f"the patch of one file has {len(found)} hunks; at most {MAX_HUNKS} are read"
-        raise fields.invalid(many, "send the whole file as {path, content}")
+        raise objects.invalid(many, "send the whole file as {path, content}")
     notes = (f"hunks without changes skipped: {skipped}",) if skipped else ()
     return PatchAction(found, preimage, notes) if found else None
 
@@ -333,10 +333,10 @@ class Diffs:
 
     def _read(self, area: Area, at: int) -> None:
         while at < area.stop:
-            fence = None if area.fenced else fields.opened_fence(self.lines[at])
+            fence = None if area.fenced else objects.opened_fence(self.lines[at])
             at = self._fenced(at, fence) if fence else self._step(area, at)
 
-    def _fenced(self, at: int, fence: fields.Fence) -> int:
+    def _fenced(self, at: int, fence: objects.Fence) -> int:
         """Read the fenced block that begins at a line; the index after it."""
         rows = range(at + 1, len(self.lines))
         stop = next((row for row in rows if fence.is_closed_by(self.lines[row])), len(self.lines))
