@@ -122,6 +122,16 @@ def test_a_first_line_that_alone_is_right_does_not_move_the_others() -> None:
     assert replace_text(CLASS, old, new).content == CLASS.replace("        second()\n", deep)
 
 
+@pytest.mark.parametrize("line", ["two_calls()", "three_calls()"])
+def test_only_the_lines_next_to_new_ones_show_their_depth(line: str) -> None:
+    method = "def beta(self):\n    two_calls()\n    three_calls()\n"
+    deep = "".join(f"    {row}\n" for row in method.splitlines())
+    content = "def alpha():\n    one_call()\n{}\ndef gamma():\n    last_call()\n"
+    new = method.replace(line, f"added()\n    {line}")
+    done = replace_text(content.format(deep), content.format(method), content.format(new))
+    assert done.content == content.format(deep.replace(line, f"added()\n        {line}"))
+
+
 OPENERS = {
     "a label": "\tcase $x in\n\ta)\n\t\tone_word $x\n\t\t;;\n",
     "do": "\tlist_of(x) do |y|\n\t\tone_word y\n\tend\n",
