@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from git_boocode.matching import sequence
 from git_boocode.matching.align import Hunk
 from git_boocode.matching.rungs import Hints, Query
 from git_boocode.matching.sequence import Placement, place_changes
@@ -273,6 +274,16 @@ def test_nested_sections_must_exist_below_each_other() -> None:
 def test_a_place_above_its_section_is_not_taken() -> None:
     text = lines("go()", "class A:", "    pass")
     assert refused(text, hunk("-go()\n+stop()", sections=("class A:",), within=True))
+
+
+def test_too_much_work_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sequence, "SECTION_WORK", 3)
+    assert "occur too often" in refused(CODE, hunk(GO, sections=("class B:",))).message
+    drifted = hunk(" stop()\n-class B:\n+class C:")
+    monkeypatch.setattr(sequence, "LOOSE_WORK", CODE.count("\n"))
+    assert "class C:" in patched(CODE, drifted)
+    monkeypatch.setattr(sequence, "LOOSE_WORK", CODE.count("\n") - 1)
+    assert "too many changes" in refused(CODE, drifted).message
 
 
 def test_headings_are_sections_too() -> None:
