@@ -129,6 +129,7 @@ def test_hunks_must_be_in_order() -> None:
 def test_hunks_must_not_overlap() -> None:
     error = refused(ABC, hunk("-beta\n-gamma\n+x"), hunk("-gamma\n-delta\n+y"))
     assert error.code == "overlap"
+    assert error.candidates[0][:2] == (3, 4)
 
 
 def test_hunks_may_share_context() -> None:
