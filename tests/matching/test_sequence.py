@@ -145,6 +145,15 @@ def test_drifted_hunks_may_share_context() -> None:
     assert patched(text, *hunks) == lines("A", "beta  ", "G", "delta", "epsilon")
 
 
+def test_a_drifted_hunk_restricts_the_ones_below() -> None:
+    text = lines("value = compute(alpha) ", "middle = 2 ", "value = compute(alpha) ")
+    change = hunk("-value = compute(alpha)\n+last = 3")
+    assert refused(text, change).code == "ambiguous"
+    assert patched(text, hunk("-middle = 2\n+m = 2"), change) == lines(
+        "value = compute(alpha) ", "m = 2", "last = 3"
+    )
+
+
 def test_a_drifted_hunk_at_the_end_is_not_above_another_one() -> None:
     text = lines("first(one) ", "second(two)", "third(three)")
     end = hunk("-first(one)\n+x", at_end=True)
