@@ -662,9 +662,9 @@ def test_a_short_edit_that_was_already_made_is_refused_as_such(old: str, new: st
 @pytest.mark.parametrize(
     ("item", "loaded"),
     [
-        ({"path": "a", "old": "x", "new": "y"}, {"fields", "objects"}),
-        ([{"path": "a", "content": "y"}], {"fields", "objects"}),
-        ({"path": "a", "start": ["x"], "content": ["y"]}, {"fields", "objects"}),
+        ({"path": "a", "old": "x", "new": "y"}, {"objects"}),
+        ([{"path": "a", "content": "y"}], {"objects"}),
+        ({"path": "a", "start": ["x"], "content": ["y"]}, {"objects"}),
     ],
 )
 def test_only_the_parser_of_the_format_is_loaded(item: object, loaded: set[str]) -> None:
