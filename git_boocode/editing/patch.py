@@ -16,8 +16,8 @@ from git_boocode.matching.text import depth_of, lines_of, spliced
 from git_boocode.matching.types import MatchError
 
 if TYPE_CHECKING:
-    from git_boocode.matching.rungs import Query
     from git_boocode.matching.sequence import Placement
+    from git_boocode.matching.text import Query
 
 _LISTED = 5  # line numbers, and other hunks, in a message
 UNMARKED = "context lines lack their leading blank"
@@ -153,7 +153,7 @@ class PatchAction(NamedTuple):
 
 
 def _query(content: Lines, hunk: PatchHunk, *, proven: bool) -> Query:
-    from git_boocode.matching.rungs import Hints, Query
+    from git_boocode.matching.text import Hints, Query
 
     hints = Hints(
         None if hunk.start is None else hunk.start + 1,

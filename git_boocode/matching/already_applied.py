@@ -8,8 +8,8 @@ from typing import NoReturn
 
 from git_boocode.matching.align import script
 from git_boocode.matching.guards import evidence
-from git_boocode.matching.rungs import Place, Query, rows_where
-from git_boocode.matching.text import Text, framed, lines_of
+from git_boocode.matching.rungs import rows_where
+from git_boocode.matching.text import Occurrence, Query, Text, framed, lines_of
 from git_boocode.matching.types import Candidate, Match, MatchError, Span
 
 Rows = tuple[int, int]
@@ -40,7 +40,7 @@ def applied_rows(query: Query, nearest: Candidate | None) -> Rows | None:
     return rows if _shares_context(query.needle, new) else None
 
 
-def applied_elsewhere(query: Query, places: Sequence[Place]) -> Rows | None:
+def applied_elsewhere(query: Query, places: Sequence[Occurrence]) -> Rows | None:
     """The rows that hold the new text verbatim, away from drifted places of the old text.
 
     They are where it belonged if the lines that both share say so.
@@ -77,7 +77,7 @@ def _shares_context(old: Text, new: Text) -> bool:
     )
 
 
-def applied_rows_around(query: Query, place: Place, span: Span) -> Rows | None:
+def applied_rows_around(query: Query, place: Occurrence, span: Span) -> Rows | None:
     """The rows that hold the new text around the old text that was found; None if none do."""
     text, new = query.text, query.new
     if new is None:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from git_boocode.matching.guards import evidence
-from git_boocode.matching.rungs import Found, Query, Step
-from git_boocode.matching.text import Text
+from git_boocode.matching.rungs import Step
+from git_boocode.matching.text import Found, Query, Text
 
 _PLACES = 200  # a line that occurs more often finds nothing
 _PROSE = 3  # how much more evidence comments must hold than code: words repeat in prose

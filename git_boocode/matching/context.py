@@ -16,8 +16,8 @@ from typing import NamedTuple
 from git_boocode.matching.align import PAIR_FLOOR, align_between, script, similarity
 from git_boocode.matching.comments import is_comment
 from git_boocode.matching.guards import evidence, quoted, repeated_line, replaced_words
-from git_boocode.matching.rungs import Found, Place, Query, Step
-from git_boocode.matching.text import depth_of
+from git_boocode.matching.rungs import Step
+from git_boocode.matching.text import Found, Occurrence, Query, depth_of
 
 _WORD = re.compile(r"\w")
 _TOKENS = re.compile(r"\w+|[^\w\s]")
@@ -280,7 +280,7 @@ class _Search:
     def _depth_at(self, row: int) -> int:
         return depth_of(self.query.text.lines[row])
 
-    def place(self, fit: Fit) -> Place:
+    def place(self, fit: Fit) -> Occurrence:
         """The place of a fit, in which the lines that are not there match nothing."""
         rows = sorted(fit.rows.values())
         lines, at = [], rows[0]

@@ -15,8 +15,8 @@ from itertools import islice, pairwise
 
 from git_boocode.matching.align import script
 from git_boocode.matching.guards import evidence
-from git_boocode.matching.rungs import Found, Place, Query, Step, rows_where
-from git_boocode.matching.text import Text, depth_of, framed, indent_of
+from git_boocode.matching.rungs import Step, rows_where
+from git_boocode.matching.text import Found, Occurrence, Query, Text, depth_of, framed, indent_of
 
 _COMMENT = re.compile(r"\{\s*/\*+|/\*+|//+!?|<!--|#+|--|;+|%+|\*(?!/)")
 _COMMENT_END = "*/->} \t"
@@ -220,7 +220,7 @@ class _Elision:
         between = (line for line in lines[there[0] + 1 : there[1]] if line.strip())
         return all(depth_of(line) >= floor for line in between)
 
-    def place(self, chain: Chain) -> Place:
+    def place(self, chain: Chain) -> Occurrence:
         """The place of all parts and of what lies between them."""
         known = dict(self._pairs(chain))
         lines, at = [], chain[0][0]

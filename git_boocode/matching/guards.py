@@ -15,7 +15,7 @@ from git_boocode.matching.rungs import Step
 from git_boocode.matching.text import Text, common_prefix
 
 if TYPE_CHECKING:
-    from git_boocode.matching.rungs import Query
+    from git_boocode.matching.text import Query
     from git_boocode.matching.windows import Window
 
 _WORDS = re.compile(r"\w+")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from git_boocode.matching.rungs import Found, Place, Profile, Query, Step, profile_named, run
-from git_boocode.matching.text import Text
+from git_boocode.matching.rungs import Profile, Step, profile_named, run
+from git_boocode.matching.text import Found, Occurrence, Query, Text
 from git_boocode.matching.types import Match, Replacement, Span
 
 SHOWN = 10  # at most this many places of an ambiguous needle become candidates
@@ -169,7 +169,7 @@ def _allowed(query: Query, found: Found) -> Found:
     return found._replace(places=(*kept,) if is_best else (), reason=reason)
 
 
-def _applied_above(query: Query, place: Place) -> str | None:
+def _applied_above(query: Query, place: Occurrence) -> str | None:
     """Why the lines that come in above a place are there already; None if they are not."""
     if place.rows is None:
         return None
@@ -254,7 +254,7 @@ def found_match(answer: Answer, chosen: int) -> Match:
     )
 
 
-def _spans(text: Text, places: Sequence[Place]) -> tuple[Span, ...]:
+def _spans(text: Text, places: Sequence[Occurrence]) -> tuple[Span, ...]:
     ends = sorted(place[:2] for place in places)
     by_ends = dict(zip(ends, text.spans(ends), strict=True))
     return tuple(by_ends[place[:2]] for place in places)

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterator
 
 from git_boocode.matching.align import cost, similarity
-from git_boocode.matching.rungs import Found, Place, Query, Step, found_in, occurrences, rows_where
-from git_boocode.matching.text import framed
+from git_boocode.matching.rungs import Step, found_in, occurrences, rows_where
+from git_boocode.matching.text import Found, Occurrence, Query, framed
 from git_boocode.matching.windows import VERIFY_WORK
 
 _BLOCK = 3  # lines that a block must have for its first and last one to be anchors
@@ -42,10 +42,10 @@ def _equal_lines(query: Query, view: Callable[[str], str]) -> Found:
     return Found(tuple(_rows(query, row, row + height) for row in rows if height))
 
 
-def _rows(query: Query, first: int, stop: int, score: float = 1.0) -> Place:
+def _rows(query: Query, first: int, stop: int, score: float = 1.0) -> Occurrence:
     text = query.text
     end = text.start_of(stop) if query.needle.closed else text.end_of(stop - 1)
-    return Place(text.start_of(first), end, score, (first, stop))
+    return Occurrence(text.start_of(first), end, score, (first, stop))
 
 
 def _blocks(query: Query) -> Iterator[tuple[int, int]]:
@@ -111,7 +111,7 @@ def whitespace_normalized(query: Query, _step: Step) -> Found:
     wanted, height = _normal(query.needle.lf), query.needle.lf.count("\n") + 1
     if height > 1 or not wanted:
         return _windows(query, height, wanted, _normal)
-    places: list[Place] = []
+    places: list[Occurrence] = []
     for row, line in enumerate(query.text.lines):
         normal = _normal(line)
         if normal == wanted:
@@ -121,7 +121,7 @@ def whitespace_normalized(query: Query, _step: Step) -> Found:
             # The offset of each character that is left once every run of whitespace is one space.
             left = [at for at in range(len(line)) if not line[at - 1 : at + 1].isspace()]
             places += [
-                Place(start + left[at], start + left[at + len(wanted) - 1] + 1)
+                Occurrence(start + left[at], start + left[at + len(wanted) - 1] + 1)
                 for at in occurrences(_WHITESPACE.sub(" ", line), wanted)
             ]
     return Found(tuple(places))

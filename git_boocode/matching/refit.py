@@ -27,8 +27,8 @@ from git_boocode.matching.indentation import (
     reindented,
 )
 from git_boocode.matching.merge import carry, merge_line, without_doubled
-from git_boocode.matching.rungs import Place
 from git_boocode.matching.text import (
+    Occurrence,
     Text,
     canonical_line,
     indent_of,
@@ -72,7 +72,7 @@ def fitted(
     text: Text,
     pair: tuple[Text, Text],
     fresh: Sequence[str],
-    place: Place,
+    place: Occurrence,
     hunks: Sequence[Hunk] = (),
 ) -> Patch:
     """Carry the change from old to new, a ``pair``, onto the rows of a place.
@@ -104,7 +104,9 @@ def fitted(
     return patch
 
 
-def _completed(text: Text, pair: tuple[Text, Text], place: Place) -> tuple[list[str], list[str]]:
+def _completed(
+    text: Text, pair: tuple[Text, Text], place: Occurrence
+) -> tuple[list[str], list[str]]:
     """Old and new with the rest of the lines in which they begin and end."""
     (old, new), (first, stop) = pair, place.rows or (0, 0)
     before = text.raw[text.start_of(first) : place.start]

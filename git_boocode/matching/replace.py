@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.ladder import Answer, climb, found_match, to_match
-from git_boocode.matching.rungs import Place, Query, profile_named
-from git_boocode.matching.text import Text, lines_of, spliced
+from git_boocode.matching.rungs import profile_named
+from git_boocode.matching.text import Occurrence, Query, Text, lines_of, spliced
 from git_boocode.matching.types import Match, MatchError, Replacement
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _check_placeholders(answer: Answer) -> None:
         raise MatchError("invalid_input", message, to_match(answer))
 
 
-def _check_applied(answer: Answer, places: Sequence[Place]) -> None:
+def _check_applied(answer: Answer, places: Sequence[Occurrence]) -> None:
     """Refuse an edit whose new text is already there, around what was found, in every place."""
     query, new = answer.query, answer.query.new
     # Text that is found as it is cannot have the new text around it, unless that is longer.
@@ -172,7 +172,7 @@ def _chosen(answer: Answer, replace_all: bool, expected: int | None) -> list[int
     return chosen
 
 
-def _disjoint(places: Sequence[Place]) -> list[int]:
+def _disjoint(places: Sequence[Occurrence]) -> list[int]:
     chosen, end = [], 0
     for index, place in enumerate(places):
         if place.start >= end:
@@ -219,7 +219,7 @@ def listed_lines(lines: Sequence[int]) -> str:
     return f"lines {', '.join(shown)} and {last}" if shown else f"line {last}"
 
 
-def written(answer: Answer, place: Place, row: int) -> tuple[Splice, tuple[str, ...]]:
+def written(answer: Answer, place: Occurrence, row: int) -> tuple[Splice, tuple[str, ...]]:
     """What replaces one place, which begins on ``row``, and the notes; may raise MatchError."""
     pen = _Pen(answer, None)
     return pen.splice(place, row), pen.notes()
@@ -249,7 +249,9 @@ class _Pen:
         # Places with the same text get the same patch: thousands of them may be replaced.
         self.patches: dict[tuple[str, bool], Patch] = {}
 
-    def replacement(self, places: Sequence[Place], match: Match, most: int | None) -> Replacement:
+    def replacement(
+        self, places: Sequence[Occurrence], match: Match, most: int | None
+    ) -> Replacement:
         """The content with every place replaced."""
         rows = [span.start_line - 1 for span in self.text.spans(place[:2] for place in places)]
         raw, edits, size = self.text.raw, list[Splice](), len(self.text.raw)
@@ -277,7 +279,7 @@ class _Pen:
 
         return (*self.answer.notes, *notes(self.done))
 
-    def splice(self, place: Place, row: int) -> Splice:
+    def splice(self, place: Occurrence, row: int) -> Splice:
         text, (start, end) = self.text, place[:2]
         if place.rows is None or (place.partial and self.verbatim):
             pasted = self._in_part(place, row)
@@ -294,7 +296,7 @@ class _Pen:
             end = text.start_of(stop + (not (text.stripped[first - 1] or text.stripped[stop])))
         return Splice(start, end, fresh)
 
-    def _in_part(self, place: Place, row: int) -> str:
+    def _in_part(self, place: Occurrence, row: int) -> str:
         if not (self.exact or self.verbatim) or self.text.mixed:
             return self._patched(self.text.raw[place.start : place.end], place, row)
         new = self.new.lf
@@ -304,7 +306,7 @@ class _Pen:
             new = fit_to_line(self.text, place[:2], (self.old.lf, new))
         return new.replace("\n", "\r\n") if self.text.has_crlf else new
 
-    def _patched(self, mine: str, place: Place, row: int) -> str:
+    def _patched(self, mine: str, place: Occurrence, row: int) -> str:
         key = mine, place.partial
         if key not in self.patches:
             by_line = place.rows is not None and not self.verbatim
@@ -316,13 +318,13 @@ class _Pen:
         self.done.update(patch.done)
         return patch.text
 
-    def _fitted(self, place: Place) -> Patch:
+    def _fitted(self, place: Occurrence) -> Patch:
         from git_boocode.matching.refit import fitted
 
         hunks = self.answer.query.hints.script if place.lines is None else ()
         return fitted(self.text, (self.old, self.new), self._new_lines(), place, hunks)
 
-    def _pasted(self, mine: str, place: Place, row: int) -> Patch:
+    def _pasted(self, mine: str, place: Occurrence, row: int) -> Patch:
         """The new text in place of what begins on ``row``, with its line endings."""
         from git_boocode.matching.ambiguity import Rows
         from git_boocode.matching.refit import Refit

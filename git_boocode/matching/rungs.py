@@ -23,17 +23,11 @@ the ones named after opencode what that tool does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
-from itertools import takewhile
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from git_boocode.matching.text import Text, framed
-
-if TYPE_CHECKING:
-    from git_boocode.matching.align import Hunk
-    from git_boocode.matching.windows import Survey
+from git_boocode.matching.text import Found, Occurrence, Query, framed
 
 
 class Step(NamedTuple):
@@ -45,146 +39,6 @@ class Step(NamedTuple):
     agree: float = 0.0
     evidence: int = 0
     typo: int = 0
-
-
-class Place(NamedTuple):
-    """Where a needle may stand: character offsets, the end exclusive.
-
-    ``rows`` are the whole lines (first, stop) it covers; None for text on part of a line.
-    ``lines`` gives for each line of the needle the rows (first, stop) it stands for, where that is
-    known. ``partial`` is whether the first or last row is covered in part; ``lines`` is empty then.
-    """
-
-    start: int
-    end: int
-    similarity: float = 1.0
-    rows: tuple[int, int] | None = None
-    lines: tuple[tuple[int, int], ...] | None = None
-    partial: bool = False
-
-
-class Found(NamedTuple):
-    """The places of a rung, ascending; if they are not ``equal``ly good, the best comes first."""
-
-    places: tuple[Place, ...] = ()
-    equal: bool = True
-    reason: str | None = None
-
-
-class Hints(NamedTuple):
-    """What a format knows about a place beside its old text.
-
-    ``line`` (1-based) is where the old text begins, ``sections`` are the lines below which it lies,
-    outermost first: both only decide between equally good places. ``within`` restricts the search
-    to what is below the sections, ``at_end`` to the end of the file. ``script`` holds the hunks of
-    a change that marks them. For ``sequence``, ``proven`` is whether the line is certain,
-    ``strict`` whether no tolerance is allowed.
-    """
-
-    line: int | None = None
-    proven: bool = False
-    sections: tuple[str, ...] = ()
-    within: bool = False
-    at_end: bool = False
-    strict: bool = False
-    script: tuple[Hunk, ...] = ()
-
-
-class Query:
-    """A needle and the text it is looked for in, with what the rungs compute once for all.
-
-    ``new`` is the text that replaces the needle; None if nothing does. ``whole_lines`` is whether
-    the needle stands for whole lines, never for a part of one.
-    """
-
-    def __init__(
-        self,
-        content: str | Text,
-        needle: str,
-        new: str | None = None,
-        *,
-        whole_lines: bool = False,
-        hints: Hints = Hints(),  # noqa: B008  # an immutable value
-    ) -> None:
-        self.text = content if isinstance(content, Text) else Text(content)
-        self.needle = Text(needle)
-        self.new = None if new is None else Text(new)
-        self.whole_lines = whole_lines
-        self.hints = hints
-
-    def reread(self, needle: str, new: str, line: int | None = None) -> Query:
-        """The query for a variant of the texts (new only if there is one), with another line."""
-        new_text = None if self.new is None else new
-        hints = self.hints._replace(script=(), line=self.hints.line or line)
-        return Query(self.text, needle, new_text, whole_lines=self.whole_lines, hints=hints)
-
-    @cached_property
-    def hunks(self) -> list[Hunk]:
-        """What the new text changes; nothing if there is none."""
-        from git_boocode.matching.align import script
-
-        new = self.new.lines if self.new else self.needle.lines
-        return [hunk for hunk in script(self.needle.lines, new) if not hunk.same]
-
-    @cached_property
-    def partners(self) -> dict[int, int]:
-        """The line of the new text that each line of the needle becomes, if it becomes one."""
-        from git_boocode.matching.align import pair_similar
-
-        old, new = self.needle.canonical, self.new.canonical if self.new else []
-        found: dict[int, int] = {}
-        for hunk in self.hunks:
-            height = hunk.i2 - hunk.i1
-            pairs = [(step, step) for step in range(height)]
-            if height != hunk.j2 - hunk.j1:
-                pairs = pair_similar(old[hunk.i1 : hunk.i2], new[hunk.j1 : hunk.j2])
-            found |= {hunk.i1 + i: hunk.j1 + j for i, j in pairs}
-        return found
-
-    @cached_property
-    def present(self) -> frozenset[str]:
-        """The needle's lines with text that stand somewhere in the text, in canonical form."""
-        return frozenset(filter(None, self.needle.canonical)).intersection(self.text.canonical)
-
-    @property
-    def share(self) -> float:
-        """The share of the needle's distinct lines that the text has."""
-        return len(self.present) / max(1, len({*self.needle.canonical}))
-
-    @cached_property
-    def survey(self) -> Survey:
-        """The windows like the needle."""
-        from git_boocode.matching.windows import survey
-
-        return survey(self.text, self.needle)
-
-    def place(self, first: int, stop: int, similarity: float = 1.0) -> Place:
-        """The place of rows ``first`` to ``stop`` (exclusive), on which the needle's core lies.
-
-        It grows over the blank lines around it as far as the needle has blank lines too, and takes
-        the last line ending in if the needle has it.
-        """
-        core, lines = self.needle.core, self.needle.lines
-        first -= self._blanks(range(first - 1, first - 1 - core.start, -1))
-        below = len(lines) - core.stop
-        more = self._blanks(range(stop, stop + below))
-        stop += more
-        closed = self.needle.closed or more < below
-        end = self.text.start_of(stop) if closed else self.text.end_of(stop - 1)
-        return Place(self.text.start_of(first), end, similarity, (first, stop))
-
-    def spread(self, rows: Sequence[int]) -> Place:
-        """The place in which the needle's lines with text stand for these rows."""
-        left, lines, at = iter(rows), [], rows[0]
-        for line in self.needle.canonical:
-            first = next(left) if line else at
-            at = first + 1 if line else at
-            lines.append((first, at))
-        return self.place(rows[0], rows[-1] + 1)._replace(lines=tuple(lines))
-
-    def _blanks(self, rows: Iterable[int]) -> int:
-        lines = self.text.stripped
-        return sum(1 for _ in takewhile(lambda row: 0 <= row < len(lines) and not lines[row], rows))
 
 
 def exact(query: Query, step: Step) -> Found:
@@ -200,7 +54,7 @@ def exact(query: Query, step: Step) -> Found:
     rows = rows_where(framed(text.lines), query.needle.lines) if height and text.lines else []
     stops = (row + height for row in rows)
     ends = (text.start_of(stop) if closed else text.end_of(stop - 1) for stop in stops)
-    return Found(tuple(map(Place, map(text.start_of, rows), ends)))
+    return Found(tuple(map(Occurrence, map(text.start_of, rows), ends)))
 
 
 def whitespace(query: Query, step: Step) -> Found:
@@ -227,7 +81,7 @@ def refusal(query: Query, step: Step) -> Found | None:
     if not query.needle.core:
         return Found(reason="blank text cannot be found other than exactly")
     if too_bare(query.needle, step):
-        return Found(reason="the old text is too short or bare to be found other than exactly")
+        return Found(reason="the old text is too short for a fuzzy match")
     return None
 
 
@@ -259,7 +113,9 @@ def found_in(query: Query, text: str, needle: str) -> Found:
     if not needle:
         return Found()
     raw = query.text.to_raw
-    return Found(tuple(Place(raw(at), raw(at + len(needle))) for at in occurrences(text, needle)))
+    return Found(
+        tuple(Occurrence(raw(at), raw(at + len(needle))) for at in occurrences(text, needle))
+    )
 
 
 def _found_lines(query: Query, view: str, lines: list[str]) -> Found:

@@ -17,8 +17,17 @@ from git_boocode.matching.align import Hunk, most_similar, script
 from git_boocode.matching.already_applied import applied_rows
 from git_boocode.matching.ladder import SHOWN, SHOWN_TEXT, Answer, climb, to_match
 from git_boocode.matching.replace import Splice, written
-from git_boocode.matching.rungs import Found, Place, Query, profile_named
-from git_boocode.matching.text import LineIndex, Text, canonical_line, common_prefix, depth_of
+from git_boocode.matching.rungs import profile_named
+from git_boocode.matching.text import (
+    Found,
+    LineIndex,
+    Occurrence,
+    Query,
+    Text,
+    canonical_line,
+    common_prefix,
+    depth_of,
+)
 from git_boocode.matching.types import Candidate, Code, Match, MatchError
 
 LOOSE_WORK = 3_000_000  # rows of one text that are searched with tolerance
@@ -64,7 +73,7 @@ class _Change:
         self.left = range(0)
         self.near: list[_Change | None] = [None, None]
         self.answer: Answer | None = None
-        self.place: Place | None = None
+        self.place: Occurrence | None = None
 
     @property
     def row(self) -> int:
@@ -213,7 +222,7 @@ class _Sequence:
         if read is not narrow:
             query = given.reread(read.needle.raw, read.new.raw if read.new else "")
 
-        def moved(place: Place) -> Place:
+        def moved(place: Occurrence) -> Occurrence:
             lines = place.lines and tuple(
                 (start + first, end + first) for start, end in place.lines
             )
@@ -338,7 +347,7 @@ class _Sequence:
             return MatchError("not_found", why)
         start_of, rows = self.text.start_of, change.rows[change.left.start : change.left.stop]
         ends = ((start_of(row), start_of(row + change.height)) for row in rows[:_LISTED])
-        found = Found(tuple(Place(*both) for both in ends))
+        found = Found(tuple(Occurrence(*both) for both in ends))
         match = to_match(Answer(change.query, "exact", found, None))._replace(count=len(rows))
         return MatchError("ambiguous", f"it occurs {len(rows)} times", match)
 
@@ -379,7 +388,7 @@ class _Sequence:
         return tuple(one._replace(similarity=0.0) for one in _most_like(text, longest))
 
 
-def _sole(answer: Answer, height: int) -> Place:
+def _sole(answer: Answer, height: int) -> Occurrence:
     """The one place meant: of equal ones the one that has all blank lines at the ends."""
     places = answer.found.places
     if answer.chosen is not None:

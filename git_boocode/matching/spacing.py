@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.align import same_items
 from git_boocode.matching.guards import evidence
-from git_boocode.matching.rungs import Found, Place, Query, Step, refusal
-from git_boocode.matching.text import Text, indent_of
+from git_boocode.matching.rungs import Step, refusal
+from git_boocode.matching.text import Found, Occurrence, Query, Text, indent_of
 
 if TYPE_CHECKING:
     from git_boocode.matching.readings import Variant
@@ -63,7 +63,7 @@ def part(query: Query, step: Step) -> Found:
     return Found(tuple(filter(None, (_part_at(query, hit) for hit in hits if not hit.is_whole))))
 
 
-def _part_at(query: Query, hit: _Hit) -> Place | None:
+def _part_at(query: Query, hit: _Hit) -> Occurrence | None:
     given, view, to_raw = query.needle.lf, query.text.lf_alike, query.text.to_raw
     start, end, rows, head, tail = hit
     # Indentation means that a line begins, and the line feed of a single line that it ends.
@@ -77,7 +77,7 @@ def _part_at(query: Query, hit: _Hit) -> Place | None:
     else:
         start -= 0 if head.strip() else len(head)
         end += 0 if tail.strip() else len(tail)
-    return Place(to_raw(start), to_raw(end), 1.0, (rows.start, rows.stop), (), partial=True)
+    return Occurrence(to_raw(start), to_raw(end), 1.0, (rows.start, rows.stop), (), partial=True)
 
 
 def _may_break_off(query: Query, hit: _Hit) -> bool:

@@ -1,4 +1,4 @@
-"""A text split into lines once, with the views of it that the rungs share.
+"""A text split into lines once, with the views of it that the rungs share, and a query on it.
 
 Only LF and CRLF end a line, unlike in ``str.splitlines``.
 """
@@ -9,13 +9,15 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import accumulate
-from typing import TYPE_CHECKING
+from itertools import accumulate, takewhile
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.types import MatchError, Position, Span
 
 if TYPE_CHECKING:
+    from git_boocode.matching.align import Hunk
     from git_boocode.matching.sequence import Sections
+    from git_boocode.matching.windows import Survey
 
 BOM = "\ufeff"
 TAB = 8  # columns of a tab where lines of one text are compared
@@ -316,3 +318,143 @@ def lines_of(first: int, last: int) -> str:
     if last < first:
         return f"after line {last}" if last else "at the top"
     return f"line {first}" if first == last else f"lines {first}-{last}"
+
+
+class Occurrence(NamedTuple):
+    """Where a text occurs: character offsets, the end exclusive.
+
+    ``rows`` are the whole lines (first, stop) it covers; None for text on part of a line.
+    ``lines`` gives for each line of the needle the rows (first, stop) it stands for, where that is
+    known. ``partial`` is whether the first or last row is covered in part; ``lines`` is empty then.
+    """
+
+    start: int
+    end: int
+    similarity: float = 1.0
+    rows: tuple[int, int] | None = None
+    lines: tuple[tuple[int, int], ...] | None = None
+    partial: bool = False
+
+
+class Found(NamedTuple):
+    """The places of a rung, ascending; if they are not ``equal``ly good, the best comes first."""
+
+    places: tuple[Occurrence, ...] = ()
+    equal: bool = True
+    reason: str | None = None
+
+
+class Hints(NamedTuple):
+    """What a format knows about a place beside its old text.
+
+    ``line`` (1-based) is where the old text begins, ``sections`` are the lines below which it lies,
+    outermost first: both only decide between equally good places. ``within`` restricts the search
+    to what is below the sections, ``at_end`` to the end of the file. ``script`` holds the hunks of
+    a change that marks them. For ``sequence``, ``proven`` is whether the line is certain,
+    ``strict`` whether no tolerance is allowed.
+    """
+
+    line: int | None = None
+    proven: bool = False
+    sections: tuple[str, ...] = ()
+    within: bool = False
+    at_end: bool = False
+    strict: bool = False
+    script: tuple[Hunk, ...] = ()
+
+
+class Query:
+    """A needle and the text it is looked for in, with what the rungs compute once for all.
+
+    ``new`` is the text that replaces the needle; None if nothing does. ``whole_lines`` is whether
+    the needle stands for whole lines, never for a part of one.
+    """
+
+    def __init__(
+        self,
+        content: str | Text,
+        needle: str,
+        new: str | None = None,
+        *,
+        whole_lines: bool = False,
+        hints: Hints = Hints(),  # noqa: B008  # an immutable value
+    ) -> None:
+        self.text = content if isinstance(content, Text) else Text(content)
+        self.needle = Text(needle)
+        self.new = None if new is None else Text(new)
+        self.whole_lines = whole_lines
+        self.hints = hints
+
+    def reread(self, needle: str, new: str, line: int | None = None) -> Query:
+        """The query for a variant of the texts (new only if there is one), with another line."""
+        new_text = None if self.new is None else new
+        hints = self.hints._replace(script=(), line=self.hints.line or line)
+        return Query(self.text, needle, new_text, whole_lines=self.whole_lines, hints=hints)
+
+    @cached_property
+    def hunks(self) -> list[Hunk]:
+        """What the new text changes; nothing if there is none."""
+        from git_boocode.matching.align import script
+
+        new = self.new.lines if self.new else self.needle.lines
+        return [hunk for hunk in script(self.needle.lines, new) if not hunk.same]
+
+    @cached_property
+    def partners(self) -> dict[int, int]:
+        """The line of the new text that each line of the needle becomes, if it becomes one."""
+        from git_boocode.matching.align import pair_similar
+
+        old, new = self.needle.canonical, self.new.canonical if self.new else []
+        found: dict[int, int] = {}
+        for hunk in self.hunks:
+            height = hunk.i2 - hunk.i1
+            pairs = [(step, step) for step in range(height)]
+            if height != hunk.j2 - hunk.j1:
+                pairs = pair_similar(old[hunk.i1 : hunk.i2], new[hunk.j1 : hunk.j2])
+            found |= {hunk.i1 + i: hunk.j1 + j for i, j in pairs}
+        return found
+
+    @cached_property
+    def present(self) -> frozenset[str]:
+        """The needle's lines with text that stand somewhere in the text, in canonical form."""
+        return frozenset(filter(None, self.needle.canonical)).intersection(self.text.canonical)
+
+    @property
+    def share(self) -> float:
+        """The share of the needle's distinct lines that the text has."""
+        return len(self.present) / max(1, len({*self.needle.canonical}))
+
+    @cached_property
+    def survey(self) -> Survey:
+        """The windows like the needle."""
+        from git_boocode.matching.windows import survey
+
+        return survey(self.text, self.needle)
+
+    def place(self, first: int, stop: int, similarity: float = 1.0) -> Occurrence:
+        """The place of rows ``first`` to ``stop`` (exclusive), on which the needle's core lies.
+
+        It grows over the blank lines around it as far as the needle has blank lines too, and takes
+        the last line ending in if the needle has it.
+        """
+        core, lines = self.needle.core, self.needle.lines
+        first -= self._blanks(range(first - 1, first - 1 - core.start, -1))
+        below = len(lines) - core.stop
+        more = self._blanks(range(stop, stop + below))
+        stop += more
+        closed = self.needle.closed or more < below
+        end = self.text.start_of(stop) if closed else self.text.end_of(stop - 1)
+        return Occurrence(self.text.start_of(first), end, similarity, (first, stop))
+
+    def spread(self, rows: Sequence[int]) -> Occurrence:
+        """The place in which the needle's lines with text stand for these rows."""
+        left, lines, at = iter(rows), [], rows[0]
+        for line in self.needle.canonical:
+            first = next(left) if line else at
+            at = first + 1 if line else at
+            lines.append((first, at))
+        return self.place(rows[0], rows[-1] + 1)._replace(lines=tuple(lines))
+
+    def _blanks(self, rows: Iterable[int]) -> int:
+        lines = self.text.stripped
+        return sum(1 for _ in takewhile(lambda row: 0 <= row < len(lines) and not lines[row], rows))

@@ -15,8 +15,8 @@ from git_boocode.matching.align import Hunk, script, similarity
 from git_boocode.matching.already_applied import refuse_applied
 from git_boocode.matching.guards import evidence
 from git_boocode.matching.ladder import SHOWN_TEXT, Answer, ascend
-from git_boocode.matching.rungs import Found, Query, Step
-from git_boocode.matching.text import Text, lines_of, split_lines
+from git_boocode.matching.rungs import Step
+from git_boocode.matching.text import Found, Query, Text, lines_of, split_lines
 from git_boocode.matching.types import Match, MatchError, Replacement
 
 Rows = tuple[int, int]

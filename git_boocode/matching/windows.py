@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from git_boocode.matching.align import cost, distance
 from git_boocode.matching.guards import WindowGuard
-from git_boocode.matching.rungs import Found, Query, Step, refusal
-from git_boocode.matching.text import Text, common_prefix, rows_of
+from git_boocode.matching.rungs import Step, refusal
+from git_boocode.matching.text import Found, Query, Text, common_prefix, rows_of
 
 FLOOR = 0.5  # windows less similar than this have nothing to do with the needle
 WINDOW_OVERHEAD = 500  # word operations that joining a window and comparing it amount to

@@ -282,7 +282,7 @@ def test_a_line_without_its_indentation_may_be_the_only_one(new: str, expected: 
 def test_blanks_aside_the_lines_must_be_unique_and_say_something() -> None:
     file = "  value = start()\n\tvalue = start()\n"
     assert miss(file, block("value = start()\n", "x\n")).lines == (1, 2)
-    assert "too short or bare" in miss("    return\n", block("return\n", "z\n")).message
+    assert "too short for a fuzzy match" in miss("    return\n", block("return\n", "z\n")).message
     assert miss("    value = start()\n", block("value = start()\n", "x\n"), How("exact")).code == (
         "not_found"
     )

@@ -85,7 +85,8 @@ def middle(lines: Sequence[str]) -> str:
 )
 def test_context_aware_wants_half_of_the_middle(equal: int, kind: str) -> None:
     from git_boocode.matching.opencode import context_aware
-    from git_boocode.matching.rungs import PROFILES, Query
+    from git_boocode.matching.rungs import PROFILES
+    from git_boocode.matching.text import Query
 
     here = [f"line_{number}" for number in range(4)]
     there = here[:equal] + ["something else"] * (4 - equal)
@@ -120,7 +121,8 @@ def test_the_change_alone_is_applied(profile: str) -> None:
 )
 def test_blocks_are_compared_up_to_a_number_of_lines(count: int, reason: str) -> None:
     from git_boocode.matching.opencode import block_anchor
-    from git_boocode.matching.rungs import Query, Step
+    from git_boocode.matching.rungs import Step
+    from git_boocode.matching.text import Query
 
     query = Query("begin(x)\n  1\nend(x)\n" * count, "begin(x)\n  2\nend(x)\n")
     assert block_anchor(query, Step("block_anchor", threshold=0.3)).reason == reason

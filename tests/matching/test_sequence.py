@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from git_boocode.matching import sequence
 from git_boocode.matching.align import Hunk
-from git_boocode.matching.rungs import Hints, Query
 from git_boocode.matching.sequence import Placement, place_changes
-from git_boocode.matching.text import LineIndex, Text, spliced
+from git_boocode.matching.text import Hints, LineIndex, Query, Text, spliced
 from git_boocode.matching.types import MatchError
 
 
