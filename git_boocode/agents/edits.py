@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from git_boocode.editing.edits import MissError
-from git_boocode.editing.place import Target
 from git_boocode.editing.textfile import Snapshot, Symlink, mode_only, read_snapshot
+from git_boocode.editing.workspace import Target
 from git_boocode.editing.write import Change, ChangedMeanwhileError, leftover_prefix, write_files
 from git_boocode.repo.errors import RefusedError
 

@@ -25,9 +25,9 @@ from git_boocode.repo.errors import FatalError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from git_boocode.editing.answer import Answer, EditsRefusedError
-    from git_boocode.editing.edits import EditedFile, Landing
+    from git_boocode.editing.edits import AppliedEdit, EditedFile
     from git_boocode.editing.inputs import Source
-    from git_boocode.editing.place import Place
+    from git_boocode.editing.workspace import Workspace
     from git_boocode.matching import Candidate
     from git_boocode.repo.config import Config
 
@@ -84,8 +84,8 @@ def apply_edit(
     """
     from git_boocode.editing.answer import EditsRefusedError
     from git_boocode.editing.edits import How
-    from git_boocode.editing.place import Place
     from git_boocode.editing.service import Options, apply_edits
+    from git_boocode.editing.workspace import Workspace
 
     _check_names(profile, format_)
     if replace_all or (path, old, new) != (None, None, None):
@@ -94,15 +94,17 @@ def apply_edit(
         sources = [_from_options(path, old, new, replace_all=replace_all)]
     else:
         sources = [_from_file(name) for name in files or ("-",)]
-    place = Place.find(index=not no_index, from_here=path is not None)
+    workspace = Workspace.find(index=not no_index, from_here=path is not None)
     options = Options(How(profile, verbatim), format_, dry_run, not no_record)
     _check_retry_context(retry_context)
     _keep_retry_context(retry_context, "")
     try:
         with progress("applying edits"):
-            answer = apply_edits(sources, place, options)
+            answer = apply_edits(sources, workspace, options)
     except EditsRefusedError as error:
-        read = [os.path.join(place.top, failure.path) for failure in error.failures if failure.path]
+        read = [
+            os.path.join(workspace.top, failure.path) for failure in error.failures if failure.path
+        ]
         _keep_retry_context(retry_context, error.retry_context, read)
         if as_json:
             raise
@@ -110,7 +112,7 @@ def apply_edit(
     if as_json:
         print_json(answer.as_json())
     else:
-        _print_answer(answer, place, show_diff=show_diff)
+        _print_answer(answer, workspace, show_diff=show_diff)
     return 0
 
 
@@ -182,7 +184,7 @@ def _keep_retry_context(name: str | None, text: str, read: Sequence[str] = ()) -
     """Write a retry context, or empty the file: one from an earlier call must not reach a model.
 
     It may be read by nobody who may not read the files that it quotes. It is replaced, never
-    written in place.
+    written in workspace.
     """
     if name is None:
         return
@@ -218,14 +220,14 @@ def _keep_retry_context(name: str | None, text: str, read: Sequence[str] = ()) -
             os.unlink(staged)
 
 
-def _print_answer(answer: Answer, place: Place, *, show_diff: bool) -> None:
+def _print_answer(answer: Answer, workspace: Workspace, *, show_diff: bool) -> None:
     from git_boocode.repo.config import Config
 
     for file in answer.files:
-        for _, landing in file.landings:
-            print_text(summary(file, landing, _MADE if file.action == "create" else _DONE))
+        for _, applied in file.applied:
+            print_text(summary(file, applied, _MADE if file.action == "create" else _DONE))
     if show_diff:
-        print_diffs(answer, place.repository.config if place.repository else Config({}))
+        print_diffs(answer, workspace.repository.config if workspace.repository else Config({}))
     if not answer.applied:
         print_text("dry run: nothing was written")
     if answer.id:
@@ -270,18 +272,18 @@ def print_diffs(answer: Answer, config: Config) -> None:
             print_text(style(line, colour) if colour else line)
 
 
-def summary(file: EditedFile, landing: Landing, done: Mapping[str, str]) -> str:
+def summary(file: EditedFile, applied: AppliedEdit, done: Mapping[str, str]) -> str:
     """What one edit did to a file, in one line; `done` replaces the lines, by the rung."""
     from git_boocode.matching.text import lines_of
 
     letter = LETTERS[file.action] if file.changes else "="
-    where = lines_of(landing.start_line, landing.end_line)
-    if landing.count > 1:
-        where = f"{landing.count} places, first {where}"
-    parts = [done.get(landing.rung) or where]
-    if landing.kind == "fuzzy":
-        parts.append(f"fuzzy ({landing.rung} {landing.similarity:.2f})")
+    where = lines_of(applied.start_line, applied.end_line)
+    if applied.count > 1:
+        where = f"{applied.count} places, first {where}"
+    parts = [done.get(applied.rung) or where]
+    if applied.kind == "fuzzy":
+        parts.append(f"fuzzy ({applied.rung} {applied.similarity:.2f})")
     path = quote_path(file.path)
     if file.moved_from is not None:
         path = f"{quote_path(file.moved_from)} -> {path}"
-    return f" {letter} {path}: {printable(', '.join((*parts, *landing.notes)))}"
+    return f" {letter} {path}: {printable(', '.join((*parts, *applied.notes)))}"

@@ -31,13 +31,13 @@ _CANDIDATE_LINES = 12
 def locate(path: str, profile: str, start_line: int | None, no_index: bool, as_json: bool) -> int:
     """Find the text on standard input in the file <path>, although it has drifted."""
     from git_boocode.editing.locate import locate as find
-    from git_boocode.editing.place import Place
+    from git_boocode.editing.workspace import Workspace
 
     check_profile(profile)
     require_input("the text to find", "git boocode locate <path> < needle.txt")
-    place = Place.find(index=not no_index, from_here=True)
+    workspace = Workspace.find(index=not no_index, from_here=True)
     needle = stdin_bytes().decode("utf-8", "surrogateescape")
-    found = find(place, path, needle, profile, start_line)
+    found = find(workspace, path, needle, profile, start_line)
     if not found.found:
         raise _refusal(found, as_json=as_json)
     if as_json:

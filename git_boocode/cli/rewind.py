@@ -124,7 +124,7 @@ def _print(done: Rewound, repository: Repository, *, show_diff: bool) -> None:
 
     for file in done.answer.files:
         if file.path not in done.already:
-            print_text(summary(file, file.landings[0][1], _DONE))
+            print_text(summary(file, file.applied[0][1], _DONE))
     for path in done.already:
         print_text(f" = {quote_path(path)}: already rewound")
     if show_diff:

@@ -11,9 +11,9 @@ from git_boocode.checkpoints.transcripts import Keep, Written
 from git_boocode.editing.answer import EditsRefusedError, describe
 from git_boocode.editing.edits import Failure, MissError
 from git_boocode.editing.inputs import Source, read_inputs
-from git_boocode.editing.place import Place, Target
 from git_boocode.editing.service import Options, apply_inputs
 from git_boocode.editing.textfile import Snapshot, mode_only, read_snapshot
+from git_boocode.editing.workspace import Target, Workspace
 from git_boocode.editing.write import Change, ChangedMeanwhileError, Journal, Step, write_files
 from git_boocode.repo.errors import FatalError, RefusedError
 
@@ -27,9 +27,9 @@ class FileEditor:
         """See `git_boocode.checkpoints.transcripts.Editor.edit`."""
         inputs = read_inputs([Source("the answer", json.dumps(edits).encode())])
         below = os.path.relpath(base, os.sep).replace(os.sep, "/")
-        place = Place(os.sep, f"{below}/", None, from_here=True)
+        workspace = Workspace(os.sep, f"{below}/", None, from_here=True)
         try:
-            apply_inputs(inputs, place, Options(record=False, journal=_Keeper(keep)))
+            apply_inputs(inputs, workspace, Options(record=False, journal=_Keeper(keep)))
         except EditsRefusedError as error:
             raise _all_told(error) from None
 

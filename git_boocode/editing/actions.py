@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.editing.edits import How, Landing, MissError, Outcome
+from git_boocode.editing.edits import AppliedEdit, EditResult, How, MissError
 from git_boocode.editing.textfile import MAX_BYTES, RAW, Text, line_count, uniform_crlf
 from git_boocode.matching.text import lines_of, split_lines
 
@@ -86,7 +86,7 @@ class Replace(NamedTuple):
         """The old text."""
         return self.old
 
-    def apply(self, text: Text | None, how: How) -> Outcome:
+    def apply(self, text: Text | None, how: How) -> EditResult:
         """Find the old text with the matcher and replace it."""
         from git_boocode.matching.types import MatchError
 
@@ -98,7 +98,9 @@ class Replace(NamedTuple):
                     "content",
                     hint="name the text to replace, or send the whole file as {path, content}",
                 )
-            return Outcome((text or Text(""))._replace(text=self.new), Landing(rung="create"))
+            return EditResult(
+                (text or Text(""))._replace(text=self.new), AppliedEdit(rung="create")
+            )
         text = existing(text)
         check_text(text, self.new, how)
         try:
@@ -109,8 +111,8 @@ class Replace(NamedTuple):
         if match.version is not None and (versions := how.versions()):
             notes = (merged_since(versions.name(match.version)), *notes)
         rung, lines = match.rung or "exact", done.spans[0][2:]
-        landing = Landing(match.kind, rung, match.similarity, done.count, *lines, notes)
-        return Outcome(text._replace(text=done.content), landing)
+        applied = AppliedEdit(match.kind, rung, match.similarity, done.count, *lines, notes)
+        return EditResult(text._replace(text=done.content), applied)
 
     def _replaced(self, text: Text, how: How) -> Replacement:
         """Replace with the line hint, unless its two readings lead to different places.
@@ -194,7 +196,7 @@ class Block(NamedTuple):
         """The longest old text."""
         return self.actions[-1].old
 
-    def apply(self, text: Text | None, how: How) -> Outcome:
+    def apply(self, text: Text | None, how: How) -> EditResult:
         """Apply the only split whose old text the file has, or the one that it clearly prefers."""
         splits = [(action.old, _tried(action, text, how)) for action in self.actions]
         misses = [found for _, found in splits if isinstance(found, MissError)]
@@ -209,7 +211,7 @@ class Block(NamedTuple):
         if len(fitting) > 1:
             # By chance, the file would not go on as the text below the first divider does.
             more = old.removeprefix(fitting[-2][0]).replace("=", "").strip()
-            if isinstance(found, MissError) or found.landing.kind != "exact" or not more:
+            if isinstance(found, MissError) or found.applied.kind != "exact" or not more:
                 raise MissError(
                     "ambiguous",
                     f"the block has {dividers}, and more than one of them can be the divider",
@@ -220,7 +222,7 @@ class Block(NamedTuple):
         return found
 
 
-def _tried(action: Replace, text: Text | None, how: How) -> Outcome | MissError:
+def _tried(action: Replace, text: Text | None, how: How) -> EditResult | MissError:
     try:
         return action.apply(text, how)
     except MissError as miss:
@@ -242,7 +244,7 @@ class Insert(NamedTuple):
     text: str
     top: int = 0
 
-    def apply(self, text: Text | None, how: How) -> Outcome:
+    def apply(self, text: Text | None, how: How) -> EditResult:
         """Insert the lines with the line ending of their neighbour."""
         text = existing(text)
         check_text(text, self.text, how)
@@ -256,8 +258,8 @@ class Insert(NamedTuple):
                 hint=f"insert_line goes from {self.top} (the top) to {len(lines) + self.top} "
                 "(the end)",
             )
-        landing = Landing(rung="line", start_line=self.line + 1, end_line=self.line)
-        return Outcome(text._replace(text=self._between(lines)), landing)
+        applied = AppliedEdit(rung="line", start_line=self.line + 1, end_line=self.line)
+        return EditResult(text._replace(text=self._between(lines)), applied)
 
     def _between(self, lines: list[str]) -> str:
         beside = "".join(lines[max(self.line - 1, 0) :][:1])
@@ -276,10 +278,10 @@ class Write(NamedTuple):
 
     content: str
 
-    def apply(self, text: Text | None, how: How) -> Outcome:
+    def apply(self, text: Text | None, how: How) -> EditResult:
         """Take the content as given, in the encoding and line endings that the file has."""
         if text is None:
-            return Outcome(Text(self.content), Landing(rung="write"))
+            return EditResult(Text(self.content), AppliedEdit(rung="write"))
         check_text(text, self.content, how)
         content = self.content
         notes: tuple[str, ...] = ()
@@ -288,8 +290,8 @@ class Write(NamedTuple):
         codec = "utf-8" if text.codec == RAW else text.codec
         if codec != "utf-8":
             content = content.removeprefix("\ufeff")
-        landing = Landing(rung="write", end_line=line_count(text.text), notes=notes)
-        return Outcome(Text(content, codec), landing)
+        applied = AppliedEdit(rung="write", end_line=line_count(text.text), notes=notes)
+        return EditResult(Text(content, codec), applied)
 
 
 class Create(NamedTuple):
@@ -299,7 +301,7 @@ class Create(NamedTuple):
     executable: bool = False
     notes: tuple[str, ...] = ()
 
-    def apply(self, text: Text | None, how: How) -> Outcome:
+    def apply(self, text: Text | None, how: How) -> EditResult:
         """Take the content as given."""
         del how
         if text is not None and text.text:
@@ -310,8 +312,8 @@ class Create(NamedTuple):
             )
         made = (text or Text(""))._replace(text=self.content)
         executable = self.executable or None
-        landing = Landing(rung="create", notes=(*self.notes, *mode_notes(executable)))
-        return Outcome(made, landing, executable)
+        applied = AppliedEdit(rung="create", notes=(*self.notes, *mode_notes(executable)))
+        return EditResult(made, applied, executable)
 
 
 class Delete(NamedTuple):
@@ -325,7 +327,7 @@ class Delete(NamedTuple):
         """The content that it expects."""
         return self.content or ""
 
-    def apply(self, text: Text | None, how: How) -> Outcome:
+    def apply(self, text: Text | None, how: How) -> EditResult:
         """Remove the file, if it holds what is expected, whitespace at line ends aside."""
         del how
         text = existing(text)
@@ -335,8 +337,8 @@ class Delete(NamedTuple):
                 "the file to delete does not hold what the edit shows",
                 hint="read the file again; what it holds now would be lost",
             )
-        landing = Landing(rung="delete", end_line=line_count(text.text), notes=self.notes)
-        return Outcome(None, landing)
+        applied = AppliedEdit(rung="delete", end_line=line_count(text.text), notes=self.notes)
+        return EditResult(None, applied)
 
 
 def _bare(text: str) -> str:
@@ -348,11 +350,11 @@ class Keep(NamedTuple):
 
     executable: bool | None = None
 
-    def apply(self, text: Text | None, how: How) -> Outcome:
+    def apply(self, text: Text | None, how: How) -> EditResult:
         """Give the file back as it is."""
         del how
         text = existing(text)
         rung = "rename" if self.executable is None else "mode"
         notes = mode_notes(self.executable)
-        landing = Landing(rung=rung, end_line=line_count(text.text), notes=notes)
-        return Outcome(text, landing, self.executable)
+        applied = AppliedEdit(rung=rung, end_line=line_count(text.text), notes=notes)
+        return EditResult(text, applied, self.executable)

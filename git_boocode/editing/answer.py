@@ -113,7 +113,7 @@ def _file_json(file: EditedFile) -> dict[str, object]:
         "path": file.path,
         "action": file.action,
         **({"from": file.moved_from} if file.moved_from else {}),
-        "edits": [{"index": edit.number, **landing._asdict()} for edit, landing in file.landings],
+        "edits": [{"index": edit.number, **applied._asdict()} for edit, applied in file.applied],
         "diff": diff_of(file),
     }
 

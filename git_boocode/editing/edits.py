@@ -26,7 +26,7 @@ class How(NamedTuple):
     versions: Callable[[], FileVersions | None] = lambda: None
 
 
-class Landing(NamedTuple):
+class AppliedEdit(NamedTuple):
     """Where one edit landed; lines are 1-based, inclusive, of the file before the call.
 
     `kind` is `exact` or `fuzzy`, `rung` the comparison that found the place, or what was done
@@ -43,14 +43,14 @@ class Landing(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class Outcome(NamedTuple):
+class EditResult(NamedTuple):
     """What an action made of a file: its text, None if it is gone, and where the action landed.
 
     `executable` is None if the file keeps its mode, or is new.
     """
 
     text: Text | None
-    landing: Landing
+    applied: AppliedEdit
     executable: bool | None = None
 
 
@@ -98,7 +98,7 @@ class MissError(Exception):
 class Action(Protocol):
     """One change of one file. One that looks for text in the file has that text as `anchors`."""
 
-    def apply(self, text: Text | None, how: How) -> Outcome:
+    def apply(self, text: Text | None, how: How) -> EditResult:
         """Change a file's text, None if it is missing (MissError if it cannot be applied)."""
 
 
@@ -132,7 +132,7 @@ class EditedFile(NamedTuple):
     changes: bool
     old: Text | None
     text: Text | None
-    landings: tuple[tuple[Edit, Landing], ...]
+    applied: tuple[tuple[Edit, AppliedEdit], ...]
 
 
 class Failure(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from git_boocode.editing.edits import DEFAULT_PROFILE, MissError
-from git_boocode.editing.place import Place
 from git_boocode.editing.textfile import decode, read_snapshot
+from git_boocode.editing.workspace import Workspace
 from git_boocode.repo.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Located:
 
 
 def locate(
-    place: Place,
+    workspace: Workspace,
     path: str,
     needle: str,
     profile: str = DEFAULT_PROFILE,
@@ -61,10 +61,10 @@ def locate(
     from git_boocode.editing.diff import quoted
 
     try:
-        target = place.target(path)
+        target = workspace.target(path)
         snapshot = read_snapshot(target.real)
         if snapshot is None:
-            raise place.missing_file(path)
+            raise workspace.missing_file(path)
     except MissError as miss:
         hints = (miss.hint,) if miss.hint else ()
         raise RefusedError(f"{quoted(path)}: {miss.message}", code=miss.code, hints=hints) from None

@@ -8,7 +8,7 @@ from math import gcd
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.actions import MAX_LINES, MAX_MISSES, check_text, joined, mode_notes
-from git_boocode.editing.edits import How, Landing, MissError, Outcome, listed, short
+from git_boocode.editing.edits import AppliedEdit, EditResult, How, MissError, listed, short
 from git_boocode.editing.textfile import Text, blob_id
 from git_boocode.matching.align import Hunk
 from git_boocode.matching.text import Text as Lines
@@ -102,12 +102,12 @@ class PatchAction(NamedTuple):
         """The old lines of all hunks."""
         return "".join(line for hunk in self.hunks for line in hunk.old)
 
-    def apply(self, text: Text | None, how: How) -> Outcome:
+    def apply(self, text: Text | None, how: How) -> EditResult:
         """Place every hunk and make all changes."""
         notes = (*self.notes, *mode_notes(self.executable))
         if text is None:
-            landing = Landing("exact", "create", 1.0, 1, 1, 0, notes)
-            return Outcome(Text(self._content()), landing, self.executable)
+            applied = AppliedEdit("exact", "create", 1.0, 1, 1, 0, notes)
+            return EditResult(Text(self._content()), applied, self.executable)
         if text.text and any(hunk.is_for_empty for hunk in self.hunks):
             raise MissError("exists", "the patch is for an empty file, but the file has content")
         added = (line.text for hunk in self.hunks for line in hunk.lines if line.op == "+")
@@ -134,8 +134,8 @@ class PatchAction(NamedTuple):
         if opened:
             # The carriage return of a last line that ends without a newline is its own.
             made = made.removesuffix("\n" if own.endswith("\r") else file.usual_ending)
-        landing = _landing(placed, (*notes, *_notes(hunks, placed)))
-        return Outcome(text._replace(text=made), landing, self.executable)
+        applied = _applied(placed, (*notes, *_notes(hunks, placed)))
+        return EditResult(text._replace(text=made), applied, self.executable)
 
     def _content(self) -> str:
         """The content of a file that is missing, if the patch is for an empty one."""
@@ -239,13 +239,13 @@ def _depth_votes(added: set[int], read: set[int]) -> Iterator[bool]:
 # What became of the hunks, in words
 
 
-def _landing(placed: Sequence[Placement], notes: tuple[str, ...]) -> Landing:
+def _applied(placed: Sequence[Placement], notes: tuple[str, ...]) -> AppliedEdit:
     loosest = min(placed, key=lambda place: (place.rung == "exact", place.similarity))
     kind = "exact" if loosest.rung == "exact" else "fuzzy"
     likeness = min(place.similarity for place in placed)
     # They are in the order of the file and do not overlap.
     first, last = placed[0].core[0] + 1, placed[-1].core[1]
-    return Landing(kind, loosest.rung, likeness, len(placed), first, last, notes)
+    return AppliedEdit(kind, loosest.rung, likeness, len(placed), first, last, notes)
 
 
 def _notes(hunks: Sequence[PatchHunk], placed: Sequence[Placement]) -> Iterator[str]:

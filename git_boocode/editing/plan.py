@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING
 
 from git_boocode.editing.actions import Replace, Write
 from git_boocode.editing.edits import (
+    AppliedEdit,
     Edit,
     EditedFile,
+    EditResult,
     Failure,
     How,
-    Landing,
     MissError,
-    Outcome,
     edit_name,
 )
 from git_boocode.editing.inputs import Inputs
-from git_boocode.editing.place import Place, Target, both_listed
 from git_boocode.editing.textfile import (
     MAX_BYTES,
     Snapshot,
@@ -30,6 +29,7 @@ from git_boocode.editing.textfile import (
     decode,
     read_snapshot,
 )
+from git_boocode.editing.workspace import Target, Workspace, both_listed
 
 if TYPE_CHECKING:
     from git_boocode.editing.diff import LineMap
@@ -60,7 +60,7 @@ class PlannedFile:
         self.before = before
         self.old = None if before is None else decode(before.data)
         self.text = self.old
-        self.landings: list[tuple[Edit, Landing]] = []
+        self.applied: list[tuple[Edit, AppliedEdit]] = []
         self.lines: LineMap | None = None
         self.edits: list[Edit] = []
         self.origin: PlannedFile | None = None
@@ -108,8 +108,8 @@ class PlannedFile:
         if self.text is None or moved_from is not None:
             action = "delete" if self.text is None else "rename"
         old = source.old if source else None
-        landings = tuple(self.landings)
-        return EditedFile(self.path, action, moved_from, self.changes, old, self.text, landings)
+        applied = tuple(self.applied)
+        return EditedFile(self.path, action, moved_from, self.changes, old, self.text, applied)
 
     def original_range(self, start: int, end: int) -> tuple[int, int]:
         """Where lines of the text, both ends inclusive, were before the call."""
@@ -125,9 +125,9 @@ class PlannedFile:
 
     def take(self, other: PlannedFile) -> None:
         """Become what another file is, which leaves its place."""
-        self.text, self.lines, self.landings = other.text, other.lines, other.landings
+        self.text, self.lines, self.applied = other.text, other.lines, other.applied
         self.origin, self.executable = other.source, other.executable
-        other.text, other.lines, other.landings = None, None, []
+        other.text, other.lines, other.applied = None, None, []
         self.gone = None
 
 
@@ -139,10 +139,10 @@ class EditPlan:
     `files` and `failures` are in the order of the input. FatalError if a file cannot be read.
     """
 
-    def __init__(self, inputs: Inputs, place: Place, how: How) -> None:
+    def __init__(self, inputs: Inputs, workspace: Workspace, how: How) -> None:
         self.files: list[PlannedFile] = []
         self.failures = list(inputs.failures)
-        self._edits, self._place, self._how = inputs.edits, place, how
+        self._edits, self._workspace, self._how = inputs.edits, workspace, how
         self._applied: list[Failure] = []
         self._by_name: dict[tuple[object, ...], PlannedFile] = {}
         self._by_path: dict[str, PlannedFile] = {}
@@ -163,7 +163,7 @@ class EditPlan:
 
     def _file_of(self, edit: Edit) -> PlannedFile | None:
         try:
-            file = self._open(self._place.target(edit.path))
+            file = self._open(self._workspace.target(edit.path))
         except MissError as miss:
             self._fail(edit, miss)
             return None
@@ -175,7 +175,7 @@ class EditPlan:
         if target.real in self._by_path:
             return self._by_path[target.real]
         before = read_snapshot(target.real)
-        names = self._place.names(target.real, before)
+        names = self._workspace.names(target.real, before)
         known = filter(None, map(self._by_name.get, names))
         # Two names of one directory's listing are two files, however git is configured.
         file = next((f for f in known if not both_listed(f.target.real, target.real)), None)
@@ -206,7 +206,7 @@ class EditPlan:
                 self._skip(file, edit, miss)
             elif not self._is_consequence(file, edit, miss):
                 miss = self._explained(file, edit, miss)
-                if file.landings and file.text != file.old and (miss.lines or miss.candidates):
+                if file.applied and file.text != file.old and (miss.lines or miss.candidates):
                     miss.message += "; lines are counted as the edits before it leave the file"
                 self._fail(edit, miss, file.target.path)
 
@@ -215,25 +215,27 @@ class EditPlan:
         self._applied.append(Failure.of(miss, edit.number, file.target.path, edit.given))
         lines = next(((near.start_line, near.end_line) for near in miss.candidates), (1, 0))
         lines = file.original_range(*lines)
-        landing = Landing("exact", "already_applied", 1.0, 0, *lines, ("already applied",))
-        file.landings.append((edit, landing))
+        applied = AppliedEdit("exact", "already_applied", 1.0, 0, *lines, ("already applied",))
+        file.applied.append((edit, applied))
 
-    def _outcome(self, file: PlannedFile, edit: Edit) -> Outcome:
+    def _outcome(self, file: PlannedFile, edit: Edit) -> EditResult:
         if edit.base is not None:
             from git_boocode.editing.versions import merged_outcome, outdated_base
 
             source, profile = file.source or file, self._how.profile
-            base = file.bases.get(edit.base) or outdated_base(edit, source, self._place, profile)
+            base = file.bases.get(edit.base) or outdated_base(
+                edit, source, self._workspace, profile
+            )
             if base is not None and file.text is not None:
-                outcome, file.bases[edit.base] = merged_outcome(edit, base, file.text, self._how)
-                return outcome
+                result, file.bases[edit.base] = merged_outcome(edit, base, file.text, self._how)
+                return result
         versions = partial(self._versions, file, edit)
         moved = file.lines.current if file.lines else int
         how = self._how._replace(moved=moved, versions=versions)
         return edit.action.apply(file.text, how)
 
     def _versions(self, file: PlannedFile, edit: Edit) -> FileVersions | None:
-        source, repository = file.source, self._place.repository
+        source, repository = file.source, self._workspace.repository
         if source is None or source.old is None or repository is None:
             return None
         # What only an earlier edit of the call has changed is no older version.
@@ -243,30 +245,30 @@ class EditPlan:
         if source.versions is None:
             from git_boocode.editing.versions import FileVersions
 
-            path = os.path.relpath(source.target.real, self._place.top).replace(os.sep, "/")
+            path = os.path.relpath(source.target.real, self._workspace.top).replace(os.sep, "/")
             source.versions = FileVersions(repository, path)
         return source.versions
 
     def _apply(self, file: PlannedFile, edit: Edit) -> None:
-        outcome = self._outcome(file, edit)
-        if outcome.text is not None:
-            _check_bytes(outcome.text)
+        result = self._outcome(file, edit)
+        if result.text is not None:
+            _check_bytes(result.text)
             # What a rewind brings back was there before, whatever it is.
             if edit.format != REWIND:
-                _check_foreign(file.text, outcome.text)
+                _check_foreign(file.text, result.text)
                 if not isinstance(edit.action, Replace):
-                    self._check_placeholders(file.text, outcome.text)
-        if (outcome.text is None or edit.to is not None) and os.path.islink(file.target.link):
+                    self._check_placeholders(file.text, result.text)
+        if (result.text is None or edit.to is not None) and os.path.islink(file.target.link):
             raise MissError(
                 "invalid_input",
                 "it is a symbolic link, which an edit neither deletes nor renames",
                 hint="name the file that the link leads to, or use git rm or git mv",
             )
         destination = None if edit.to is None else self._destination(file, edit, edit.to)
-        self._land(file, edit, outcome)
+        self._land(file, edit, result)
         if destination is not None:
             destination.take(file)
-        if destination is not None or outcome.text is None:
+        if destination is not None or result.text is None:
             file.gone = edit
 
     def _check_placeholders(self, old: Text | None, new: Text) -> None:
@@ -296,7 +298,7 @@ class EditPlan:
 
     def _destination(self, file: PlannedFile, edit: Edit, to: str) -> PlannedFile | None:
         """The place that a file is moved to; None if it keeps its place."""
-        target = self._place.destination(edit.path, to)
+        target = self._workspace.destination(edit.path, to)
         there = self._open(target, source=file)
         if there is file:
             if target.path != file.target.path and target.real != file.target.real:
@@ -312,17 +314,17 @@ class EditPlan:
             hint="choose another name, or delete that file first",
         )
 
-    def _land(self, file: PlannedFile, edit: Edit, outcome: Outcome) -> None:
-        landing = outcome.landing
-        start, end = file.original_range(landing.start_line, landing.end_line)
-        notes = (*landing.notes, *_notes(file, edit, outcome))
+    def _land(self, file: PlannedFile, edit: Edit, result: EditResult) -> None:
+        applied = result.applied
+        start, end = file.original_range(applied.start_line, applied.end_line)
+        notes = (*applied.notes, *_notes(file, edit, result))
         is_last = edit.to is None and file.origin is None and edit is file.edits[-1]
-        if outcome.text is not None and not is_last:
-            file.follow(outcome.text)
-        file.landings.append((edit, landing._replace(start_line=start, end_line=end, notes=notes)))
-        file.text = outcome.text
-        if outcome.executable is not None:
-            file.executable = outcome.executable
+        if result.text is not None and not is_last:
+            file.follow(result.text)
+        file.applied.append((edit, applied._replace(start_line=start, end_line=end, notes=notes)))
+        file.text = result.text
+        if result.executable is not None:
+            file.executable = result.executable
 
     def _is_consequence(self, file: PlannedFile, edit: Edit, miss: MissError) -> bool:
         return miss.code in _FOLLOWS and any(
@@ -336,7 +338,7 @@ class EditPlan:
             return True
         moves = [edit.to for edit in self._edits if edit.number == failure.number]
         try:
-            paths = [self._place.target(path).real for path in (failure.path, *moves) if path]
+            paths = [self._workspace.target(path).real for path in (failure.path, *moves) if path]
         except MissError:
             return False
         return file.target.real in paths
@@ -345,10 +347,10 @@ class EditPlan:
         if miss.code != "missing_file":
             return miss
         if file.gone is None:
-            return self._place.missing_file(edit.path)
+            return self._workspace.missing_file(edit.path)
         done = "deletes it"
         if file.gone.to is not None:
-            to = self._place.destination(file.gone.path, file.gone.to)
+            to = self._workspace.destination(file.gone.path, file.gone.to)
             done = f"moves it to '{to.path}'"
         return MissError("missing_file", f"{edit_name(file.gone.number)} of the same call {done}")
 
@@ -364,8 +366,8 @@ class EditPlan:
             # Paths may have thousands of parts: only what can be among the others is looked up.
             parents = (real[:at] for at in lengths if real[at : at + 1] == os.sep)
             above = next((path for path in parents if path in created), None)
-            if above is not None and (file.edits or file.landings):
-                edit = file.edits[0] if file.edits else file.landings[-1][0]
+            if above is not None and (file.edits or file.applied):
+                edit = file.edits[0] if file.edits else file.applied[-1][0]
                 message = f"'{created[above].target.path}' is made a file by the same call"
                 self._fail(edit, MissError("invalid_input", message), file.target.path)
 
@@ -411,12 +413,12 @@ def _check_foreign(old: Text | None, new: Text) -> None:
         )
 
 
-def _notes(file: PlannedFile, edit: Edit, outcome: Outcome) -> Iterator[str]:
-    if edit.to is not None or outcome.text is None:
+def _notes(file: PlannedFile, edit: Edit, result: EditResult) -> Iterator[str]:
+    if edit.to is not None or result.text is None:
         return
-    if outcome.text == file.text and outcome.executable is None:
+    if result.text == file.text and result.executable is None:
         yield "nothing to change"
-    elif file.before is not None and file.before.links > 1 and not file.landings:
+    elif file.before is not None and file.before.links > 1 and not file.applied:
         yield "hard link split"
 
 

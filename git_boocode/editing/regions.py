@@ -12,7 +12,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from git_boocode.editing.actions import MAX_LINES, MAX_MISSES, check_text, existing, joined
-from git_boocode.editing.edits import How, Landing, MissError, Outcome, listed
+from git_boocode.editing.edits import AppliedEdit, EditResult, How, MissError, listed
 from git_boocode.editing.textfile import Text
 from git_boocode.matching import Candidate, MatchError
 from git_boocode.matching.indentation import NEAR
@@ -86,7 +86,7 @@ class Regions(NamedTuple):
             line for change in self.changes for line in (*change.start, *(change.end or ()))
         )
 
-    def apply(self, text: Text | None, how: How) -> Outcome:
+    def apply(self, text: Text | None, how: How) -> EditResult:
         """Locate every change, then make all of them; all problems are reported at once."""
         text = existing(text)
         if "\0" in text.text:
@@ -108,10 +108,10 @@ class Regions(NamedTuple):
             notes.append(f"regions: {listed([region.where for region in regions], _LISTED)}")
         rows = regions[0].first + 1, regions[-1].stop
         kind = "fuzzy" if rung else "exact"
-        landing = Landing(kind, [*_RUNGS][rung], 1.0, len(regions), *rows, tuple(notes))
+        applied = AppliedEdit(kind, [*_RUNGS][rung], 1.0, len(regions), *rows, tuple(notes))
         starts = search.file.start_of
         splices = [(starts(one.first), starts(one.stop), one.text) for one in regions]
-        return Outcome(text._replace(text=spliced(text.text, splices)), landing)
+        return EditResult(text._replace(text=spliced(text.text, splices)), applied)
 
 
 class _Search:

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from itertools import pairwise
 from typing import NamedTuple
 
-from git_boocode.editing.edits import How, Landing, MissError, Outcome
+from git_boocode.editing.edits import AppliedEdit, EditResult, How, MissError
 from git_boocode.editing.textfile import RAW, Text, decode, line_count
 from git_boocode.matching.align import script, similarity
 from git_boocode.matching.replace import listed_lines
@@ -21,7 +21,7 @@ from git_boocode.matching.three_way import Region, merge_three_way, spliced, wit
 from git_boocode.matching.types import Candidate, MatchError
 
 ALREADY = "rewound"  # the rung of a place where the old lines are already back
-_ALREADY = Landing("exact", ALREADY, 1.0, 0, 1, 0, ("already rewound",))
+_ALREADY = AppliedEdit("exact", ALREADY, 1.0, 0, 1, 0, ("already rewound",))
 _CONTEXT = 2  # lines above and below with which moved lines are searched for, at least
 _AROUND = 50  # lines above and below that identify a place and show its indentation, at most
 _EVIDENCE = 8  # letters and digits that do not occur in a line by chance
@@ -51,25 +51,25 @@ class Revert(NamedTuple):
         """No other action of the call is for the same file."""
         return ""
 
-    def apply(self, text: Text | None, how: How) -> Outcome:
+    def apply(self, text: Text | None, how: How) -> EditResult:
         """The recorded original if the file is the recorded result, else a merge."""
         del how
-        outcome = self._outcome(text)
-        if outcome.text is None:
-            return outcome
+        result = self._outcome(text)
+        if result.text is None:
+            return result
         other = "rename" if self.moves else "mode" if self.executable is not None else ALREADY
-        if outcome.landing.rung == ALREADY != other:
-            outcome = outcome._replace(landing=_whole(other, outcome.text))
-        return outcome._replace(executable=self.executable)
+        if result.applied.rung == ALREADY != other:
+            result = result._replace(applied=_whole(other, result.text))
+        return result._replace(executable=self.executable)
 
-    def _outcome(self, text: Text | None) -> Outcome:
+    def _outcome(self, text: Text | None) -> EditResult:
         now = None if text is None else text.encode()
         if now == self.before:
-            return Outcome(text, _ALREADY)
+            return EditResult(text, _ALREADY)
         before, after = (None if data is None else decode(data) for data in self[:2])
         if now == self.after and (before is None or after is None or _kind(before) != _kind(after)):
             rung = "create" if after is None else "exact" if before else "delete"
-            return Outcome(before, _whole(rung, after))
+            return EditResult(before, _whole(rung, after))
         if text is None:
             raise MissError("missing_file", "there is no such file")
         if after is None:
@@ -87,8 +87,8 @@ class Revert(NamedTuple):
         return _merged(before, after, text)
 
 
-def _whole(rung: str, text: Text | None) -> Landing:
-    return Landing("exact", rung, 1.0, 1, 1, line_count(text.text) if text else 0)
+def _whole(rung: str, text: Text | None) -> AppliedEdit:
+    return AppliedEdit("exact", rung, 1.0, 1, 1, line_count(text.text) if text else 0)
 
 
 def _kind(text: Text) -> str:
@@ -96,7 +96,7 @@ def _kind(text: Text) -> str:
     return "utf-8" if text.codec in _UTF_8 else text.codec
 
 
-def _merged(before: Text, after: Text, now: Text) -> Outcome:
+def _merged(before: Text, after: Text, now: Text) -> EditResult:
     texts = before, after, now
     if len(set(map(_kind, texts))) > 1:
         raise _conflict(
@@ -109,7 +109,7 @@ def _merged(before: Text, after: Text, now: Text) -> Outcome:
     reverter = _Reverter(characters, raw=any(text.is_raw for text in texts))
     changes, count = reverter.changes(), len(reverter.regions)
     if not changes:
-        return Outcome(now, _ALREADY)
+        return EditResult(now, _ALREADY)
     result = spliced(reverter.now.rows, (change[:3] for change in changes))
     merged = decode(result.encode("utf-8", "surrogateescape")) if utf_8 else Text(result, now.codec)
     notes = ("reindented",) if any(change.reindented for change in changes) else ()
@@ -117,7 +117,7 @@ def _merged(before: Text, after: Text, now: Text) -> Outcome:
         notes = (*notes, f"{count - len(changes)} of {count} places already rewound")
     rung = max(change.rung for change in changes)
     kind, (first, stop) = "exact" if rung == "exact" else "fuzzy", changes[0][:2]
-    return Outcome(merged, Landing(kind, rung, 1.0, len(changes), first + 1, stop, notes))
+    return EditResult(merged, AppliedEdit(kind, rung, 1.0, len(changes), first + 1, stop, notes))
 
 
 class _Change(NamedTuple):

@@ -12,12 +12,12 @@ from typing import NamedTuple
 from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edits import Edit, Failure, MissError, listed
 from git_boocode.editing.inputs import Inputs
-from git_boocode.editing.place import Place
 from git_boocode.editing.plan import REWIND
 from git_boocode.editing.records import Contents, EditRecord, KeptFile, Records
 from git_boocode.editing.recovery import settle
 from git_boocode.editing.revert import ALREADY, Revert
 from git_boocode.editing.service import Options, apply_inputs
+from git_boocode.editing.workspace import Workspace
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
 
@@ -93,26 +93,26 @@ def rewind(
         raise _other_worktree(record)
     chosen = _chosen(repository, record, paths)
     # Paths in a record count from the top, wherever the caller stands.
-    place = Place(repository.worktree, "", repository)
-    edits, modes, gone = _reversed(place, record, records.contents(record, chosen))
+    workspace = Workspace(repository.worktree, "", repository)
+    edits, modes, gone = _reversed(workspace, record, records.contents(record, chosen))
     more = {"rewinds": {"id": record.id, "paths": [file.path for file in chosen]}}
     options = Options(dry_run=dry_run, record=keep, more=more, modes=modes)
     try:
-        answer = apply_inputs(Inputs(edits, []), place, options)
+        answer = apply_inputs(Inputs(edits, []), workspace, options)
     except EditsRefusedError as error:
         later = _later(records, record, error.failures)
         raise RewindRefusedError(error.failures, record, later) from None
     unchanged = (
         file.path
         for file in answer.files
-        if not file.changes and all(landing.rung == ALREADY for _, landing in file.landings)
+        if not file.changes and all(applied.rung == ALREADY for _, applied in file.applied)
     )
     return Rewound(record, answer, (*gone, *unchanged))
 
 
 def settled(repository: Repository) -> None:
     """Clean up after a killed edit, whose record may be that of something that never happened."""
-    with Place(repository.worktree, "", repository).locked():
+    with Workspace(repository.worktree, "", repository).locked():
         settle(repository)
 
 
@@ -139,7 +139,7 @@ def _other_worktree(record: EditRecord) -> RefusedError:
 
 
 def _reversed(
-    place: Place, record: EditRecord, files: Sequence[Contents]
+    workspace: Workspace, record: EditRecord, files: Sequence[Contents]
 ) -> tuple[list[Edit], dict[str, int], list[str]]:
     """The edits that undo the files of a record.
 
@@ -157,14 +157,14 @@ def _reversed(
         action = Revert(before, after, executable=executable)
         if file.action == "create" or file.source in taken:
             action = Revert(None, after)
-            if not _is_there(place, path):
+            if not _is_there(workspace, path):
                 gone.append(path)
                 continue
         elif file.action == "delete":
             # What may not be edited is refused by the plan, with the reason.
             with suppress(MissError):
-                modes[place.target(path).real] = file.mode
-        elif file.source and _is_there(place, file.source) and not _is_there(place, path):
+                modes[workspace.target(path).real] = file.mode
+        elif file.source and _is_there(workspace, file.source) and not _is_there(workspace, path):
             # Someone gave it its old name back.
             path = file.source
         elif file.source:
@@ -174,9 +174,9 @@ def _reversed(
     return edits, modes, gone
 
 
-def _is_there(place: Place, path: str) -> bool:
+def _is_there(workspace: Workspace, path: str) -> bool:
     try:
-        return os.path.lexists(place.target(path).link)
+        return os.path.lexists(workspace.target(path).link)
     except MissError:
         return True
 

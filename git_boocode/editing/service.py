@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edits import Failure, How
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
-from git_boocode.editing.place import Place, Target
 from git_boocode.editing.plan import EditPlan, PlannedFile
 from git_boocode.editing.textfile import mode_only
+from git_boocode.editing.workspace import Target, Workspace
 from git_boocode.editing.write import (
     Change,
     ChangedMeanwhileError,
@@ -51,32 +51,32 @@ class Options(NamedTuple):
     journal: Journal | None = None
 
 
-def apply_edits(sources: Sequence[Source], place: Place, options: Options) -> Answer:
+def apply_edits(sources: Sequence[Source], workspace: Workspace, options: Options) -> Answer:
     """Apply the edits of one call, all or none.
 
     EditsRefusedError if one cannot be applied, a file changed meanwhile, or another command is at
     work here (`locked`); FatalError if something cannot be read, kept or written.
     """
-    return apply_inputs(read_inputs(sources, options.format), place, options)
+    return apply_inputs(read_inputs(sources, options.format), workspace, options)
 
 
-def apply_inputs(inputs: Inputs, place: Place, options: Options) -> Answer:
+def apply_inputs(inputs: Inputs, workspace: Workspace, options: Options) -> Answer:
     """Apply edits that have been read already; see `apply_edits`."""
-    plan = EditPlan(inputs, place, options.how)
+    plan = EditPlan(inputs, workspace, options.how)
     identifier = None
     if not options.dry_run:
-        plan, identifier = _carry_out(plan, inputs, place, options)
+        plan, identifier = _carry_out(plan, inputs, workspace, options)
     elif plan.failures:
         raise EditsRefusedError(plan.failures, inputs.total)
-    if identifier is not None and place.repository is not None:
+    if identifier is not None and workspace.repository is not None:
         from git_boocode.editing.records import prune_now_and_then
 
-        prune_now_and_then(place.repository, identifier)
+        prune_now_and_then(workspace.repository, identifier)
     return Answer(not options.dry_run, identifier, tuple(file.edited() for file in plan.listed))
 
 
 def _carry_out(
-    plan: EditPlan, inputs: Inputs, place: Place, options: Options
+    plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Options
 ) -> tuple[EditPlan, str | None]:
     """Write a plan that was made without the lock, or a new one if the files have changed since.
 
@@ -84,44 +84,44 @@ def _carry_out(
     """
     for attempt in range(_PLANS):
         if attempt:
-            plan = EditPlan(inputs, place, options.how)
-        with _held(place, inputs.total):
+            plan = EditPlan(inputs, workspace, options.how)
+        with _held(workspace, inputs.total):
             read = [(file.target, file.before) for file in plan.files]
             changed = next((file for file, before in read if not file.is_unchanged(before)), None)
             if changed is None:
                 if plan.failures:
                     raise EditsRefusedError(plan.failures, inputs.total)
-                return plan, _write(plan, inputs, place, options)
+                return plan, _write(plan, inputs, workspace, options)
     assert changed is not None
     raise _changed_meanwhile(changed, plan.files, inputs)
 
 
 @contextmanager
-def _held(place: Place, count: int) -> Iterator[None]:
+def _held(workspace: Workspace, count: int) -> Iterator[None]:
     """Lock the worktree, and repair what an interrupted command left in it."""
     with ExitStack() as stack:
         try:
-            stack.enter_context(place.locked())
+            stack.enter_context(workspace.locked())
         except RefusedError as error:
             hint = "\n".join(error.hints)
             failure = Failure(None, None, error.code, error.message, hint=hint)
             raise EditsRefusedError([failure], count) from None
-        if place.repository is not None:
+        if workspace.repository is not None:
             from git_boocode.editing.recovery import settle
 
-            settle(place.repository)
+            settle(workspace.repository)
         yield
 
 
-def _write(plan: EditPlan, inputs: Inputs, place: Place, options: Options) -> str | None:
+def _write(plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Options) -> str | None:
     """Record and write the files; the id of the record."""
     files = [file for file in plan.files if file.changes]
     if not files:
         return None
     record, journal = None, options.journal
-    if place.repository is not None:
-        record = _record(plan, place, place.repository, options) if options.record else None
-        journal = journal or EditJournal(place.repository, record)
+    if workspace.repository is not None:
+        record = _record(plan, workspace, workspace.repository, options) if options.record else None
+        journal = journal or EditJournal(workspace.repository, record)
     try:
         write_files([_change(file, options) for file in files], journal)
     except ChangedMeanwhileError as error:
@@ -168,27 +168,29 @@ def _changed_meanwhile(
         Failure(edit.number, file.target.path, "conflict", message, given=edit.given, hint=hint)
         for file in files
         if file.target == target
-        for edit in (file.edits or [edit for edit, _ in file.landings])[:1]
+        for edit in (file.edits or [edit for edit, _ in file.applied])[:1]
     ]
     return EditsRefusedError(failures, inputs.total)
 
 
-def _record(plan: EditPlan, place: Place, repository: Repository, options: Options) -> Record:
+def _record(
+    plan: EditPlan, workspace: Workspace, repository: Repository, options: Options
+) -> Record:
     from git_boocode.editing.records import Record
 
     files = [file for file in plan.listed if file.changes]
-    landings = [landing for file in files for landing in file.landings]
+    applied_edits = [applied for file in files for applied in file.applied]
     edits = [
         {
             "path": edit.path,
             "format": edit.format,
             "index": edit.number,
-            **landing._asdict(),
+            **applied._asdict(),
             "edit": edit.given if len(json.dumps(edit.given)) <= _MAX_RECORDED else None,
         }
-        for edit, landing in sorted(landings, key=lambda landing: landing[0].number)
+        for edit, applied in sorted(applied_edits, key=lambda applied: applied[0].number)
     ]
-    recorded = [_recorded(file, place.top, options) for file in files]
+    recorded = [_recorded(file, workspace.top, options) for file in files]
     return Record(repository, recorded, edits, options.more)
 
 

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.actions import Create, Delete, Keep, Write, merged_since
-from git_boocode.editing.edits import DEFAULT_PROFILE, Edit, How, Landing, MissError, Outcome
-from git_boocode.editing.place import Place
+from git_boocode.editing.edits import DEFAULT_PROFILE, AppliedEdit, Edit, EditResult, How, MissError
 from git_boocode.editing.records import EDITS
 from git_boocode.editing.textfile import MAX_BYTES, Text, blob_id, decode
+from git_boocode.editing.workspace import Workspace
 from git_boocode.matching import MatchError
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.text import lines_of
@@ -139,7 +139,7 @@ class FileVersions:
             return self._repository.git.attempt("cat-file", how, stdin=request).stdout
 
 
-def outdated_base(edit: Edit, file: PlannedFile, place: Place, profile: str) -> Text | None:
+def outdated_base(edit: Edit, file: PlannedFile, workspace: Workspace, profile: str) -> Text | None:
     """The version that an edit names as its base; None if the file still is that version.
 
     Raises MissError (`stale`) for another version that is not held, or an edit that is not merged.
@@ -156,10 +156,10 @@ def outdated_base(edit: Edit, file: PlannedFile, place: Place, profile: str) -> 
     algorithms = ["sha1", "sha256"] if len(base) <= _SHA1_LENGTH else ["sha256"]
     raw = [blob_id(algorithm, before.data) for algorithm in algorithms]
     now = next((known for known in raw if known.startswith(base)), None)
-    now = now or place.clean_blob_id(file.target.path, before.data)
+    now = now or workspace.clean_blob_id(file.target.path, before.data)
     if now is not None and now.startswith(base):
         return None
-    text = _held(base, place)
+    text = _held(base, workspace)
     whole = isinstance(edit.action, (Write, Create, Delete, Keep))
     if text is None or text.is_raw or whole or profile != DEFAULT_PROFILE:
         unknown = "" if text else ", a version that the repository does not hold"
@@ -168,10 +168,10 @@ def outdated_base(edit: Edit, file: PlannedFile, place: Place, profile: str) -> 
     return text
 
 
-def merged_outcome(edit: Edit, base: Text, text: Text, how: How) -> tuple[Outcome, Text]:
+def merged_outcome(edit: Edit, base: Text, text: Text, how: How) -> tuple[EditResult, Text]:
     """Make an edit in an older version and merge it three-way into the file's text.
 
-    Returns the outcome, and the older version after the edit, which is the base of the next one.
+    Returns the result, and the older version after the edit, which is the base of the next one.
     Raises MissError: the merge conflicts or the old text is not there (`stale`), `already_applied`.
     """
     shown = (edit.base or "")[:_SHOWN]
@@ -180,8 +180,8 @@ def merged_outcome(edit: Edit, base: Text, text: Text, how: How) -> tuple[Outcom
     except MissError as miss:
         message = f"the file has changed since {shown}, and in that version: {miss.message}"
         raise MissError("stale", message, hint=_AGAIN) from None
-    landing, edited = made.landing, base if made.text is None else made.text
-    rows = [(landing.start_line - 1, landing.end_line)]
+    applied, edited = made.applied, base if made.text is None else made.text
+    rows = [(applied.start_line - 1, applied.end_line)]
     try:
         content, now = merge_edit(Lines(text.text), base.text, edited.text, rows)
     except MatchError as error:
@@ -190,16 +190,18 @@ def merged_outcome(edit: Edit, base: Text, text: Text, how: How) -> tuple[Outcom
             message = f"{lines_of(near.start_line, near.end_line)} changed since {shown}"
         lines = (near.start_line,)
         raise MissError(error.code, message, lines=lines, candidates=error.candidates) from None
-    (first, stop), notes = now[0], (merged_since(shown), *landing.notes)
-    landing = Landing("fuzzy", "merged", landing.similarity, landing.count, first + 1, stop, notes)
-    return made._replace(text=text._replace(text=content), landing=landing), edited
+    (first, stop), notes = now[0], (merged_since(shown), *applied.notes)
+    applied = AppliedEdit(
+        "fuzzy", "merged", applied.similarity, applied.count, first + 1, stop, notes
+    )
+    return made._replace(text=text._replace(text=content), applied=applied), edited
 
 
-def _held(base: str, place: Place) -> Text | None:
+def _held(base: str, workspace: Workspace) -> Text | None:
     """The text of a blob, by its id or the unique beginning of it; None if there is none."""
-    if place.repository is None:
+    if workspace.repository is None:
         return None
-    request, git = os.fsencode(f"{base}^{{blob}}\n"), place.repository.git
+    request, git = os.fsencode(f"{base}^{{blob}}\n"), workspace.repository.git
     found = git.attempt("cat-file", "--batch-check", stdin=request).stdout.split(b" ")
     sized = len(found) == 3 and found[1] == b"blob" and int(found[2]) <= MAX_BYTES
     if not sized or not found[0].startswith(os.fsencode(base)):

@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from git_boocode.editing.edits import MissError
-from git_boocode.editing.place import Target
 from git_boocode.editing.textfile import Snapshot, Symlink, read_snapshot
+from git_boocode.editing.workspace import Target
 from git_boocode.repo.durable import sync, sync_directory
 from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edits import Action, Edit
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
-from git_boocode.editing.place import Place
 from git_boocode.editing.service import Options, apply_edits, apply_inputs
+from git_boocode.editing.workspace import Workspace
 from tests.repo_kit import Repo
 
 
@@ -20,8 +20,8 @@ def apply(
 ) -> Answer:
     """Apply edits in the current directory, in this process."""
     data = edits if isinstance(edits, bytes) else json.dumps(edits).encode()
-    place = Place.find(index=index, from_here=from_here)
-    return apply_edits([Source("input", data)], place, options or Options())
+    workspace = Workspace.find(index=index, from_here=from_here)
+    return apply_edits([Source("input", data)], workspace, options or Options())
 
 
 def read(value: object) -> Inputs:
@@ -48,7 +48,7 @@ def act(*actions: tuple[str, Action] | tuple[str, Action, str]) -> Inputs:
 
 def carry_out(inputs: Inputs, *, index: bool = True, options: Options | None = None) -> Answer:
     """Apply inputs in the current directory, in this process."""
-    return apply_inputs(inputs, Place.find(index=index), options or Options())
+    return apply_inputs(inputs, Workspace.find(index=index), options or Options())
 
 
 def refused(edits: object, **how: object) -> EditsRefusedError:

@@ -32,9 +32,9 @@ def edit(value: object) -> Edit:
 
 
 def applied(value: object, text: str = OLD) -> str:
-    outcome = edit(value).action.apply(Text(text), How())
-    assert outcome.text is not None
-    return outcome.text.text
+    result = edit(value).action.apply(Text(text), How())
+    assert result.text is not None
+    return result.text.text
 
 
 def updated(body: str, text: str = OLD) -> str:
@@ -131,8 +131,8 @@ def test_several_envelopes() -> None:
 def test_a_fence_in_the_lines_of_a_hunk_does_not_end_the_patch() -> None:
     body = "*** Update File: f\n@@\n ```\n-a\n+b\n ```\n"
     first, last = edits_of("```\n" + envelope(f"{body}*** Delete File: g\n") + "```\n")
-    outcome = first.action.apply(Text("```\na\n```\n"), How())
-    assert outcome.text == Text("```\nb\n```\n")
+    result = first.action.apply(Text("```\na\n```\n"), How())
+    assert result.text == Text("```\nb\n```\n")
     assert last.path == "g"
 
 
@@ -292,5 +292,5 @@ def test_a_section_that_does_not_exist_is_refused() -> None:
 
 def test_empty_lines_in_a_hunk_are_noted() -> None:
     patch = envelope("*** Update File: f\n@@\n         go()\n\n-    def walk(self):\n+    x\n")
-    landing = edit(patch).action.apply(Text(OLD), How()).landing
-    assert landing.notes == ("hunk 1: empty lines read as blank ones",)
+    applied = edit(patch).action.apply(Text(OLD), How()).applied
+    assert applied.notes == ("hunk 1: empty lines read as blank ones",)

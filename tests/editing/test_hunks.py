@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_boocode.editing.diff import unified_diff
-from git_boocode.editing.edits import How, Landing, MissError
+from git_boocode.editing.edits import AppliedEdit, How, MissError
 from git_boocode.editing.formats.unified import Diffs
 from git_boocode.editing.patch import PatchAction, PatchHunk, PatchLine
 from git_boocode.editing.textfile import Text, decode
@@ -32,13 +32,13 @@ def hunk(body: str, start: int | None = None, **more: object) -> PatchHunk:
 def patched(
     text: str, *hunks: PatchHunk, how: How | None = None, preimage: str | None = None
 ) -> str:
-    outcome = PatchAction(hunks, preimage).apply(Text(text), how or How())
-    assert outcome.text is not None
-    return outcome.text.text
+    result = PatchAction(hunks, preimage).apply(Text(text), how or How())
+    assert result.text is not None
+    return result.text.text
 
 
-def landing(text: str, *hunks: PatchHunk) -> Landing:
-    return PatchAction(hunks).apply(Text(text), How()).landing
+def applied(text: str, *hunks: PatchHunk) -> AppliedEdit:
+    return PatchAction(hunks).apply(Text(text), How()).applied
 
 
 def refused(text: str, *hunks: PatchHunk, how: How | None = None) -> MissError:
@@ -59,16 +59,16 @@ TWIN = " same\n-old\n+new\n same"
 def test_a_hunk_in_place() -> None:
     change = hunk(" alpha\n-beta\n+BETA\n+more\n gamma", 0)
     assert patched(ABC, change) == lines("alpha", "BETA", "more", "gamma", "delta", "epsilon")
-    assert landing(ABC, change) == Landing("exact", "exact", 1.0, 1, 2, 2)
+    assert applied(ABC, change) == AppliedEdit("exact", "exact", 1.0, 1, 2, 2)
 
 
 def test_an_insertion_touches_no_line() -> None:
-    found = landing(ABC, hunk(" alpha\n+x\n beta", 0))
+    found = applied(ABC, hunk(" alpha\n+x\n beta", 0))
     assert (found.start_line, found.end_line) == (2, 1)
 
 
 def test_a_wrong_number_is_noted() -> None:
-    assert landing(ABC, hunk(" beta\n-gamma\n+GAMMA", 3)).notes == (
+    assert applied(ABC, hunk(" beta\n-gamma\n+GAMMA", 3)).notes == (
         "hunk 1: 2 lines above its number",
     )
 
@@ -103,7 +103,7 @@ def test_new_lines_take_the_files_ending() -> None:
     text = "alpha\r\nbeta\r\ngamma\r\n"
     change = hunk(" alpha\n-beta\n+BETA\n+more\n gamma")
     assert patched(text, change) == "alpha\r\nBETA\r\nmore\r\ngamma\r\n"
-    assert landing(text, change).kind == "exact"
+    assert applied(text, change).kind == "exact"
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,9 @@ def test_a_change_of_the_end_must_stand_at_the_end() -> None:
 
 def test_a_byte_order_mark_is_not_part_of_the_text() -> None:
     text = decode(b"\xef\xbb\xbfa\nb\n")
-    outcome = PatchAction((hunk(" \ufeffa\n-b\n+c"),)).apply(text, How())
-    assert outcome.text is not None
-    assert outcome.text.encode() == b"\xef\xbb\xbfa\nc\n"
+    result = PatchAction((hunk(" \ufeffa\n-b\n+c"),)).apply(text, How())
+    assert result.text is not None
+    assert result.text.encode() == b"\xef\xbb\xbfa\nc\n"
     with pytest.raises(MissError, match="byte order mark"):
         PatchAction((hunk("-\ufeffa\n+a\n b"),)).apply(text, How())
 
@@ -143,9 +143,9 @@ def test_a_byte_order_mark_is_not_part_of_the_text() -> None:
 def test_bytes_that_are_no_text_need_an_exact_patch() -> None:
     text = decode(b"caf\xe9\n  one two\nthree\n")
     exact = hunk(" caf\udce9\n-  one two\n+  four\n three")
-    outcome = PatchAction((exact,)).apply(text, How())
-    assert outcome.text is not None
-    assert outcome.text.encode() == b"caf\xe9\n  four\nthree\n"
+    result = PatchAction((exact,)).apply(text, How())
+    assert result.text is not None
+    assert result.text.encode() == b"caf\xe9\n  four\nthree\n"
     with pytest.raises(MissError) as caught:
         PatchAction((hunk("-one two\n+four\n three"),)).apply(text, How())
     assert caught.value.code == "binary"
@@ -195,7 +195,7 @@ def test_blanks_aside() -> None:
     assert patched(text, change) == text.replace(
         "        go(1)\n", "        go(3)\n        if x:\n            y\n"
     )
-    found = landing(text, change)
+    found = applied(text, change)
     assert (found.kind, found.rung) == ("fuzzy", "whitespace")
     assert "hunk 1: reindented" in found.notes
 
@@ -210,7 +210,7 @@ def test_a_typo_is_left_to_the_matcher() -> None:
     text = lines("first line of text", "second line of text", "third line of text", "the end")
     change = hunk(" first line of txet\n-second line of text\n+another line\n third line of text")
     assert patched(text, change) == text.replace("second line of text", "another line")
-    assert landing(text, change).rung == "similarity"
+    assert applied(text, change).rung == "similarity"
 
 
 # The marks of a hunk are followed
@@ -222,7 +222,7 @@ def test_a_changed_line_keeps_what_only_the_file_has() -> None:
         " first(one)\n-    value = compute(a, b)\n+    value = compute(a, c)\n last(three)"
     )
     assert patched(text, change) == text.replace("a,  b", "a,  c")
-    assert "hunk 1: merged 1 changed line" in landing(text, change).notes
+    assert "hunk 1: merged 1 changed line" in applied(text, change).notes
 
 
 # Indentation
@@ -277,8 +277,8 @@ def action(diff: str) -> PatchAction:
 def test_a_diff_applied_to_its_old_text_gives_the_new_one(old: str, new: str) -> None:
     diff = unified_diff("f", Text(old), Text(new))
     if diff and old:
-        outcome = action(diff).apply(Text(old), How())
-        assert outcome.text == Text(new)
+        result = action(diff).apply(Text(old), How())
+        assert result.text == Text(new)
 
 
 @given(old=texts, new=texts, other=texts)
@@ -296,8 +296,8 @@ def test_lines_added_elsewhere_do_not_matter(names: Sequence[str], at: int, coun
     new = [*old[:at], "changed", *old[at + 1 :]]
     diff = unified_diff("f", Text(lines(*old)), Text(lines(*new)))
     above = lines(*(f"above {number}" for number in range(count)))
-    outcome = action(diff).apply(Text(above + lines(*old)), How())
-    assert outcome.text == Text(above + lines(*new))
+    result = action(diff).apply(Text(above + lines(*old)), How())
+    assert result.text == Text(above + lines(*new))
 
 
 def test_git_apply_agrees(tmp_path: Path) -> None:
@@ -328,8 +328,8 @@ def test_many_hunks_on_a_long_file() -> None:
         new[row] = f"{old[row]}  # changed"
     diff = unified_diff("f", Text(lines(*old)), Text(lines(*new)))
     assert diff.count("\n@@") == 2_000
-    outcome = action(diff).apply(Text(lines(*old)), How())
-    assert outcome.text == Text(lines(*new))
+    result = action(diff).apply(Text(lines(*old)), How())
+    assert result.text == Text(lines(*new))
 
 
 FUNCTIONS = "".join(f"def f{n}(a):\n    return a + {n}\n\n" for n in range(9))

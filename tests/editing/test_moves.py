@@ -272,7 +272,7 @@ def test_a_new_file_can_be_executable(repo: Repo) -> None:
     repo.git("reset", "-q", "--hard")
     answer = apply(diff.encode())
     assert stat.S_IMODE(Path("tool").stat().st_mode) & 0o111
-    assert "executable" in answer.files[0].landings[0][1].notes
+    assert "executable" in answer.files[0].applied[0][1].notes
     (ref,) = records(repo)
     assert repo.git("ls-tree", "-r", ref).startswith("100755 ")
 

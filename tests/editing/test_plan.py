@@ -15,7 +15,7 @@ from git_boocode.editing import plan as plan_module
 from git_boocode.editing import textfile as textfile_module
 from git_boocode.editing.actions import Replace
 from git_boocode.editing.answer import EditsRefusedError
-from git_boocode.editing.edits import How, MissError, Outcome
+from git_boocode.editing.edits import EditResult, How, MissError
 from git_boocode.editing.service import Options
 from git_boocode.editing.textfile import Text, read_snapshot
 from git_boocode.repo.errors import FatalError
@@ -34,7 +34,7 @@ def test_later_edits_see_earlier_ones(repo: Repo) -> None:
     answer = apply([replace("a", "one", "uno\nadded"), replace("a", "added\ntwo", "dos"),
                     replace("a", "three", "tres")])  # fmt: skip
     assert repo.read("a") == b"uno\ndos\ntres\n"
-    places = [(landing.start_line, landing.end_line) for _, landing in answer.files[0].landings]
+    places = [(applied.start_line, applied.end_line) for _, applied in answer.files[0].applied]
     assert places == [(1, 1), (1, 2), (3, 3)]
 
 
@@ -119,7 +119,7 @@ def test_hard_links_are_files_of_their_own(repo: Repo) -> None:
     os.link("a", "b")
     answer = apply([{"path": "a", "content": "y\n"}, {"path": "b", "content": "z\n"}])
     assert (repo.read("a"), repo.read("b")) == (b"y\n", b"z\n")
-    assert answer.files[0].landings[0][1].notes == ("hard link split",)
+    assert answer.files[0].applied[0][1].notes == ("hard link split",)
 
 
 def test_an_empty_old_string_creates_and_fills(repo: Repo) -> None:
@@ -156,8 +156,8 @@ def test_insert(repo: Repo, content: str, line: int, text: str, expected: str) -
     edit = {"path": "a", "command": "insert", "insert_line": line, "insert_text": text}
     answer = apply(edit)
     assert repo.read("a").decode() == expected
-    landing = answer.files[0].landings[0][1]
-    assert (landing.start_line, landing.end_line) == (line + 1, line)
+    applied = answer.files[0].applied[0][1]
+    assert (applied.start_line, applied.end_line) == (line + 1, line)
 
 
 def test_insert_past_the_end(repo: Repo) -> None:
@@ -192,7 +192,7 @@ def test_a_write_that_changes_nothing_says_so(repo: Repo) -> None:
     path = repo.write("a", "x\n")
     before = path.stat()
     answer = apply({"path": "a", "content": "x\n"})
-    assert answer.files[0].landings[0][1].notes == ("nothing to change",)
+    assert answer.files[0].applied[0][1].notes == ("nothing to change",)
     assert answer.id is None
     assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
@@ -558,10 +558,10 @@ def test_hard_links_whose_names_differ_in_case_are_two_files(repo: Repo) -> None
 def test_a_lock_that_is_held_is_among_the_failures(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from git_boocode.editing import place
+    from git_boocode.editing import workspace
 
     repo.write("a", "old\n")
-    monkeypatch.setattr(place, "LOCK_PATIENCE", 0.0)
+    monkeypatch.setattr(workspace, "LOCK_PATIENCE", 0.0)
     with worktree_lock(Repository.discover().state_dir, shared=False, patience=0):
         error = refused(replace("a", "old", "new"))
     assert [(bad.number, bad.code) for bad in error.failures] == [(None, "locked")]
@@ -573,7 +573,7 @@ class Meanwhile(Replace):
 
     does: Callable[[], object]
 
-    def apply(self, text: Text | None, how: How) -> Outcome:
+    def apply(self, text: Text | None, how: How) -> EditResult:
         self.does()
         return super().apply(text, how)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_boocode.editing.edits import Action, How, MissError, Outcome
+from git_boocode.editing.edits import Action, EditResult, How, MissError
 from git_boocode.editing.inputs import Source, read_inputs
 from git_boocode.editing.textfile import Text, decode
 from tests.editing.kit import read
@@ -40,13 +40,13 @@ def change(start: object, content: object, end: object = None) -> dict[str, obje
     return {"start": start, "content": content} | ({} if end is None else {"end": end})
 
 
-def outcome(text: str | Text, *changes: object, how: How | None = None) -> Outcome:
+def result(text: str | Text, *changes: object, how: How | None = None) -> EditResult:
     given = Text(text) if isinstance(text, str) else text
     return action(*changes).apply(given, how or How())
 
 
 def applied(text: str, *changes: object, how: How | None = None) -> str:
-    done = outcome(text, *changes, how=how).text
+    done = result(text, *changes, how=how).text
     assert done is not None
     return done.text
 
@@ -73,9 +73,9 @@ def test_the_lines_of_start_are_replaced() -> None:
 
 
 def test_a_region_runs_to_the_last_line_of_end() -> None:
-    done = outcome(FILE, change(["    def bye(self):"], ["    pass"], ["        return 2"]))
+    done = result(FILE, change(["    def bye(self):"], ["    pass"], ["        return 2"]))
     assert done.text == Text(FILE[: FILE.index("    def bye")] + "    pass\n")
-    assert done.landing[:6] == ("exact", "exact", 1.0, 1, 10, 12)
+    assert done.applied[:6] == ("exact", "exact", 1.0, 1, 10, 12)
 
 
 def test_text_counts_as_lines() -> None:
@@ -116,11 +116,11 @@ def test_changes_are_located_in_the_original() -> None:
     # The first change would make the second anchor ambiguous, the third one's a different line.
     changes = [change(["a"], ["b", "c"]), change(["b"], ["c"]), change(["c"], [])]
     for order in (changes, changes[::-1]):
-        done = outcome("a\nb\nc\nd\n", *order)
+        done = result("a\nb\nc\nd\n", *order)
         assert done.text == Text("b\nc\nc\nd\n")
-        assert done.landing.count == 3
-        assert (done.landing.start_line, done.landing.end_line) == (1, 3)
-        assert done.landing.notes == ("regions: line 1, line 2, line 3",)
+        assert done.applied.count == 3
+        assert (done.applied.start_line, done.applied.end_line) == (1, 3)
+        assert done.applied.notes == ("regions: line 1, line 2, line 3",)
 
 
 def test_one_change_may_stand_without_an_array() -> None:
@@ -137,8 +137,8 @@ def test_one_change_may_stand_without_an_array() -> None:
     [("x\na b\ny\n", "exact"), ("x\na b \t\ny\n", "rstripped"), ("x\n\ta b\ny\n", "line_trimmed")],
 )
 def test_rungs(text: str, rung: str) -> None:
-    landing = outcome(text, change(["a b"], [])).landing
-    assert (landing.rung, landing.kind) == (rung, "exact" if rung == "exact" else "fuzzy")
+    applied = result(text, change(["a b"], [])).applied
+    assert (applied.rung, applied.kind) == (rung, "exact" if rung == "exact" else "fuzzy")
     if rung != "exact":
         assert miss(text, change(["a b"], []), how=How("exact")).code == "not_found"
 
@@ -179,7 +179,7 @@ def test_an_anchor_that_is_not_unique_comes_with_lines_that_are() -> None:
     assert [place.where for place in places] == ["line 2", "line 5"]
     for place in places:
         assert place.old_string is not None
-        assert outcome(text, change(place.old_string, [])).landing.rung == "exact"
+        assert result(text, change(place.old_string, [])).applied.rung == "exact"
     # No more lines than an anchor may have, and none for an end, which is unique below only.
     block = "".join(f"line {n}\n" for n in range(9))
     error = miss(f"{block}\n{block}", change(["line 4"], []))
@@ -247,7 +247,7 @@ def test_missing_and_binary_files() -> None:
     assert miss("", change(["a"], [])).code == "not_found"
     assert miss(decode(b"a\0b\n"), change(["a"], [])).code == "binary"
     latin = decode("é\na\n".encode("latin-1"))
-    assert outcome(latin, change(["a"], ["b"])).text == decode("é\nb\n".encode("latin-1"))
+    assert result(latin, change(["a"], ["b"])).text == decode("é\nb\n".encode("latin-1"))
     assert miss(latin, change([" a"], [])).code == "binary"
 
 
@@ -255,10 +255,10 @@ def test_missing_and_binary_files() -> None:
 
 
 def test_content_is_taken_as_given_where_the_anchors_match() -> None:
-    done = outcome(FILE, change(["        return 1"], ["  odd", "\tmixed  ", "", "   "]))
+    done = result(FILE, change(["        return 1"], ["  odd", "\tmixed  ", "", "   "]))
     assert done.text is not None
     assert "\n  odd\n\tmixed  \n\n   \n" in done.text.text
-    assert done.landing.notes == ()
+    assert done.applied.notes == ()
 
 
 def test_blanks_at_line_ends_do_not_move_content() -> None:
@@ -268,12 +268,12 @@ def test_blanks_at_line_ends_do_not_move_content() -> None:
 def test_content_moves_with_its_anchors() -> None:
     start = "def hello(self, name):\n    if name:"
     content = "def hello(self, name):\n    if name and self:\n        log()\n"
-    done = outcome(FILE, change(start, content))
+    done = result(FILE, change(start, content))
     assert done.text is not None
     wanted = "    def hello(self, name):\n        if name and self:\n            log()\n"
     assert wanted in done.text.text
-    assert done.landing.notes == ("reindented",)
-    assert done.landing.rung == "line_trimmed"
+    assert done.applied.notes == ("reindented",)
+    assert done.applied.rung == "line_trimmed"
 
 
 def test_content_moves_into_the_tabs_of_the_file() -> None:
@@ -518,13 +518,13 @@ def test_outside_the_regions_nothing_changes(
     text: str, changes: list[object], verbatim: bool
 ) -> None:
     try:
-        done = outcome(text, *changes, how=How(verbatim=verbatim))
+        done = result(text, *changes, how=How(verbatim=verbatim))
     except MissError:
         return
     assert done.text is not None
     lines = text.split("\n")
-    above = "".join(f"{line}\n" for line in lines[: done.landing.start_line - 1])
-    below = "\n".join(lines[done.landing.end_line :])
+    above = "".join(f"{line}\n" for line in lines[: done.applied.start_line - 1])
+    below = "\n".join(lines[done.applied.end_line :])
     assert done.text.text.startswith(above)
     assert done.text.text.endswith(below)
 
@@ -552,20 +552,20 @@ def test_a_refusal_of_many_changes_stays_short() -> None:
     text = "".join(f"l{n}\n" for n in range(700))
     overlapping = [change([f"l{n}"], [], [f"l{n + 5}"]) for n in range(600)]
     with pytest.raises(MissError) as caught:
-        outcome(text, *overlapping)
+        result(text, *overlapping)
     assert len(caught.value.message) < 2_000
     assert caught.value.message.endswith("; and 589 more problems")
     assert len(caught.value.lines) == 100
     with pytest.raises(MissError) as caught:
-        outcome(text, *(change([f"m{n}"], []) for n in range(600)))
+        result(text, *(change([f"m{n}"], []) for n in range(600)))
     assert "and 590 more" in caught.value.message
     assert len(caught.value.candidates) <= 30
 
 
 def test_a_note_of_many_regions_stays_short() -> None:
     text = "".join(f"l{n}\n" for n in range(600))
-    done = outcome(text, *(change([f"l{n}"], ["x"]) for n in range(600)))
-    assert done.landing.notes[-1].endswith("line 10 and 590 more")
+    done = result(text, *(change([f"l{n}"], ["x"]) for n in range(600)))
+    assert done.applied.notes[-1].endswith("line 10 and 590 more")
 
 
 def test_no_more_changes_than_are_stated() -> None:

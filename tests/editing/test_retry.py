@@ -64,7 +64,7 @@ def test_the_block_speaks_the_words_of_the_format(repo: Repo, name: str) -> None
     for candidate in error.failures[0].candidates:
         assert candidate.old_string is not None
         answer = apply(replace("a", candidate.old_string, "new\n"), options=Options(dry_run=True))
-        assert answer.files[0].landings[0][1].kind == "exact"
+        assert answer.files[0].applied[0][1].kind == "exact"
 
 
 def test_the_block_is_bounded() -> None:

@@ -463,7 +463,7 @@ def test_tabs_became_spaces() -> None:
 
 
 @pytest.mark.parametrize(
-    ("now", "landing"),
+    ("now", "applied"),
     [
         (CHANGED + "# tail\n", ("exact", "exact", 10, 11, ())),
         (CHANGED.replace("log(total)", "log(total) "), ("fuzzy", "whitespace", 10, 11, ())),
@@ -471,10 +471,10 @@ def test_tabs_became_spaces() -> None:
     ],
     ids=["as it was", "with trailing whitespace", "indented"],
 )
-def test_the_answer_says_how_a_place_was_found(now: str, landing: tuple[object, ...]) -> None:
-    found = Revert(TEXT.encode(), CHANGED.encode()).apply(decode(now.encode()), How()).landing
+def test_the_answer_says_how_a_place_was_found(now: str, applied: tuple[object, ...]) -> None:
+    found = Revert(TEXT.encode(), CHANGED.encode()).apply(decode(now.encode()), How()).applied
     lines = found.start_line, found.end_line
-    assert (found.kind, found.rung, *lines, found.notes) == landing
+    assert (found.kind, found.rung, *lines, found.notes) == applied
 
 
 def test_an_edit_of_whitespace_is_taken_back_only_as_it_was_written() -> None:
@@ -513,11 +513,11 @@ def test_some_places_are_rewound_already() -> None:
     changed = CHANGED.replace("import os", "import sys")
     now = changed.replace("import sys", "import os") + "# more\n"
     action = Revert(TEXT.encode(), changed.encode())
-    outcome = action.apply(decode(now.encode()), How())
-    assert outcome.text is not None
-    assert outcome.text.text == TEXT + "# more\n"
-    assert outcome.landing.notes == ("1 of 2 places already rewound",)
-    assert outcome.landing.count == 1
+    result = action.apply(decode(now.encode()), How())
+    assert result.text is not None
+    assert result.text.text == TEXT + "# more\n"
+    assert result.applied.notes == ("1 of 2 places already rewound",)
+    assert result.applied.count == 1
 
 
 def test_a_place_that_is_rewound_already_beside_a_line_that_changed() -> None:
@@ -528,9 +528,9 @@ def test_a_place_that_is_rewound_already_beside_a_line_that_changed() -> None:
 
 def test_all_places_are_rewound_already() -> None:
     now = TEXT + "# more\n"
-    outcome = Revert(TEXT.encode(), CHANGED.encode()).apply(decode(now.encode()), How())
-    assert outcome.text == decode(now.encode())
-    assert (outcome.landing.rung, outcome.landing.notes) == (ALREADY, ("already rewound",))
+    result = Revert(TEXT.encode(), CHANGED.encode()).apply(decode(now.encode()), How())
+    assert result.text == decode(now.encode())
+    assert (result.applied.rung, result.applied.notes) == (ALREADY, ("already rewound",))
 
 
 def test_lines_that_were_moved_elsewhere_are_not_rewound() -> None:
@@ -837,8 +837,8 @@ TEXTS = st.builds("".join, LINES) | st.builds(lambda lines, end: "".join(lines) 
 def test_an_unchanged_file_becomes_what_it_was(before: bytes | None, after: bytes | None) -> None:
     assume(before != after)
     text = None if after is None else decode(after)
-    outcome = Revert(before, after).apply(text, How()).text
-    assert (None if outcome is None else outcome.encode()) == before
+    result = Revert(before, after).apply(text, How()).text
+    assert (None if result is None else result.encode()) == before
 
 
 AREAS = st.lists(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_boocode.editing.actions import Block, Replace
-from git_boocode.editing.edits import Edit, How, MissError, Outcome
+from git_boocode.editing.edits import Edit, EditResult, How, MissError
 from git_boocode.editing.formats.search_replace import is_path, name_in_line, names_in
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.textfile import Text, decode
@@ -34,7 +34,7 @@ def edits(text: str) -> list[Edit]:
     return inputs.edits
 
 
-def outcome(file: str | Text | None, text: str, how: How | None = None) -> Outcome:
+def result(file: str | Text | None, text: str, how: How | None = None) -> EditResult:
     (edit,) = edits(text if text.startswith("a.py") else f"a.py\n{text}")
     assert edit.path == "a.py"
     given = Text(file) if isinstance(file, str) else file
@@ -42,14 +42,14 @@ def outcome(file: str | Text | None, text: str, how: How | None = None) -> Outco
 
 
 def applied(file: str | None, text: str, how: How | None = None) -> str:
-    done = outcome(file, text, how).text
+    done = result(file, text, how).text
     assert done is not None
     return done.text
 
 
 def miss(file: str | Text | None, text: str, how: How | None = None) -> MissError:
     with pytest.raises(MissError) as caught:
-        outcome(file, text, how)
+        result(file, text, how)
     return caught.value
 
 
@@ -242,12 +242,12 @@ def test_the_search_stands_for_whole_lines() -> None:
 def test_lines_of_another_indentation_take_theirs_along() -> None:
     file = "class A:\n    def run(self):\n        value = start()\n        return value\n"
     text = block("value = start()\n", "value = start()\nif value:\n    stop()\n")
-    done = outcome(file, text)
+    done = result(file, text)
     assert done.text == Text(
         "class A:\n    def run(self):\n        value = start()\n        if value:\n"
         "            stop()\n        return value\n"
     )
-    assert (done.landing.rung, done.landing.start_line, done.landing.notes) == (
+    assert (done.applied.rung, done.applied.start_line, done.applied.notes) == (
         "whitespace", 3, ("reindented", "kept 1 drifted line"),
     )  # fmt: skip
     assert "\nif value:\n" in applied(file, text, How(verbatim=True))
@@ -290,9 +290,9 @@ def test_blanks_aside_the_lines_must_be_unique_and_say_something() -> None:
 
 def test_drift_is_found_by_the_matcher() -> None:
     file = "def greet(name):\n    print(“hello”, name)\n    return 1\n"
-    done = outcome(file, block('    print("hello", name)\n', '    print("bye", name)\n'))
+    done = result(file, block('    print("hello", name)\n', '    print("bye", name)\n'))
     assert done.text == Text("def greet(name):\n    print(“bye”, name)\n    return 1\n")
-    assert done.landing.kind == "fuzzy"
+    assert done.applied.kind == "fuzzy"
     error = miss(file, block("something else entirely\n", "x\n"))
     assert error.code == "not_found"
 
@@ -328,7 +328,7 @@ def test_line_endings_are_the_files() -> None:
 
 def test_bytes_that_are_no_text() -> None:
     latin = decode("é\nx\n".encode("latin-1"))
-    assert outcome(latin, block("x\n", "y\n")).text == decode("é\ny\n".encode("latin-1"))
+    assert result(latin, block("x\n", "y\n")).text == decode("é\ny\n".encode("latin-1"))
     assert miss(latin, block(" x\n", "y\n")).code == "binary"
 
 

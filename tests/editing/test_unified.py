@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from git_boocode.editing import formats
 from git_boocode.editing.actions import Create, Delete, Keep
-from git_boocode.editing.edits import Edit, How, MissError, Outcome
+from git_boocode.editing.edits import Edit, EditResult, How, MissError
 from git_boocode.editing.formats import unified
 from git_boocode.editing.formats.unified import git_names, read_name, without_prefixes
 from git_boocode.editing.patch import PatchAction, PatchLine
@@ -34,13 +34,13 @@ def edit(value: object) -> Edit:
 
 
 def applied(value: object, text: str | None = OLD) -> str:
-    outcome = edit(value).action.apply(None if text is None else Text(text), How())
-    assert outcome.text is not None
-    return outcome.text.text
+    result = edit(value).action.apply(None if text is None else Text(text), How())
+    assert result.text is not None
+    return result.text.text
 
 
 def notes(value: object, text: str = OLD) -> str:
-    return "; ".join(edit(value).action.apply(Text(text), How()).landing.notes)
+    return "; ".join(edit(value).action.apply(Text(text), How()).applied.notes)
 
 
 def wrong(value: object) -> str:
@@ -144,8 +144,8 @@ def test_several_files_and_hunks() -> None:
     first, last = edits_of(text)
     assert (first.path, last.path) == ("f", "g")
     assert first.given == PATCH + second
-    outcome = first.action.apply(Text(OLD), How())
-    assert outcome.text == Text(NEW.replace("five", "FIVE"))
+    result = first.action.apply(Text(OLD), How())
+    assert result.text == Text(NEW.replace("five", "FIVE"))
 
 
 def test_blocks_with_a_path_of_their_own_or_one_given() -> None:
@@ -296,7 +296,7 @@ def test_files_made_and_deleted(patch: str, action: object) -> None:
         assert (found.path, found.to, found.action) == (path, None, action)
 
 
-def outcome(value: object, text: str | None) -> Outcome:
+def result(value: object, text: str | None) -> EditResult:
     return edit(value).action.apply(None if text is None else Text(text), How())
 
 
@@ -305,21 +305,21 @@ def test_a_file_is_made_executable() -> None:
     found = edit(f"{head}--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+a\n").action
     assert found == Create("a\n", executable=True)
     made = found.apply(None, How())
-    assert (made.executable, made.landing.notes) == (True, ("executable",))
-    assert outcome(head.replace("755", "644"), None).executable is None
+    assert (made.executable, made.applied.notes) == (True, ("executable",))
+    assert result(head.replace("755", "644"), None).executable is None
 
 
 def test_a_file_that_is_there_gets_another_mode() -> None:
     head = "diff --git a/f b/f\nold mode 100644\nnew mode 100755\n"
-    alone = outcome(head, OLD)
+    alone = result(head, OLD)
     assert alone.text == Text(OLD)
-    assert (alone.executable, alone.landing.notes) == (True, ("executable",))
-    changed = outcome(f"{head}{PATCH}", OLD)
+    assert (alone.executable, alone.applied.notes) == (True, ("executable",))
+    changed = result(f"{head}{PATCH}", OLD)
     assert changed.text == Text(NEW)
-    assert (changed.executable, changed.landing.notes) == (True, ("executable",))
+    assert (changed.executable, changed.applied.notes) == (True, ("executable",))
     back = "diff --git a/f b/f\nold mode 100755\nnew mode 100644\n"
-    assert outcome(back, OLD).executable is False
-    assert outcome(PATCH, OLD).executable is None
+    assert result(back, OLD).executable is False
+    assert result(PATCH, OLD).executable is None
 
 
 def test_every_tolerance_is_noted() -> None:

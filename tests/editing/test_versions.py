@@ -12,9 +12,9 @@ import pytest
 
 from git_boocode.editing.answer import Answer
 from git_boocode.editing.edits import How
-from git_boocode.editing.place import Place
 from git_boocode.editing.service import Options
 from git_boocode.editing.versions import MOST, MOST_BYTES, FileVersions
+from git_boocode.editing.workspace import Workspace
 from tests.editing.kit import apply, codes, records, refused, replace
 from tests.repo_kit import Repo
 from tests.stale_kit import BEFORE, NEW, NOW, OLD
@@ -29,9 +29,9 @@ def checkpoint(repo: Repo, *arguments: str) -> str:
 
 
 def notes(answer: Answer) -> tuple[str, ...]:
-    (_, landing), *_ = answer.files[0].landings
-    assert landing.rung == "merged"
-    return landing.notes
+    (_, applied), *_ = answer.files[0].applied
+    assert applied.rung == "merged"
+    return applied.notes
 
 
 def message(edits: object) -> str:
@@ -214,7 +214,7 @@ def test_records_are_bounded(repo: Repo) -> None:
     for number in range(MOST + 6):
         apply({"path": "b.py", "content": f"{number}\n"})
     assert len(records(repo)) > MOST
-    found = [*FileVersions(Place.find(index=True).repository, "b.py")]  # type: ignore[arg-type]
+    found = [*FileVersions(Workspace.find(index=True).repository, "b.py")]  # type: ignore[arg-type]
     assert found[:2] == [f"{MOST + 5}\n", f"{MOST + 4}\n"]
     assert len(found) == len(set(found)) == MOST
 
@@ -225,7 +225,7 @@ def test_versions_take_three_git_processes(repo: Repo, tmp_path: Path) -> None:
         repo.write("a.py", f"{number}\n")
         checkpoint(repo)
         apply({"path": "a.py", "content": f"{number} again\n"})
-    repository = Place.find(index=True).repository
+    repository = Workspace.find(index=True).repository
     assert repository is not None
     # The configuration is read once, whatever is done.
     assert [*FileVersions(repository, "b.py")] == []
@@ -355,7 +355,7 @@ def test_an_applied_edit_stops_none_of_the_others(repo: Repo) -> None:
     assert repo.boocode("rewind", "-n").code == 0
     edit, other = answer.as_json()["files"][0]["edits"]  # type: ignore[index]
     assert (edit["index"], edit["rung"], edit["count"]) == (0, "already_applied", 0)
-    assert (edit["start_line"], edit["end_line"], edit["notes"]) == (4, 4, ["already applied"])
+    assert (edit["start_line"], edit["end_line"], edit["notes"]) == (4, 4, ("already applied",))
     assert other["index"] == 1
 
 

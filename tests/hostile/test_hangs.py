@@ -14,8 +14,8 @@ import pytest
 
 from git_boocode.editing.edits import How
 from git_boocode.editing.inputs import Source, read_inputs
-from git_boocode.editing.place import Place
 from git_boocode.editing.plan import EditPlan
+from git_boocode.editing.workspace import Workspace
 from git_boocode.matching import PROFILES, MatchError, replace_text
 from tests.hostile.fuzz import HANGS
 from tests.hostile.targets import SEPARATOR, TARGETS
@@ -235,5 +235,5 @@ def run(name: str) -> None:
 def _plan(data: bytes) -> None:
     with TemporaryDirectory() as top:
         Path(top, "f").write_text("text\n")
-        place = Place(os.path.realpath(top), "", None)
-        EditPlan(read_inputs([Source("input", data)]), place, How())
+        workspace = Workspace(os.path.realpath(top), "", None)
+        EditPlan(read_inputs([Source("input", data)]), workspace, How())

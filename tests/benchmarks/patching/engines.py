@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.inputs import Source
-from git_boocode.editing.place import Place
 from git_boocode.editing.service import Options, apply_edits
+from git_boocode.editing.workspace import Workspace
 from tests.benchmarks.patching.cases import Case, Files
 
 _MEMORY = "/dev/shm"
@@ -76,7 +76,7 @@ def _found(top: Path) -> Files:
 def ours(case: Case, top: Path) -> str | None:
     """The whole of apply-edit, in this process."""
     try:
-        apply_edits([Source("input", case.sent)], Place(str(top), "", None), Options())
+        apply_edits([Source("input", case.sent)], Workspace(str(top), "", None), Options())
     except EditsRefusedError as error:
         return "; ".join(f"{failure.code}: {failure.message}" for failure in error.failures)
     return None

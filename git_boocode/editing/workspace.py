@@ -46,7 +46,7 @@ class Target(NamedTuple):
         return now[:4] == before[:4]  # same file, mode and content
 
 
-class Place(NamedTuple):
+class Workspace(NamedTuple):
     """The directory `top`, absolute and resolved, that bounds all edits, and how paths are read.
 
     The caller is in `prefix` below it, `""` or `"sub/dir/"`. With `from_here` paths count from
@@ -60,7 +60,7 @@ class Place(NamedTuple):
     from_here: bool = False
 
     @classmethod
-    def find(cls, *, index: bool, from_here: bool = False) -> Place:
+    def find(cls, *, index: bool, from_here: bool = False) -> Workspace:
         """The worktree, or without `index` the current directory; FatalError if there is none."""
         try:
             if not index:
