@@ -64,8 +64,7 @@ def replace_text(
     """
     ladder = profile_named(profile)
     query = Query(content, old, new, whole_lines=whole_lines)
-    everywhere = replace_all or expected is not None
-    _check_input(query, new, expected, most if everywhere else None)
+    _check_input(query, new, expected)
 
     def done(answer: Answer) -> Replacement:
         _check_count(len(answer.found.places))
@@ -89,7 +88,7 @@ def replace_text(
     return done(answer) if answer.merged is None else answer.merged
 
 
-def _check_input(query: Query, new: str, expected: int | None, most: int | None) -> None:
+def _check_input(query: Query, new: str, expected: int | None) -> None:
     """Refuse what cannot be done, and what occurs too often before the places are listed."""
     old = query.needle.lf
     if not old:
@@ -99,10 +98,7 @@ def _check_input(query: Query, new: str, expected: int | None, most: int | None)
     if expected is not None and expected < 1:
         raise MatchError("invalid_input", f"cannot expect {expected} replacements")
     if not query.whole_lines:
-        count = query.text.lf.count(old)
-        _check_count(count)
-        if most is not None and query.new is not None:
-            _check_size(len(query.text.lf) + count * (len(query.new.lf) - len(old)), most)
+        _check_count(query.text.lf.count(old))
 
 
 def _check_count(count: int) -> None:
@@ -110,14 +106,6 @@ def _check_count(count: int) -> None:
         raise MatchError(
             "invalid_input",
             f"old text occurs more than {MAX_PLACES} times, the most that one edit may replace",
-        )
-
-
-def _check_size(size: int, most: int) -> None:
-    if size > most:
-        raise MatchError(
-            "invalid_input",
-            f"the file would grow to more than {most} characters, the most that it may have",
         )
 
 
@@ -259,8 +247,9 @@ class _Pen:
             edit = self.splice(place, row)
             edits.append(edit)
             size += edit.start - edit.end + len(edit.text)
-            if most is not None:
-                _check_size(size, most)
+            if most is not None and size > most:
+                larger = f"more than {most} characters, the most that it may have"
+                raise MatchError("invalid_input", f"the file would grow to {larger}")
         spans = self.text.spans((edit.start, edit.end) for edit in edits)
         if match.span != spans[0]:
             start, end = self.text.ends(spans[0])
