@@ -79,13 +79,6 @@ class Scale(NamedTuple):
         return width_of(pair[1], self.file_tab) - width_of(pair[0], self.old_tab) * self.factor
 
 
-class IndentStyle(NamedTuple):
-    """The ``indents`` of the model's lines (old and new) and of the file's around the place."""
-
-    old: Sequence[str]
-    near: Sequence[str]
-
-
 class Indent(NamedTuple):
     """An indentation, and whether it is ``unclear``, that is, a guess."""
 
@@ -104,16 +97,17 @@ class _Run(NamedTuple):
 class LocalReindenter:
     """The indentation of new lines: by all matched lines if they agree, else by those around.
 
-    ``placed`` are the pairs of indentations of matched lines by the index of the old line.
+    ``placed`` are the pairs of indentations of matched lines by the index of the old line,
+    ``given`` and ``near`` the ``indents`` of the model's lines and of the file's around the place.
     """
 
-    def __init__(self, placed: dict[int, Pair], style: IndentStyle) -> None:
+    def __init__(self, placed: dict[int, Pair], given: list[str], near: list[str]) -> None:
         there = [mine for _, mine in placed.values() if mine]
         # The most common step of the model's lines, and of the file's, by the width of a tab.
-        self._here = cache(partial(_common_step, ["", *style.old]))
-        self._there = cache(partial(_common_step, ["", *(style.near or there)]))
-        self._old_tabs = any("\t" in indent for indent in style.old)
-        starts = Counter(indent[:1] for indent in style.near)
+        self._here = cache(partial(_common_step, ["", *given]))
+        self._there = cache(partial(_common_step, ["", *(near or there)]))
+        self._old_tabs = any("\t" in indent for indent in given)
+        starts = Counter(indent[:1] for indent in near)
         self._tabs = any("\t" in mine for mine in there) if there else starts["\t"] > starts[" "]
         pairs = [*placed.values()]
         # Models often drop the indentation of the first line alone.

@@ -10,22 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from git_boocode.matching.align import (
-    Hunk,
-    align_between,
-    pair_similar,
-    same_items,
-    script,
-)
+from git_boocode.matching.align import Hunk, align_between, pair_similar, same_items, script
 from git_boocode.matching.ambiguity import Decision, Rows, Texts, decide
-from git_boocode.matching.indentation import (
-    NEAR,
-    IndentStyle,
-    LocalReindenter,
-    Nesting,
-    indents,
-    reindented,
-)
+from git_boocode.matching.indentation import NEAR, LocalReindenter, Nesting, indents, reindented
 from git_boocode.matching.merge import carry, merge_line, without_doubled
 from git_boocode.matching.text import (
     Occurrence,
@@ -248,8 +235,7 @@ class Refit:
         pairs = {index: (indent_of(self.old[index]), real) for index, real in self.real.items()}
         first, stop = self.rows.first, self.rows.first + len(self.rows.lines)
         near = self.text.lines[max(0, first - NEAR) : stop + NEAR]
-        style = IndentStyle(indents([*self.old, *self.new]), indents(near))
-        depths = LocalReindenter(pairs, style)
+        depths = LocalReindenter(pairs, indents([*self.old, *self.new]), indents(near))
         decision = decide(self.text, (self.old, self.new), self.hunks, self.rows)
         return _Walk(self, None if as_given else depths).patch(decision)
 
