@@ -257,11 +257,11 @@ class Nesting:
                 self.levels.insert(0, width)
         self.levels = self.levels or [0]
 
-    def faults(self, lines: Sequence[str]) -> int:
-        """The number of places where ``lines`` break the nesting of the file."""
+    def faults(self, text: str) -> int:
+        """The number of places where the lines of ``text`` break the nesting of the file."""
         levels, faults = [*self.levels], 0
         above, above_width = self.above, self.levels[-1]
-        for row in filter(str.strip, [*lines, self.below]):
+        for row in filter(str.strip, [*text.split("\n"), self.below]):
             line, width = row.strip(), depth_of(row)
             if width > levels[-1]:
                 faults += not _can_open(above)

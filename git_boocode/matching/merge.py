@@ -241,9 +241,7 @@ def _indented(text: Text, start: int, texts: tuple[str, str], around: tuple[str,
 
     row = text.raw.count("\n", 0, start)
     nesting = Nesting(text.lines, row, row + old.count("\n") + 1)
-    given, fitted = (
-        nesting.faults((indent + version + behind).split("\n")) for version in (new, other)
-    )
+    given, fitted = (nesting.faults(indent + version + behind) for version in (new, other))
     # An indentation that new brings itself is not meant to be added to the file's.
     better = fitted <= given if first.startswith(indent) else fitted < given
     return other if better else new

@@ -32,10 +32,6 @@ class Patch(NamedTuple):
     done: Counter[str]
     doubt: str | None = None  # for a message, why the text is a guess
 
-    def faults(self, nesting: Nesting) -> int:
-        """The number of places where the text breaks the nesting of the file."""
-        return nesting.faults(self.text.split("\n"))
-
 
 _COUNTED = (
     ("drifted", "kept", "drifted"),  # shared lines on which the file differs from old
@@ -162,10 +158,10 @@ class Refit:
         if not relative.done["reindented"] or not real:
             return relative
         nesting = Nesting(self.text.lines, rows.first, rows.first + len(rows.lines))
-        usual, wrong = nesting.faults(rows.lines), relative.faults(nesting)
+        usual, wrong = map(nesting.faults, ("\n".join(rows.lines), relative.text))
         whole = self._in_files_depth()
         if whole and whole.text != relative.text:
-            gain = wrong - whole.faults(nesting)
+            gain = wrong - nesting.faults(whole.text)
             # One fault less proves little if the text is at fault in either reading.
             proof = 1 if wrong - max(gain, 0) <= usual else 2
             if len(real) == 1 and abs(gain) < proof:
@@ -178,7 +174,7 @@ class Refit:
         if relative.doubt is not None:
             return relative
         added = self.carried(as_given=True)
-        left = added.faults(nesting)
+        left = nesting.faults(added.text)
         if 0 == left < wrong or (left <= wrong and self._replaces_in_depth()):
             return added
         if left < wrong and left <= usual:

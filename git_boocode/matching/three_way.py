@@ -179,7 +179,9 @@ def rebased(
                 return None
             error.match = error.match._replace(version=index)
             raise
-        spans = query.text.spans(_offsets(query.text, *pair) for pair in now)
+        starts = [query.text.start_of(first) for first, _ in now]
+        ends = [query.text.end_of(stop - 1) if stop else 0 for _, stop in now]
+        spans = query.text.spans(zip(starts, map(max, starts, ends), strict=True))
         start, end = query.text.ends(spans[0])
         match = Match("fuzzy", "merged", done.match.similarity, len(spans), start, end, spans=spans)
         match = match._replace(span=spans[0], version=index)
@@ -205,11 +207,6 @@ def merge_edit(
         there = [region.ours for region in merge.same] or now
         refuse_applied(text, *_shown(text, there[0][0], there[-1][1]))
     return merge.text, now
-
-
-def _offsets(text: Text, first: int, stop: int) -> tuple[int, int]:
-    start = text.start_of(first)
-    return start, max(start, text.end_of(stop - 1)) if stop else 0
 
 
 def _has_lines_left(merge: ThreeWay, base: str, rows: Sequence[Rows]) -> bool:
