@@ -79,13 +79,6 @@ class Scale(NamedTuple):
         return width_of(pair[1], self.file_tab) - width_of(pair[0], self.old_tab) * self.factor
 
 
-class Indent(NamedTuple):
-    """An indentation, and whether it is ``unclear``, that is, a guess."""
-
-    text: str
-    unclear: bool = False
-
-
 class _Run(NamedTuple):
     """Matched lines, one below the other, that the file moved alike."""
 
@@ -118,26 +111,28 @@ class LocalReindenter:
         # Of lines indented alike by the model, the most common indentation in the file.
         self._seen = {old: mine for (old, mine), _ in reversed(Counter(pairs).most_common())}
         self._same = all(old == mine for old, mine in pairs)
-        self._sure = all(map(self._fits, pairs))
+        # Whether all are as they are mapped, and as the others with the same indentation are.
+        fits = self._same or all(map(self.scale.fits, pairs))
+        self._sure = fits and all(self._seen[old] == mine for old, mine in pairs)
         self._runs: list[_Run] = []  # the run of each matched line
         for shift, group in groupby(pairs, self.scale.shift_of):
             moved = [*group]
             same = len(moved) >= _PROOF and all(old == mine != "" for old, mine in moved)
             self._runs += [_Run(shift, dict(moved), same)] * len(moved)
 
-    def give(self, indent: str, between: tuple[int, int], *, leading: bool) -> Indent:
+    def give(self, indent: str, between: tuple[int, int], *, leading: bool) -> tuple[str, bool]:
         """The file's indentation for a new line in place of old lines ``between`` (first, stop).
 
-        ``leading`` is whether it is the very first line of the new text.
+        ``leading`` is whether it is the very first line of the new text. The second value is
+        whether the indentation is a guess.
         """
         if leading and self._dropped and indent == self._dropped[0]:
-            return Indent(self._dropped[1])
-        guess = self._by_all(indent)
+            return self._dropped[1], False
         if self._sure:
-            return Indent(guess)
+            return self._by_all(indent), False
         shown = (self._by(run, indent) for run in self._around(*between))
         known = {indent for indent in shown if indent is not None}
-        return Indent(known.pop()) if len(known) == 1 else Indent(guess, unclear=True)
+        return (known.pop(), False) if len(known) == 1 else (self._by_all(indent), True)
 
     def _by_all(self, indent: str) -> str:
         if indent in self._seen:
@@ -145,10 +140,6 @@ class LocalReindenter:
         if self._same and (self._tabs == ("\t" in indent) or not indent):
             return indent
         return self._render(self.scale.width(indent))
-
-    def _fits(self, pair: Pair) -> bool:
-        """Whether a pair is as it is mapped, and as the others with the same indentation are."""
-        return self._seen[pair[0]] == pair[1] and (self._same or self.scale.fits(pair))
 
     def _render(self, width: int) -> str:
         """An indentation of some columns, as the file writes it."""

@@ -305,10 +305,10 @@ class _Walk:
         """The file's indentation for that of a line of the new text."""
         if self.depths is None:
             return given
-        depth = self.depths.give(given, (hunk.i1, hunk.i2), leading=index == 0)
-        if depth.unclear and self.doubt is None and self.new[index].strip():
+        indent, guessed = self.depths.give(given, (hunk.i1, hunk.i2), leading=index == 0)
+        if guessed and self.doubt is None and self.new[index].strip():
             self.doubt = f"cannot tell the indentation of line {index + 1} of the new text"
-        return depth.text
+        return indent
 
     def _add_new(self, hunk: Hunk, index: int) -> None:
         line = self.new[index].rstrip() if self.refit.trims else self.new[index]

@@ -103,10 +103,8 @@ def _check_input(query: Query, new: str, expected: int | None) -> None:
 
 def _check_count(count: int) -> None:
     if count > MAX_PLACES:
-        raise MatchError(
-            "invalid_input",
-            f"old text occurs more than {MAX_PLACES} times, the most that one edit may replace",
-        )
+        often = f"more than {MAX_PLACES} times, the most that one edit may replace"
+        raise MatchError("invalid_input", f"old text occurs {often}")
 
 
 def _check_placeholders(answer: Answer) -> None:
@@ -251,9 +249,8 @@ class _Pen:
                 larger = f"more than {most} characters, the most that it may have"
                 raise MatchError("invalid_input", f"the file would grow to {larger}")
         spans = self.text.spans((edit.start, edit.end) for edit in edits)
-        if match.span != spans[0]:
-            start, end = self.text.ends(spans[0])
-            match = match._replace(span=spans[0], start=start, end=end)
+        start, end = self.text.ends(spans[0])
+        match = match._replace(span=spans[0], start=start, end=end)
         content = spliced(raw, edits)
         if content == raw and not self.exact:
             from git_boocode.matching.already_applied import refuse_applied
