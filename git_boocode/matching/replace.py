@@ -295,8 +295,7 @@ class _Pen:
     def _patched(self, mine: str, place: Occurrence, row: int) -> str:
         key = mine, place.partial
         if key not in self.patches:
-            by_line = place.rows is not None and not self.verbatim
-            self.patches[key] = self._fitted(place) if by_line else self._pasted(mine, place, row)
+            self.patches[key] = self._made(mine, place, row)
         patch = self.patches[key]
         if patch.doubt is not None:
             match = to_match(self.answer._replace(chosen=None))
@@ -304,17 +303,15 @@ class _Pen:
         self.done.update(patch.done)
         return patch.text
 
-    def _fitted(self, place: Occurrence) -> Patch:
-        from git_boocode.matching.refit import fitted
-
-        hunks = self.answer.query.hints.script if place.lines is None else ()
-        return fitted(self.text, (self.old, self.new), self._new_lines(), place, hunks)
-
-    def _pasted(self, mine: str, place: Occurrence, row: int) -> Patch:
-        """The new text in place of what begins on ``row``, with its line endings."""
+    def _made(self, mine: str, place: Occurrence, row: int) -> Patch:
+        """The patch for what begins on ``row``."""
         from git_boocode.matching.ambiguity import Rows
-        from git_boocode.matching.refit import Refit
+        from git_boocode.matching.refit import Refit, fitted
 
+        if place.rows is not None and not self.verbatim:
+            hunks = self.answer.query.hints.script if place.lines is None else ()
+            return fitted(self.text, (self.old, self.new), self._new_lines(), place, hunks)
+        # Pasted as given but for the line endings.
         there, ending = Text(mine), ""
         old, segments, new = (text.lf.split("\n") for text in (self.old, there, self.new))
         if place.rows is not None and not place.partial:

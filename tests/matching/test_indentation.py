@@ -136,6 +136,11 @@ OPENERS = {
     "a label": "\tcase $x in\n\ta)\n\t\tone_word $x\n\t\t;;\n",
     "do": "\tlist_of(x) do |y|\n\t\tone_word y\n\tend\n",
     "a tag": "\t<div>\n\t\t<p>one_word</p>\n\t</div>\n",
+    "a tag over several lines": "\t<div\n\t\tone_word='1'\n\t\tname='b'\n\t>\n",
+    "an arrow": "\tlist_of = (x) =>\n\t\tone_word(x)\n",
+    "an equals sign": "\tlist_of =\n\t\tone_word(x)\n",
+    "an item": "\t- list_of\n\t\tone_word x\n",
+    "a word in front": "\tunless list_of x\n\t\tone_word x\n\tend\n",
 }
 
 
