@@ -26,13 +26,11 @@ class Rows(NamedTuple):
 class Decision(NamedTuple):
     """How to carry a change past lines of the file that the old text lacks.
 
-    New lines come in below such lines above the old lines ``late``, and between blank lines and a
-    copy of them above the old lines ``amid``.
+    New lines come in below such lines above the old lines ``late``.
     """
 
     hunks: Sequence[Hunk]  # of the change, split where such a line stays between two changed ones
     late: Collection[int]
-    amid: Collection[int]
     lost: int  # how many of them go with a block
     doubt: str | None  # for a message, why it is a guess
 
@@ -46,7 +44,7 @@ def decide(text: Text, texts: Texts, hunks: Sequence[Hunk], rows: Rows) -> Decis
     gaps = _Gaps(text, texts, rows)
     found = [part for hunk in hunks for part in gaps.split(hunk)]
     gaps.take_sides([hunk for hunk in found if not hunk.same])
-    return Decision(found, gaps.late, gaps.amid, gaps.lost, gaps.doubt)
+    return Decision(found, gaps.late, gaps.lost, gaps.doubt)
 
 
 class _Gaps:
@@ -61,7 +59,6 @@ class _Gaps:
         self.top, self.bottom = (filled[0], filled[-1] + 1) if filled else (0, 0)
         self.lost = 0
         self.late: set[int] = set()
-        self.amid: set[int] = set()
         self.doubt: str | None = None
 
     def split(self, hunk: Hunk) -> list[Hunk]:
@@ -111,9 +108,7 @@ class _Gaps:
                 inside = range(self.ends[at][1], self.ends[at + 1][0])
                 for row in (*self._filled(inside), *self._off(at)):
                     self._refuse(row, "the new lines could go above or below it")
-                if inside and lines and self._is_set_off(lines):
-                    self.amid.add(at)
-                elif inside and lines and self._goes_below(lines, len(inside)):
+                if inside and lines and self._goes_below(lines, len(inside)):
                     self.late.add(at)
 
     def _boundaries(self, hunk: Hunk, fresh: Counter[str]) -> Iterator[tuple[int, range]]:
@@ -153,16 +148,6 @@ class _Gaps:
         """A line of the file, stripped, counted from the first row of the place."""
         row += self.rows.first
         return self.text.stripped[row] if 0 <= row < len(self.text.stripped) else None
-
-    def _is_set_off(self, fresh: range) -> bool:
-        """Whether a block comes in, without blank lines around it, above one that begins alike."""
-        if fresh.start == 0 or fresh.stop == len(self.new) or len(fresh) == 1:
-            return False
-        above, first, second = self.lines[fresh.start - 1 : fresh.start + 2]
-        last, below = self.lines[fresh.stop - 1 : fresh.stop + 1]
-        if not (above.strip() and last.strip() and below.split()[:1] == first.split()[:1]):
-            return False
-        return indent_of(first) == indent_of(below) != indent_of(second)
 
     def _goes_below(self, fresh: range, gap: int) -> bool:
         """Whether new lines come in below blank lines of the file, ``gap`` of them.

@@ -40,17 +40,12 @@ class Move(NamedTuple):
 
 
 def carry(
-    hunks: Sequence[Hunk],
-    owned: Sequence[Owned],
-    size: int,
-    late: Collection[int] = (),
-    amid: Collection[int] = (),
+    hunks: Sequence[Hunk], owned: Sequence[Owned], size: int, late: Collection[int] = ()
 ) -> Iterator[Move]:
     """Walk through the hunks from old to new, and through the file's ``size`` items with them.
 
     ``owned`` gives for each old item the file's items it stands for, ascending. What comes in above
-    the old items ``late`` comes behind what only the file has there, else before it; what comes in
-    above the items ``amid`` is between two copies of it.
+    the old items ``late`` comes behind what only the file has there, else before it.
     """
     at = 0
     for hunk in hunks:
@@ -62,12 +57,12 @@ def carry(
                 at = stop
             continue
         first, stop = (mine[0][0], mine[-1][1]) if mine else (at, at)
-        if not mine and (hunk.i1 in late or hunk.i1 in amid):
+        if not mine and hunk.i1 in late:
             later = (owned[index] for index in range(hunk.i2, len(owned)))
             first = stop = next((own[0] for own in later if own[0] < own[1]), size)
         yield Move(at, first)
         yield Move(first, stop, hunk=hunk)
-        at = at if hunk.i1 in amid else stop
+        at = stop
     yield Move(at, size)
 
 

@@ -262,7 +262,7 @@ class _Walk:
         """
         self.done["replaced"] += decision.lost
         size = len(self.rows.lines)
-        for step in carry(decision.hunks, self.rows.owned, size, decision.late, decision.amid):
+        for step in carry(decision.hunks, self.rows.owned, size, decision.late):
             if step.hunk:
                 self._change(step.hunk)
                 continue

@@ -37,10 +37,10 @@ SET_OFF = {
 
 
 @pytest.mark.parametrize(("content", "block", "below"), SET_OFF.values(), ids=SET_OFF)
-def test_a_block_is_set_off_on_both_sides(content: str, block: str, below: str) -> None:
+def test_a_blank_line_of_new_goes_where_it_is_drawn(content: str, block: str, below: str) -> None:
     old = content.replace("\n\n", "\n")
     expected = content.replace(below, f"{block}\n{below}")
-    for drawn in (block, f"\n{block}", f"{block}\n"):
+    for drawn in (f"\n{block}", f"{block}\n"):
         new = old.replace(below, drawn + below)
         assert replace_text(content, old, new).content == expected
 
