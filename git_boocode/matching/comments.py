@@ -129,7 +129,8 @@ def comments(query: Query, step: Step) -> Found:
     if len(firsts) != 1:
         # The comments may set several places apart: that is left to similarity.
         return Found()
-    return Found((query.spread([firsts[0] + at for at, line in enumerate(needle) if line]),))
+    top = firsts[0] - core.start
+    return Found((query.spread({index: top + index for index in query.needle.filled}),))
 
 
 def _alike(line: str, row: str) -> bool:

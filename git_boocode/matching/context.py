@@ -17,7 +17,7 @@ from git_boocode.matching.align import PAIR_FLOOR, align_between, script, simila
 from git_boocode.matching.comments import is_comment
 from git_boocode.matching.guards import evidence, quoted, repeated_line, replaced_words
 from git_boocode.matching.rungs import Step
-from git_boocode.matching.text import Found, Occurrence, Query, depth_of
+from git_boocode.matching.text import Found, Query, depth_of
 
 _WORD = re.compile(r"\w")
 _TOKENS = re.compile(r"\w+|[^\w\s]")
@@ -59,7 +59,7 @@ def context(query: Query, step: Step) -> Found:
     for fit in near:
         if objected := search.objection(fit):
             return Found(reason=objected)
-    return Found(tuple(map(search.place, near)))
+    return Found(tuple(query.spread(fit.rows, search.share(fit)) for fit in near))
 
 
 class _Search:
@@ -279,17 +279,6 @@ class _Search:
 
     def _depth_at(self, row: int) -> int:
         return depth_of(self.query.text.lines[row])
-
-    def place(self, fit: Fit) -> Occurrence:
-        """The place of a fit, in which the lines that are not there match nothing."""
-        rows = sorted(fit.rows.values())
-        lines, at = [], rows[0]
-        for index in range(len(self.needle)):
-            start = fit.rows.get(index, at)
-            at = start + (index in fit.rows)
-            lines.append((start, at))
-        place = self.query.place(rows[0], rows[-1] + 1, self.share(fit))
-        return place._replace(lines=tuple(lines))
 
 
 def _linked(run: Run, found: Sequence[Run], known: tuple[Run, Run]) -> Run:

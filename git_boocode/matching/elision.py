@@ -16,7 +16,7 @@ from itertools import islice, pairwise
 from git_boocode.matching.align import script
 from git_boocode.matching.guards import evidence
 from git_boocode.matching.rungs import Step, rows_where
-from git_boocode.matching.text import Found, Occurrence, Query, Text, depth_of, framed, indent_of
+from git_boocode.matching.text import Found, Query, Text, depth_of, framed, indent_of
 
 _COMMENT = re.compile(r"\{\s*/\*+|/\*+|//+!?|<!--|#+|--|;+|%+|\*(?!/)")
 _COMMENT_END = "*/->} \t"
@@ -152,7 +152,8 @@ def elided(query: Query, step: Step) -> Found:
     if len(chains) > 1 or weakest < step.evidence / 2:
         chains = [chain for chain in chains if elision.is_indented_alike(chain)]
     reason = None if chains else "its parts are not there in order"
-    return Found(tuple(map(elision.place, chains)), equal=len(chains) == 1, reason=reason)
+    places = [query.spread(dict(elision.pairs(c)), left_out=elision.left_out) for c in chains]
+    return Found(tuple(places), equal=len(chains) == 1, reason=reason)
 
 
 class _Elision:
@@ -197,7 +198,7 @@ class _Elision:
         """Whether the lines of a chain lie to each other as those of the needle do."""
         here, there = self.query.needle.lines, self.query.text.lines
         # Often the indentation of the very first line alone is lost.
-        pairs = islice(self._pairs(chain), 1, None)
+        pairs = islice(self.pairs(chain), 1, None)
         depths = sorted({(depth_of(here[index]), depth_of(there[row])) for index, row in pairs})
         rising = all(left[0] < right[0] and left[1] < right[1] for left, right in pairwise(depths))
         gaps = zip(pairwise(self.parts), pairwise(chain), strict=True)
@@ -220,20 +221,7 @@ class _Elision:
         between = (line for line in lines[there[0] + 1 : there[1]] if line.strip())
         return all(depth_of(line) >= floor for line in between)
 
-    def place(self, chain: Chain) -> Occurrence:
-        """The place of all parts and of what lies between them."""
-        known = dict(self._pairs(chain))
-        lines, at = [], chain[0][0]
-        for index in range(len(self.query.needle.lines)):
-            first = known.get(index, at)
-            at = first + (index in known)
-            if index in self.left_out:
-                at = next((row for line, row in known.items() if line > index), at)
-            lines.append((first, at))
-        place = self.query.place(chain[0][0], chain[-1][-1] + 1)
-        return place._replace(lines=tuple(lines))
-
-    def _pairs(self, chain: Chain) -> Iterator[tuple[int, int]]:
+    def pairs(self, chain: Chain) -> Iterator[tuple[int, int]]:
         """The needle's lines with text, each with its row."""
         for part, rows in zip(self.parts, chain, strict=True):
             yield from zip(part, rows, strict=True)

@@ -48,7 +48,8 @@ def layout(query: Query, step: Step) -> Found:
         return refused
     rows = (hit.rows for hit in _hits(query.text, query.needle, by_line=True) if hit.is_whole)
     filled = ([row for row in each if query.text.canonical[row]] for each in rows)
-    return Found(tuple(map(query.spread, filled)))
+    pairs = (dict(zip(query.needle.filled, each, strict=True)) for each in filled)
+    return Found(tuple(map(query.spread, pairs)))
 
 
 def part(query: Query, step: Step) -> Found:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, NamedTuple
@@ -446,14 +446,22 @@ class Query:
         end = self.text.start_of(stop) if closed else self.text.end_of(stop - 1)
         return Occurrence(self.text.start_of(first), end, similarity, (first, stop))
 
-    def spread(self, rows: Sequence[int]) -> Occurrence:
-        """The place in which the needle's lines with text stand for these rows."""
-        left, lines, at = iter(rows), [], rows[0]
-        for line in self.needle.canonical:
-            first = next(left) if line else at
-            at = first + 1 if line else at
+    def spread(
+        self, rows: Mapping[int, int], similarity: float = 1.0, *, left_out: Collection[int] = ()
+    ) -> Occurrence:
+        """The place in which lines of the needle stand for these rows, and the others for none.
+
+        Lines that are ``left_out`` stand for all rows before that of the next line.
+        """
+        lines, at = [], min(rows.values())
+        for index in range(len(self.needle.lines)):
+            first = rows.get(index, at)
+            at = first + (index in rows)
+            if index in left_out:
+                at = min((row for line, row in rows.items() if line > index), default=at)
             lines.append((first, at))
-        return self.place(rows[0], rows[-1] + 1)._replace(lines=tuple(lines))
+        place = self.place(lines[0][0], max(rows.values()) + 1, similarity)
+        return place._replace(lines=tuple(lines))
 
     def _blanks(self, rows: Iterable[int]) -> int:
         lines = self.text.stripped
