@@ -74,7 +74,7 @@ class _Gaps:
             lacked = self._filled(range(owned[pair[0]][1], owned[pair[1]][0]))
             above, below = (parts[bisect_right(stops, index)] for index in pair)
             goes = above is below and above.i2 - above.i1 != above.j2 - above.j1
-            stays = above is not below and _is_version(above) and _is_version(below)
+            stays = all(part.i2 - part.i1 == part.j2 - part.j1 == 1 for part in (above, below))
             if lacked and not (goes or stays):
                 self._refuse(lacked[0], "it could stay or go with the lines around it")
             self.lost += len(lacked) if goes else 0
@@ -108,7 +108,7 @@ class _Gaps:
                 inside = range(self.ends[at][1], self.ends[at + 1][0])
                 for row in (*self._filled(inside), *self._off(at)):
                     self._refuse(row, "the new lines could go above or below it")
-                if inside and lines and self._goes_below(lines, len(inside)):
+                if inside and self._goes_below(lines, len(inside)):
                     self.late.add(at)
 
     def _boundaries(self, hunk: Hunk, fresh: Counter[str]) -> Iterator[tuple[int, range]]:
@@ -162,7 +162,3 @@ class _Gaps:
         if not above.strip() or filled[0] - fresh.start >= gap:
             return False
         return len(indent_of(self.lines[filled[0]])) < len(indent_of(above))
-
-
-def _is_version(hunk: Hunk) -> bool:
-    return hunk.i2 - hunk.i1 == hunk.j2 - hunk.j1 == 1

@@ -119,17 +119,9 @@ def _is_body(old: Text, new: Text, index: int) -> bool:
     depth = len(indent_of(new.lines[index]))
     opened = above[0].rstrip().endswith(":") and len(indent_of(above[0])) < depth
     alone = not below or len(indent_of(below[0])) < depth
-    return opened and alone and _replaced(old, new, index) <= 1
-
-
-def _replaced(old: Text, new: Text, index: int) -> int:
-    """How many lines with text of old are gone where line ``index`` of new came in."""
-    for hunk in script(old.lines, new.lines):
-        if not hunk.same and hunk.j1 <= index < hunk.j2:
-            gone = sum(map(bool, old.stripped[hunk.i1 : hunk.i2]))
-            fresh = sum(map(bool, new.stripped[hunk.j1 : hunk.j2]))
-            return gone - fresh + 1
-    return 0
+    hunk = next(hunk for hunk in script(old.lines, new.lines) if hunk.j1 <= index < hunk.j2)
+    gone = sum(map(bool, old.stripped[hunk.i1 : hunk.i2]))
+    return opened and alone and gone <= sum(map(bool, new.stripped[hunk.j1 : hunk.j2]))
 
 
 Rows = tuple[int, ...]  # of one part's lines

@@ -51,6 +51,8 @@ def refused(content: str, old: str, new: str, **options: object) -> MatchError:
         ),
         ("data = open_file(path)\n", "data = open_file(path)\ncheck_header(data)\n", (4, 5)),
         ("write_all(path, data", "write_all(path, data, everything", (9, 9)),
+        ("write_all", "def save(path, data):\n    write_all", (8, 9)),
+        ("check_header", "check_header(data)\n    return parse_all", (5, 6)),
     ],
     ids=[
         "a line replaced",
@@ -60,6 +62,8 @@ def refused(content: str, old: str, new: str, **options: object) -> MatchError:
         "a line added above",
         "a line added at another indentation",
         "words added to a line",
+        "a line added above a word",
+        "a line added below a word",
     ],
 )
 def test_the_lines_that_hold_the_new_text_are_named(
@@ -150,13 +154,12 @@ def test_a_removed_line_that_is_elsewhere_speaks_against_it() -> None:
     assert refused(SETTINGS, old, new).code == "not_found"
 
 
-@pytest.mark.parametrize(("word", "refusal"), [("argument", True), ("another", False)])
-def test_words_added_to_a_line_must_be_telling(word: str, refusal: bool) -> None:
-    content, old, new = f"call(one, {word})\n", "call(one", f"call(one, {word}"
-    if refusal:
-        assert refused(content, old, new).code == "already_applied"
-    else:
-        assert replace_text(content, old, new).content == f"call(one, {word}, {word})\n"
+@pytest.mark.parametrize(("old", "added"), [("call(one", ", {}"), ("call(one)\n", "{}\n")])
+def test_what_is_added_must_be_telling(old: str, added: str) -> None:
+    content, new = "call(one)\n".replace(old, f"{old}{added}"), f"{old}{added}"
+    telling, bare = ((content.format(word), new.format(word)) for word in ("argument", "another"))
+    assert refused(telling[0], old, telling[1]).code == "already_applied"
+    assert replace_text(bare[0], old, bare[1]).content == bare[0].replace(old, bare[1])
 
 
 def test_new_text_beside_the_old_one_is_not_around_it() -> None:

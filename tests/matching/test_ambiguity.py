@@ -19,6 +19,10 @@ DOUBTFUL = {
     "lines come in below a changed one": LACKING.replace(
         "sum(items)\n", "sum(items) or 0\n    audit(items)\n"
     ),
+    "one side is changed, the other replaced": LACKING.replace(
+        "sum(items)\n    return amount\n",
+        "sum(items) or 0\n    yield from everything\n    raise StopIteration\n",
+    ),
     "a line moves": "def total(items):\n    return amount\n    amount = sum(items)\n",
 }
 
@@ -36,6 +40,10 @@ CERTAIN = {
     "elsewhere": (
         LACKING.replace("    amount", "    audit(items)\n    amount"),
         FILE.replace("    amount", "    audit(items)\n    amount"),
+    ),
+    "both sides are changed": (
+        LACKING.replace("sum(items)", "sum(items) or 0").replace("return amount", "return -amount"),
+        FILE.replace("sum(items)", "sum(items) or 0").replace("return amount", "return -amount"),
     ),
     "a line goes": (
         LACKING.replace("    return amount\n", ""),
