@@ -316,6 +316,12 @@ def test_what_is_not_left_out_must_prove_the_place(first: str, rung: str | None)
     assert locate_match(content, f"{first}\n...\nlast()\n").rung == rung
 
 
+@pytest.mark.parametrize(("last", "rung"), [("last", "elided"), ("two", None)])
+def test_a_telling_part_may_lie_in_another_block(last: str, rung: str | None) -> None:
+    content = f"def f(item):\n    first(item)\n\ndef g(item):\n    {last}()\n"
+    assert locate_match(content, f"    first(item)\n    ...\n    {last}()\n").rung == rung
+
+
 def test_locating_needs_no_new_text() -> None:
     match = locate_match(FILE, elided(OLD, 1, 7, "..."))
     assert (match.rung, match.start_line, match.end_line) == ("elided", 2, 9)
