@@ -7,7 +7,7 @@ in one place only. Of the other lines most must be there too; those that are not
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import groupby, islice, pairwise
@@ -17,7 +17,7 @@ from git_boocode.matching.align import PAIR_FLOOR, align_between, script, simila
 from git_boocode.matching.comments import is_comment
 from git_boocode.matching.guards import evidence, quoted, repeated_line, replaced_words
 from git_boocode.matching.rungs import Step
-from git_boocode.matching.text import Found, Query, depth_of
+from git_boocode.matching.text import Found, LineIndex, Query, depth_of
 
 _WORD = re.compile(r"\w")
 _TOKENS = re.compile(r"\w+|[^\w\s]")
@@ -73,16 +73,8 @@ class _Search:
         # What a line is once the edit is made, where it takes the place of one old line.
         new = query.new.canonical if query.new else []
         self.after = {index: new[other] for index, other in query.partners.items()}
-
-    @cached_property
-    def where(self) -> dict[str, list[int]]:
-        """Where the needle's lines are, counted in rows with text."""
-        wanted = {*self.needle, *self.after.values()} - {""}
-        found: dict[str, list[int]] = defaultdict(list)
-        for at, row in enumerate(self.rows):
-            if self.text[row] in wanted:
-                found[self.text[row]].append(at)
-        return found
+        # Where lines are, counted in rows with text.
+        self.where = LineIndex([self.text[row] for row in self.rows]).rows
 
     @cached_property
     def runs(self) -> list[Run]:
@@ -200,7 +192,7 @@ class _Search:
             return False
         if len(fit.equal) == len(self.filled):
             telling = all(evidence(line) >= _LINE_EVIDENCE for line in lines)
-            unique = all(len(self.where[line]) == 1 for line in lines)
+            unique = all(len(self.where.get(line, ())) == 1 for line in lines)
             return len(lines) >= _LEAST or (telling and unique)
         return sum(bool(_WORD.search(line)) for line in lines) >= _LEAST
 

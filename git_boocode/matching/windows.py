@@ -53,8 +53,7 @@ def similarity(query: Query, step: Step) -> Found:
     # A window below the threshold may still differ from the best in the error alone.
     rivals = guard.rivals(best, survey.windows[1:])
     equal = all(other.similarity == best.similarity for other in rivals)
-    found = sorted([best, *rivals]) if equal else [best, *rivals]
-    return Found(tuple(query.place(*window) for window in found), equal)
+    return Found(tuple(query.place(*window) for window in (best, *rivals)), equal)
 
 
 def survey(text: Text, needle: Text) -> Survey:
