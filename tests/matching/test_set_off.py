@@ -51,3 +51,12 @@ def test_a_statement_goes_with_those_above() -> None:
     new = old.replace("    b =", "    log_value(a)\n    b =")
     expected = content.replace("\n\n", "\n    log_value(a)\n\n")
     assert replace_text(content, old, new).content == expected
+
+
+@pytest.mark.parametrize("gap", ["\n\n", "\n\n\n"])
+def test_a_line_less_deep_than_those_above_goes_below_the_blank_lines(gap: str) -> None:
+    content = METHODS.replace("\n\n", gap)
+    block, below = SET_OFF["a method"][1:]
+    old = METHODS.replace("\n\n", "\n")
+    expected = content.replace(below, block + below)
+    assert replace_text(content, old, old.replace(below, block + below)).content == expected
