@@ -211,3 +211,9 @@ def test_a_sibling_is_left_alone_while_the_new_text_is_there_as_it_is(shift: str
         sibling = sibling.replace("'wb'", "'rb'")
     error = refused(f"{sibling}\nmiddle_part()\n\n{new}", block, new)
     assert (error.code, error.candidates[0].start_line) == ("already_applied", 9)
+
+
+def test_a_drifted_place_is_changed_where_nothing_ties_the_new_text_to_it() -> None:
+    content = "total  =  compute_it(items)\n\nother_part()\ntotal = compute_all(items)\n"
+    done = replace_text(content, "total = compute_it(items)\n", "total = compute_all(items)\n")
+    assert done.content.count("compute_all") == 2
