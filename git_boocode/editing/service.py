@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -164,13 +165,12 @@ def _changed_meanwhile(
 ) -> EditsRefusedError:
     message = "another program changed the file while it was being edited"
     hint = "nothing was written; run the command again"
-    failures = [
-        Failure(edit.number, file.target.path, "conflict", message, given=edit.given, hint=hint)
-        for file in files
-        if file.target == target
-        for edit in (file.edits or [edit for edit, _ in file.applied])[:1]
-    ]
-    return EditsRefusedError(failures, inputs.total)
+    file = next(file for file in files if file.target == target)
+    # None asks for what is only in the way of a rename.
+    edit = next(iter(file.edits or [edit for edit, _ in file.applied]), None)
+    number, given = (edit.number, edit.given) if edit else (None, None)
+    failure = Failure(number, target.path, "conflict", message, given=given, hint=hint)
+    return EditsRefusedError([failure], inputs.total)
 
 
 def _record(
@@ -179,7 +179,6 @@ def _record(
     from git_boocode.editing.records import Record
 
     files = [file for file in plan.listed if file.changes]
-    applied_edits = [applied for file in files for applied in file.applied]
     edits = [
         {
             "path": edit.path,
@@ -188,8 +187,10 @@ def _record(
             **applied._asdict(),
             "edit": edit.given if len(json.dumps(edit.given)) <= _MAX_RECORDED else None,
         }
-        for edit, applied in sorted(applied_edits, key=lambda applied: applied[0].number)
+        for file in files
+        for edit, applied in file.applied
     ]
+    edits.sort(key=itemgetter("index"))
     recorded = [_recorded(file, workspace.top, options) for file in files]
     return Record(repository, recorded, edits, options.more)
 
@@ -201,8 +202,7 @@ def _recorded(file: PlannedFile, top: str, options: Options) -> Contents:
         return os.path.relpath(real, top).replace(os.sep, "/")
 
     edited, before = file.edited(), file.source.before if file.source else None
-    mode = before.mode if before else options.modes.get(file.target.real, 0o644)
-    new_mode = mode
+    mode = new_mode = before.mode if before else options.modes.get(file.target.real, 0o644)
     if file.executable is not None:
         new_mode = with_executable(mode, executable=file.executable)
     kept = KeptFile(

@@ -1,4 +1,5 @@
 import hashlib
+import json
 import os
 import socket
 import stat
@@ -13,11 +14,13 @@ from hypothesis import strategies as st
 
 from git_boocode.editing import plan as plan_module
 from git_boocode.editing import textfile as textfile_module
-from git_boocode.editing.actions import Replace
+from git_boocode.editing.actions import Delete, Keep, Replace
 from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.edits import EditResult, How, MissError
-from git_boocode.editing.service import Options
+from git_boocode.editing.inputs import Source
+from git_boocode.editing.service import Options, apply_edits
 from git_boocode.editing.textfile import Text, read_snapshot
+from git_boocode.editing.workspace import Workspace
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import worktree_lock
@@ -98,6 +101,17 @@ def test_an_unreadable_edit_hides_no_missing_file(repo: Repo) -> None:
     ]
 
 
+def test_an_unreadable_input_hides_no_failure(repo: Repo) -> None:
+    repo.write("a", "x\n")
+    sources = [Source("one", b"["), Source("two", json.dumps(replace("a", "y", "z")).encode())]
+    with pytest.raises(EditsRefusedError) as caught:
+        apply_edits(sources, Workspace.find(index=True), Options())
+    assert [(bad.number, bad.code) for bad in caught.value.failures] == [
+        (None, "invalid_input"),
+        (0, "not_found"),
+    ]
+
+
 def test_an_edit_of_a_file_whose_creation_failed_is_not_reported(repo: Repo) -> None:
     creation = {"path": "new", "content": 1}
     assert codes([creation, replace("new", "a", "b")]) == [(0, "invalid_input")]
@@ -120,6 +134,14 @@ def test_hard_links_are_files_of_their_own(repo: Repo) -> None:
     answer = apply([{"path": "a", "content": "y\n"}, {"path": "b", "content": "z\n"}])
     assert (repo.read("a"), repo.read("b")) == (b"y\n", b"z\n")
     assert answer.files[0].applied[0][1].notes == ("hard link split",)
+
+
+def test_what_is_only_deleted_or_renamed_gets_no_note(repo: Repo) -> None:
+    for name in "ab":
+        repo.write(name, "x\n")
+        os.link(name, f"{name}2")
+    answer = carry_out(act(("a", Delete()), ("b", Keep(), "c")))
+    assert [applied.notes for file in answer.files for _, applied in file.applied] == [(), ()]
 
 
 def test_an_empty_old_string_creates_and_fills(repo: Repo) -> None:
@@ -354,6 +376,8 @@ def test_paths_that_cannot_be_edited(repo: Repo, tmp_path: Path, path: str, code
 def test_a_file_made_by_the_same_call_is_no_directory(repo: Repo) -> None:
     edits = [{"path": "a", "content": "x"}, {"path": "a/b", "content": "x"}]
     assert codes(edits) == [(1, "invalid_input")]
+    edits = [{"path": path, "content": "x"} for path in ("a/b/c", "a.b", "ab", "a", "a/b", "c/a")]
+    assert codes(edits) == [(0, "invalid_input"), (4, "invalid_input")]
 
 
 def test_a_missing_file_hints_at_similar_paths(repo: Repo) -> None:
@@ -624,6 +648,16 @@ def test_a_file_that_changes_all_the_time_is_left_alone(repo: Repo) -> None:
     assert [(bad.path, bad.code) for bad in caught.value.failures] == [("b", "conflict")]
     assert repo.read("a") == b"old\n"
     assert next(numbers) < 20
+
+
+def test_a_file_in_the_way_that_changes_all_the_time_is_named(repo: Repo) -> None:
+    for name in "abc":
+        repo.write(name, "old\n")
+    numbers = iter(range(100))
+    action = meanwhile(lambda: repo.write("b", f"{next(numbers)}\n"), "old", "new")
+    with pytest.raises(EditsRefusedError) as caught:
+        carry_out(act(("a", Keep(), "b"), ("c", action)))
+    assert [(bad.path, bad.code) for bad in caught.value.failures] == [("b", "conflict")]
 
 
 def test_a_link_that_is_turned_elsewhere_is_followed_again(repo: Repo) -> None:
