@@ -204,7 +204,8 @@ class Block(NamedTuple):
         fitting = [(old, found) for old, found in splits if found not in lost]
         dividers = f"{len(self.actions)} lines like '======='"
         if not fitting:
-            best = max(misses, key=_nearness)
+            near = [max((one.similarity for one in miss.candidates), default=0) for miss in misses]
+            best = misses[near.index(max(near))]
             best.message += f"; each of the {dividers} was tried as the divider"
             raise best
         old, found = fitting[-1]
@@ -227,10 +228,6 @@ def _tried(action: Replace, text: Text | None, how: How) -> EditResult | MissErr
         return action.apply(text, how)
     except MissError as miss:
         return miss
-
-
-def _nearness(miss: MissError) -> float:
-    return max((near.similarity for near in miss.candidates), default=0.0)
 
 
 class Insert(NamedTuple):
@@ -321,11 +318,6 @@ class Delete(NamedTuple):
 
     content: str | None = None
     notes: tuple[str, ...] = ()
-
-    @property
-    def anchors(self) -> str:
-        """The content that it expects."""
-        return self.content or ""
 
     def apply(self, text: Text | None, how: How) -> EditResult:
         """Remove the file, if it holds what is expected, whitespace at line ends aside."""

@@ -90,7 +90,7 @@ def describe(failure: Failure, *, many: bool) -> str:
 
     where = [edit_name(failure.number)] if many and failure.number is not None else []
     where += [quoted(failure.path)] if failure.path else []
-    return ": ".join((", ".join(where), failure.message)) if where else failure.message
+    return (f"{', '.join(where)}: " if where else "") + failure.message
 
 
 def _failure_json(failure: Failure) -> dict[str, object]:

@@ -101,18 +101,16 @@ def _line(sign: str, line: str) -> str:
 def without_common_indentation(diff: str) -> str:
     """A diff for display: each hunk without the indentation that all its lines share."""
     head, *hunks = re.split(r"(?m)^(?=@@ -)", diff)
-    return head + "".join(map(_dedented, hunks))
-
-
-def _dedented(hunk: str) -> str:
-    header, *lines = split_lines(hunk)
-    text = [line[1:] for line in lines if line[1:].strip() and not line.startswith("\\")]
-    indents = [line[: len(line) - len(line.lstrip(" \t"))] for line in text]
-    least = min(indents, default="")
-    shared = least[: common_prefix(least, max(indents, default=""))]
-    return header + "".join(
-        line if line[0] == "\\" else line[0] + line[1:].removeprefix(shared) for line in lines
-    )
+    for hunk in hunks:
+        header, *lines = split_lines(hunk)
+        text = [line[1:] for line in lines if line[1:].strip() and line[0] != "\\"]
+        indents = [line[: len(line) - len(line.lstrip(" \t"))] for line in text]
+        least = min(indents, default="")
+        shared = least[: common_prefix(least, max(indents, default=""))]
+        head += header + "".join(
+            line if line[0] == "\\" else line[0] + line[1:].removeprefix(shared) for line in lines
+        )
+    return head
 
 
 class LineMap:

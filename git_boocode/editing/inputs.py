@@ -216,9 +216,8 @@ def texts_of(item: object, keys: tuple[str, ...]) -> list[str]:
 def _mark_of(item: object) -> str | None:
     """The format of the first marker line of a text, or of an object's patch or command."""
     mark = text_format("\n".join(texts_of(item, _PATCHES)))
-    if mark is None and isinstance(item, dict):
-        mark = text_format("\n".join(texts_of(item, objects.SHELL)))
-        return mark if mark == "apply-patch" else None
+    if mark is None and text_format("\n".join(texts_of(item, objects.SHELL))) == "apply-patch":
+        return "apply-patch"
     return mark
 
 

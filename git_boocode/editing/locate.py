@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.edits import DEFAULT_PROFILE, MissError
 from git_boocode.editing.textfile import decode, read_snapshot
@@ -13,12 +13,11 @@ if TYPE_CHECKING:
     from git_boocode.matching import Match
 
 
-class Located:
+class Located(NamedTuple):
     """A match in a file, whose `path` counts from the top."""
 
-    def __init__(self, path: str, match: Match) -> None:
-        self.path = path
-        self.match = match
+    path: str
+    match: Match
 
     @property
     def found(self) -> bool:
@@ -30,10 +29,7 @@ class Located:
         match = self.match
         return {
             "ok": self.found,
-            "kind": match.kind,
-            "rung": match.rung,
-            "similarity": match.similarity,
-            "count": match.count,
+            **{key: getattr(match, key) for key in ("kind", "rung", "similarity", "count")},
             "start": match.start and match.start._asdict(),
             "end": match.end and match.end._asdict(),
             "candidates": [candidate._asdict() for candidate in match.candidates],

@@ -51,8 +51,7 @@ class PlannedFile:
 
     `text` is None while there is no file, `lines` while all lines are where they were, `executable`
     if the mode stays. `origin` is the file whose content was moved here, `spelling` the name that
-    it gets where the file system takes both names for one, `gone` the edit that moved it away or
-    deleted it.
+    it gets where the file system takes both names for one, `gone` says how the call removed it.
     """
 
     def __init__(self, target: Target, before: Snapshot | None) -> None:
@@ -66,7 +65,7 @@ class PlannedFile:
         self.origin: PlannedFile | None = None
         self.spelling: Target | None = None
         self.executable: bool | None = None
-        self.gone: Edit | None = None
+        self.gone: str | None = None
         self.bases: dict[str, Text] = {}
         self.versions: FileVersions | None = None
 
@@ -115,20 +114,11 @@ class PlannedFile:
         """Where lines of the text, both ends inclusive, were before the call."""
         return self.lines.original_range(start, end) if self.lines else (start, end)
 
-    def follow(self, new: Text) -> None:
-        """Note where the lines of a new text were before the call."""
-        from git_boocode.editing.diff import LineMap
-
-        if self.text is not None:
-            self.lines = self.lines or LineMap()
-            self.lines.follow(self.text.text, new.text)
-
     def take(self, other: PlannedFile) -> None:
         """Become what another file is, which leaves its place."""
         self.text, self.lines, self.applied = other.text, other.lines, other.applied
         self.origin, self.executable = other.source, other.executable
         other.text, other.lines, other.applied = None, None, []
-        self.gone = None
 
 
 class EditPlan:
@@ -205,7 +195,9 @@ class EditPlan:
             if miss.code == "already_applied" and edit.to is None:
                 self._skip(file, edit, miss)
             elif not self._is_consequence(file, edit, miss):
-                miss = self._explained(file, edit, miss)
+                if miss.code == "missing_file":
+                    gone = file.gone and MissError(miss.code, file.gone)
+                    miss = gone or self._workspace.missing_file(edit.path)
                 if file.applied and file.text != file.old and (miss.lines or miss.candidates):
                     miss.message += "; lines are counted as the edits before it leave the file"
                 self._fail(edit, miss, file.target.path)
@@ -213,8 +205,8 @@ class EditPlan:
     def _skip(self, file: PlannedFile, edit: Edit, miss: MissError) -> None:
         """List an edit that the file already has, which stops none of the others."""
         self._applied.append(Failure.of(miss, edit.number, file.target.path, edit.given))
-        lines = next(((near.start_line, near.end_line) for near in miss.candidates), (1, 0))
-        lines = file.original_range(*lines)
+        near = miss.candidates[0] if miss.candidates else None
+        lines = file.original_range(near.start_line, near.end_line) if near else (1, 0)
         applied = AppliedEdit("exact", "already_applied", 1.0, 0, *lines, ("already applied",))
         file.applied.append((edit, applied))
 
@@ -222,17 +214,15 @@ class EditPlan:
         if edit.base is not None:
             from git_boocode.editing.versions import merged_outcome, outdated_base
 
-            source, profile = file.source or file, self._how.profile
             base = file.bases.get(edit.base) or outdated_base(
-                edit, source, self._workspace, profile
+                edit, file.source or file, self._workspace, self._how.profile
             )
             if base is not None and file.text is not None:
                 result, file.bases[edit.base] = merged_outcome(edit, base, file.text, self._how)
                 return result
         versions = partial(self._versions, file, edit)
         moved = file.lines.current if file.lines else int
-        how = self._how._replace(moved=moved, versions=versions)
-        return edit.action.apply(file.text, how)
+        return edit.action.apply(file.text, self._how._replace(moved=moved, versions=versions))
 
     def _versions(self, file: PlannedFile, edit: Edit) -> FileVersions | None:
         source, repository = file.source, self._workspace.repository
@@ -266,10 +256,12 @@ class EditPlan:
             )
         destination = None if edit.to is None else self._destination(file, edit, edit.to)
         self._land(file, edit, result)
+        done = "deletes it"
         if destination is not None:
             destination.take(file)
-        if destination is not None or result.text is None:
-            file.gone = edit
+            done = f"moves it to '{destination.target.path}'"
+        if file.text is None:
+            file.gone = f"{edit_name(edit.number)} of the same call {done}"
 
     def _check_placeholders(self, old: Text | None, new: Text) -> None:
         """Refuse a new line that is a placeholder, such as `# ... rest of code`.
@@ -285,16 +277,16 @@ class EditPlan:
         if PROFILES[self._how.profile].placeholders:
             return
         changed = changed_lines(old.text, new.text)
-        found = {line for line in changed if is_marker(line) and re.search(r"\w", line)}
-        fresh = found.difference(old.text.split("\n")) if found else found
-        if fresh:
-            line = next(line for line in changed if line in fresh)
-            raise MissError(
-                "invalid_input",
-                f"the new text has the line '{line.strip()}', which stands for text that it "
-                "leaves out",
-                hint="send all of the text; --verbatim takes it as given",
-            )
+        markers = [line for line in changed if is_marker(line) and re.search(r"\w", line)]
+        known = set(old.text.split("\n")) if markers else ()
+        for line in markers:
+            if line not in known:
+                raise MissError(
+                    "invalid_input",
+                    f"the new text has the line '{line.strip()}', which stands for text that it "
+                    "leaves out",
+                    hint="send all of the text; --verbatim takes it as given",
+                )
 
     def _destination(self, file: PlannedFile, edit: Edit, to: str) -> PlannedFile | None:
         """The place that a file is moved to; None if it keeps its place."""
@@ -319,8 +311,11 @@ class EditPlan:
         start, end = file.original_range(applied.start_line, applied.end_line)
         notes = (*applied.notes, *_notes(file, edit, result))
         is_last = edit.to is None and file.origin is None and edit is file.edits[-1]
-        if result.text is not None and not is_last:
-            file.follow(result.text)
+        if file.text is not None and result.text is not None and not is_last:
+            from git_boocode.editing.diff import LineMap
+
+            file.lines = file.lines or LineMap()
+            file.lines.follow(file.text.text, result.text.text)
         file.applied.append((edit, applied._replace(start_line=start, end_line=end, notes=notes)))
         file.text = result.text
         if result.executable is not None:
@@ -343,33 +338,18 @@ class EditPlan:
             return False
         return file.target.real in paths
 
-    def _explained(self, file: PlannedFile, edit: Edit, miss: MissError) -> MissError:
-        if miss.code != "missing_file":
-            return miss
-        if file.gone is None:
-            return self._workspace.missing_file(edit.path)
-        done = "deletes it"
-        if file.gone.to is not None:
-            to = self._workspace.destination(file.gone.path, file.gone.to)
-            done = f"moves it to '{to.path}'"
-        return MissError("missing_file", f"{edit_name(file.gone.number)} of the same call {done}")
-
     def _check_nesting(self) -> None:
         """Refuse files below what the same call makes a file."""
-        created = {
-            file.target.real: file
-            for file in self.files
-            if file.before is None and file.text is not None
-        }
-        lengths = sorted({len(path) for path in created}, reverse=True)
-        for real, file in created.items():
-            # Paths may have thousands of parts: only what can be among the others is looked up.
-            parents = (real[:at] for at in lengths if real[at : at + 1] == os.sep)
-            above = next((path for path in parents if path in created), None)
-            if above is not None and (file.edits or file.applied):
+        created = [file for file in self.files if file.before is None and file.text is not None]
+        above: Target | None = None
+        # No path has a NUL: in this order, what lies below a path follows it.
+        for file in sorted(created, key=lambda file: file.target.real.replace(os.sep, "\0")):
+            if above is not None and file.target.real.startswith(above.real + os.sep):
                 edit = file.edits[0] if file.edits else file.applied[-1][0]
-                message = f"'{created[above].target.path}' is made a file by the same call"
+                message = f"'{above.path}' is made a file by the same call"
                 self._fail(edit, MissError("invalid_input", message), file.target.path)
+            else:
+                above = file.target
 
     def _fail(self, edit: Edit, miss: MissError, path: str | None = None) -> None:
         failure = Failure.of(miss, edit.number, path or edit.path, edit.given)
