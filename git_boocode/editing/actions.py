@@ -98,9 +98,7 @@ class Replace(NamedTuple):
                     "content",
                     hint="name the text to replace, or send the whole file as {path, content}",
                 )
-            return EditResult(
-                (text or Text(""))._replace(text=self.new), AppliedEdit(rung="create")
-            )
+            return Create(self.new).apply(text, how)
         text = existing(text)
         check_text(text, self.new, how)
         try:

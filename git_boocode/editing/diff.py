@@ -63,7 +63,13 @@ def quoted(path: str) -> str:
 
 
 def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
-    for group in _grouped(changed_hunks(old, new)):
+    groups: list[list[Hunk]] = []
+    for hunk in changed_hunks(old, new):
+        if groups and hunk.i1 - groups[-1][-1].i2 <= 2 * CONTEXT:
+            groups[-1].append(hunk)
+        else:
+            groups.append([hunk])
+    for group in groups:
         first, last = group[0], group[-1]
         start, end = max(first.i1 - CONTEXT, 0), min(last.i2 + CONTEXT, len(old))
         new_start, new_end = first.j1 - (first.i1 - start), last.j2 + (end - last.i2)
@@ -74,16 +80,6 @@ def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
             yield from (_line("+", line) for line in new[hunk.j1 : hunk.j2])
             start = hunk.i2
         yield from (_line(" ", line) for line in old[start:end])
-
-
-def _grouped(hunks: Sequence[Hunk]) -> list[list[Hunk]]:
-    groups: list[list[Hunk]] = []
-    for hunk in hunks:
-        if groups and hunk.i1 - groups[-1][-1].i2 <= 2 * CONTEXT:
-            groups[-1].append(hunk)
-        else:
-            groups.append([hunk])
-    return groups
 
 
 def _extent(start: int, end: int) -> str:
@@ -121,8 +117,13 @@ class LineMap:
 
     def follow(self, old: str, new: str) -> None:
         """Record that a text was edited from old to new."""
-        start, end, new_end = _changed_part(old, new)
-        before, after = split_lines(old[start:end]), split_lines(new[start:new_end])
+        # Comparing texts is much faster than splitting them; a few equal lines may be left.
+        start = old.rfind("\n", 0, common_prefix(old, new)) + 1
+        alike = common_prefix(old[start:][::-1], new[start:][::-1])
+        line_end = old.find("\n", len(old) - alike)
+        below = len(old) - line_end - 1 if line_end >= 0 else 0
+        before = split_lines(old[start : len(old) - below])
+        after = split_lines(new[start : len(new) - below])
         origin = self._origin or list(range(1, line_count(old) + 1))
         first = old.count("\n", 0, start)
         now = origin[:first]
@@ -148,15 +149,3 @@ class LineMap:
             return self.original(end) + 1, self.original(end)
         first, last = self.original(start), self.original(end)
         return first, max(first, last)
-
-
-def _changed_part(old: str, new: str) -> tuple[int, int, int]:
-    """Where the differing lines begin in both texts, and where they end in the old and the new.
-
-    A few equal lines may be among them; comparing texts is much faster than splitting them.
-    """
-    start = old.rfind("\n", 0, common_prefix(old, new)) + 1
-    below = common_prefix(old[start:][::-1], new[start:][::-1])
-    line_end = old.find("\n", len(old) - below)
-    left = len(old) - line_end - 1 if line_end >= 0 else 0
-    return start, len(old) - left, len(new) - left

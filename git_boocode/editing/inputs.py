@@ -312,7 +312,7 @@ class _Search:
             try:
                 value = objects.parse_json(text)
             except MissError as miss:
-                self.miss = self.miss or miss
+                self.miss = miss
             else:
                 yield from self.look(wrapped._replace(value=value), "")
                 return

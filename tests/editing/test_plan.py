@@ -242,6 +242,7 @@ def test_bytes_that_are_not_meant_stay(
 def test_what_is_no_text_is_matched_exactly_only(repo: Repo) -> None:
     repo.write("a", b"caf\xe9\n    return value\n")
     assert codes(replace("a", "  return   value\n", "x")) == [(0, "binary")]
+    assert codes(replace("a", "a", "x")) == [(0, "ambiguous")]
     repo.write("b", b"\0x\n")
     edit = {"path": "b", "command": "insert", "insert_line": 0, "insert_text": "y"}
     assert codes(edit) == [(0, "binary")]

@@ -81,6 +81,14 @@ def test_the_block_is_bounded() -> None:
     assert "and 40 more" in text
 
 
+def test_the_block_counts_what_it_leaves_out() -> None:
+    near = Candidate(1, 20, 0.5, f"{'x' * 190}\n" * 20)
+    lines = retry_context([Failure(0, "a", "not_found", "m", (), (near,))], 1).split("\n")
+    shown = sum("| x" in line for line in lines)
+    assert f"… ({20 - shown} more lines)" in lines
+    assert 8 <= shown < 12
+
+
 @given(
     st.text("@end retry_context\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029", max_size=40),
     st.text("a\n\r@\u2028", max_size=5),
