@@ -7,8 +7,8 @@ of the anchors by the new lines, which the matcher makes.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from git_boocode.editing.actions import MAX_LINES, MAX_MISSES, check_text, existing, joined
@@ -16,8 +16,8 @@ from git_boocode.editing.edits import AppliedEdit, EditResult, How, MissError, l
 from git_boocode.editing.textfile import Text
 from git_boocode.matching import Candidate, MatchError
 from git_boocode.matching.indentation import NEAR
+from git_boocode.matching.text import LineIndex, indent_of, lines_of, spliced
 from git_boocode.matching.text import Text as Lines
-from git_boocode.matching.text import indent_of, lines_of, rows_of, spliced
 
 _RUNGS: dict[str, Callable[[str], str]] = {
     "exact": str,
@@ -93,7 +93,7 @@ class Regions(NamedTuple):
             raise MissError("binary", "the file is binary: it has no lines to replace")
         for change in self.changes:
             check_text(text, "\n".join(change.content), how)
-        search = _Search(text, how, {lines for one in self.changes for lines in one[:2] if lines})
+        search = _Search(text, how)
         several = len(self.changes) > 1
         found = [
             search.tried(change, at, several=several) for at, change in enumerate(self.changes)
@@ -117,12 +117,12 @@ class Regions(NamedTuple):
 class _Search:
     """Looks for the anchors of changes in one text."""
 
-    def __init__(self, text: Text, how: How, anchors: Iterable[tuple[str, ...]]) -> None:
+    def __init__(self, text: Text, how: How) -> None:
         self.file = Lines(text.text)
         self.is_raw, self.verbatim = text.is_raw, how.verbatim
         self.profile = "exact" if text.is_raw or how.profile == "exact" else "region"
         self.rungs = [*_RUNGS][: 1 if self.profile == "exact" else None]
-        self.found = cache(partial(self._find, anchors))
+        self.index = cache(lambda rung: LineIndex([*map(_RUNGS[rung], self.file.lines)]))
         self.missed = 0
 
     def tried(self, change: Change, at: int, *, several: bool) -> _Region | MissError:
@@ -157,15 +157,8 @@ class _Search:
         raise self._not_found(anchor)
 
     def _rows(self, anchor: _Anchor, rung: str) -> list[int]:
-        rows = self.found(rung)[tuple(map(_RUNGS[rung], anchor.lines))]
+        rows = self.index(rung).find([*map(_RUNGS[rung], anchor.lines)])
         return rows[bisect_left(rows, anchor.after) :]
-
-    def _find(
-        self, anchors: Iterable[tuple[str, ...]], rung: str
-    ) -> dict[tuple[str, ...], list[int]]:
-        """The rows at which each anchor occurs, by its lines as the rung compares them."""
-        wanted = {tuple(map(_RUNGS[rung], lines)) for lines in anchors}
-        return rows_of(wanted, [*map(_RUNGS[rung], self.file.lines)])
 
     def _replaced(self, anchors: Sequence[_Anchor], content: Sequence[str]) -> tuple[str, bool]:
         """The text that replaces a region, and whether it was reindented."""

@@ -268,18 +268,6 @@ def common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
     return same
 
 
-def rows_of(
-    wanted: Iterable[tuple[str, ...]], lines: Sequence[str]
-) -> dict[tuple[str, ...], list[int]]:
-    """The rows, ascending, at which each of some runs of lines begins, in one pass per height."""
-    found: dict[tuple[str, ...], list[int]] = {run: [] for run in wanted}
-    for height in {len(run) for run in found}:
-        for row, run in enumerate(zip(*(lines[at:] for at in range(height)), strict=False)):
-            if run in found:
-                found[run].append(row)
-    return found
-
-
 def look_alikes(text: str) -> str:
     """``text`` with look-alike characters replaced by their ASCII form, length unchanged."""
     return text if text.isascii() else text.translate(_ONE_TO_ONE)

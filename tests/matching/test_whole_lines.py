@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from git_boocode.matching import PROFILES, MatchError, locate_match, replace_text
-from git_boocode.matching.text import rows_of
+from git_boocode.matching.text import LineIndex
 
 FOUND = {
     "a line that lost its indentation is refitted": (
@@ -123,8 +123,10 @@ def test_there_is_no_blank_line_at_the_end_of_a_file(content: str, old: str) -> 
     assert locate_match(content, old, "exact", whole_lines=True).kind == "not_found"
 
 
-def test_many_runs_of_lines_are_found_at_once() -> None:
-    runs = [("a",), ("a", "a"), ("a", "b"), ("b", "a", "a"), ("c",), ("b", "c")]
-    found = rows_of(runs, ["a", "a", "b", "a", "a", "a"])
-    assert [found[run] for run in runs] == [[0, 1, 3, 4, 5], [0, 3, 4], [1], [2], [], []]
-    assert rows_of(runs, []) == {run: [] for run in runs}
+@pytest.mark.parametrize(
+    ("wanted", "rows"),
+    [("a", [0, 1, 3, 4, 5]), ("aa", [0, 3, 4]), ("ab", [1]), ("baa", [2]), ("bc", [])],
+)
+def test_runs_of_lines_are_found_where_they_overlap_too(wanted: str, rows: list[int]) -> None:
+    assert LineIndex([*"aabaaa"]).find([*wanted]) == rows
+    assert LineIndex([]).find([*wanted]) == []
