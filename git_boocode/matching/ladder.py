@@ -152,15 +152,11 @@ def ascend(query: Query, steps: Sequence[Step], start_line: int | None) -> Answe
 
 def _allowed(query: Query, found: Found) -> Found:
     """The places that the query is not restricted to leave out, and that lack what comes in."""
-    text, hints, start = query.text, query.hints, 0
-    if hints.within:
-        lowest = text.sections.below(hints.sections)
-        start = len(text.raw) + 1 if lowest is None else text.start_of(lowest)
-    end = len(text.raw.rstrip()) if hints.at_end else 0
-    kept, reason = [], found.reason
+    text, kept, reason = query.text, [], found.reason
+    end = len(text.raw.rstrip()) if query.hints.at_end else 0
     for place in found.places:
         whole = not query.whole_lines or text.is_whole(place.start, place.end)
-        if whole and place.start >= start and place.end >= end:
+        if whole and place.end >= end:
             applied = _applied_above(query, place)
             kept += [] if applied else [place]
             reason = reason or applied

@@ -211,7 +211,7 @@ class _Sequence:
                 "read it again, and send fewer changes at once",
             )
         line = None if line is None else line - first + 1
-        hints, offset, piece = change.hints._replace(line=line, within=False), 0, text
+        hints, offset, piece = change.hints._replace(line=line), 0, text
         if (first, stop) != (0, len(text.lines)):
             # Of several sections of one name a piece may lack one.
             hints, offset = hints._replace(sections=()), text.start_of(first)
@@ -424,27 +424,19 @@ class Sections:
         self._heads: dict[str, list[int]] = {}
 
     def check(self, sections: Sequence[str]) -> int:
-        """The row that ``below`` gives; MatchError, with the nearest line, if it gives none."""
-        row = self.below(sections)
-        if row is not None:
-            return row
-        missing = next((name for name in sections if not self.heads(name)), None)
-        if missing is None:
-            why = f"the file has no '{sections[-1]}' below '{sections[0]}'"
-            raise MatchError("not_found", why)
-        near = _most_like(self.text, missing)
-        shown = [f"; nearest is line {one.start_line}, '{one.text.strip()}'" for one in near]
-        message = f"the file has no section '{missing}'{''.join(shown)}"
-        raise MatchError("not_found", message, Match("not_found", candidates=near))
-
-    def below(self, sections: Sequence[str]) -> int | None:
-        """The first row below the innermost of nested sections; None if one is missing."""
+        """The row of the innermost of nested sections; MatchError if the text lacks it."""
         row = 0
         for section in sections:
             heads = self.heads(section)
+            if not heads:
+                near = _most_like(self.text, section)
+                shown = [f"; nearest is line {at.start_line}, '{at.text.strip()}'" for at in near]
+                message = f"the file has no section '{section}'{''.join(shown)}"
+                raise MatchError("not_found", message, Match("not_found", candidates=near))
             at = bisect_left(heads, row)
             if at == len(heads):
-                return None
+                why = f"the file has no '{section}' below '{sections[0]}'"
+                raise MatchError("not_found", why)
             row = heads[at]
         return row
 

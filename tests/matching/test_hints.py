@@ -46,9 +46,6 @@ def line(hints: Hints, old: str = OLD) -> int | None:
         (Hints(sections=("class C:",)), None),
         (Hints(line=6, sections=("class A:",)), 6),
         (Hints(line=6, sections=("class B:",)), None),
-        (Hints(sections=("class B:",), within=True), 10),
-        (Hints(sections=("def walk(self):",), within=True), 6),
-        (Hints(sections=("class C:",), within=True), None),
         (Hints(at_end=True), 10),
     ],
 )
@@ -61,7 +58,6 @@ def test_a_restriction_leaves_no_place_elsewhere() -> None:
     old = "    def walk(self):\n"
     assert line(Hints(), old) == 5
     assert line(Hints(sections=("class B:",)), old) == 5
-    assert line(Hints(sections=("class B:",), within=True), old) is None
     assert line(Hints(at_end=True), old) is None
 
 
@@ -71,8 +67,9 @@ def test_a_section_is_a_whole_line_or_its_beginning() -> None:
     assert sections.heads("def run") == [1, 8]
     assert sections.heads("def ru") == []
     assert sections.heads("def run(self, fast):") == []
-    assert sections.below(("class B:", "def run")) == 8
-    assert sections.below(("def walk", "class A:")) is None
+    assert sections.check(("class B:", "def run")) == 8
+    with pytest.raises(MatchError, match="no 'class A:' below 'def walk'"):
+        sections.check(("def walk", "class A:"))
     with pytest.raises(MatchError, match="no section 'class Target:'; nearest is line 1"):
         sections.check(("class Target:",))
 
