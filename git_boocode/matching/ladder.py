@@ -157,21 +157,16 @@ def _allowed(query: Query, found: Found) -> Found:
     for place in found.places:
         whole = not query.whole_lines or text.is_whole(place.start, place.end)
         if whole and place.end >= end:
-            applied = _applied_above(query, place)
+            applied = None
+            if place.rows:
+                from git_boocode.matching.guards import applied_above
+
+                applied = applied_above(query, place.rows[0])
             kept += [] if applied else [place]
             reason = reason or applied
     # What is like the best place elsewhere was not held to the guards.
     is_best = found.equal or found.places[:1] == (*kept[:1],)
     return found._replace(places=(*kept,) if is_best else (), reason=reason)
-
-
-def _applied_above(query: Query, place: Occurrence) -> str | None:
-    """Why the lines that come in above a place are there already; None if they are not."""
-    if place.rows is None:
-        return None
-    from git_boocode.matching.guards import applied_above
-
-    return applied_above(query, place.rows[0])
 
 
 def _chosen(query: Query, found: Found, start_line: int | None) -> int | None:

@@ -23,8 +23,7 @@ the ones named after opencode what that tool does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from git_boocode.matching.text import Found, Occurrence, Query, framed
@@ -112,10 +111,8 @@ def found_in(query: Query, text: str, needle: str) -> Found:
     """The places of a needle in a view of the text whose offsets are those of ``Text.lf``."""
     if not needle:
         return Found()
-    raw = query.text.to_raw
-    return Found(
-        tuple(Occurrence(raw(at), raw(at + len(needle))) for at in occurrences(text, needle))
-    )
+    starts, raw = occurrences(text, needle), query.text.to_raw
+    return Found(tuple(Occurrence(raw(at), raw(at + len(needle))) for at in starts))
 
 
 def _found_lines(query: Query, view: str, lines: list[str]) -> Found:
@@ -203,7 +200,7 @@ _ALL = (
     ),
 )
 
-PROFILES: Mapping[str, Profile] = MappingProxyType({profile.name: profile for profile in _ALL})
+PROFILES = {profile.name: profile for profile in _ALL}
 
 
 def profile_named(name: str) -> Profile:

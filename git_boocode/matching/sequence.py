@@ -367,25 +367,22 @@ class _Sequence:
         return self._refused(first, stop, "it seems to be applied already", "already_applied")
 
     def _refused(self, first: int, stop: int, message: str, code: Code = "not_found") -> MatchError:
-        match = Match("not_found", candidates=(self._candidate(first, stop),))
-        return MatchError(code, message, match)
-
-    def _candidate(self, first: int, stop: int, likeness: float = 1.0) -> Candidate:
         stop = min(max(stop, first + 1), len(self.text.lines))
         shown = self.text.rows_text(first, stop)[:SHOWN_TEXT] if first < stop else ""
-        return Candidate(first + 1, stop, likeness, shown)
+        near = Candidate(first + 1, stop, 1.0, shown)
+        return MatchError(code, message, Match("not_found", candidates=(near,)))
 
     def _nearest(self, change: _Change) -> tuple[Candidate, ...]:
         """The text most like a change, else the rows that its line names, else a similar line."""
-        text, line = self.text, change.hints.line
-        match = to_match(Answer(change.query, None, Found(), None))
-        if match.candidates or not text.lines:
+        match, line = to_match(Answer(change.query, None, Found(), None)), change.hints.line
+        if match.candidates or not self.text.lines:
             return match.candidates
-        if line is not None:
-            row = max(min(line, len(text.lines)) - 1, 0)
-            return (self._candidate(row, row + change.height, 0.0),)
         longest = max(change.query.needle.stripped, key=len, default="")
-        return tuple(one._replace(similarity=0.0) for one in _most_like(text, longest))
+        near = _most_like(self.text, longest)
+        if line is not None:
+            row = max(min(line, len(self.text.lines)) - 1, 0)
+            near = self._refused(row, row + change.height, "").candidates
+        return tuple(one._replace(similarity=0.0) for one in near)
 
 
 def _sole(answer: Answer, height: int) -> Occurrence:
