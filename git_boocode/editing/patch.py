@@ -180,7 +180,7 @@ def _script(lines: Sequence[PatchLine]) -> Iterator[Hunk]:
 
 def _without_bom(hunks: tuple[PatchHunk, ...], text: Text) -> tuple[PatchHunk, ...]:
     """The hunks as the text is: without the byte order mark, which is not part of it."""
-    if text.codec == "utf-8" or text.is_raw:
+    if text.codec == "utf-8":
         return hunks
     marked = {line.op for line in hunks[0].lines if line.text.startswith(_BOM)}
     if marked in ({"+"}, {"-"}):

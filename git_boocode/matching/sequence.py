@@ -187,7 +187,7 @@ class _Sequence:
                 missed = MatchError("not_found", answer.found.reason or "")
                 raise self._applied(*applied) if applied else missed
             change.answer, change.place = answer, _sole(answer, change.height)
-            change.rows, change.left = [self.text.raw.count("\n", 0, change.place.start)], range(1)
+            change.rows, change.left = [self.text.raw[: change.place.start].count("\n")], range(1)
             if change.place.rows:
                 change.height = change.place.rows[1] - change.row
         if len(change.left) == 1:

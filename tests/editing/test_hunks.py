@@ -131,11 +131,12 @@ def test_a_change_of_the_end_must_stand_at_the_end() -> None:
     assert refused("a\nb\nc\n", hunk(" a\n-b\n+b~")).code == "not_found"
 
 
-def test_a_byte_order_mark_is_not_part_of_the_text() -> None:
-    text = decode(b"\xef\xbb\xbfa\nb\n")
+@pytest.mark.parametrize("last", [b"", b"\xe9\n"])
+def test_a_byte_order_mark_is_not_part_of_the_text(last: bytes) -> None:
+    text = decode(b"\xef\xbb\xbfa\nb\n" + last)
     result = PatchAction((hunk(" \ufeffa\n-b\n+c"),)).apply(text, How())
     assert result.text is not None
-    assert result.text.encode() == b"\xef\xbb\xbfa\nc\n"
+    assert result.text.encode() == b"\xef\xbb\xbfa\nc\n" + last
     with pytest.raises(MissError, match="byte order mark"):
         PatchAction((hunk("-\ufeffa\n+a\n b"),)).apply(text, How())
 
@@ -342,11 +343,17 @@ def shown(miss: MissError) -> list[tuple[int, str]]:
 def test_a_hunk_that_is_nowhere_shows_what_its_number_points_at() -> None:
     miss = refused(FUNCTIONS, hunk("-zeta = gamma(three)\n+x", 6))
     assert shown(miss) == [(7, "def f2(a):")]
-    assert "expected 'zeta = gamma(three)', line 7 is 'def f2(a):'" in miss.message
+    why = "the file does not have its lines; expected 'zeta = gamma(three)', line 7 is"
+    assert f"{why} 'def f2(a):'" in miss.message
     assert miss.lines == (7,)
     miss = refused(FUNCTIONS, hunk("-zeta = gamma(three)\n+x", 999))
     assert [line for line, _ in shown(miss)] == [27]
     assert shown(refused("", hunk("-zeta\n+x", 3))) == []
+
+
+def test_more_places_are_named_than_shown() -> None:
+    miss = refused("x\n" * 12, hunk("-x\n+y"))
+    assert (miss.lines, len(miss.candidates)) == ((*range(1, 13),), 10)
 
 
 def test_every_refused_hunk_has_something_to_show() -> None:

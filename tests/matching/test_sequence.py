@@ -286,8 +286,11 @@ def test_a_place_above_its_section_is_not_taken() -> None:
 
 
 def test_too_much_work_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sequence, "SECTION_WORK", 3)
-    assert "occur too often" in refused(CODE, hunk(GO, sections=("class B:",))).message
+    sectioned = hunk(GO, sections=("class B:",))
+    monkeypatch.setattr(sequence, "SECTION_WORK", 15)
+    assert "halt()" in patched(CODE, sectioned)
+    monkeypatch.setattr(sequence, "SECTION_WORK", 14)
+    assert "occur too often" in refused(CODE, sectioned).message
     drifted = hunk(" stop()\n-class B:\n+class C:")
     monkeypatch.setattr(sequence, "LOOSE_WORK", CODE.count("\n"))
     assert "class C:" in patched(CODE, drifted)
