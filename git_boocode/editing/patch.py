@@ -46,9 +46,9 @@ class PatchHunk(NamedTuple):
     """A change of one stretch of a file.
 
     `row` is the line of the patch, from 1, at which it begins, `start` the row of the file, from 0,
-    at which the patch says its old lines begin. With `within` they must lie below `sections`, lines
-    of the file, outermost first; else these only decide between places. With `at_end` they must be
-    the last ones of the file. `unmarked` is whether context lines lack the space before them.
+    at which the patch says its old lines begin. Without it they must lie below `sections`, lines of
+    the file, outermost first; else these only decide between places. With `at_end` they must be the
+    last ones of the file. `unmarked` is whether context lines lack the space before them.
     """
 
     header: str
@@ -56,7 +56,6 @@ class PatchHunk(NamedTuple):
     lines: tuple[PatchLine, ...]
     start: int | None = None
     sections: tuple[str, ...] = ()
-    within: bool = False
     at_end: bool = False
     unmarked: bool = False
     notes: tuple[str, ...] = ()
@@ -159,7 +158,6 @@ def _query(content: Lines, hunk: PatchHunk, *, proven: bool) -> Query:
         None if hunk.start is None else hunk.start + 1,
         proven=proven,
         sections=hunk.sections,
-        within=hunk.within,
         at_end=hunk.at_end or bool(hunk.opens),
         strict=hunk.unmarked,
         script=tuple(_script(hunk.lines)),

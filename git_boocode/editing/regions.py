@@ -290,7 +290,7 @@ def _is_unclear(pairs: Sequence[tuple[str, str]], content: Sequence[str]) -> boo
                 votes.add(given == real)
     mine, real = map(indent_of, pairs[0])
     # Neither as deep as stripped anchors nor as the file.
-    deep = not (mine or votes) and indent_of(next(iter(filled), "")) not in ("", real)
+    deep = not mine and indent_of(next(iter(filled), "")) not in ("", real)
     return len(votes) > 1 or deep
 
 

@@ -151,7 +151,7 @@ def ascend(query: Query, steps: Sequence[Step], start_line: int | None) -> Answe
 
 
 def _allowed(query: Query, found: Found) -> Found:
-    """The places that the query is not restricted to leave out, and that lack what comes in."""
+    """The places that the hints allow, and that lack what comes in."""
     text, kept, reason = query.text, [], found.reason
     end = len(text.raw.rstrip()) if query.hints.at_end else 0
     for place in found.places:

@@ -51,7 +51,7 @@ class Placement(NamedTuple):
 
 
 class _Change:
-    """A change and the first ``rows`` of its equally good places, ascending.
+    """A change and the first ``rows`` of its equally good places, ascending, from ``lowest`` on.
 
     ``left`` are those of them, by number, that the other changes leave, ``near`` the nearest placed
     changes above and below. Where the old lines do not occur as they are, ``answer`` and ``place``
@@ -69,6 +69,7 @@ class _Change:
         changed = [hunk for hunk in self.script if not hunk.same]
         self.head = changed[0].i1
         self.tail = self.height - changed[-1].i2
+        self.lowest = 0
         self.rows: Sequence[int] = ()
         self.left = range(0)
         self.near: list[_Change | None] = [None, None]
@@ -157,7 +158,7 @@ class _Sequence:
 
     def _find_exactly(self, change: _Change) -> None:
         hints, needle, text = change.hints, change.query.needle, self.text
-        lowest = text.sections.check(hints.sections) if hints.within else 0
+        lowest = change.lowest = text.sections.check(hints.sections) if hints.line is None else 0
         line, end = (hints.line or 0) - 1, len(text.lines)
         rows = self.lines.find(change.old)
         if not change.old:
@@ -197,10 +198,8 @@ class _Sequence:
         """The matcher's answer in the rows that the neighbours leave."""
         text, line, given = self.text, self._expected(change), change.query
         above, below = change.near
-        first = above.core(above.row)[1] if above else 0
+        first = max(above.core(above.row)[1] if above else 0, change.lowest)
         stop = below.core(below.row)[0] if below else len(text.lines)
-        if change.hints.within:
-            first = max(first, text.sections.check(change.hints.sections))
         if change.hints.at_end and below:
             first = stop
         self._loose_work -= stop - first

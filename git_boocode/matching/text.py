@@ -336,16 +336,15 @@ class Hints(NamedTuple):
     """What a format knows about a place beside its old text.
 
     ``line`` (1-based) is where the old text begins, ``sections`` are the lines below which it lies,
-    outermost first: both only decide between equally good places. ``within`` restricts the search
-    to what is below the sections, ``at_end`` to the end of the file. ``script`` holds the hunks of
-    a change that marks them. For ``sequence``, ``proven`` is whether the line is certain,
-    ``strict`` whether no tolerance is allowed.
+    outermost first: both only decide between equally good places. ``at_end`` restricts the search
+    to the end of the file. ``script`` holds the hunks of a change that marks them. For
+    ``sequence``, sections without a line restrict the search to what is below them, ``proven`` is
+    whether the line is certain, ``strict`` whether no tolerance is allowed.
     """
 
     line: int | None = None
     proven: bool = False
     sections: tuple[str, ...] = ()
-    within: bool = False
     at_end: bool = False
     strict: bool = False
     script: tuple[Hunk, ...] = ()

@@ -114,9 +114,9 @@ def test_wrong_counts_are_noted() -> None:
 
 def test_the_text_after_the_numbers_is_a_section() -> None:
     (hunk,) = edit(PATCH.replace("+1,3 @@", "+1,3 @@ def run():")).action.hunks  # type: ignore[attr-defined]
-    assert (hunk.sections, hunk.start, hunk.within) == (("def run():",), 0, False)
+    assert (hunk.sections, hunk.start) == (("def run():",), 0)
     (hunk,) = edit(PATCH.replace("-1,3 +1,3 @@", "def run():")).action.hunks  # type: ignore[attr-defined]
-    assert (hunk.sections, hunk.start, hunk.within) == (("def run():",), None, True)
+    assert (hunk.sections, hunk.start) == (("def run():",), None)
 
 
 def test_removed_lines_that_look_like_headers() -> None:

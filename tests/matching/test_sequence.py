@@ -222,13 +222,12 @@ GO = "         go()\n-        stop()\n+        halt()"
 def test_sections_narrow_the_place(sections: tuple[str, ...], row: int) -> None:
     wanted = CODE.split("\n")
     wanted[row] = "        halt()"
-    assert patched(CODE, hunk(GO, sections=sections, within=True)) == "\n".join(wanted)
     assert patched(CODE, hunk(GO, sections=sections)) == "\n".join(wanted)
 
 
 @pytest.mark.parametrize("sections", [("class A:",), ("def run(self):",), ()])
 def test_a_section_that_does_not_tell_is_ambiguous(sections: tuple[str, ...]) -> None:
-    assert refused(CODE, hunk(GO, sections=sections, within=True)).code == "ambiguous"
+    assert refused(CODE, hunk(GO, sections=sections)).code == "ambiguous"
 
 
 @pytest.mark.parametrize(
@@ -246,7 +245,7 @@ def test_a_section_that_does_not_tell_is_ambiguous(sections: tuple[str, ...]) ->
 def test_a_section_that_does_not_exist_is_refused(
     sections: tuple[str, ...], missing: str, nearest: str
 ) -> None:
-    change = hunk("         go()\n-        stop()\n+        halt()", sections=sections, within=True)
+    change = hunk("         go()\n-        stop()\n+        halt()", sections=sections)
     text = CODE.partition("    def walk")[0] + lines(
         "class B:", "    def walk(self):", "        x()"
     )
@@ -257,11 +256,10 @@ def test_a_section_that_does_not_exist_is_refused(
     assert miss.candidates
 
 
-@pytest.mark.parametrize("within", [False, True])
-def test_sections_decide_between_drifted_places(within: bool) -> None:
+def test_sections_decide_between_drifted_places() -> None:
     body = " go()\n-stop()\n+halt()"
     above, _, below = CODE.rpartition("stop()")
-    named = hunk(body, sections=("class B:",), within=within)
+    named = hunk(body, sections=("class B:",))
     assert patched(CODE, named) == f"{above}halt(){below}"
     assert patched(CODE, hunk(body, 11)) == f"{above}halt(){below}"
     assert refused(CODE, hunk(body)).code == "ambiguous"
@@ -274,19 +272,17 @@ def test_a_section_that_does_not_exist_is_a_mere_hint_beside_numbers() -> None:
 
 
 def test_nested_sections_must_exist_below_each_other() -> None:
-    change = hunk(
-        "-        go()\n+        x()", sections=("class B:", "def walk(self):"), within=True
-    )
+    change = hunk("-        go()\n+        x()", sections=("class B:", "def walk(self):"))
     assert "no 'def walk(self):' below 'class B:'" in refused(CODE, change).message
 
 
 def test_a_place_above_its_section_is_not_taken() -> None:
     text = lines("go()", "class A:", "    pass")
-    assert refused(text, hunk("-go()\n+stop()", sections=("class A:",), within=True))
+    assert refused(text, hunk("-go()\n+stop()", sections=("class A:",)))
 
 
 def test_too_much_work_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    sectioned = hunk(GO, sections=("class B:",))
+    sectioned = hunk(GO, 999, sections=("class B:",))
     monkeypatch.setattr(sequence, "SECTION_WORK", 15)
     assert "halt()" in patched(CODE, sectioned)
     monkeypatch.setattr(sequence, "SECTION_WORK", 14)
@@ -298,9 +294,14 @@ def test_too_much_work_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "too many changes" in refused(CODE, drifted).message
 
 
+def test_changes_that_have_no_order_in_an_empty_file_are_refused() -> None:
+    both = (hunk("+one", at_end=True), hunk("+two", at_end=True))
+    assert refused("", *both).code == "overlap"
+
+
 def test_headings_are_sections_too() -> None:
     text = lines("## One", "", "text here", "", "## Two", "", "text here", "", "## Three")
-    change = hunk("-text here\n+other", sections=("## Two",), within=True)
+    change = hunk("-text here\n+other", sections=("## Two",))
     assert patched(text, change).split("\n")[6] == "other"
 
 

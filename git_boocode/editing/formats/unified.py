@@ -167,9 +167,8 @@ class Area(NamedTuple):
         if start is not None and any(line.op != "+" for line in lines):
             start = max(start - 1, 0)
         sections = tuple(head.section for head in heads if head.section)
-        within = bool(sections) and start is None
         at_end = self.envelope and stop < self.stop and self.lines[stop].startswith(END_OF_FILE)
-        place = (start, sections, within, at_end)
+        place = (start, sections, at_end)
         return PatchHunk(header, row + 1, lines, *place, unmarked, tuple(notes)), stop + at_end
 
     def _counted(self, at: int, counts: tuple[int, int]) -> int | None:
