@@ -11,8 +11,8 @@ from git_boocode.editing.actions import MAX_LINES, MAX_MISSES, check_text, joine
 from git_boocode.editing.edits import AppliedEdit, EditResult, How, MissError, listed, short
 from git_boocode.editing.textfile import Text, blob_id
 from git_boocode.matching.align import Hunk
+from git_boocode.matching.text import BOM, depth_of, lines_of, spliced
 from git_boocode.matching.text import Text as Lines
-from git_boocode.matching.text import depth_of, lines_of, spliced
 from git_boocode.matching.types import MatchError
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 _LISTED = 5  # line numbers, and other hunks, in a message
 UNMARKED = "context lines lack their leading blank"
 _MAX_LINE = 80
-_BOM = "\ufeff"
 _SIMILAR = 0.5
 _NO_TEXT = "the file is no UTF-8 or UTF-16 text, so only an exact match counts, and there is none"
 # What to do next, by what a message says.
@@ -180,12 +179,12 @@ def _without_bom(hunks: tuple[PatchHunk, ...], text: Text) -> tuple[PatchHunk, .
     """The hunks as the text is: without the byte order mark, which is not part of it."""
     if text.codec == "utf-8":
         return hunks
-    marked = {line.op for line in hunks[0].lines if line.text.startswith(_BOM)}
+    marked = {line.op for line in hunks[0].lines if line.text.startswith(BOM)}
     if marked in ({"+"}, {"-"}):
         raise MissError(
             "invalid_input", "the patch changes the byte order mark, which cannot be done"
         )
-    bare = tuple(PatchLine(line.op, line.text.removeprefix(_BOM)) for line in hunks[0].lines)
+    bare = tuple(PatchLine(line.op, line.text.removeprefix(BOM)) for line in hunks[0].lines)
     return (hunks[0]._replace(lines=bare), *hunks[1:])
 
 

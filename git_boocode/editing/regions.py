@@ -24,12 +24,9 @@ _RUNGS: dict[str, Callable[[str], str]] = {
     "rstripped": str.rstrip,
     "line_trimmed": str.strip,
 }
-_LISTED = 10
-"""Line numbers or regions that a message lists."""
-_MAX_HEIGHT = 4
-"""Lines of an anchor."""
-_SHOWN = 3
-"""Places shown for one anchor."""
+_LISTED = 10  # line numbers or regions that a message lists
+_MAX_HEIGHT = 4  # lines of an anchor
+_SHOWN = 3  # places shown for one anchor
 _INDENT = "send anchors and content with the indentation that the file has"
 
 
@@ -93,11 +90,8 @@ class Regions(NamedTuple):
             raise MissError("binary", "the file is binary: it has no lines to replace")
         for change in self.changes:
             check_text(text, "\n".join(change.content), how)
-        search = _Search(text, how)
-        several = len(self.changes) > 1
-        found = [
-            search.tried(change, at, several=several) for at, change in enumerate(self.changes)
-        ]
+        search = _Search(text, how, several=len(self.changes) > 1)
+        found = [search.tried(change, at) for at, change in enumerate(self.changes)]
         regions = sorted(one for one in found if isinstance(one, _Region))
         misses = [one for one in found if isinstance(one, MissError)] + [*_overlaps(regions)]
         if misses:
@@ -117,18 +111,18 @@ class Regions(NamedTuple):
 class _Search:
     """Looks for the anchors of changes in one text."""
 
-    def __init__(self, text: Text, how: How) -> None:
-        self.file = Lines(text.text)
+    def __init__(self, text: Text, how: How, *, several: bool) -> None:
+        self.file, self.several = Lines(text.text), several
         self.is_raw, self.verbatim = text.is_raw, how.verbatim
         self.profile = "exact" if text.is_raw or how.profile == "exact" else "region"
         self.rungs = [*_RUNGS][: 1 if self.profile == "exact" else None]
         self.index = cache(lambda rung: LineIndex([*map(_RUNGS[rung], self.file.lines)]))
         self.missed = 0
 
-    def tried(self, change: Change, at: int, *, several: bool) -> _Region | MissError:
+    def tried(self, change: Change, at: int) -> _Region | MissError:
         """Where a change belongs, or why that, or its indentation, is uncertain."""
         label = f"changes[{at}]"
-        prefix = f"{label}: " if several else ""
+        prefix = f"{label}: " if self.several else ""
         try:
             return self._region(change, label, prefix)
         except MissError as miss:

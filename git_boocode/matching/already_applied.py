@@ -34,8 +34,8 @@ def applied_rows(query: Query, nearest: Candidate | None) -> Rows | None:
     apart = nearest and (nearest.end_line <= rows[0] or rows[1] < nearest.start_line)
     if nearest and apart and nearest.similarity >= _ELSEWHERE:
         return rows if new.lf in text.lf and _shares_context(query.needle, new) else None
-    removed = filter(evidence, set(query.needle.stripped) - set(new.stripped))
-    if evidence(new.lf) >= _TELLING and not any(map(text.has_line, removed)):
+    removed = {*filter(evidence, query.needle.stripped)}.difference(new.stripped)
+    if evidence(new.lf) >= _TELLING and removed.isdisjoint(text.stripped):
         return rows
     return rows if _shares_context(query.needle, new) else None
 

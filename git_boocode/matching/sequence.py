@@ -331,8 +331,7 @@ class _Sequence:
         for hunk in change.script:
             first, stop = max(row + hunk.i1, start), min(row + hunk.i2, end)
             if not hunk.same:
-                near = text.ending(max(stop - 1, 0)) or text.usual_ending
-                ending = "\n" if exact else near
+                ending = "\n" if exact else text.ending(max(stop - 1, 0)) or text.usual_ending
                 pieces += [line + ending for line in given[hunk.j1 : hunk.j2]]
             else:
                 pieces.append(text.raw[text.start_of(first) : text.start_of(stop)])

@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from io import StringIO
 from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -104,10 +105,6 @@ class Text:
     def framed_canonical(self) -> str:
         """The canonical lines as one string, each between two line feeds."""
         return framed(self.canonical)
-
-    def has_line(self, line: str) -> bool:
-        """Whether one of the stripped lines is this one."""
-        return f"\n{line}\n" in self.framed_stripped
 
     @cached_property
     def filled(self) -> list[int]:
@@ -241,9 +238,7 @@ def split_ends(line: str) -> tuple[str, str, str]:
 
 def split_lines(text: str) -> list[str]:
     """The lines of a text with their endings; only a newline ends one."""
-    lines = [f"{line}\n" for line in text.split("\n")]
-    last = lines.pop()[:-1]
-    return [*lines, last] if last else lines
+    return StringIO(text).readlines()
 
 
 def spliced(text: str, splices: Iterable[tuple[int, int, str]]) -> str:
