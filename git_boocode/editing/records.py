@@ -287,7 +287,7 @@ class Records:
         try:
             found = read_blobs(self._repository.git, [objects[name] for name in names])
         except (GitError, KeyError):
-            raise _incomplete(record) from None
+            found = [None]
         if None in found:
             raise _incomplete(record)
         data = dict(zip(names, found, strict=True))
@@ -385,9 +385,9 @@ def needed_records(repository: Repository) -> set[str]:
 def _file_json(file: KeptFile, items: Mapping[bytes, Item]) -> dict[str, object]:
     kept = [items.get(os.fsencode(name or "")) for name in file.kept_names]
     before, after = (item and item.id.decode("ascii") for item in kept)
-    mode, new_mode = (f"{stat.S_IMODE(mode):04o}" for mode in (file.mode, file.new_mode))
-    modes = {"mode": mode, "new_mode": new_mode}
-    return {**file.as_json(), **modes, "before": before, "after": after}
+    mode, new_mode = (f"{stat.S_IMODE(mode):04o}" for mode in file[2:4])
+    sides = {"mode": mode, "new_mode": new_mode, "before": before, "after": after}
+    return file.as_json() | sides
 
 
 def _not_found(message: str) -> RefusedError:

@@ -333,13 +333,9 @@ def _carried(
             return None
     else:
         return None
-    lines = []
-    for line in old:
-        indent = fit(indent_of(line)) if line.strip() else ""
-        if indent is None:
-            return None
-        lines.append(indent + line.lstrip() if line.strip() else line)
-    return lines
+    fitted = [(fit(indent_of(line)), line.lstrip()) if line.strip() else ("", line) for line in old]
+    lines = [indent + text for indent, text in fitted if indent is not None]
+    return lines if len(lines) == len(old) else None
 
 
 def _shift(pairs: Iterable[Indents]) -> Indents | None:

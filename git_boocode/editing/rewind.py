@@ -91,7 +91,9 @@ def rewind(
     records = Records(repository)
     if not records.is_ours(record):
         raise _other_worktree(record)
-    chosen = _chosen(repository, record, paths)
+    wanted = {file for path in paths for file in _named(repository, record, path)}
+    left = {file for file in record.files if file.path not in record.rewound_paths}
+    chosen = [file for file in record.files if file in (wanted or left or record.files)]
     # Paths in a record count from the top, wherever the caller stands.
     workspace = Workspace(repository.worktree, "", repository)
     edits, modes, gone = _reversed(workspace, record, records.contents(record, chosen))
@@ -179,12 +181,6 @@ def _is_there(workspace: Workspace, path: str) -> bool:
         return os.path.lexists(workspace.target(path).link)
     except MissError:
         return True
-
-
-def _chosen(repository: Repository, record: EditRecord, paths: Sequence[str]) -> list[KeptFile]:
-    wanted = {file for path in paths for file in _named(repository, record, path)}
-    left = {file for file in record.files if file.path not in record.rewound_paths}
-    return [file for file in record.files if file in (wanted or left or record.files)]
 
 
 def _named(repository: Repository, record: EditRecord, path: str) -> list[KeptFile]:

@@ -188,7 +188,10 @@ class _Run:
         for change, step in self.files:
             self.target = change.target
             if change.after is not None:
-                _stage(change, change.after, step)
+                write_new(step.staged, change.after, step.real, change.like)
+                if change.executable is not None:
+                    mode = stat.S_IMODE(os.stat(step.staged).st_mode)
+                    os.chmod(step.staged, with_executable(mode, executable=change.executable))
             _check_unchanged(change)
             if change.before is not None:
                 _back_up(change.before, step)
@@ -281,13 +284,6 @@ def remove_emptied(path: str, top: str) -> None:
 def _check_unchanged(change: Change) -> None:
     if not change.target.is_unchanged(change.before):
         raise ChangedMeanwhileError(change.target)
-
-
-def _stage(change: Change, data: bytes, step: Step) -> None:
-    write_new(step.staged, data, step.real, change.like)
-    if change.executable is not None:
-        mode = stat.S_IMODE(os.stat(step.staged).st_mode)
-        os.chmod(step.staged, with_executable(mode, executable=change.executable))
 
 
 def _back_up(before: Snapshot, step: Step) -> None:

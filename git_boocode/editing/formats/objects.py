@@ -143,10 +143,8 @@ def _check_whole(item: Object, key: str) -> None:
             f"'{lazy}' may leave code out, and nothing here can merge that in",
             "send old_string and new_string, or the whole file as content",
         )
-    part = key_of(item, _OF_A_PART)
-    part = part or ("append" if item.get("append") is True else None)
-    part = part or ("mode" if item.get("mode") in _APPENDS else None)
-    if part:
+    part = key_of(item, _OF_A_PART) or ("append" if item.get("append") is True else None)
+    if part := part or ("mode" if item.get("mode") in _APPENDS else None):
         raise invalid(
             f"'{key}' is for the whole file, but '{part}' is for a part of it",
             "to insert lines, send insert_line and insert_text; else old_string and new_string",
@@ -315,8 +313,8 @@ def parse_json(text: str, above: int = 0) -> object:
     """
     try:
         value = _values(text)
-        if _depth(value) > MAX_DEPTH:
-            raise too_deep()
+        if _depth(value) <= MAX_DEPTH:
+            return value
     except json.JSONDecodeError as error:
         reason = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
         where = f"line {above + error.lineno}, column {error.colno}"
@@ -325,8 +323,8 @@ def parse_json(text: str, above: int = 0) -> object:
         # A number of more digits than Python converts.
         raise invalid(f"invalid JSON: {str(error).split(';')[0].lower()}") from None
     except RecursionError:
-        raise too_deep() from None
-    return value
+        pass
+    raise too_deep()
 
 
 def _values(text: str) -> object:

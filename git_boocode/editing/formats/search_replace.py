@@ -30,9 +30,10 @@ _NAME_IT = f"put the path of the file alone on the line above '{_OPENING}'"
 _OPEN = re.compile(r"([ \t]*)(<{5,}|-{5,}(?= ?SEARCH>?[ \t]*$)) ?(?:SEARCH|ORIGINAL)\b>?(.*)")
 _CLOSE = re.compile(r"([ \t]*)(>{5,}|\+{5,}) ?(?:REPLACE|UPDATED)>?[ \t`]*()")
 _DIVIDER = re.compile(r"([ \t]*)(={5,})[ \t]*")
-_HINT = re.compile(r":(?:start|end)_line:[ \t]*(?:\d{1,9}[ \t]*)?")
+_HEADER = re.compile(
+    r"(?:(?::(?:start|end)_line:[ \t]*(?:\d{1,9}[ \t]*)?\n)+(?:[ \t]*-{5,}[ \t]*\n)?)?"
+)
 _START = re.compile(r":start_line:[ \t]*0*([1-9]\d*)")
-_RULE = re.compile(r"[ \t]*-{5,}[ \t]*")
 _ESCAPED = re.compile(r"^([ \t]*)\\(?=[<>=+-]{5}|:(?:start|end)_line:)", re.M)
 
 _FILE = re.compile(
@@ -206,13 +207,15 @@ def _action(mark: _Mark, body: list[str]) -> Action:
 
     if all(line.startswith(mark.margin) or not line.strip() for line in body):
         body = [line[len(mark.margin) :] for line in body]
-    first, start_line = _header(body)
-    lines = body[first:]
+    found = _HEADER.match("\n".join(body))
+    header = found[0] if found else ""
+    start = _START.search(header)
+    lines = body[header.count("\n") :]
     splits = [
         Replace(
-            _joined(lines[:row], escaped=first > 0) if any(map(str.strip, lines[:row])) else "",
-            _joined(lines[row + 1 :], escaped=first > 0),
-            start_line=start_line,
+            _joined(lines[:row], header) if any(map(str.strip, lines[:row])) else "",
+            _joined(lines[row + 1 :], header),
+            start_line=int(start[1]) if start else None,
             whole_lines=True,
         )
         for row in _dividers(mark, lines)
@@ -240,18 +243,10 @@ def _dividers(mark: _Mark, body: Sequence[str]) -> list[int]:
     return rows
 
 
-def _header(body: Sequence[str]) -> tuple[int, int | None]:
-    """The row below a header with line numbers, 0 if there is none, and its first number."""
-    row = next(row for row, line in enumerate(body) if not _HINT.fullmatch(line))
-    start = next(filter(None, map(_START.match, body[:row])), None)
-    row += row > 0 and _RULE.fullmatch(body[row]) is not None
-    return row, int(start[1]) if start else None
-
-
-def _joined(lines: Sequence[str], *, escaped: bool) -> str:
+def _joined(lines: Sequence[str], header: str) -> str:
     text = "".join(f"{line}\n" for line in lines)
     # Tools whose blocks have a header put a backslash before lines of code that look like markers.
-    return _ESCAPED.sub(r"\1", text) if escaped else text
+    return _ESCAPED.sub(r"\1", text) if header else text
 
 
 def name_in_line(line: str) -> str | None:
