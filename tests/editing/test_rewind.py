@@ -291,6 +291,15 @@ def test_a_path_that_another_edit_changed(repo: Repo) -> None:
     assert caught.value.hints == ("it changed 'b'", f"the newest edit that changed 'a' is {first}")
 
 
+def test_a_directory_in_the_place_of_the_file(repo: Repo) -> None:
+    repo.write("a", b"one\ntwo\n")
+    apply([replace("a", "two", "2")])
+    (repo.top / "a").unlink()
+    (repo.top / "a").mkdir()
+    (failure,) = refused().failures
+    assert (failure.code, failure.path, failure.hint) == ("invalid_input", "a", None)
+
+
 def test_symlinks(repo: Repo) -> None:
     repo.write("real", "old\n")
     (repo.top / "link").symlink_to("real")
@@ -460,6 +469,8 @@ def test_it_was_outdented() -> None:
 def test_tabs_became_spaces() -> None:
     now = CHANGED.replace("    ", "\t")
     assert took_back(TEXT, CHANGED, now) == TEXT.replace("    ", "\t")
+    aligned = TEXT.replace("    total = second", "      total = second")
+    assert miss(aligned, CHANGED, now).code == "conflict"
 
 
 @pytest.mark.parametrize(
@@ -658,6 +669,22 @@ def test_utf_16() -> None:
     assert text.encode() == (before + "é\n").encode("utf-16-le")
     with pytest.raises(MissError, match="its encoding has changed"):
         action.apply(decode(f"{CHANGED}é\n".encode()), How())
+
+
+def test_an_edit_that_changed_the_encoding() -> None:
+    before, after = f"\ufeff{TEXT}".encode("utf-16-le"), CHANGED.encode()
+    assert Revert(before, after).apply(decode(after), How()).text == decode(before)
+
+
+def test_an_old_line_that_cannot_be_moved_to_the_left_is_refused() -> None:
+    above, below = "first_line = 1\nsecond_line = 2\n", "third_line = 3\nfourth_line = 4\n"
+    before = f"{above}    total = old_value\nouter = old_value\n{below}"
+    after = f"{above}    total = new_value\n{below}"
+    now = f"{above}total = new_value\n{below}"
+    assert miss(before, after, now).code == "conflict"
+    assert took_back(before.replace("outer", "    inner"), after, now) == (
+        f"{above}total = old_value\ninner = old_value\n{below}"
+    )
 
 
 def test_a_byte_order_mark_that_came_or_went() -> None:
