@@ -677,7 +677,7 @@ def test_an_edit_that_changed_the_encoding() -> None:
 
 
 def test_an_old_line_that_cannot_be_moved_to_the_left_is_refused() -> None:
-    above, below = "first_line = 1\nsecond_line = 2\n", "third_line = 3\nfourth_line = 4\n"
+    above, below = "first_line = 1\n    second_line = 2\n", "third_line = 3\nfourth_line = 4\n"
     before = f"{above}    total = old_value\nouter = old_value\n{below}"
     after = f"{above}    total = new_value\n{below}"
     now = f"{above}total = new_value\n{below}"

@@ -51,9 +51,9 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     """The edits of a text, or of an object with a patch: one for each file."""
     path, base = objects.enclosed(item, context) if isinstance(item, dict) else context
     bare = False
-    if isinstance(item, dict) and (kind := _operation(item)):
+    if isinstance(item, dict) and path and (kind := _operation(item)):
         lines = patch_lines(objects.text(item, ("diff",), "" if kind == "Delete" else None))
-        sections = [_Section(kind, path or "", 0, 0, len(lines))]
+        sections = [_Section(kind, path, 0, 0, len(lines))]
     else:
         words = (word for word in texts_of(item, objects.SHELL) if _BEGIN in word)
         lines = patch_lines(objects.patch(item) or next(words, ""))
@@ -75,8 +75,8 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
 
 def _operation(item: objects.Object) -> str | None:
     """What an operation of OpenAI's `apply_patch_call` does, unless it holds a whole patch."""
-    is_bare = objects.key_of(item, objects.PATH) and _BEGIN not in str(item.get("diff"))
-    return objects.OPERATIONS.get(str(item.get("type"))) if is_bare else None
+    is_whole = _BEGIN in str(item.get("diff"))
+    return None if is_whole else objects.OPERATIONS.get(str(item.get("type")))
 
 
 class _Envelopes:
