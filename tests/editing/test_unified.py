@@ -205,6 +205,7 @@ def test_hunks_without_changes_are_skipped(patch: str) -> None:
 def test_a_hunk_that_was_skipped_is_noted() -> None:
     assert notes(PATCH + CONTEXT) == "hunks without changes skipped: 1"
     assert notes(PATCH + CONTEXT + "@@\n") == "hunks without changes skipped: 2"
+    assert notes(PATCH.replace("@@", "\n@@", 1)) == ""
 
 
 def test_sections_one_below_the_other() -> None:
@@ -376,6 +377,7 @@ def test_the_blob_in_the_index_line_proves_the_numbers(repo: Repo) -> None:
          "line 5 of the patch: ' b' in a file that is created; expected '+'"),
         ({"path": "f", "patch": ""}, "the hunk holds no line"),
         ({"path": "f", "patch": "no patch at all"}, "the patch has no hunk"),
+        ({"patch": " a\n-b\n"}, "the patch has no hunk"),
         ({"path": "f", "patch": 5}, "'patch' is a number"),
         ({"path": "f", "patch_lines": 5}, "'patch_lines' is a number; expected an array"),
         ({"path": "f", "patch_lines": ["@@", 5]}, "'patch_lines[1]' is a number"),
