@@ -18,6 +18,7 @@ from git_boocode.editing.actions import Delete, Keep, Replace
 from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.edits import EditResult, How, MissError
 from git_boocode.editing.inputs import Source
+from git_boocode.editing.locate import locate
 from git_boocode.editing.service import Options, apply_edits
 from git_boocode.editing.textfile import Text, read_snapshot
 from git_boocode.editing.workspace import Workspace
@@ -246,6 +247,24 @@ def test_what_is_no_text_is_matched_exactly_only(repo: Repo) -> None:
     repo.write("b", b"\0x\n")
     edit = {"path": "b", "command": "insert", "insert_line": 0, "insert_text": "y"}
     assert codes(edit) == [(0, "binary")]
+
+
+def test_a_located_text_as_json(repo: Repo) -> None:
+    repo.write("a", "one\ntwo words\n")
+    repo.write("b", "x\nx\n")
+    workspace = Workspace.find(index=True, from_here=True)
+    assert locate(workspace, "a", "two words").as_json() == {
+        "ok": True,
+        "kind": "exact",
+        "rung": "exact",
+        "similarity": 1.0,
+        "count": 1,
+        "start": {"offset": 4, "line": 2, "column": 1},
+        "end": {"offset": 13, "line": 2, "column": 10},
+        "candidates": [],
+    }
+    several = locate(workspace, "b", "x").as_json()
+    assert (several["ok"], several["kind"], several["count"]) == (False, "ambiguous", 2)
 
 
 def test_no_utf8_gets_into_a_file_of_another_encoding(repo: Repo) -> None:
