@@ -299,6 +299,11 @@ def test_changes_that_have_no_order_in_an_empty_file_are_refused() -> None:
     assert refused("", *both).code == "overlap"
 
 
+def test_a_missing_final_newline_does_not_depend_on_line_endings() -> None:
+    text = "one\r\ntwo\r\n"
+    assert patched(text, hunk(" one\n-two\n+two", at_end=True)) == text
+
+
 def test_headings_are_sections_too() -> None:
     text = lines("## One", "", "text here", "", "## Two", "", "text here", "", "## Three")
     change = hunk("-text here\n+other", sections=("## Two",))
