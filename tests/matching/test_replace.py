@@ -7,6 +7,7 @@ import pickle
 import pytest
 
 from git_boocode.matching import MatchError, replace_text
+from git_boocode.matching.replace import MAX_PLACES
 
 ENDINGS = [
     # content, old, new, expected
@@ -180,3 +181,25 @@ def test_messages_are_bounded() -> None:
     with pytest.raises(MatchError) as caught:
         replace_text(content, old, old + "\nmore")
     assert len(str(caught.value)) < 300
+
+
+def test_the_places_of_one_edit_are_bounded() -> None:
+    lines = "x\n" * MAX_PLACES
+    assert replace_text(lines, "x", "y", replace_all=True).count == MAX_PLACES
+    with pytest.raises(MatchError, match=f"more than {MAX_PLACES} times") as caught:
+        replace_text(f"{lines}x\n", "x", "y", replace_all=True)
+    assert caught.value.code == "invalid_input"
+
+
+def test_the_size_of_the_result_is_bounded() -> None:
+    done = replace_text("one\none\n", "one", "three", replace_all=True, most=12)
+    assert done.content == "three\nthree\n"
+    with pytest.raises(MatchError, match="grow to more than 11 characters") as caught:
+        replace_text("one\none\n", "one", "three", replace_all=True, most=11)
+    assert caught.value.code == "invalid_input"
+
+
+def test_an_expected_number_is_at_least_one() -> None:
+    with pytest.raises(MatchError, match="cannot expect 0 replacements"):
+        replace_text("one\n", "one", "two", expected=0)
+    assert replace_text("one\n", "one", "two", expected=1).count == 1
