@@ -16,8 +16,8 @@ from git_boocode.editing.edits import AppliedEdit, EditResult, How, MissError, l
 from git_boocode.editing.textfile import Text
 from git_boocode.matching import Candidate, MatchError
 from git_boocode.matching.indentation import NEAR
-from git_boocode.matching.text import LineIndex, indent_of, lines_of, spliced
 from git_boocode.matching.text import Text as Lines
+from git_boocode.matching.text import indent_of, lines_of, spliced
 
 _RUNGS: dict[str, Callable[[str], str]] = {
     "exact": str,
@@ -90,7 +90,7 @@ class Regions(NamedTuple):
             raise MissError("binary", "the file is binary: it has no lines to replace")
         for change in self.changes:
             check_text(text, "\n".join(change.content), how)
-        search = _Search(text, how, several=len(self.changes) > 1)
+        search = _Search(text, how, self.changes)
         found = [search.tried(change, at) for at, change in enumerate(self.changes)]
         regions = sorted(one for one in found if isinstance(one, _Region))
         misses = [one for one in found if isinstance(one, MissError)] + [*_overlaps(regions)]
@@ -111,18 +111,18 @@ class Regions(NamedTuple):
 class _Search:
     """Looks for the anchors of changes in one text."""
 
-    def __init__(self, text: Text, how: How, *, several: bool) -> None:
-        self.file, self.several = Lines(text.text), several
+    def __init__(self, text: Text, how: How, changes: Sequence[Change]) -> None:
+        self.file, self.changes = Lines(text.text), changes
         self.is_raw, self.verbatim = text.is_raw, how.verbatim
         self.profile = "exact" if text.is_raw or how.profile == "exact" else "region"
         self.rungs = [*_RUNGS][: 1 if self.profile == "exact" else None]
-        self.index = cache(lambda rung: LineIndex([*map(_RUNGS[rung], self.file.lines)]))
+        self.found = cache(self._find)
         self.missed = 0
 
     def tried(self, change: Change, at: int) -> _Region | MissError:
         """Where a change belongs, or why that, or its indentation, is uncertain."""
         label = f"changes[{at}]"
-        prefix = f"{label}: " if self.several else ""
+        prefix = f"{label}: " if len(self.changes) > 1 else ""
         try:
             return self._region(change, label, prefix)
         except MissError as miss:
@@ -151,8 +151,19 @@ class _Search:
         raise self._not_found(anchor)
 
     def _rows(self, anchor: _Anchor, rung: str) -> list[int]:
-        rows = self.index(rung).find([*map(_RUNGS[rung], anchor.lines)])
+        rows = self.found(rung)[tuple(map(_RUNGS[rung], anchor.lines))]
         return rows[bisect_left(rows, anchor.after) :]
+
+    def _find(self, rung: str) -> dict[tuple[str, ...], list[int]]:
+        """The rows at which each anchor occurs, in one pass for each height."""
+        lines = [*map(_RUNGS[rung], self.file.lines)]
+        anchors = (lines for change in self.changes for lines in change[:2] if lines)
+        found = {tuple(map(_RUNGS[rung], anchor)): list[int]() for anchor in anchors}
+        for height in {*map(len, found)}:
+            for row, run in enumerate(zip(*(lines[at:] for at in range(height)), strict=False)):
+                if run in found:
+                    found[run].append(row)
+        return found
 
     def _replaced(self, anchors: Sequence[_Anchor], content: Sequence[str]) -> tuple[str, bool]:
         """The text that replaces a region, and whether it was reindented."""

@@ -32,10 +32,10 @@ def applied_rows(query: Query, nearest: Candidate | None) -> Rows | None:
     if nearest and (nearest.start_line, nearest.end_line) == (rows[0] + 1, rows[1]):
         return rows
     apart = nearest and (nearest.end_line <= rows[0] or rows[1] < nearest.start_line)
-    if nearest and apart and nearest.similarity >= _ELSEWHERE:
-        return rows if new.lf in text.lf and _shares_context(query.needle, new) else None
+    is_elsewhere = nearest and apart and nearest.similarity >= _ELSEWHERE
     removed = {*filter(evidence, query.needle.stripped)}.difference(new.stripped)
-    if evidence(new.lf) >= _TELLING and removed.isdisjoint(text.stripped):
+    is_gone = removed.isdisjoint(text.stripped)
+    if is_gone and not is_elsewhere and evidence(new.lf) >= _TELLING:
         return rows
     return rows if _shares_context(query.needle, new) else None
 
@@ -45,11 +45,8 @@ def applied_elsewhere(query: Query, places: Sequence[Occurrence]) -> Rows | None
 
     They are where it belonged if the lines that both share say so.
     """
-    text, new = query.text, query.new
-    if new is None or new.lf not in text.lf or not _shares_context(query.needle, new):
-        return None
-    rows = _rows_of_new(query)
-    if rows is None:
+    text, old, new, rows = query.text, query.needle, query.new, _rows_of_new(query)
+    if not (new and rows and new.lf in text.lf and _shares_context(old, new)):
         return None
     start, end = text.start_of(rows[0]), text.start_of(rows[1])
     return rows if all(place.end <= start or end <= place.start for place in places) else None

@@ -117,7 +117,8 @@ def comments(query: Query, step: Step) -> Found:
         return line == row or (reworded and (proven or _alike(line, row)))
 
     def mostly_alike(window: Sequence[str]) -> bool:
-        strange = sum(not _alike(*pair) for pair in zip(needle, window, strict=True) if any(pair))
+        pairs = zip(needle, window, strict=True)
+        strange = sum(line != row and not _alike(line, row) for line, row in pairs)
         return 2 * strange <= len([*filter(None, needle)])
 
     windows = ((row, rows[max(row, 0) : row + len(needle)]) for row in starts)
@@ -134,8 +135,6 @@ def comments(query: Query, step: Step) -> Found:
 
 
 def _alike(line: str, row: str) -> bool:
-    """Whether two lines are the same, or have most of their words in common."""
-    if line == row:
-        return True
+    """Whether two lines have most of their words in common."""
     mine, other = (set(_WORDS.findall(text.lower())) for text in (line, row))
     return 2 * len(mine & other) > max(len(mine), len(other))

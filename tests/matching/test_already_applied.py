@@ -217,3 +217,11 @@ def test_a_drifted_place_is_changed_where_nothing_ties_the_new_text_to_it() -> N
     content = "total  =  compute_it(items)\n\nother_part()\ntotal = compute_all(items)\n"
     done = replace_text(content, "total = compute_it(items)\n", "total = compute_all(items)\n")
     assert done.content.count("compute_all") == 2
+
+
+def test_the_lines_around_the_change_outweigh_a_similar_place() -> None:
+    block = "open_channel(port)\nset_timeout(alpha, {})\n{}close_channel(port)\n"
+    new = block.format(99, "wait_for_reply(port)\n")
+    content = f"{block.format(31, '')}\nmiddle_part()\n\n{new}"
+    error = refused(content, block.format(30, ""), new)
+    assert (error.code, error.candidates[0].start_line) == ("already_applied", 7)
