@@ -260,10 +260,7 @@ class _Wrapped(NamedTuple):
 
 
 def _opened(item: objects.Object, context: Context, only: str | None) -> _Wrapped:
-    """The edit that an object holds under any keys (MissError if there is none, or several).
-
-    Text of files and the results of tools are not searched.
-    """
+    """The one edit that an object holds under any keys but those of files' text and results."""
     search = _Search()
     first: _Wrapped | None = None
     for found in search.look(_Wrapped(item, (), context), ""):

@@ -79,10 +79,7 @@ def apply_inputs(inputs: Inputs, workspace: Workspace, options: Options) -> Answ
 def _carry_out(
     plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Options
 ) -> tuple[EditPlan, str | None]:
-    """Write a plan that was made without the lock, or a new one if the files have changed since.
-
-    Matching may take its time, and holds no other command off.
-    """
+    """Write a plan that was made without the lock, or a new one if files changed since."""
     for attempt in range(_PLANS):
         if attempt:
             plan = EditPlan(inputs, workspace, options.how)

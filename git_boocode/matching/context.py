@@ -17,7 +17,7 @@ from git_boocode.matching.align import PAIR_FLOOR, align_between, script, simila
 from git_boocode.matching.comments import is_comment
 from git_boocode.matching.guards import evidence, quoted, repeated_line, replaced_words
 from git_boocode.matching.rungs import Step
-from git_boocode.matching.text import Found, LineIndex, Query, depth_of
+from git_boocode.matching.text import Found, Query, depth_of, rows_of
 
 _WORD = re.compile(r"\w")
 _TOKENS = re.compile(r"\w+|[^\w\s]")
@@ -74,7 +74,9 @@ class _Search:
         new = query.new.canonical if query.new else []
         self.after = {index: new[other] for index, other in query.partners.items()}
         # Where lines are, counted in rows with text.
-        self.where = LineIndex([self.text[row] for row in self.rows]).rows
+        self.where = rows_of(
+            {*self.needle, *self.after.values()}, map(self.text.__getitem__, self.rows)
+        )
 
     @cached_property
     def runs(self) -> list[Run]:
@@ -99,7 +101,7 @@ class _Search:
 
     def _is_remark(self, index: int) -> bool:
         """Whether a line is a comment that the file has in other words, if it has it at all."""
-        return self.needle[index] not in self.where and is_comment(self.needle[index])
+        return not self.where[self.needle[index]] and is_comment(self.needle[index])
 
     def chains(self) -> Iterator[dict[int, int]]:
         """The places of the rarest run, each with the nearest fitting places of the others."""

@@ -200,10 +200,7 @@ class _Elision:
         )
 
     def _in_scope(self, here: tuple[int, int], there: tuple[int, int]) -> bool:
-        """Whether the lines between two rows of the text lie in the block that the needle shows.
-
-        ``here`` are the needle's lines around the marker.
-        """
+        """Whether the rows between two lie in the block that the lines ``here`` show."""
         lines, needle = self.query.text.lines, self.query.needle.lines
         marker = next(index for index in self.left_out if index > here[0])
         above, shown, below = (depth_of(needle[index]) for index in (here[0], marker, here[1]))

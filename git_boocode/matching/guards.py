@@ -112,7 +112,8 @@ class WindowGuard:
         if slips(here, there, limit) > limit or _DIGITS.findall(here) != _DIGITS.findall(there):
             return True
         # A word that the file uses elsewhere is a name of its own.
-        if not self._words.isdisjoint(mine):
+        view = self.query.text.framed_canonical
+        if any(word in view and word in self._words for word in mine):
             return True
         return len(mine) == len(other) and any(map(self._is_other_name, mine, other))
 
@@ -125,7 +126,7 @@ class WindowGuard:
         if len(parts) != len(others):
             return False
         return any(
-            part in self._parts
+            (part in self.query.text.framed_canonical and part in self._parts)
             or (len(part) <= _SHORT and _replaced(part, there) and part[0] != there[0])
             for part, there in zip(parts, others, strict=True)
             if part != there

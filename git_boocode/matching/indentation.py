@@ -158,10 +158,7 @@ class LocalReindenter:
         return proven and all(map(self._fit(rest).fits, rest))
 
     def _fit(self, pairs: Sequence[Pair]) -> Scale:
-        """The scale that explains most pairs; among equals the one under which the units agree.
-
-        Where all are at one depth, every factor explains them, and the units decide.
-        """
+        """The scale that explains most pairs; among equals the one that fits the units."""
         weights = Counter(pairs)
         ranks: dict[Scale, tuple[int, ...]] = {}
         for unshifted in self._scales():

@@ -164,10 +164,7 @@ def _gap(lines: _Lines, left: _Piece, right: _Piece) -> str:
 
 
 def _owned(hunk: Hunk) -> Iterator[Owned]:
-    """One item each; the last one of a changed hunk stands for all that is left of the other side.
-
-    So a word that the file spells as two tokens goes or stays as a whole.
-    """
+    """One item each; the last of a changed hunk stands for the rest of the other side."""
     height = hunk.i2 - hunk.i1
     for step in range(height):
         first = min(hunk.j1 + step, hunk.j2)

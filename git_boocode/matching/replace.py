@@ -22,6 +22,7 @@ _DOTS_OR_WORDS = re.compile(
 )
 """What a new text without placeholders mostly lacks: a quick look before the close one."""
 _LOOKED_UP = 20  # new lines that are looked up in the file before all are compared
+_REACH = 10  # indented as in the file, new text may be this many times as long
 MAX_PLACES = 100_000  # each costs memory and time
 _LISTED = 5  # line numbers that a message names, at most
 
@@ -126,24 +127,22 @@ def _check_applied(answer: Answer, places: Sequence[Occurrence]) -> None:
     # Text that is found as it is cannot have the new text around it, unless that is longer.
     if new is None or (len(new.raw) <= len(query.needle.raw) and places[-1].similarity == 1):
         return
-    # Before anything is imported: mostly a line that comes in is nowhere in the file.
-    if not all(line in query.text.raw for line in new.stripped[:_LOOKED_UP]):
+    # Before anything is imported: mostly a line that comes in is not near an exact place.
+    reach = _REACH * (len(new.raw) + 1) if answer.rung == "exact" else len(query.text.raw)
+    near = query.text.raw[max(0, places[-1].start - reach) : places[-1].end + reach]
+    if not all(line in near for line in new.stripped[:_LOOKED_UP]):
         return
-    from git_boocode.matching.already_applied import (
-        applied_elsewhere,
-        applied_rows_around,
-        refuse_applied,
-    )
+    from git_boocode.matching import already_applied
 
-    if answer.rung != "exact" and (elsewhere := applied_elsewhere(query, places)):
-        refuse_applied(query.text, *elsewhere)
+    if answer.rung != "exact" and (elsewhere := already_applied.applied_elsewhere(query, places)):
+        already_applied.refuse_applied(query.text, *elsewhere)
     rows = []
     for place, span in zip(places, query.text.spans(place[:2] for place in places), strict=True):
-        found = applied_rows_around(query, place, span)
+        found = already_applied.applied_rows_around(query, place, span)
         if found is None:
             return
         rows.append(found)
-    refuse_applied(query.text, *rows[0])
+    already_applied.refuse_applied(query.text, *rows[0])
 
 
 def _chosen(answer: Answer, replace_all: bool, expected: int | None) -> list[int]:

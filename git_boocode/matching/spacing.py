@@ -119,10 +119,7 @@ def wrapped(variant: Variant, text: Text) -> Iterator[Variant]:
 
 
 def _groups(lines: Sequence[str], rows: Sequence[str]) -> list[tuple[range, range]]:
-    """The smallest runs of lines and rows that say the same, but are not line by line the same.
-
-    None if blank lines are in one.
-    """
+    """The smallest runs that say the same in other lines; none if one has blank lines."""
     here, there = _ends(lines), _ends(rows)
     ends = [(0, 0), *((here[size], there[size]) for size in sorted(here.keys() & there.keys()))]
     groups = []
@@ -147,7 +144,7 @@ def _hits(text: Text, needle: Text, *, by_line: bool) -> list[_Hit]:
     pieces = needle.lf_alike.removeprefix(needle.mark).split("\n")
     wanted = "\n".join(pieces[row] for row in needle.filled)
     view = text.lf_alike
-    sought, squeezed = "".join(wanted.split()), "".join(view.split())
+    sought, squeezed = "".join(wanted.split()), text.squeezed
     starts: list[int] = []
     at = squeezed.find(sought)
     while at >= 0 and len(starts) < _OCCURRENCES:

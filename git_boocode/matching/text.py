@@ -50,7 +50,7 @@ class Text:
         self.raw = raw
         self.mark = BOM if raw.startswith(BOM) else ""
         self.closed = raw.endswith("\n")  # whether the last line has a line ending
-        self.has_crlf = "\r\n" in raw
+        self.has_crlf = "\r" in raw and "\r\n" in raw  # one character is found faster
         self.lf = raw.replace("\r\n", "\n") if self.has_crlf else raw
 
     @cached_property
@@ -82,7 +82,7 @@ class Text:
     @cached_property
     def stripped(self) -> list[str]:
         """The lines without whitespace at either end."""
-        return [line.strip() for line in self.lines]
+        return [*map(str.strip, self.lines)]
 
     @cached_property
     def canonical(self) -> list[str]:
@@ -104,7 +104,7 @@ class Text:
     @cached_property
     def framed_canonical(self) -> str:
         """The canonical lines as one string, each between two line feeds."""
-        return framed(self.canonical)
+        return self.framed_stripped if self.raw.isascii() else framed(self.canonical)
 
     @cached_property
     def filled(self) -> list[int]:
@@ -118,6 +118,11 @@ class Text:
         return range(rows[0], rows[-1] + 1) if rows else range(0)
 
     @cached_property
+    def squeezed(self) -> str:
+        """The text without whitespace, look-alike characters as in ``lf_alike``."""
+        return "".join(self.lf_alike.split())
+
+    @cached_property
     def sections(self) -> Sections:
         """The blocks of lines that its lines open."""
         from git_boocode.matching.sequence import Sections
@@ -126,11 +131,11 @@ class Text:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [*accumulate((len(part) + 1 for part in self.parts), initial=len(self.mark))]
+        return [*accumulate(map(len, self.parts), initial=len(self.mark))]
 
     def start_of(self, row: int) -> int:
         """The offset at which line ``row`` starts; of the row after the last: the text's length."""
-        return self._starts[row] if row < len(self.parts) else len(self.raw)
+        return self._starts[row] + row if row < len(self.parts) else len(self.raw)
 
     def end_of(self, row: int) -> int:
         """The offset at which line ``row`` ends, its line ending not included."""
@@ -179,6 +184,15 @@ class Text:
             last = line + self.raw.count("\n", start, max(start, end - 1))
             spans.append(Span(start, end, line, last))
         return tuple(spans)
+
+
+def rows_of(wanted: Iterable[str], lines: Iterable[str]) -> dict[str, list[int]]:
+    """The rows, ascending, that each of some lines has among others."""
+    found: dict[str, list[int]] = {line: [] for line in wanted}
+    for row, line in enumerate(lines):
+        if line in found:
+            found[line].append(row)
+    return found
 
 
 class LineIndex:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from git_boocode.matching.align import cost, distance
 from git_boocode.matching.guards import WindowGuard
 from git_boocode.matching.rungs import Step, refusal
-from git_boocode.matching.text import Found, LineIndex, Query, Text, common_prefix
+from git_boocode.matching.text import Found, Query, Text, common_prefix, rows_of
 
 FLOOR = 0.5  # windows less similar than this have nothing to do with the needle
 WINDOW_OVERHEAD = 500  # word operations that joining a window and comparing it amount to
@@ -89,8 +89,8 @@ def survey(text: Text, needle: Text) -> Survey:
 
 def _anchored(wanted: Sequence[str], lines: Sequence[str]) -> list[int]:
     """The first rows of the windows in which one of the needle's rarest lines is in its place."""
-    rows = LineIndex(lines).rows
-    counts = [len(rows.get(line, ())) if line else 0 for line in wanted]
+    rows = rows_of(filter(None, wanted), lines)
+    counts = [len(rows.get(line, ())) for line in wanted]
     known = [at for at, count in enumerate(counts) if 0 < count <= _WINDOWS]
     known.sort(key=lambda at: (counts[at], -len(wanted[at])))
     firsts = (row - at for at in known[:_ANCHORS] for row in rows[wanted[at]])
