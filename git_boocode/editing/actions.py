@@ -258,7 +258,7 @@ class Insert(NamedTuple):
 
     def _between(self, lines: list[str]) -> str:
         beside = "".join(lines[max(self.line - 1, 0) :][:1])
-        crlf = beside.endswith("\r\n") or (len(lines) > 1 and uniform_crlf("".join(lines)))
+        crlf = beside.endswith("\r\n") or uniform_crlf("".join(lines))
         ending = "\r\n" if crlf else "\n"
         body = self.text.removesuffix("\n").removesuffix("\r").replace("\r\n", "\n")
         added = body.replace("\n", ending) + ending
