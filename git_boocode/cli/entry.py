@@ -11,7 +11,7 @@ from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 # Set by the completion script, as click expects it.
 COMPLETION = "_GIT_BOOCODE_COMPLETE"
 # What agents call at every turn; most spellings of it do without click.
-_OFTEN_CALLED = ("checkpoint", "hook", "log")
+OFTEN_CALLED = ("checkpoint", "hook", "log")
 
 
 def run(argv: list[str]) -> int:
@@ -58,7 +58,7 @@ def _answered(argv: list[str], *, as_json: bool) -> int:
 
 
 def _dispatch(argv: list[str]) -> int:
-    if argv and argv[0] in _OFTEN_CALLED:
+    if argv and argv[0] in OFTEN_CALLED:
         from git_boocode.cli.direct import direct_call
 
         if call := direct_call(argv):

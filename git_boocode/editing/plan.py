@@ -100,15 +100,18 @@ class PlannedFile:
             return None
         return source.target.path
 
+    @property
+    def action(self) -> str:
+        """`create`, `modify`, `rename` or `delete`."""
+        if self.text is None or self.moved_from is not None:
+            return "delete" if self.text is None else "rename"
+        return "create" if self.before is None else "modify"
+
     def edited(self) -> EditedFile:
         """What the call makes of it."""
-        source, moved_from = self.source, self.moved_from
-        action = "create" if self.before is None else "modify"
-        if self.text is None or moved_from is not None:
-            action = "delete" if self.text is None else "rename"
-        old = source.old if source else None
-        applied = tuple(self.applied)
-        return EditedFile(self.path, action, moved_from, self.changes, old, self.text, applied)
+        old = self.source.old if self.source else None
+        what = self.path, self.action, self.moved_from, self.changes
+        return EditedFile(*what, old, self.text, tuple(self.applied))
 
     def original_range(self, start: int, end: int) -> tuple[int, int]:
         """Where lines of the text, both ends inclusive, were before the call."""

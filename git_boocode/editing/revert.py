@@ -17,7 +17,7 @@ from git_boocode.matching.align import script, similarity
 from git_boocode.matching.replace import listed_lines
 from git_boocode.matching.text import LineIndex, common_prefix, indent_of, lines_of, split_lines
 from git_boocode.matching.text import Text as Lines
-from git_boocode.matching.three_way import Region, merge_three_way, spliced, with_our_endings
+from git_boocode.matching.three_way import Region, merge_three_way, spliced_rows, with_our_endings
 from git_boocode.matching.types import Candidate, MatchError
 
 ALREADY = "rewound"  # the rung of a place where the old lines are already back
@@ -110,7 +110,7 @@ def _merged(before: Text, after: Text, now: Text) -> EditResult:
     changes, count = reverter.changes(), len(reverter.regions)
     if not changes:
         return EditResult(now, _ALREADY)
-    result = spliced(reverter.now.rows, (change[:3] for change in changes))
+    result = spliced_rows(reverter.now.rows, (change[:3] for change in changes))
     merged = decode(result.encode("utf-8", "surrogateescape")) if utf_8 else Text(result, now.codec)
     notes = ("reindented",) if any(change.reindented for change in changes) else ()
     if len(changes) < count:

@@ -198,15 +198,15 @@ def _recorded(file: PlannedFile, top: str, options: Options) -> Contents:
     def below(real: str) -> str:
         return os.path.relpath(real, top).replace(os.sep, "/")
 
-    edited, before = file.edited(), file.source.before if file.source else None
+    before = file.source.before if file.source else None
     mode = new_mode = before.mode if before else options.modes.get(file.target.real, 0o644)
     if file.executable is not None:
         new_mode = with_executable(mode, executable=file.executable)
     kept = KeptFile(
         file.spelling.path if file.spelling else below(file.target.real),
-        edited.action,
+        file.action,
         mode if before else new_mode,
         new_mode,
-        below(file.source.target.real) if file.source and edited.moved_from else None,
+        below(file.source.target.real) if file.source and file.moved_from else None,
     )
     return Contents(kept, before.data if before else None, file.after)

@@ -68,10 +68,9 @@ def _shares_context(old: Text, new: Text) -> bool:
     """Whether the lines above and below the change, the same in both, hold enough evidence."""
     lines = _core(new)
     hunks = script(_core(old), lines)
-    ends = (hunk for hunk in {hunks[0], hunks[-1]} if hunk.same)
-    return (
-        evidence("\n".join(line for hunk in ends for line in lines[hunk.j1 : hunk.j2])) >= _TELLING
-    )
+    ends = [hunk for hunk in {hunks[0], hunks[-1]} if hunk.same]
+    shared = [line for hunk in ends for line in lines[hunk.j1 : hunk.j2]]
+    return evidence("\n".join(shared)) >= _TELLING
 
 
 def applied_rows_around(query: Query, place: Occurrence, span: Span) -> Rows | None:

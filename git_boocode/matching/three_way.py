@@ -64,11 +64,11 @@ def merge_three_way(base: str, ours: str, theirs: str) -> ThreeWay:
     text = None
     if not sorts["conflicts"]:
         taken = ((*region.ours, here[slice(*region.theirs)]) for region in sorts["taken"])
-        text = spliced(our_rows, taken)
+        text = spliced_rows(our_rows, taken)
     return ThreeWay(text, **{name: tuple(regions) for name, regions in sorts.items()})
 
 
-def spliced(rows: Sequence[str], changes: Iterable[tuple[int, int, Sequence[str]]]) -> str:
+def spliced_rows(rows: Sequence[str], changes: Iterable[tuple[int, int, Sequence[str]]]) -> str:
     """The text of some rows in which rows ``(first, stop, lines)``, ascending, become the lines."""
     pieces, at = list[str](), 0
     for first, stop, lines in changes:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from git_boocode.cli import entry
 from git_boocode.cli.direct import COMMANDS, direct_call, parse
 from git_boocode.cli.main import boocode
 
@@ -92,6 +93,10 @@ def test_every_plain_option_is_understood(name: str) -> None:
 )
 def test_the_rest_is_left_to_click(argv: list[str]) -> None:
     assert direct_call(argv) is None
+
+
+def test_every_command_that_does_without_click_is_tried_so() -> None:
+    assert set(entry.OFTEN_CALLED) == {*COMMANDS, "hook"}
 
 
 @pytest.mark.parametrize("more", [[], ["codex"], ["codex", "--help"], ["git", "pre-rebase", "-x"]])

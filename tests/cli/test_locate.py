@@ -11,16 +11,8 @@ def test_exact(repo: Repo) -> None:
     repo.write("a.py", "ä\r\nx = 1\r\n")
     done = repo.boocode("locate", "a.py", "--json", stdin="x = 1")
     assert done.code == 0
-    assert done.json == {
-        "ok": True,
-        "kind": "exact",
-        "rung": "exact",
-        "similarity": 1.0,
-        "count": 1,
-        "start": {"offset": 3, "line": 2, "column": 1},
-        "end": {"offset": 8, "line": 2, "column": 6},
-        "candidates": [],
-    }
+    assert (done.json["ok"], done.json["kind"]) == (True, "exact")
+    assert done.json["start"] == {"offset": 3, "line": 2, "column": 1}
     assert repo.boocode("locate", "a.py", stdin="x = 1").out == "a.py: line 2, exact\n"
 
 

@@ -17,6 +17,7 @@ from git_boocode.editing.edits import AppliedEdit, How, MissError
 from git_boocode.editing.formats.unified import Diffs
 from git_boocode.editing.patch import PatchAction, PatchHunk, PatchLine
 from git_boocode.editing.textfile import Text, decode
+from tests.matching.kit import ABC, TWIN, TWINS, lines
 from tests.repo_kit import Repo
 
 
@@ -45,15 +46,6 @@ def refused(text: str, *hunks: PatchHunk, how: How | None = None) -> MissError:
     with pytest.raises(MissError) as caught:
         PatchAction(hunks).apply(Text(text), how or How())
     return caught.value
-
-
-def lines(*names: str) -> str:
-    return "".join(f"{name}\n" for name in names)
-
-
-ABC = lines("alpha", "beta", "gamma", "delta", "epsilon")
-TWINS = lines("top", "same", "old", "same", "middle", "same", "old", "same", "bottom")
-TWIN = " same\n-old\n+new\n same"
 
 
 def test_a_hunk_in_place() -> None:

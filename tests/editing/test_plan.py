@@ -351,6 +351,16 @@ def test_expected_replacements(repo: Repo) -> None:
     assert repo.read("a") == b"y = 1\ny = 1\n"
 
 
+def test_new_lines_of_unclear_depth_ask_for_the_files_indentation(repo: Repo) -> None:
+    old = "def alpha(x):\n    return sum(x)\n\n\ndef beta(y):\n"
+    repo.write("a", "class C:\n    " + old.replace("    ", "        ") + "    pass\n")
+    new = old.replace("def beta", "def gamma(z):\n    return z\n\n\ndef beta")
+    failure = refused(replace("a", old, new)).failures[0]
+    assert failure.code == "ambiguous"
+    hint = "send the old text and the new one with the indentation that the file has"
+    assert failure.hint == hint
+
+
 def test_paths_count_from_the_top_and_then_from_here(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:

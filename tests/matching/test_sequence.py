@@ -15,6 +15,7 @@ from git_boocode.matching.align import Hunk
 from git_boocode.matching.sequence import Placement, place_changes
 from git_boocode.matching.text import Hints, LineIndex, Query, Text, spliced
 from git_boocode.matching.types import MatchError
+from tests.matching.kit import ABC, TWIN, TWINS, lines
 
 
 class Change(NamedTuple):
@@ -62,19 +63,6 @@ def refused(
     with pytest.raises(MatchError) as caught:
         placed(text, *hunks, profile=profile, verbatim=verbatim)
     return caught.value
-
-
-def lines(*names: str) -> str:
-    return "".join(f"{name}\n" for name in names)
-
-
-ABC = lines("alpha", "beta", "gamma", "delta", "epsilon")
-
-
-TWINS = lines("top", "same", "old", "same", "middle", "same", "old", "same", "bottom")
-
-
-TWIN = " same\n-old\n+new\n same"
 
 
 @pytest.mark.parametrize("start", [None, 0, 3, 400])
@@ -492,16 +480,27 @@ def test_another_unit_is_scaled() -> None:
     )
 
 
-def test_a_tab_stands_for_as_many_blanks_as_the_old_lines_say() -> None:
-    text = lines("def f():", "\tif a:", "\t\tone(1)", "\t\ttwo(2)", "top = 1")
-    change = hunk("         one(1)\n+at_margin = 3\n         two(2)")
-    assert patched(text, change) == text.replace("\t\ttwo", "at_margin = 3\n\t\ttwo")
-
-
-def test_tabs_below_old_lines_at_the_margin_become_the_files_blanks() -> None:
-    text = lines("def f():", "    return 1", "", "last = two  ", "other = 3")
-    change = hunk(" last = two\n+def g():\n+\treturn 2\n other = 3")
-    assert patched(text, change) == text.replace("other", "def g():\n    return 2\nother")
+@pytest.mark.parametrize(
+    ("text", "change", "below", "added"),
+    [
+        # A tab stands for as many blanks as the old lines say.
+        (
+            lines("def f():", "\tif a:", "\t\tone(1)", "\t\ttwo(2)", "top = 1"),
+            "         one(1)\n+at_margin = 3\n         two(2)",
+            "\t\ttwo",
+            "at_margin = 3\n",
+        ),
+        # Tabs below old lines at the margin become the file's blanks.
+        (
+            lines("def f():", "    return 1", "", "last = two  ", "other = 3"),
+            " last = two\n+def g():\n+\treturn 2\n other = 3",
+            "other",
+            "def g():\n    return 2\n",
+        ),
+    ],
+)
+def test_tabs_and_blanks_follow_the_file(text: str, change: str, below: str, added: str) -> None:
+    assert patched(text, hunk(change)) == text.replace(below, added + below)
 
 
 @given(st.lists(st.sampled_from(["", "a", "b"]), min_size=3, max_size=12), st.data())
