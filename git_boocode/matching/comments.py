@@ -108,7 +108,7 @@ def comments(query: Query, step: Step) -> Found:
         return Found()
     anchor = max(equal, key=len, default="")
     at = needle.index(anchor) if anchor else 0
-    starts = [row - at for row, line in enumerate(rows) if line == anchor] if anchor else []
+    starts = [row - at for row in query.rows.get(anchor, ())]
     if len(starts) > _PLACES:
         return Found()
 

@@ -7,6 +7,7 @@ in one place only. Of the other lines most must be there too; those that are not
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -17,7 +18,7 @@ from git_boocode.matching.align import PAIR_FLOOR, align_between, script, simila
 from git_boocode.matching.comments import is_comment
 from git_boocode.matching.guards import evidence, quoted, repeated_line, replaced_words
 from git_boocode.matching.rungs import Step
-from git_boocode.matching.text import Found, Query, depth_of, rows_of
+from git_boocode.matching.text import Found, Query, depth_of
 
 _WORD = re.compile(r"\w")
 _TOKENS = re.compile(r"\w+|[^\w\s]")
@@ -73,10 +74,6 @@ class _Search:
         # What a line is once the edit is made, where it takes the place of one old line.
         new = query.new.canonical if query.new else []
         self.after = {index: new[other] for index, other in query.partners.items()}
-        # Where lines are, counted in rows with text.
-        self.where = rows_of(
-            {*self.needle, *self.after.values()}, map(self.text.__getitem__, self.rows)
-        )
 
     @cached_property
     def runs(self) -> list[Run]:
@@ -101,7 +98,8 @@ class _Search:
 
     def _is_remark(self, index: int) -> bool:
         """Whether a line is a comment that the file has in other words, if it has it at all."""
-        return not self.where[self.needle[index]] and is_comment(self.needle[index])
+        line = self.needle[index]
+        return not self.query.rows.get(line) and is_comment(line)
 
     def chains(self) -> Iterator[dict[int, int]]:
         """The places of the rarest run, each with the nearest fitting places of the others."""
@@ -129,9 +127,9 @@ class _Search:
 
     def _rows_of(self, run: Run, at: int, known: int, *, spare: bool) -> Run:
         """The rows of a run whose line number ``at`` is known; one may be left out if ``spare``."""
-        rows = [self.rows[known]]
+        rows, top = [known], bisect_left(self.rows, known)
         for step, lines in ((1, run[at + 1 :]), (-1, run[:at][::-1])):
-            place = known
+            place = top
             for index in lines:
                 place += step
                 if spare and not self._may_be(index, place):
@@ -142,8 +140,8 @@ class _Search:
         return tuple(sorted(rows))
 
     def _known(self, index: int) -> list[int]:
-        places = self.where.get(self.needle[index], [])
-        return places + self.where.get(self.after.get(index, ""), [])
+        rows = self.query.rows
+        return rows.get(self.needle[index], []) + rows.get(self.after.get(index, ""), [])
 
     def _may_be(self, index: int, place: int) -> bool:
         if not 0 <= place < len(self.rows):
@@ -194,7 +192,7 @@ class _Search:
             return False
         if len(fit.equal) == len(self.filled):
             telling = all(evidence(line) >= _LINE_EVIDENCE for line in lines)
-            unique = all(len(self.where.get(line, ())) == 1 for line in lines)
+            unique = all(len(self.query.rows[line]) == 1 for line in lines)
             return len(lines) >= _LEAST or (telling and unique)
         return sum(bool(_WORD.search(line)) for line in lines) >= _LEAST
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from git_boocode.matching.align import same_items
 from git_boocode.matching.guards import evidence
 from git_boocode.matching.rungs import Step, refusal
-from git_boocode.matching.text import Found, Occurrence, Query, Text, indent_of
+from git_boocode.matching.text import Found, Occurrence, Query, Text, indent_of, squeezed
 
 if TYPE_CHECKING:
     from git_boocode.matching.readings import Variant
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _OCCURRENCES = 200  # at most this many occurrences are checked
 _CUT_OFF = 2  # at most this many letters may be missing at the end of a line by mistake
 _WRAPPED_EVIDENCE = 8  # the evidence that text must hold to be found without its line breaks
-_PIECES = re.compile(r"\S+")
+_PIECES = re.compile(r"\S+", re.ASCII)
 _RUNS = re.compile(r"\s+")
 _NEEDLESS = re.compile(r"(?<!\w) | (?!\w)")
 
@@ -144,12 +144,12 @@ def _hits(text: Text, needle: Text, *, by_line: bool) -> list[_Hit]:
     pieces = needle.lf_alike.removeprefix(needle.mark).split("\n")
     wanted = "\n".join(pieces[row] for row in needle.filled)
     view = text.lf_alike
-    sought, squeezed = "".join(wanted.split()), text.squeezed
+    sought, view_squeezed = squeezed(wanted), text.squeezed
     starts: list[int] = []
-    at = squeezed.find(sought)
+    at = view_squeezed.find(sought)
     while at >= 0 and len(starts) < _OCCURRENCES:
         starts.append(at)
-        at = squeezed.find(sought, at + 1)
+        at = view_squeezed.find(sought, at + 1)
     if not starts:
         return []
     runs = [run.span() for run in _PIECES.finditer(view)]

@@ -9,13 +9,13 @@ Every bound below counts work, not time, so an answer never depends on the machi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from git_boocode.matching.align import cost, distance
 from git_boocode.matching.guards import WindowGuard
 from git_boocode.matching.rungs import Step, refusal
-from git_boocode.matching.text import Found, Query, Text, common_prefix, rows_of
+from git_boocode.matching.text import Found, Query, common_prefix
 
 FLOOR = 0.5  # windows less similar than this have nothing to do with the needle
 WINDOW_OVERHEAD = 500  # word operations that joining a window and comparing it amount to
@@ -56,16 +56,17 @@ def similarity(query: Query, step: Step) -> Found:
     return Found(tuple(query.place(*window) for window in (best, *rivals)), equal)
 
 
-def survey(text: Text, needle: Text) -> Survey:
-    """The windows of a text that are like the needle without blank lines around it."""
-    wanted = needle.canonical[needle.core.start : needle.core.stop]
-    lines, height = text.canonical, len(wanted)
+def survey(query: Query) -> Survey:
+    """The windows that are like the needle without blank lines around it."""
+    core, lines = query.needle.core, query.text.canonical
+    wanted, height = query.needle.canonical[core.start : core.stop], len(core)
     firsts: Sequence[int] = range(len(lines) - height + 1 if wanted else 0)
     joined = "\n".join(wanted)
     mean = sum(map(len, lines)) * height // max(1, len(lines))
     work = len(firsts) * (cost(len(joined), mean) + WINDOW_OVERHEAD)
     if len(firsts) > _WINDOWS and work > EXHAUSTIVE_WORK:
-        firsts = _anchored(wanted, lines)
+        last = len(lines) - height
+        firsts = [first for first in _anchored(wanted, query.rows) if 0 <= first <= last]
     found, reason, left = [], None, VERIFY_WORK
     for first in firsts:
         there = "\n".join(lines[first : first + height])
@@ -87,15 +88,12 @@ def survey(text: Text, needle: Text) -> Survey:
     return Survey(tuple(found), reason)
 
 
-def _anchored(wanted: Sequence[str], lines: Sequence[str]) -> list[int]:
-    """The first rows of the windows in which one of the needle's rarest lines is in its place."""
-    rows = rows_of(filter(None, wanted), lines)
+def _anchored(wanted: Sequence[str], rows: Mapping[str, Sequence[int]]) -> Iterable[int]:
+    """The first rows of the windows in which one of the rarest lines wanted is in its place."""
     counts = [len(rows.get(line, ())) for line in wanted]
     known = [at for at, count in enumerate(counts) if 0 < count <= _WINDOWS]
     known.sort(key=lambda at: (counts[at], -len(wanted[at])))
-    firsts = (row - at for at in known[:_ANCHORS] for row in rows[wanted[at]])
-    last = len(lines) - len(wanted)
-    return [first for first in dict.fromkeys(firsts) if 0 <= first <= last]
+    return dict.fromkeys(row - at for at in known[:_ANCHORS] for row in rows[wanted[at]])
 
 
 def _trimmed(left: str, right: str) -> tuple[str, str]:
