@@ -145,7 +145,7 @@ def elided(query: Query, step: Step) -> Found:
         chains = [chain for chain in chains if elision.is_indented_alike(chain)]
     reason = None if chains else "its parts are not there in order"
     places = [query.spread(dict(elision.pairs(c)), left_out=elision.left_out) for c in chains]
-    return Found(tuple(places), equal=len(chains) == 1, reason=reason)
+    return Found(tuple(places), reason=reason)
 
 
 class _Elision:

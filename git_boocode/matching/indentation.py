@@ -199,7 +199,7 @@ class LocalReindenter:
         if not step or not there:
             return False
         # Lines that hang or skip a level are several units deeper.
-        skips = not scale.shift if self._tabs else scale.factor == 1 and step > _WIDEST
+        skips = not scale.shift if self._tabs else step > _WIDEST
         here = step * scale.factor
         return here % there == 0 if skips else here == there
 

@@ -169,7 +169,7 @@ class Refit:
                     doubt=f"line {rows.first + 1} of the file is indented, the old text is not: "
                     "cannot tell the indentation of the new text"
                 )
-            if gain > 0 or (gain == 0 and not self._may_lack_first()):
+            if gain > 0:
                 return whole
         if relative.doubt is not None:
             return relative

@@ -109,14 +109,14 @@ def _check_count(count: int) -> None:
 
 
 def _check_placeholders(answer: Answer) -> None:
-    query = answer.query
-    if query.new is None or not _DOTS_OR_WORDS.search(query.new.lf):
+    query, new = answer.query, answer.query.new or Text("")
+    if not _DOTS_OR_WORDS.search(new.lf):
         return
     from git_boocode.matching.elision import unmatched_placeholder
 
-    index = unmatched_placeholder(query.text, query.needle, query.new)
+    index = unmatched_placeholder(query.text, query.needle, new)
     if index is not None:
-        line = query.new.stripped[index]
+        line = new.stripped[index]
         message = f"line {index + 1} of the new text, '{line}', stands for text that it leaves out"
         raise MatchError("invalid_input", message, to_match(answer))
 
