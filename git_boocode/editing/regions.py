@@ -245,16 +245,15 @@ class _Search:
         near = self._shown(anchor, lambda: self._nearest(anchor))
         lines = tuple(candidate.start_line for candidate in near)
         whole = anchor._replace(after=0)
-        above = [row + 1 for rung in self.rungs for row in self._rows(whole, rung)[:1]][:1]
-        if above:
-            message += f"; it occurs above that, at line {above[0]}"
+        above = next((row + 1 for rung in self.rungs for row in self._rows(whole, rung)), None)
+        if above is not None:
+            message += f"; it occurs above that, at line {above}"
+            lines = (above,)
         elif near:
             where = lines_of(near[0].start_line, near[0].end_line)
             message += f"; nearest is {where}, {near[0].similarity:.0%} similar"
         hint = "anchors are whole lines, copied from the file"
-        return MissError(
-            "not_found", message, lines=tuple(above) or lines, candidates=near, hint=hint
-        )
+        return MissError("not_found", message, lines=lines, candidates=near, hint=hint)
 
     def _nearest(self, anchor: _Anchor) -> tuple[Candidate, ...]:
         from git_boocode.matching import locate_match

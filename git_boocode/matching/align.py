@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import ceil, inf
 from typing import NamedTuple
 
 SCRIPT_WORK = 100_000_000
@@ -12,7 +13,6 @@ SCRIPT_WORK = 100_000_000
 PAIR_FLOOR = 0.5  # lines less similar than this are not versions of each other
 _PAIR_WORK = 10_000  # product of lengths up to which lines are paired by similarity
 _PAIR_LINE = 2_000  # characters of a line that are compared
-_MAX_DEPTH = 16  # how often an area is split at unique items
 _WORD = 64  # characters in a word of the bit-parallel Levenshtein distance (H. Hyyrö)
 
 Owned = tuple[int, int]
@@ -53,7 +53,7 @@ def same_items(left: Sequence[str], right: Sequence[str]) -> dict[int, int]:
 
 
 def _compared(
-    left: Sequence[str], right: Sequence[str], area: Hunk, limit: int, depth: int = 0
+    left: Sequence[str], right: Sequence[str], area: Hunk, limit: float = inf
 ) -> Iterator[Hunk]:
     """The hunks of an area, which is split at unique items if its work is above ``limit``."""
     _, i1, i2, j1, j2 = area
@@ -64,11 +64,11 @@ def _compared(
     rest = Hunk(same=False, i1=i1, i2=i2, j1=j1, j2=j2)
     yield Hunk(same=True, i1=area.i1, i2=i1, j1=area.j1, j2=j1)
     work = (i2 - i1) * (j2 - j1)
-    anchors = _anchors(left, right, rest) if work > limit and depth < _MAX_DEPTH else []
+    anchors = _anchors(left, right, rest) if work > limit else []
     if anchors:
         for i, j in [*anchors, (i2, j2)]:
             part = Hunk(same=False, i1=i1, i2=i, j1=j1, j2=j)
-            yield from _compared(left, right, part, limit, depth + 1)
+            yield from _compared(left, right, part)
             i1, j1 = i, j
     elif work > SCRIPT_WORK or not work or set(left[i1:i2]).isdisjoint(right[j1:j2]):
         yield rest
@@ -172,7 +172,7 @@ def similarity(left: str, right: str, cutoff: float = 0.0) -> float:
     if not longer:
         return 1.0
     # Whole numbers until the last division: 1 - 34 / 100 would fall short of 0.66.
-    score = (longer - distance(left, right, int((1.0 - cutoff) * longer) + 1)) / longer
+    score = (longer - distance(left, right, ceil((1.0 - cutoff) * longer))) / longer
     return score if score >= cutoff else 0.0
 
 

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from git_boocode.matching.guards import evidence
-from git_boocode.matching.rungs import Step
+from git_boocode.matching.rungs import PLACES, Step
 from git_boocode.matching.text import Found, Query, Text
 
-_PLACES = 200  # a line that occurs more often finds nothing
 _PROSE = 3  # how much more evidence comments must hold than code: words repeat in prose
 _DIRECTIVES = "define|elif|else|endif|error|if|ifdef|ifndef|include|pragma|undef|line|warning"
 _WHOLE = re.compile(
@@ -109,7 +108,7 @@ def comments(query: Query, step: Step) -> Found:
     anchor = max(equal, key=len, default="")
     at = needle.index(anchor) if anchor else 0
     starts = [row - at for row in query.rows.get(anchor, ())]
-    if len(starts) > _PLACES:
+    if len(starts) > PLACES:
         return Found()
 
     def fits(line: str, row: str) -> bool:

@@ -17,14 +17,13 @@ from typing import NamedTuple
 from git_boocode.matching.align import PAIR_FLOOR, align_between, script, similarity
 from git_boocode.matching.comments import is_comment
 from git_boocode.matching.guards import evidence, quoted, repeated_line, replaced_words
-from git_boocode.matching.rungs import Step
+from git_boocode.matching.rungs import PLACES, Step
 from git_boocode.matching.text import Found, Query, depth_of
 
 _WORD = re.compile(r"\w")
 _TOKENS = re.compile(r"\w+|[^\w\s]")
 _NEGATIONS = frozenset(("not", "!", "no", "never", "without"))
 _DEFINITION = re.compile(r"(?:\w+ ){0,4}(?:def|func|function|fn|sub) [\w.]+\(")
-_PLACES = 200  # a line that occurs more often finds nothing
 _FITS = 16  # touched lines that occur more often are not looked at one by one
 _SLACK = 2  # rows that the file may have more than the text has lines between touched parts
 _LEAST = 3  # lines that must be as in the file
@@ -116,9 +115,9 @@ class _Search:
 
     def _places_of(self, run: Run) -> list[Run]:
         """The rows of a run of lines, wherever they follow each other but for blank lines."""
-        counts = [_PLACES if at == self.hole else len(self._known(at)) for at in run]
+        counts = [PLACES if at == self.hole else len(self._known(at)) for at in run]
         at = counts.index(min(counts))
-        known = self._known(run[at]) if counts[at] <= _PLACES else []
+        known = self._known(run[at]) if counts[at] <= PLACES else []
         for spare in (False, self.hole is None):
             found = [rows for row in known if (rows := self._rows_of(run, at, row, spare=spare))]
             if found:

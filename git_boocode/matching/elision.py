@@ -15,7 +15,7 @@ from itertools import islice, pairwise
 
 from git_boocode.matching.align import script
 from git_boocode.matching.guards import evidence
-from git_boocode.matching.rungs import Step, rows_where
+from git_boocode.matching.rungs import PLACES, Step, rows_where
 from git_boocode.matching.text import Found, Query, Text, depth_of, framed, indent_of
 
 _COMMENT = re.compile(r"\{\s*/\*+|/\*+|//+!?|<!--|#+|--|;+|%+|\*(?!/)")
@@ -24,8 +24,6 @@ _DOTTED = re.compile(r"[\[(<{]?\s*(?:\.{3,}|…)")
 _BRACKETS = "[](){}<> \t"
 _WORD = re.compile(r"[\w']+")
 _LONGEST = 120  # longer lines (characters) are no markers
-_PLACES = 64  # a part that occurs more often proves nothing
-_CHAINS = 1_000  # at most this many ways to put the parts in order are compared
 _PARTS = 64  # a text in more parts than this is not looked for
 
 
@@ -180,9 +178,11 @@ class _Elision:
         chains: list[Chain] = [()]
         for part in self.parts:
             places = rows_where(view, [canonical[index] for index in part])
-            found = [tuple(text.filled[at : at + len(part)]) for at in places[: _PLACES + 1]]
+            if len(places) > PLACES:
+                return None
+            found = [tuple(text.filled[at : at + len(part)]) for at in places]
             chains = [(*c, rows) for c in chains for rows in found if not c or c[-1][-1] < rows[0]]
-            if len(found) > _PLACES or len(chains) > _CHAINS:
+            if len(chains) > PLACES:
                 return None
         return chains
 

@@ -99,7 +99,6 @@ class LocalReindenter:
         # The most common step of the model's lines, and of the file's, by the width of a tab.
         self._here = cache(partial(_common_step, ["", *given]))
         self._there = cache(partial(_common_step, ["", *(near or there)]))
-        self._old_tabs = any("\t" in indent for indent in given)
         starts = Counter(indent[:1] for indent in near)
         self._tabs = any("\t" in mine for mine in there) if there else starts["\t"] > starts[" "]
         pairs = [*placed.values()]
@@ -184,7 +183,7 @@ class LocalReindenter:
                 yield Scale(tab, tab, one, none)
             return
         there = self._there()
-        for tab in _TAB_WIDTHS if self._old_tabs else (TAB,):
+        for tab in _TAB_WIDTHS:
             yield Scale(tab, TAB, one, none)
             if there and (here := self._here(tab)) not in (0, there):
                 yield Scale(tab, TAB, Fraction(there, here), none)

@@ -81,7 +81,7 @@ def _cleaned(answer: Answer, new: Text) -> Answer:
     cleaned = marks(own, query.text) if is_marked else strays(own, span.start_line)
     if (variant := next(cleaned, None)) is None:
         return answer
-    return answer._replace(query=query.reread(*variant[:2]), notes=variant.notes)
+    return answer._replace(query=query.reread(variant.old, variant.new), notes=variant.notes)
 
 
 def _climb_on(

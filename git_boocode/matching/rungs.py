@@ -28,6 +28,8 @@ from typing import NamedTuple
 
 from git_boocode.matching.text import Found, Occurrence, Query, framed
 
+PLACES = 200  # what occurs more often is not looked at place by place
+
 
 class Step(NamedTuple):
     """The name of a rung with the numbers above; 0 switches a guard off."""

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.align import same_items
 from git_boocode.matching.guards import evidence
-from git_boocode.matching.rungs import Step, refusal
+from git_boocode.matching.rungs import PLACES, Step, occurrences, refusal
 from git_boocode.matching.text import Found, Occurrence, Query, Text, indent_of, squeezed
 
 if TYPE_CHECKING:
     from git_boocode.matching.readings import Variant
 
-_OCCURRENCES = 200  # at most this many occurrences are checked
 _CUT_OFF = 2  # at most this many letters may be missing at the end of a line by mistake
 _WRAPPED_EVIDENCE = 8  # the evidence that text must hold to be found without its line breaks
 _PIECES = re.compile(r"\S+", re.ASCII)
@@ -44,7 +43,7 @@ class _Hit(NamedTuple):
 
 def layout(query: Query, step: Step) -> Found:
     """Whole lines that are equal except for blank lines and spaces that no two words need."""
-    if refused := refusal(query, step):
+    if refused := refusal(query, step) or _too_often(query):
         return refused
     rows = (hit.rows for hit in _hits(query.text, query.needle, by_line=True) if hit.is_whole)
     filled = ([row for row in each if query.text.canonical[row]] for each in rows)
@@ -58,7 +57,7 @@ def part(query: Query, step: Step) -> Found:
     A single line may occur anywhere between whole words. The first line is cut between words; the
     last of several anywhere, since texts break off so. Whole lines are left to ``layout``.
     """
-    if refused := refusal(query, step):
+    if refused := refusal(query, step) or _too_often(query):
         return refused
     hits = _hits(query.text, query.needle, by_line=True)
     return Found(tuple(filter(None, (_part_at(query, hit) for hit in hits if not hit.is_whole))))
@@ -101,8 +100,10 @@ def wrapped(variant: Variant, text: Text) -> Iterator[Variant]:
     which the new text differs stays as new has it.
     """
     old, new = Text(variant.old), Text(variant.new)
-    hits = _hits(text, old, by_line=False) if evidence(old.lf) >= _WRAPPED_EVIDENCE else []
-    if len(hits) != 1 or not hits[0].is_whole:
+    if evidence(old.lf) < _WRAPPED_EVIDENCE or text.squeezed.count(old.squeezed) != 1:
+        return
+    hits = _hits(text, old, by_line=False)
+    if not hits or not hits[0].is_whole:
         return
     rows = text.lines[hits[0].rows.start : hits[0].rows.stop]
     same, in_old, in_new = same_items(old.lines, new.lines), [*old.lines], [*new.lines]
@@ -139,17 +140,18 @@ def _ends(lines: Sequence[str]) -> dict[int, int]:
     return {size: row for row, size in enumerate(sizes, 1) if lines[row - 1].strip()}
 
 
+def _too_often(query: Query) -> Found | None:
+    """The answer for a needle with too many occurrences to look at each of them."""
+    often = query.text.squeezed.count(query.needle.squeezed) > PLACES
+    return Found(reason=f"it occurs more than {PLACES} times, spaces aside") if often else None
+
+
 def _hits(text: Text, needle: Text, *, by_line: bool) -> list[_Hit]:
     """Where the needle occurs except for needless spaces and either blank lines or line breaks."""
-    pieces = needle.lf_alike.removeprefix(needle.mark).split("\n")
+    pieces, view = needle.lf_alike.removeprefix(needle.mark).split("\n"), text.lf_alike
     wanted = "\n".join(pieces[row] for row in needle.filled)
-    view = text.lf_alike
-    sought, view_squeezed = squeezed(wanted), text.squeezed
-    starts: list[int] = []
-    at = view_squeezed.find(sought)
-    while at >= 0 and len(starts) < _OCCURRENCES:
-        starts.append(at)
-        at = view_squeezed.find(sought, at + 1)
+    sought = squeezed(wanted)
+    starts = occurrences(text.squeezed, sought)
     if not starts:
         return []
     runs = [run.span() for run in _PIECES.finditer(view)]

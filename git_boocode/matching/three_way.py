@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
+from operator import invert
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, script, similarity
@@ -127,7 +128,7 @@ def _room(left: Sequence[str], right: Sequence[str], hunk: Hunk, most: int, *, d
         rows, first, stop = left, hunk.i1, hunk.i2
     elif hunk.i1 < hunk.i2:
         return 0
-    steps = range(most) if down else range(-1, -most - 1, -1)
+    steps = range(most) if down else map(invert, range(most))
     return len([*takewhile(lambda step: rows[first + step] == rows[stop + step], steps)])
 
 

@@ -10,6 +10,7 @@ Every bound below counts work, not time, so an answer never depends on the machi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import ceil
 from typing import NamedTuple
 
 from git_boocode.matching.align import cost, distance
@@ -80,7 +81,7 @@ def survey(query: Query) -> Survey:
             continue
         left -= work
         longer = max(len(joined), len(there))
-        errors = distance(mine, other, int((1.0 - FLOOR) * longer) + 1)
+        errors = distance(mine, other, ceil((1.0 - FLOOR) * longer))
         score = (longer - errors) / longer if longer else 1.0
         if score >= FLOOR:
             found.append(Window(first, first + height, score))

@@ -129,8 +129,11 @@ def test_places_that_differ_in_spacing_only_are_ambiguous() -> None:
 
 
 def test_at_most_two_hundred_places_are_looked_at() -> None:
-    for times, count in ((200, 200), (300, 200)):
-        assert locate_match("run ( item_list )\n" * times, "run(item_list)\n").count == count
+    line, old, new = "run ( item_list )\n", "run(item_list)\n", "go(item_list)\n"
+    done = replace_text(line * 200, old, new, replace_all=True)
+    assert (done.count, done.content) == (200, "go ( item_list )\n" * 200)
+    with pytest.raises(MatchError, match="it occurs more than 200 times, spaces aside"):
+        replace_text(line * 201, old, new, replace_all=True)
 
 
 COMMENTED = """\
