@@ -16,6 +16,7 @@ import pytest
 from tests.repo_kit import Repo, Result, git_version
 
 CONFIGURED = git_version() >= (2, 54)
+in_files = pytest.mark.skipif(CONFIGURED, reason="this git reads hooks from the configuration")
 
 
 def on_a_terminal(repo: Repo, answer: str, *args: str) -> Result:
@@ -241,7 +242,7 @@ def test_git_and_agents_together(repo: Repo) -> None:
     assert repo.git("status", "--short") == ""
 
 
-@pytest.mark.skipif(CONFIGURED, reason="this git reads hooks from the configuration")
+@in_files
 def test_a_hook_that_is_moved_aside(repo: Repo) -> None:
     repo.write(".git/hooks/pre-commit", "#!/usr/bin/env python3\n")
     (repo.top / ".git/hooks/pre-commit").chmod(0o755)
@@ -383,6 +384,7 @@ def test_the_repository_of_somebody_else_is_named(repo: Repo, command: tuple[str
         assert done.json["error"]["code"] == "dubious_ownership"
 
 
+@in_files
 @pytest.mark.parametrize("hooks_path", ["", ".githooks"])
 def test_hooks_that_a_link_leads_out_of_the_repository(
     repo: Repo, tmp_path: Path, hooks_path: str
@@ -401,6 +403,7 @@ def test_hooks_that_a_link_leads_out_of_the_repository(
     assert list((tmp_path / "shared").iterdir()) == []
 
 
+@in_files
 def test_hooks_behind_a_link_inside_the_worktree(repo: Repo) -> None:
     shutil.rmtree(repo.top / ".git/hooks")
     (repo.top / "hooks").mkdir()
@@ -409,6 +412,7 @@ def test_hooks_behind_a_link_inside_the_worktree(repo: Repo) -> None:
     assert (repo.top / "hooks/pre-commit").exists()
 
 
+@in_files
 def test_hooks_behind_a_link_that_leads_nowhere(repo: Repo) -> None:
     shutil.rmtree(repo.top / ".git/hooks")
     (repo.top / ".git/hooks").symlink_to("nowhere")
