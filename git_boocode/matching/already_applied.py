@@ -15,7 +15,7 @@ from git_boocode.matching.types import Candidate, Match, MatchError, Span
 Rows = tuple[int, int]
 
 _TELLING = 8  # the evidence that new text must hold: less of it may be there by chance
-_NAMED = 2  # the evidence that is enough where no other place is more similar to the old text
+_NAMED = 2  # the evidence that is enough where nothing speaks for another place
 _ELSEWHERE = 0.9  # a place this similar to the old text is the one that was meant
 
 
@@ -82,7 +82,7 @@ def applied_rows_around(query: Query, place: Occurrence, span: Span) -> Rows | N
     if place.rows is None and text.stripped[slice(*rows)] != _core(query.needle):
         return _extended(text, span, new)
     added = Counter(new.stripped) - Counter(query.needle.stripped)
-    if evidence("\n".join(added)) < _TELLING:
+    if evidence("\n".join(added)) < _NAMED:
         return None
     # Around the place, and no further from it than the new text reaches.
     lines, (first, stop) = _core(new), rows

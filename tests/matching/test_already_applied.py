@@ -154,10 +154,13 @@ def test_a_removed_line_that_is_elsewhere_speaks_against_it() -> None:
     assert refused(SETTINGS, old, new).code == "not_found"
 
 
-@pytest.mark.parametrize(("old", "added"), [("call(one", ", {}"), ("call(one)\n", "{}\n")])
-def test_what_is_added_must_be_telling(old: str, added: str) -> None:
+@pytest.mark.parametrize(
+    ("old", "added", "words"),
+    [("call(one", ", {}", ("argument", "another")), ("call(one)\n", "{}\n", ("os", "x"))],
+)
+def test_what_is_added_must_be_telling(old: str, added: str, words: tuple[str, str]) -> None:
     content, new = "call(one)\n".replace(old, f"{old}{added}"), f"{old}{added}"
-    telling, bare = ((content.format(word), new.format(word)) for word in ("argument", "another"))
+    telling, bare = ((content.format(word), new.format(word)) for word in words)
     assert refused(telling[0], old, telling[1]).code == "already_applied"
     assert replace_text(bare[0], old, bare[1]).content == bare[0].replace(old, bare[1])
 
