@@ -13,7 +13,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, Owned, script
-from git_boocode.matching.text import INVISIBLE, Text, canonical_line
+from git_boocode.matching.text import INVISIBLE, Text, canonical_line, framed
+from git_boocode.matching.types import MatchError
 
 _TOKENS = re.compile(r"\w+|\s+|.", re.DOTALL)
 
@@ -70,7 +71,8 @@ def merge_line(mine: str, old: str, new: str) -> str:
     """``mine`` with the change from ``old`` to ``new`` applied, token by token.
 
     Where the change touches what ``mine`` has differently, ``new`` wins. What both have brought in
-    at one point occurs there once. The lines have no whitespace at their ends.
+    at one point occurs there once; MatchError (``ambiguous``) if these are different words. The
+    lines have no whitespace at their ends.
     """
     if mine in (old, new) or max(map(len, (mine, old, new))) > _LONG:
         return new
@@ -129,12 +131,10 @@ def _merged(lines: _Lines) -> Iterator[_Piece]:
         for step in range(hunk.i2 - hunk.i1)
     }
     in_old = {new: old for old, new in in_new.items()}
-    added: list[str] = []
-    for move in carry(hunks, owned, len(mine)):
-        came, added = added, []
+    moves = [*carry(hunks, owned, len(mine))]
+    for number, move in enumerate(moves):
         if move.hunk:
-            added = new[move.hunk.j1 : move.hunk.j2]
-            for index, word in enumerate(added, move.hunk.j1):
+            for index, word in enumerate(new[move.hunk.j1 : move.hunk.j2], move.hunk.j1):
                 at = in_old.get(index)
                 first, stop = owned[at] if at is not None else (0, 0)
                 yield _Piece(word, first if stop == first + 1 else None, at, index)
@@ -142,8 +142,24 @@ def _merged(lines: _Lines) -> Iterator[_Piece]:
             for index in range(move.first, move.stop):
                 at = owner[index]
                 yield _Piece(mine[index], index, at, in_new[at])
-        elif mine[move.first : move.stop] != came:
+        elif not _brings(new, moves[max(number - 1, 0) : number + 2], mine[move.first : move.stop]):
             yield from (_Piece(mine[index], index) for index in range(move.first, move.stop))
+
+
+def _brings(new: Sequence[str], moves: Sequence[Move], own: Sequence[str]) -> bool:
+    """Whether the change brings words of the file's own along, beside which it is."""
+    for hunk in filter(None, (move.hunk for move in moves)):
+        added = new[hunk.j1 : hunk.j2]
+        if framed(own) in framed(added):
+            return True
+        # Behind code, whatever it is, one comment may follow.
+        is_comment = own[:1] in (["#"], ["/"])
+        clash = own[0] in added if is_comment else hunk.i1 == hunk.i2
+        if clash and re.search(r"\w", "".join(own)):
+            there, here = " ".join(own), " ".join(added)
+            message = f"the file has '{there}' where the new text brings '{here}'"
+            raise MatchError("ambiguous", message)
+    return False
 
 
 def _gap(lines: _Lines, left: _Piece, right: _Piece) -> str:
@@ -206,15 +222,16 @@ def _without_end(old: str, new: str, behind: str, marks: re.Pattern[str]) -> str
         # The space in front of a brace is in the file, too.
         rest = rest.rstrip() if len(mark) < size else rest
         # What closes brackets that new opens itself belongs to it; it may also be the whole edit.
-        if rest != old and _balance(rest) == _balance(old):
+        if rest != old and _open(rest, mark) == _open(old, mark):
             return rest
     return new
 
 
-def _balance(text: str) -> tuple[int, ...]:
+def _open(text: str, mark: str) -> list[int]:
+    """How many of the brackets and quotes in a mark a text leaves open."""
     count = Counter(text)
-    nested = (count[pair[0]] - count[pair[1]] for pair in _BRACKETS)
-    return (*nested, *(count[quote] % 2 for quote in _QUOTES))
+    nested = [count[pair[0]] - count[pair[1]] for pair in _BRACKETS if {*pair} & {*mark}]
+    return nested + [count[quote] % 2 for quote in _QUOTES if quote in mark]
 
 
 def _indented(text: Text, start: int, texts: tuple[str, str], around: tuple[str, str]) -> str:

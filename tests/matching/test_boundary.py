@@ -8,6 +8,11 @@ from git_boocode.matching import MatchError, replace_text
 
 ONCE = {
     "a semicolon": ("let a = true;\n", "let a = true", "let a = false;", "let a = false;\n"),
+    "a semicolon after a comparison": ("a = b;\n", "a = b", "a = b < c;", "a = b < c;\n"),
+    "a semicolon after an apostrophe": ('s = "ab";\n', 's = "ab"', 's = "a\'b";', 's = "a\'b";\n'),
+    "a semicolon after an arrow": ("f = one;\n", "f = one", "f = x => x;", "f = x => x;\n"),
+    "a colon after an arrow": ("def f(x):\n", "def f(x)", "def f(x) -> int:", "def f(x) -> int:\n"),
+    "a bracket after a comparison": ("f(a, b);\n", "f(a, b", "f(a, b > c)", "f(a, b > c);\n"),
     "a comma": ("d = {\n  'a': 1,\n}\n", "'a': 1", "'a': 10,", "d = {\n  'a': 10,\n}\n"),
     "a colon": ("if a:\n    b\n", "if a", "if c:", "if c:\n    b\n"),
     "a bracket that old opens": ("foo(bar)\n", "foo(bar", "foo(baz)", "foo(baz)\n"),

@@ -328,6 +328,12 @@ SPACED = {
     "one more argument": ("run( a ) ;", "run(a);", "run(a, b);", "run( a, b ) ;"),
     "an argument that the file has": ("run( a, b )", "run(a)", "run(a, b)", "run( a, b )"),
     "an argument that only the file has": ("run( a, b )", "run(a)", "go(a)", "go( a, b )"),
+    "one argument more than the file": ("run(a, b)", "run(a)", "run(a, b, c)", "run(a, b, c)"),
+    "an argument in front": ("run(b)", "run()", "run(a, b)", "run(a, b)"),
+    "a word in front that both have": ("await a(x)", "a(x)", "await b(x)", "await b(x)"),
+    "a comment that both have": ("x = 1  # rows", "x = 1", "x = 2  # rows", "x = 2  # rows"),
+    "a comment that only the file has": ("x = 1  # rows", "x = 1", "x = 2", "x = 2  # rows"),
+    "an end that both have": ("x = a;", "x = a", "x = a or b;", "x = a or b;"),
 }
 
 
@@ -336,6 +342,21 @@ def test_a_changed_line_is_spaced_as_in_the_file(
     mine: str, old: str, new: str, expected: str
 ) -> None:
     assert merge_line(mine, old, new) == expected
+
+
+@pytest.mark.parametrize(
+    ("mine", "old", "new"),
+    [
+        ("run(a, b)", "run(a)", "run(a, c)"),
+        ("if a and b:", "if a:", "if a or c:"),
+        ("return a + b", "return a", "return a;"),
+        ("x = 1  # old note", "x = 1", "x = 2  # new note"),
+    ],
+)
+def test_different_words_at_one_point_are_refused(mine: str, old: str, new: str) -> None:
+    with pytest.raises(MatchError, match="where the new text brings") as caught:
+        merge_line(mine, old, new)
+    assert caught.value.code == "ambiguous"
 
 
 SPANS = {
