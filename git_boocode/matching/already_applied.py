@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NoReturn
 
-from git_boocode.matching.align import script
+from git_boocode.matching.align import script, similarity
 from git_boocode.matching.guards import evidence
 from git_boocode.matching.rungs import rows_where
 from git_boocode.matching.text import Occurrence, Query, Text, framed, lines_of
@@ -16,28 +16,28 @@ Rows = tuple[int, int]
 
 _TELLING = 8  # the evidence that new text must hold: less of it may be there by chance
 _NAMED = 2  # the evidence that is enough where nothing speaks for another place
-_ELSEWHERE = 0.9  # a place this similar to the old text is the one that was meant
+_ELSEWHERE = 0.6  # a place less similar to the old text has nothing to do with it
+_MARGIN = 0.1  # by so much the new text must be more similar to the old one than other places
 
 
-def applied_rows(query: Query, nearest: Candidate | None) -> Rows | None:
+def applied_rows(query: Query) -> Rows | None:
     """The rows that hold the new text of an edit whose old text was not found; None if none do.
 
     The new text is there once, as whole lines, and that is where the old text belonged: the lines
-    that both share say so, or the lines that the edit removes are nowhere. ``nearest`` is the place
-    most similar to the old text.
+    that both share say so, or what the edit removes is nowhere, and no other place is nearly as
+    similar to the old text.
     """
-    text, new, rows = query.text, query.new, _rows_of_new(query)
-    if new is None or rows is None:
+    old, new, rows = query.needle, query.new, _rows_of_new(query)
+    if new is None or rows is None or _shares_context(old, new):
+        return rows
+    windows = query.survey.windows
+    apart = (w.similarity for w in windows if w.stop <= rows[0] or rows[1] <= w.first)
+    alike = similarity("\n".join(_core(old)), "\n".join(_core(new)))
+    if next(apart, 0.0) >= max(alike - _MARGIN, _ELSEWHERE):
         return None
-    if nearest and (nearest.start_line, nearest.end_line) == (rows[0] + 1, rows[1]):
-        return rows
-    apart = nearest and (nearest.end_line <= rows[0] or rows[1] < nearest.start_line)
-    is_elsewhere = nearest and apart and nearest.similarity >= _ELSEWHERE
-    removed = {*filter(evidence, query.needle.stripped)}.difference(new.stripped)
-    is_gone = removed.isdisjoint(text.stripped)
-    if is_gone and not is_elsewhere and evidence(new.lf) >= _TELLING:
-        return rows
-    return rows if _shares_context(query.needle, new) else None
+    removed = {*filter(evidence, old.stripped)}.difference(new.stripped)
+    is_gone = removed.isdisjoint(query.text.stripped) and evidence(new.lf) >= _TELLING
+    return rows if is_gone or (windows[:1] and windows[0][:2] == rows) else None
 
 
 def applied_elsewhere(query: Query, places: Sequence[Occurrence]) -> Rows | None:

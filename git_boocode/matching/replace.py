@@ -171,7 +171,7 @@ def _not_found(answer: Answer) -> MatchError:
 
     match = to_match(answer)
     near = next(iter(match.candidates), None)
-    rows = applied_rows(answer.query, near)
+    rows = applied_rows(answer.query)
     if rows is not None:
         refuse_applied(answer.query.text, *rows)
     message = "old text not found"

@@ -184,7 +184,7 @@ class _Sequence:
         if not change.rows and change.old and not change.hints.strict:
             answer = self._climb(change)
             if not answer.found.places:
-                applied = applied_rows(answer.query, None)
+                applied = applied_rows(answer.query)
                 missed = MatchError("not_found", answer.found.reason or "")
                 raise self._applied(*applied) if applied else missed
             change.answer, change.place = answer, _sole(answer, change.height)

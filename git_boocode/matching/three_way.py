@@ -202,11 +202,11 @@ def merge_edit(
     """
     merge = merge_three_way(base, text.raw, edited)
     now = tuple(_rows_now(merge, rows))
-    if merge.text is None or not (proven or _has_lines_left(merge, base, rows)):
-        raise _stale(text, merge, base, rows, now)
     if merge.text == text.raw:
         there = [region.ours for region in merge.same] or now
         refuse_applied(text, *_shown(text, there[0][0], there[-1][1]))
+    if merge.text is None or not (proven or _has_lines_left(merge, base, rows)):
+        raise _stale(text, merge, base, rows, now)
     return merge.text, now
 
 

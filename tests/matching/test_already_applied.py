@@ -108,10 +108,20 @@ def test_new_text_elsewhere_is_no_evidence_while_the_removed_line_is_there() -> 
     assert error.code == "not_found"
 
 
-def test_a_place_that_is_nearly_the_old_text_is_not_passed_over() -> None:
-    content = "set_timeout(alpha, 30)\nkeep_it()\nset_timeout(gamma, 60)\n"
-    error = refused(content, "set_timeout(alphas, 10)\n", "set_timeout(gamma, 60)\n")
-    assert error.code == "not_found"
+@pytest.mark.parametrize(
+    ("there", "old", "new"),
+    [
+        ("set_timeout(alpha, 30)", "set_timeout(alphas, 10)", "set_timeout(gamma, 60)"),
+        ("result = load(key, retry=2)", "result = load(key)", "result = cached(load)(key)"),
+        ("timeout = 45", "timeout = 30", "retries = 3"),
+    ],
+    ids=["misspelt", "nearly as similar", "nothing in common with the new text"],
+)
+def test_a_place_that_is_nearly_the_old_text_is_not_passed_over(
+    there: str, old: str, new: str
+) -> None:
+    content = f"{there}\nkeep_it()\n{new}\n"
+    assert refused(content, f"{old}\n", f"{new}\n").code == "not_found"
 
 
 def test_a_bracket_can_be_added_twice() -> None:

@@ -114,6 +114,11 @@ def test_a_change_that_the_file_has_is_already_applied() -> None:
     assert (error.candidates[0].start_line, error.candidates[0].end_line) == (4, 4)
 
 
+def test_an_edit_of_one_line_that_is_made_again_is_already_applied() -> None:
+    old, new = "    data = read(path)\n", "    data = read_bytes(path)\n"
+    assert refused(BEFORE.replace(old, new), old, new, BEFORE).code == "already_applied"
+
+
 def test_a_line_that_the_edit_removes_and_the_file_lacks_is_already_applied() -> None:
     old = "    check(data)\n"
     error = refused(BEFORE.replace(old, ""), OLD, OLD.replace(old, ""), BEFORE)
