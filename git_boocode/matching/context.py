@@ -233,12 +233,17 @@ class _Search:
         return None
 
     def _another_head(self, fit: Fit) -> str | None:
-        """Why the place may be a sibling of the one meant: a line opens it that is another one."""
+        """Why the place may be a sibling of the one meant: a line opens it that is another one.
+
+        It opens the place if the block below it holds some of what the edit changes.
+        """
         below: int | None = None
         for index in reversed(self.filled):
             if index in fit.equal:
                 below = index
             elif below is not None and self.depths[index] < self.depths[below]:
+                if not self._opens_change(index):
+                    continue
                 mine, row = self.needle[index], fit.rows.get(index)
                 if row is None:
                     row = self._stranger_above(fit, fit.rows[below])
@@ -248,6 +253,15 @@ class _Search:
                     there = quoted(self.text[row])
                     return f"line {index + 1} is {quoted(mine)}, the file has another one: {there}"
         return None
+
+    def _opens_change(self, opener: int) -> bool:
+        """Whether the block that a line opens holds some of what the edit changes."""
+        inside = (
+            at for at in self.filled if at > opener and self.depths[at] <= self.depths[opener]
+        )
+        stop = next(inside, len(self.needle))
+        changes = [(hunk.i1, max(hunk.i1 + 1, hunk.i2)) for hunk in self.query.hunks]
+        return not changes or any(opener < end and first <= stop for first, end in changes)
 
     def _another_name(self, fit: Fit) -> str | None:
         """Why the place may be a sibling of the one meant: one word is exchanged throughout."""

@@ -15,7 +15,7 @@ The numbers of ``default`` are guards against *another* place than the one the m
 - ``margin``: share of the difference *between two places* that must favour the winner. A text that
   has half of either is refused, however similar it is.
 - ``agree`` (rung ``context``): share of the needle's lines that must be equal where those that the
-  edit touches are, in one place only: two wrong lines in six, three in ten.
+  edit touches are, in one place only: one wrong line in four, three in ten.
 
 The other profiles accept more: ``region`` bare lines (``}``), ``boocode`` any window 0.66 similar,
 the ones named after opencode what that tool does.
@@ -193,7 +193,7 @@ _ALL = (
             Step("part", evidence=8),
             Step("comments", evidence=8),
             Step("elided", evidence=8),
-            Step("context", agree=0.66, evidence=8),
+            Step("context", agree=0.7, evidence=8),
             Step("similarity", threshold=0.85, margin=0.5, evidence=8, typo=2),
         ),
         variants=("fences", "numbers", "escapes", "entities", "marks", "wrapped"),

@@ -449,10 +449,17 @@ def _is_comment(line: str) -> bool:
     return "#" in line or line.lstrip().startswith(("//", "*", "/*"))
 
 
-def _heads(lines: list[str], at: int) -> bool:
-    """Whether a line opens a block: the next one with text is deeper."""
-    below = next((line for line in lines[at + 1 :] if line.strip()), "")
-    return len(below) - len(below.lstrip()) > len(lines[at]) - len(lines[at].lstrip())
+def _heads(hunk: Hunk, at: int) -> bool:
+    """Whether a line opens a block, one deeper than itself, of which something changes."""
+    old, context = lines_of(hunk.old), dict(_context(hunk))
+    depths = {
+        index: len(line) - len(line.lstrip()) for index, line in enumerate(old) if line.strip()
+    }
+    below = [index for index in depths if index > at]
+    stop = next((index for index in below if depths[index] <= depths[at]), len(old))
+    inside = range(at + 1, min(stop + 1, len(old)))
+    changed = any(context.get(index, -1) != context.get(index - 1, -1) + 1 for index in inside)
+    return below[:1] != [stop] and bool(below) and changed
 
 
 def _renamed(line: str, name: str = "another_name") -> str:
@@ -468,12 +475,12 @@ def _renamed_block(line: str) -> str:
 def _on_spare(
     hunk: Hunk, rng: random.Random, change: Callable[[str], str], *, heads: bool = False
 ) -> tuple[str, str] | None:
-    """Both texts with one spare line changed alike; of lines that open blocks if ``heads``."""
+    """Both texts with one spare line changed alike; one that opens a changed block if ``heads``."""
     old, new = lines_of(hunk.old), lines_of(hunk.new)
     places = [
         (at, to)
         for at, to in _spare(hunk)
-        if change(old[at]) != old[at] and _heads(old, at) == heads
+        if change(old[at]) != old[at] and _heads(hunk, at) == heads
     ]
     if not places or len(list(filter(str.strip, old))) < 4 or not _touched_once(hunk):
         return None

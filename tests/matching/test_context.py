@@ -38,6 +38,7 @@ def landed(old: str, content: str = FILE, change: tuple[str, str] = CHANGED) -> 
     [
         ("self.touch(path)", "self.mark(path)"),
         ("self.verbose:", "self.verbose and path:"),
+        ("if self.verbose:", "if not quiet:"),
         ("# Everything goes through one lock.", "# Write under the lock of the store."),
         ("        # Everything goes through one lock.\n", ""),
         ("        return data\n", "        self.cache.clear()\n        return data\n"),
@@ -51,6 +52,7 @@ def landed(old: str, content: str = FILE, change: tuple[str, str] = CHANGED) -> 
     ids=[
         "a renamed word",
         "an invented condition",
+        "another condition of a block below",
         "a paraphrased comment",
         "a comment left out",
         "an invented line",
@@ -352,3 +354,23 @@ def test_comments_that_are_replaced_must_be_there() -> None:
     with pytest.raises(MatchError) as caught:
         replace_text(edited(first), REPLACED_COMMENT, edited("    other = entirely()\n"))
     assert caught.value.code == "not_found"
+
+
+def test_a_block_in_which_nothing_changes_may_have_another_name() -> None:
+    old = FILE.replace("def save(self, user, path)", "def store(self, user, path)")
+    change = ("backend.read(path)", "backend.read(path, 1)")
+    assert landed(old, change=change) == FILE.replace(*change)
+
+
+@pytest.mark.parametrize(
+    ("stop", "lands"), [("        self.touch", False), ("        return", True)]
+)
+def test_seven_lines_in_ten_must_be_there(stop: str, lands: bool) -> None:
+    old = FILE[FILE.index("        with self.lock") : FILE.index(stop)]
+    old = old.replace("if self.verbose", "if verbose(3)").replace('"saved %s"', '"%s is saved"')
+    assert old.count("\n") == (7 if lands else 6)
+    if lands:
+        assert landed(old) == AFTER
+    else:
+        with pytest.raises(MatchError):
+            landed(old)
