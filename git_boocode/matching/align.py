@@ -61,30 +61,29 @@ def _compared(
         i1, j1 = i1 + 1, j1 + 1
     while i1 < i2 and j1 < j2 and left[i2 - 1] == right[j2 - 1]:
         i2, j2 = i2 - 1, j2 - 1
-    rest = Hunk(same=False, i1=i1, i2=i2, j1=j1, j2=j2)
     yield Hunk(same=True, i1=area.i1, i2=i1, j1=area.j1, j2=j1)
-    work = (i2 - i1) * (j2 - j1)
-    anchors = _anchors(left, right, rest) if work > limit else []
-    if anchors:
+    here, there = left[i1:i2], right[j1:j2]
+    work = len(here) * len(there)
+    if work > limit and (anchors := [(i1 + i, j1 + j) for i, j in _anchors(here, there)]):
         for i, j in [*anchors, (i2, j2)]:
             part = Hunk(same=False, i1=i1, i2=i, j1=j1, j2=j)
             yield from _compared(left, right, part)
             i1, j1 = i, j
-    elif work > SCRIPT_WORK or not work or set(left[i1:i2]).isdisjoint(right[j1:j2]):
-        yield rest
+    elif work > SCRIPT_WORK or set(here).isdisjoint(there):
+        yield Hunk(same=False, i1=i1, i2=i2, j1=j1, j2=j2)
     else:
         from rapidfuzz.distance import LCSseq
 
-        for code in LCSseq.opcodes(left[i1:i2], right[j1:j2]):
-            here = i1 + code.src_start, i1 + code.src_end
-            there = j1 + code.dest_start, j1 + code.dest_end
-            yield Hunk(code.tag == "equal", *here, *there)
+        for code in LCSseq.opcodes(here, there):
+            old = i1 + code.src_start, i1 + code.src_end
+            new = j1 + code.dest_start, j1 + code.dest_end
+            yield Hunk(code.tag == "equal", *old, *new)
     yield Hunk(same=True, i1=i2, i2=area.i2, j1=j2, j2=area.j2)
 
 
-def _anchors(left: Sequence[str], right: Sequence[str], area: Hunk) -> list[tuple[int, int]]:
-    """The longest run of items unique on both sides of an area that have the same order there."""
-    here, there = _unique(left, area.i1, area.i2), _unique(right, area.j1, area.j2)
+def _anchors(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]:
+    """The longest run of items unique on both sides that have the same order there."""
+    here, there = _unique(left), _unique(right)
     pairs = [(index, there[item]) for item, index in here.items() if item in there]
     # Patience sorting: ``tops`` holds the smallest end of a run of each length.
     tops: list[int] = []
@@ -102,9 +101,9 @@ def _anchors(left: Sequence[str], right: Sequence[str], area: Hunk) -> list[tupl
     return run[::-1]
 
 
-def _unique(items: Sequence[str], start: int, stop: int) -> dict[str, int]:
-    counts = Counter(items[start:stop])
-    return {items[index]: index for index in range(start, stop) if counts[items[index]] == 1}
+def _unique(items: Sequence[str]) -> dict[str, int]:
+    counts = Counter(items)
+    return {item: index for index, item in enumerate(items) if counts[item] == 1}
 
 
 def align_lines(old: Sequence[str], rows: Sequence[str]) -> list[Owned]:

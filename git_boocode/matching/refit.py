@@ -250,10 +250,9 @@ class _Walk:
             drifted = first < stop and self.rows.lines[first:stop] != [self.old[index]]
             self.done["drifted"] += drifted
 
-    def _ending(self, index: int) -> str | None:
-        """The line ending of the file's line for a line of old; None if there is none."""
-        first, stop = self.rows.owned[index]
-        return self.text.ending(self.rows.first + first) if first < stop else None
+    def _ending(self, index: int) -> str:
+        """The line ending of the file's line for a line of old, or of the one that is there."""
+        return self.text.ending(self.rows.first + self.rows.owned[index][0])
 
     def patch(self, decision: Decision) -> Patch:
         """The lines that take the place of the rows.

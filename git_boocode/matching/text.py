@@ -171,8 +171,8 @@ class Text:
         last = span.start_line + self.raw.count("\n", span.start, span.end)
         start, end = span.start, span.end
         return (
-            Position(start, span.start_line, start - self.raw.rfind("\n", 0, start)),
-            Position(end, last, end - self.raw.rfind("\n", 0, end)),
+            Position(start, span.start_line, start - self.raw[:start].rfind("\n")),
+            Position(end, last, end - self.raw[:end].rfind("\n")),
         )
 
     def spans(self, places: Iterable[tuple[int, int]]) -> tuple[Span, ...]:

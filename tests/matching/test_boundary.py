@@ -14,6 +14,7 @@ ONCE = {
     "a colon after an arrow": ("def f(x):\n", "def f(x)", "def f(x) -> int:", "def f(x) -> int:\n"),
     "a bracket after a comparison": ("f(a, b);\n", "f(a, b", "f(a, b > c)", "f(a, b > c);\n"),
     "a comma": ("d = {\n  'a': 1,\n}\n", "'a': 1", "'a': 10,", "d = {\n  'a': 10,\n}\n"),
+    "a bracket behind a space of its own": ("foo(bar)\n", "foo(bar", "foo(baz )", "foo(baz )\n"),
     "a colon": ("if a:\n    b\n", "if a", "if c:", "if c:\n    b\n"),
     "a bracket that old opens": ("foo(bar)\n", "foo(bar", "foo(baz)", "foo(baz)\n"),
     "a bracket and a semicolon": ("a(b(1));\n", "a(b(1)", "a(b(2));", "a(b(2));\n"),

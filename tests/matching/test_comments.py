@@ -11,6 +11,7 @@ BLOCK = "# Python {} only\nfrom http.server import CGIHTTPRequestHandler\nstart_
 
 def test_another_number_in_a_comment_is_another_comment() -> None:
     assert locate_match(BLOCK.format(5), BLOCK.format(3)).kind == "not_found"
+    assert locate_match(BLOCK.format(5), BLOCK.format("five")).rung == "comments"
     reworded = BLOCK.replace("only", "and no other")
     assert locate_match(reworded.format(3), BLOCK.format(3)).kind == "fuzzy"
 

@@ -289,6 +289,7 @@ STUBBED = {
     "a body": ("def f():\n    a()\n    b()\n    c()\n", "def f():\n    ...\n"),
     "everything": ("a()\nb()\nc()\n", "...\n"),
     "a statement among others": ("a()\nb()\nc()\n", "a()\n...\nd()\n"),
+    "no deeper than the colon above": ("label:\na()\n", "label:\n...\n"),
 }
 
 

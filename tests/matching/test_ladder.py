@@ -73,6 +73,17 @@ def test_a_miss_shows_the_nearest_text_best_first() -> None:
     )
 
 
+def test_a_miss_shows_at_most_three_places() -> None:
+    content = "".join(f"value_{name} = compute({name})\n" for name in "abcde")
+    assert len(locate_match(content, "value_x = compare(x)").candidates) == 3
+
+
+def test_a_match_says_where_it_starts_and_ends() -> None:
+    match = locate_match("\none two\nthree\n", "two\nth")
+    assert (match.start, match.end) == ((5, 2, 5), (11, 3, 3))
+    assert locate_match("\none", "one").start == (1, 2, 1)
+
+
 def test_a_miss_blames_escape_sequences_only_where_the_text_was_found_without() -> None:
     assert locate_match("say_hello(name)\n", 'say_hallo_you(\\"nime\\")').reason is None
 
