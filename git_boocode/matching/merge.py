@@ -240,11 +240,11 @@ def _indented(text: Text, start: int, texts: tuple[str, str], around: tuple[str,
     first, *rest = new.split("\n")
     if first.startswith(indent):
         other = new.removeprefix(indent)
-        if other == old:
-            return new
-    elif rest and not first[:1].isspace() and "\n" not in old:
-        other = "\n".join([first, *(indent + line if line.strip() else line for line in rest)])
+    elif first[:1].isspace():
+        return new
     else:
+        other = "\n".join([first, *(indent + line if line.strip() else line for line in rest)])
+    if other in texts:
         return new
     from git_boocode.matching.indentation import Nesting
 

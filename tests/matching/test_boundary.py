@@ -22,6 +22,7 @@ ONCE = {
     "a quote": ("x = 'abc'\n", "x = 'abc", "x = 'abd'", "x = 'abd'\n"),
     "a quote in front": ("x = 'abc'\n", "abc'", "'abd'", "x = 'abd'\n"),
     "a bracket in front": ("foo(bar)\n", "bar)", "(baz)", "foo(baz)\n"),
+    "a bracket in front of several": ("f(g(bar))\n", "bar))", "(baz))", "f(g(baz))\n"),
     "a mark in front": (
         "@foo\ndef f(): pass\n",
         "foo\ndef f",
@@ -141,14 +142,17 @@ INDENTED = {
 }
 
 
-@pytest.mark.parametrize("whole_lines", [False, True], ids=["part", "lines"])
+@pytest.mark.parametrize(
+    ("ending", "whole_lines"),
+    [("", False), ("\n", False), ("\n", True)],
+    ids=["part", "line", "whole"],
+)
 @pytest.mark.parametrize(("old", "new", "body"), INDENTED.values(), ids=INDENTED)
 def test_indentation_that_old_leaves_out_is_neither_doubled_nor_missed(
-    old: str, new: str, body: str, whole_lines: bool
+    old: str, new: str, body: str, ending: str, whole_lines: bool
 ) -> None:
     content = "def f():\n    before()\n    return total(one)\n\n\nlater()\n"
     expected = content.replace("    return total(one)\n", body)
-    ending = "\n" if whole_lines else ""
     done = replace_text(content, old + ending, new + ending, whole_lines=whole_lines)
     assert done.content == expected
 

@@ -28,6 +28,24 @@ def test_short_text_with_names_is_enough_for_equal_lines(needle: str) -> None:
     assert locate_match(content, f"    {needle}").rung == "whitespace"
 
 
+ENOUGH = [
+    ("unicode", "\u201c{}\u201d\n", '"{}"', "ab"),
+    ("layout", "f ( {} )\n", "f({})", "a"),
+    ("part", "\tx = call( {})\n", "call({}", "word"),
+    ("comments", "# note\ncall({})  # one\n}}\n", "call({})  # another\n}}\n", "word"),
+    ("context", "call({})\ngo()\n[{{1}}]\n2\n", "call({})\n[{{1}}]\n2\n", "wo"),
+    ("similarity", "{}s()\n", "{}()", "somename"),
+]
+
+
+@pytest.mark.parametrize(("rung", "content", "needle", "word"), ENOUGH)
+def test_what_a_text_must_hold_is_counted_in_letters(
+    rung: str, content: str, needle: str, word: str
+) -> None:
+    assert locate_match(content.format(word), needle.format(word)).rung == rung
+    assert locate_match(content.format(word[:-1]), needle.format(word[:-1])).kind == "not_found"
+
+
 def test_short_text_in_two_places_is_ambiguous() -> None:
     assert locate_match("\treturn 1\n\n\treturn 1\n", "    return 1").kind == "ambiguous"
 

@@ -154,6 +154,16 @@ def test_added_lines_stay_in_a_block_that_needs_no_brace(content: str) -> None:
     assert replace_text(content, old, new).content == added
 
 
+@pytest.mark.parametrize("line", ["<p>one_word</p>", "<p one_word />"])
+def test_added_lines_are_not_moved_into_a_tag_that_is_closed(line: str) -> None:
+    content = f"\t<div>\n\t\t{line}\n\t\t{line.replace('one', 'two')}\n\t</div>\n"
+    added = f"\t\t{line.replace('one', 'new')}\n"
+    old = content.replace("\t<", "<")
+    new = old.replace(f"\t{line}\n", f"\t{line}\n{added}")
+    expected = content.replace(f"\t\t{line}\n", f"\t\t{line}\n{added}")
+    assert replace_text(content, old, new).content == expected
+
+
 def test_added_lines_that_fit_at_two_depths_are_refused() -> None:
     content = CLASS.replace("        second()\n", "        second()\n          odd_one()\n")
     old = "    second()\n      odd_one()\n    return 1\n"

@@ -410,6 +410,7 @@ def test_replace_all_reads_every_place_back() -> None:
 
 
 def test_bare_text_proves_nothing_once_read_back() -> None:
+    assert locate_match("\tx\n", "12→  x\n").rung == "whitespace"
     assert locate_match("if (x) {\n}\n}\n", "12→}\n").kind == "not_found"
 
 

@@ -53,6 +53,20 @@ def test_a_version_may_have_the_text_with_other_whitespace() -> None:
     assert done.match.rung == "merged"
 
 
+def test_the_place_reported_has_what_the_file_changed_at_its_end() -> None:
+    now = BEFORE.replace('"loaded")\n    return', '"read")\n    yield')
+    done = replace_text(now, OLD, OLD.replace("read(path)", "read(path, 1)"), versions=[BEFORE])
+    assert done.content == now.replace("read(path)", "read(path, 1)")
+    assert (done.match.start_line, done.match.end_line) == (2, 5)
+
+
+def test_lines_come_in_above_a_place_of_an_older_version() -> None:
+    now = BEFORE.replace('log("loaded")', 'log("read")')
+    done = replace_text(now, OLD, f"    start()\n{OLD}", versions=[BEFORE])
+    assert done.content == now.replace("    data", "    start()\n    data")
+    assert (done.match.start_line, done.match.end_line) == (2, 4)
+
+
 def test_the_files_line_endings_stay() -> None:
     now = NOW.replace("\n", "\r\n")
     done = replace_text(now, OLD, NEW, versions=[BEFORE])

@@ -201,6 +201,18 @@ CASES = {
         '    if b:\n        first("a")\n        third(c)\n',
         "\tif b:\n\t\tfirst(\u201ca\u201d)\n\t\tthird(c)\n",
     ),
+    "a line is changed and the last one goes": (
+        "\tfoo(a)\n\tbar(b)\n\tbaz(c)\n",
+        "  foo(a)\n  bar(b)\n  baz(c)\n",
+        "  foo(z)\n  bar(b)\n",
+        "\tfoo(z)\n\tbar(b)\n",
+    ),
+    "a line at no depth of its own stays the file's": (
+        "    call(a,\nbar(b)) \n",
+        "call(a,\n    bar(b))\n",
+        "call(z,\n    bar(b))\n",
+        "    call(z,\nbar(b)) \n",
+    ),
     "dollar and backslash are literal": (
         "\tfoo(a)\n\tbar(b)\n",
         "  foo(a)\n  bar(b)\n",

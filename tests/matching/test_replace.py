@@ -121,6 +121,7 @@ REFUSALS = [
     ("abc", "abc", "abc", "invalid_input", "old and new text are the same, nothing to change"),
     ("a\nb", "a\nb", "a\r\nb", "invalid_input", "old and new text are the same, nothing to change"),
     ("foo\nfoo\n", "foo", "x", "ambiguous", "old text occurs 2 times, at lines 1 and 2"),
+    ("f\n" * 5, "f", "x", "ambiguous", "old text occurs 5 times, at lines 1, 2, 3, 4 and 5"),
     (
         "f\n" * 9,
         "f",
