@@ -73,8 +73,8 @@ def block_anchor(query: Query, step: Step) -> Found:
         return _TOO_LARGE
     middles = [_middle(query, *block) for block in blocks]
     pairs = (pair for middle in middles for pair in middle if pair[0] != pair[1])
-    if not blocks or sum(cost(*map(len, pair)) for pair in pairs) > VERIFY_WORK:
-        return _TOO_LARGE if blocks else Found()
+    if sum(cost(*map(len, pair)) for pair in pairs) > VERIFY_WORK:
+        return _TOO_LARGE
     scores = [
         sum(similarity(*pair) for pair in middle if any(pair)) / len(middle) if middle else 1.0
         for middle in middles

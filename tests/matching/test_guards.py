@@ -250,6 +250,9 @@ def test_two_telling_lines_prove_a_place_with_a_line_in_between() -> None:
     assert replace_text(content, old, new).content == content.replace("options", "settings")
     with pytest.raises(MatchError):
         replace_text(content + old.split("\n")[0] + "\n", old, new)
+    telling = "call(word)\ngo()\nsend(name)\n"
+    assert locate_match(telling, telling.replace("go()\n", "")).rung == "context"
+    assert locate_match(telling[1:], telling[1:].replace("go()\n", "")).kind == "not_found"
     short = "for each in all:\n    use(each)\n    put(each)\n"
     assert locate_match(short, short.replace("    use(each)\n", "")).kind == "not_found"
 

@@ -316,6 +316,7 @@ def test_a_line_of_nothing_that_can_be_seen_is_blank() -> None:
     old = "first(alpha)\n\u200b\nsecond(beta)\n"
     done = replace_text(content, old, old.replace("beta", "gamma"))
     assert done.content == content.replace("beta", "gamma")
+    assert done.notes == ("kept 1 drifted line",)
 
 
 SPACED = {

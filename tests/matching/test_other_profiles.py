@@ -113,18 +113,20 @@ def test_the_change_alone_is_applied(profile: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "reason"),
+    ("count", "width", "reason"),
     [
-        (66_667, "the text is too large to compare"),
-        (66_666, "several blocks have its first and last line, and none is alike"),
+        (66_667, 1, "the text is too large to compare"),
+        (66_666, 1, "several blocks have its first and last line, and none is alike"),
+        (2, 100_000, "the text is too large to compare"),
     ],
 )
-def test_blocks_are_compared_up_to_a_number_of_lines(count: int, reason: str) -> None:
+def test_blocks_are_compared_up_to_a_size(count: int, width: int, reason: str) -> None:
     from git_boocode.matching.opencode import block_anchor
     from git_boocode.matching.rungs import Step
     from git_boocode.matching.text import Query
 
-    query = Query("begin(x)\n  1\nend(x)\n" * count, "begin(x)\n  2\nend(x)\n")
+    here, there = (f"begin(x)\n  {number * width}\nend(x)\n" for number in "12")
+    query = Query(there * count, here)
     assert block_anchor(query, Step("block_anchor", threshold=0.3)).reason == reason
 
 

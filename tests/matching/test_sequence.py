@@ -528,6 +528,12 @@ def test_a_hunk_that_is_nowhere_shows_what_is_like_it() -> None:
     assert any("def f4(a):" in near.text for near in miss.candidates)
 
 
+@pytest.mark.parametrize(("row", "line"), [(-1, 1), (0, 1), (2, 3), (4, 5), (40, 5)])
+def test_a_hunk_that_is_like_nothing_shows_the_line_that_it_names(row: int, line: int) -> None:
+    (near,) = refused(ABC, hunk("-0123456789\n+x", row)).candidates
+    assert (near.start_line, near.end_line, near.similarity) == (line, line, 0.0)
+
+
 @pytest.mark.parametrize(
     "bad", [" def f5(a):\n-    return a - other_5\n+x", " def f(a):\n-    return a + 5\n+x"]
 )

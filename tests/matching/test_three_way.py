@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_boocode.matching.align import SCRIPT_WORK
-from git_boocode.matching.three_way import Region, merge_three_way
+from git_boocode.matching.text import Text
+from git_boocode.matching.three_way import Region, merge_edit, merge_three_way
 
 BASE = "one\ntwo\nthree\nfour\nfive\nsix\n"
 
@@ -67,6 +68,15 @@ def test_a_conflict_names_the_rows_of_all_three_texts() -> None:
     merge = merge_three_way(BASE, ours, theirs)
     assert merge.conflicts == (Region((1, 3), (2, 5), (1, 3)),)
     assert merge.taken == (Region((5, 6), (7, 8), (5, 6)),)
+
+
+def test_an_edit_is_reported_at_its_rows_of_the_merged_text() -> None:
+    now = Text("zero\n" + BASE.replace("one", "1"))
+    edited = BASE.replace("five", "new\nfive")
+    assert merge_edit(now, BASE, edited, [(4, 5)]) == (
+        now.raw.replace("five", "new\nfive"),
+        ((5, 6),),
+    )
 
 
 def test_other_line_endings_are_no_change_and_stay() -> None:
