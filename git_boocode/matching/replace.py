@@ -123,14 +123,12 @@ def _check_placeholders(answer: Answer) -> None:
 
 def _check_applied(answer: Answer, places: Sequence[Occurrence]) -> None:
     """Refuse an edit whose new text is already there, around what was found, in every place."""
-    query, new = answer.query, answer.query.new
-    # Text that is found as it is cannot have the new text around it, unless that is longer.
-    if new is None or (len(new.raw) <= len(query.needle.raw) and places[-1].similarity == 1):
-        return
+    query, new = answer.query, answer.query.new or Text("")
+    fresh = {*new.stripped}.difference(query.needle.stripped)
     # Before anything is imported: mostly a line that comes in is not near an exact place.
     reach = _REACH * (len(new.raw) + 1) if answer.rung == "exact" else len(query.text.raw)
     near = query.text.raw[max(0, places[-1].start - reach) : places[-1].end + reach]
-    if not all(line in near for line in new.stripped[:_LOOKED_UP]):
+    if not fresh or not all(line in near for line in sorted(fresh)[:_LOOKED_UP]):
         return
     from git_boocode.matching import already_applied
 

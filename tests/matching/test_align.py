@@ -41,6 +41,17 @@ def test_what_lies_between_two_changed_lines_stays(
     assert (done.content, done.notes) == (changed, ("kept 1 forgotten line",))
 
 
+@pytest.mark.parametrize(("height", "gap"), [(100, "  "), (101, " ")])
+def test_very_many_changed_lines_are_paired_by_their_number_alone(height: int, gap: str) -> None:
+    old = [f"value_{n} = {n + 100}\n" for n in range(height)]
+    content = "\t" + "\t".join(old).replace(" =", "  =")
+    new = [line.replace("= ", "= -") for line in old]
+    done = replace_text(content, "".join(old), "".join(new))
+    assert done.content == content.replace("= ", "= -")
+    done = replace_text(content, "".join(old), "".join(new[1:]))
+    assert done.content == ("\t" + "\t".join(new[1:])).replace(" =", f"{gap}=")
+
+
 OLD = VIEW.replace(BETWEEN["a check"][1], "")
 INSIDE = {
     "replaced": "def view(request):\n    return render(request)\n",

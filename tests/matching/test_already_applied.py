@@ -236,6 +236,15 @@ def test_a_drifted_place_is_changed_where_nothing_ties_the_new_text_to_it() -> N
     assert done.content.count("compute_all") == 2
 
 
+def test_it_does_not_matter_whether_the_edit_makes_the_text_shorter() -> None:
+    old = "open_channel(port)\nset_timeout(alpha)\nclose_channel(port)\n"
+    drifted, new = old.replace("\n", "  \n"), old.replace("timeout(alpha)", "limit(2)")
+    assert refused(f"{drifted}\nmiddle_part()\n\n{new}", old, new).code == "already_applied"
+    gone = old.replace("set_timeout(alpha)\n", "")
+    done = replace_text(f"{drifted}\nmiddle_part()\n\n{gone}", old, gone)
+    assert done.content.count("set_timeout") == 0
+
+
 def test_the_lines_around_the_change_outweigh_a_similar_place() -> None:
     block = "open_channel(port)\nset_timeout(alpha, {})\n{}close_channel(port)\n"
     new = block.format(99, "wait_for_reply(port)\n")

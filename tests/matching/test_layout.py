@@ -302,6 +302,7 @@ NO_PARTS = {
         "x = run(item_list) + 1\n",
         "    run(item_list) +",
     ),
+    "indented by one space": ("x =run( item_list) + 1\n", " run(item_list) +"),
     "a whole line is asked for": ("x = [run(item_list)]\n", "    run(item_list)\n"),
 }
 
