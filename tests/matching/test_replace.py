@@ -200,6 +200,12 @@ def test_the_size_of_the_result_is_bounded() -> None:
     assert caught.value.code == "invalid_input"
 
 
+def test_a_hint_beside_another_number_of_places_than_expected_chooses_none() -> None:
+    with pytest.raises(MatchError, match="occurs 2 times, not 3") as caught:
+        replace_text("one\none\n", "one", "two", expected=3, start_line=2)
+    assert [near.start_line for near in caught.value.candidates] == [1, 2]
+
+
 def test_an_expected_number_is_at_least_one() -> None:
     with pytest.raises(MatchError, match="cannot expect 0 replacements"):
         replace_text("one\n", "one", "two", expected=0)
