@@ -180,8 +180,6 @@ def distance(left: str, right: str, limit: int | None = None) -> int:
 
     Beyond ``limit`` the answer is just more than that.
     """
-    if left == right:
-        return 0
     from rapidfuzz.distance import Levenshtein
 
     return Levenshtein.distance(left, right, score_cutoff=limit)

@@ -89,7 +89,7 @@ class _Search:
     @cached_property
     def hole(self) -> int | None:
         """The one touched line that is nowhere, if it is replaced and between others."""
-        gone = [index for run in self.runs for index in run if not self._known(index)]
+        gone = [index for run in self.runs for index in run if not any(self._known(index))]
         if len(gone) != 1 or gone[0] in (self.filled[0], self.filled[-1]):
             return None
         replaced = (hunk for hunk in self.query.hunks if hunk.j1 < hunk.j2)
@@ -115,12 +115,12 @@ class _Search:
 
     def _places_of(self, run: Run) -> list[Run]:
         """The rows of a run of lines, wherever they follow each other but for blank lines."""
-        counts = [PLACES if at == self.hole else len(self._known(at)) for at in run]
+        counts = [PLACES if at == self.hole else sum(map(len, self._known(at))) for at in run]
         at = counts.index(min(counts))
         known = self._known(run[at]) if counts[at] <= PLACES else []
         for spare in (False, self.hole is None):
-            found = [rows for row in known if (rows := self._rows_of(run, at, row, spare=spare))]
-            if found:
+            tried = (self._rows_of(run, at, row, spare=spare) for rows in known for row in rows)
+            if found := [*filter(None, tried)]:
                 return found
         return []
 
@@ -138,9 +138,10 @@ class _Search:
                 rows.append(self.rows[place])
         return tuple(sorted(rows))
 
-    def _known(self, index: int) -> list[int]:
-        rows = self.query.rows
-        return rows.get(self.needle[index], []) + rows.get(self.after.get(index, ""), [])
+    def _known(self, index: int) -> list[list[int]]:
+        """The rows that are a line of the needle, and those that are what the edit makes of it."""
+        forms = self.needle[index], self.after.get(index, "")
+        return [self.query.rows.get(form, []) for form in forms]
 
     def _may_be(self, index: int, place: int) -> bool:
         if not 0 <= place < len(self.rows):

@@ -96,7 +96,7 @@ def unmatched_placeholder(text: Text, old: Text, new: Text) -> int | None:
     A line that the file has too, or that is the body of a block which new adds, is literal.
     """
     found = markers(new.lines)
-    known = Counter(old.stripped) if found else Counter[str]()
+    known = Counter(old.stripped)
     for index in found:
         line = new.stripped[index]
         known[line] -= 1

@@ -7,6 +7,7 @@ to a looser rung or take the first.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 
 from git_boocode.matching.align import cost, similarity
@@ -54,12 +55,9 @@ def _blocks(query: Query) -> Iterator[tuple[int, int]]:
     if len(needle) < _BLOCK:
         return
     bottoms = [row for row, line in enumerate(lines) if line == needle[-1]]
-    at = 0
     for row in (row for row, line in enumerate(lines) if line == needle[0]):
-        while at < len(bottoms) and bottoms[at] < row + 2:
-            at += 1
-        if at < len(bottoms):
-            yield row, bottoms[at] + 1
+        at = bisect_left(bottoms, row + _BLOCK - 1)
+        yield from ((row, bottom + 1) for bottom in bottoms[at : at + 1])
 
 
 def block_anchor(query: Query, step: Step) -> Found:

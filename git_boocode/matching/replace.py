@@ -252,7 +252,7 @@ class _Pen:
         if content == raw and not self.exact:
             from git_boocode.matching.already_applied import refuse_applied
 
-            refuse_applied(self.text, (match.start_line or 1) - 1, match.end_line or 1)
+            refuse_applied(self.text, spans[0].start_line - 1, spans[0].end_line)
         return Replacement(content, match, self.notes(), len(edits), spans)
 
     def notes(self) -> tuple[str, ...]:

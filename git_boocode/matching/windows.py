@@ -10,10 +10,10 @@ Every bound below counts work, not time, so an answer never depends on the machi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import ceil
 from typing import NamedTuple
 
-from git_boocode.matching.align import cost, distance
+from git_boocode.matching import align
+from git_boocode.matching.align import cost
 from git_boocode.matching.guards import WindowGuard
 from git_boocode.matching.rungs import Step, refusal
 from git_boocode.matching.text import Found, Query, common_prefix
@@ -80,10 +80,7 @@ def survey(query: Query) -> Survey:
             reason = "the text is too large to compare"
             continue
         left -= work
-        longer = max(len(joined), len(there))
-        errors = distance(mine, other, ceil((1.0 - FLOOR) * longer))
-        score = (longer - errors) / longer if longer else 1.0
-        if score >= FLOOR:
+        if score := align.similarity(joined, there, FLOOR):
             found.append(Window(first, first + height, score))
     found.sort(key=lambda window: (-window.similarity, window.first))
     return Survey(tuple(found), reason)

@@ -329,6 +329,7 @@ SPACED = {
     "another argument": ("run( a, b )", "run(a, b)", "run(a, c)", "run( a, c )"),
     "one more argument": ("run( a ) ;", "run(a);", "run(a, b);", "run( a, b ) ;"),
     "an argument that the file has": ("run( a, b )", "run(a)", "run(a, b)", "run( a, b )"),
+    "more of an argument beside it": ("run( a, b )", "run(a)", "run(a.c)", "run( a.c, b )"),
     "an argument that only the file has": ("run( a, b )", "run(a)", "go(a)", "go( a, b )"),
     "one argument more than the file": ("run(a, b)", "run(a)", "run(a, b, c)", "run(a, b, c)"),
     "an argument in front": ("run(b)", "run()", "run(a, b)", "run(a, b)"),
