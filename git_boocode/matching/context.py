@@ -278,10 +278,9 @@ class _Search:
 
     def _stranger_above(self, fit: Fit, first: int) -> int | None:
         """The row that opens the block of row ``first``, if it is no line of the needle."""
-        above = next((row for row in reversed(range(first)) if self.text[row]), None)
-        if above is None or above in fit.rows.values():
-            return None
-        return above if self._depth_at(above) < self._depth_at(first) else None
+        above = next((row for row in reversed(range(first)) if self.text[row]), first)
+        opens = above not in fit.rows.values() and self._depth_at(above) < self._depth_at(first)
+        return above if opens else None
 
     def _depth_at(self, row: int) -> int:
         return depth_of(self.query.text.lines[row])

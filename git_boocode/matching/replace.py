@@ -274,7 +274,7 @@ class _Pen:
         start, end = text.start_of(first), text.start_of(stop)
         fresh = self._patched(text.raw[start:end], place, row)
         # What is deleted takes one of the blank lines along that set it off on both sides.
-        deleted = place.lines is not None and not (self.verbatim or fresh or self.new.core)
+        deleted = place.lines is not None and not (self.verbatim or fresh)
         if deleted and first > 0 and stop < len(text.lines):
             end = text.start_of(stop + (not (text.stripped[first - 1] or text.stripped[stop])))
         return Splice(start, end, fresh)

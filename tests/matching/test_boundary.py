@@ -95,6 +95,7 @@ OWN = {
     "a bracket that old opens too": ("f((a))\n", "f(", "h("),
     "a word": ("x = a + c\n", "x = a", "x = b + c + c"),
     "an operator": ("x = -a\n", "a", "-b"),
+    "half of the indentation": ("    total(one)\n", "  total(one)", "  total(two)"),
 }
 
 

@@ -65,6 +65,11 @@ def test_a_wrong_line_that_the_edit_leaves_alone(there: str, here: str) -> None:
     assert landed(OLD.replace(there, here)) == AFTER
 
 
+def test_a_head_that_the_file_lacks_at_its_top() -> None:
+    content = OLD.partition("\n")[2]
+    assert landed(OLD, content) == content.replace(*CHANGED)
+
+
 def test_two_structural_lines_left_out() -> None:
     more = "notify(\n            path,\n        )\n\n        # done\n        self.touch(path)"
     content = FILE.replace("self.touch(path)", more)

@@ -394,6 +394,8 @@ def test_no_other_line_is_dropped(body: str) -> None:
 
 def test_the_exact_profile_tolerates_nothing() -> None:
     assert patched(ABC, hunk("-beta\n+B", 30), profile="exact") == ABC.replace("beta", "B")
+    crlf = ABC.replace("\n", "\r\n")
+    assert patched(crlf, hunk("-beta\n+B"), profile="exact") == crlf.replace("beta", "B")
     assert refused(ABC, hunk("   beta\n-gamma\n+G\n delta"), profile="exact").code == "not_found"
 
 
