@@ -57,9 +57,17 @@ def test_a_line_that_the_model_broke_in_two() -> None:
         (PAGE.replace("every restore", "every check"), REWRAPPED),
         (PAGE.replace("nothing\nthat", "nothing\ntha t"), REWRAPPED),
         (PAGE.replace("A checkpoint", "- A checkpoint"), REWRAPPED),
+        (PAGE.replace("back.", "back. Always."), REWRAPPED),
         ("a b\n", "a\nb\n"),
     ],
-    ids=["two places", "another word", "words cut otherwise", "part of a line", "too short"],
+    ids=[
+        "two places",
+        "another word",
+        "words cut otherwise",
+        "part of the first line",
+        "part of the last line",
+        "too short",
+    ],
 )
 def test_what_is_not_the_same_text(content: str, old: str) -> None:
     with pytest.raises(MatchError):
