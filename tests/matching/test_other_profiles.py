@@ -106,6 +106,13 @@ def test_what_only_the_other_profiles_accept() -> None:
         assert locate_match("\t}\n", "  }\n", profile).kind == "fuzzy"
 
 
+@pytest.mark.parametrize(("end", "column"), [("", 6), ("\n", 1)])
+def test_a_place_has_a_last_line_feed_where_the_old_text_has_one(end: str, column: int) -> None:
+    match = locate_match("\tfoo  \n\tbar \n", f"foo\nbar{end}", "region")
+    assert match.end is not None
+    assert match.end.column == column
+
+
 @pytest.mark.parametrize("profile", ["region", "opencode-3", "opencode-9"])
 def test_the_change_alone_is_applied(profile: str) -> None:
     done = replace_text("\tfoo  \n\tbar\n", "foo\nbar\n", "foo\nnew\nbar\n", profile=profile)

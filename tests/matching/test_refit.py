@@ -201,6 +201,12 @@ CASES = {
         '    if b:\n        first("a")\n        third(c)\n',
         "\tif b:\n\t\tfirst(\u201ca\u201d)\n\t\tthird(c)\n",
     ),
+    "a line that moves in does so by the file's unit": (
+        "a\n\tfoo(b)\nc\n",
+        "  foo(b)\n",
+        "    foo(z)\n",
+        "a\n\t\tfoo(z)\nc\n",
+    ),
     "a line is changed and the last one goes": (
         "\tfoo(a)\n\tbar(b)\n\tbaz(c)\n",
         "  foo(a)\n  bar(b)\n  baz(c)\n",

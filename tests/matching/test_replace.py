@@ -204,6 +204,9 @@ def test_a_hint_beside_another_number_of_places_than_expected_chooses_none() -> 
     with pytest.raises(MatchError, match="occurs 2 times, not 3") as caught:
         replace_text("one\none\n", "one", "two", expected=3, start_line=2)
     assert [near.start_line for near in caught.value.candidates] == [1, 2]
+    with pytest.raises(MatchError, match="occurs 1 time, not 2, at line 2") as caught:
+        replace_text("two\none\n", "one", "two", expected=2)
+    assert (caught.value.match.kind, caught.value.match.start_line) == ("exact", 2)
 
 
 def test_an_expected_number_is_at_least_one() -> None:
