@@ -58,6 +58,7 @@ def test_a_line_that_the_model_broke_in_two() -> None:
         (PAGE.replace("nothing\nthat", "nothing\ntha t"), REWRAPPED),
         (PAGE.replace("A checkpoint", "- A checkpoint"), REWRAPPED),
         (PAGE.replace("back.", "back. Always."), REWRAPPED),
+        (PAGE, REWRAPPED.replace("lost.\n\nThe", "lost. The")),
         ("a b\n", "a\nb\n"),
     ],
     ids=[
@@ -66,6 +67,7 @@ def test_a_line_that_the_model_broke_in_two() -> None:
         "words cut otherwise",
         "part of the first line",
         "part of the last line",
+        "a paragraph more",
         "too short",
     ],
 )
