@@ -70,6 +70,15 @@ def test_a_head_that_the_file_lacks_at_its_top() -> None:
     assert landed(OLD, content) == content.replace(*CHANGED)
 
 
+def test_touched_lines_that_occur_often_are_not_looked_at() -> None:
+    block = "first_{}()\ngap()\nalpha(item)\nrun(item)\nomega(item)\n"
+    content, old = "".join(map(block.format, range(16))), block.format(3).replace("gap()\n", "")
+    change = ("run(item)", "run(item, 1)")
+    assert f"{block.format(3).replace(*change)}first_4" in landed(old, content, change)
+    with pytest.raises(MatchError):
+        landed(old, content + block.format(16), change)
+
+
 def test_two_structural_lines_left_out() -> None:
     more = "notify(\n            path,\n        )\n\n        # done\n        self.touch(path)"
     content = FILE.replace("self.touch(path)", more)

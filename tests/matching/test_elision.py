@@ -101,6 +101,11 @@ def test_what_does_not(line: str) -> None:
     assert not is_marker(line)
 
 
+def test_a_long_line_is_no_marker() -> None:
+    assert is_marker("# " + "." * 118)
+    assert not is_marker("# " + "." * 119)
+
+
 def test_prompts_of_a_console_are_no_markers() -> None:
     session = [">>> for item in items:", "...     show(item)", "...", "1"]
     assert markers(session) == []
@@ -334,6 +339,12 @@ def test_a_part_that_could_end_in_several_places_is_ambiguous() -> None:
     with pytest.raises(MatchError) as caught:
         replace_text(content, old, old.replace("finish", "end_all"))
     assert caught.value.code == "ambiguous"
+
+
+@pytest.mark.parametrize(("parts", "rung"), [(64, "elided"), (65, None)])
+def test_a_text_in_very_many_parts_is_not_looked_for(parts: int, rung: str | None) -> None:
+    lines = [f"call_number_{n}(item)\n" for n in range(parts)]
+    assert locate_match("other\n".join(lines), "...\n".join(lines)).rung == rung
 
 
 def test_many_possible_chains_are_refused() -> None:

@@ -173,6 +173,11 @@ def test_another_name_is_no_typo(here: str, there: str) -> None:
     assert (match.kind, match.reason) == ("not_found", reason)
 
 
+def test_a_slip_at_the_start_of_a_longer_part_of_a_name_is_taken() -> None:
+    content = "output = item_list(values)\nreturn output\n"
+    assert locate_match(content, content.replace("item", "utem")).kind == "fuzzy"
+
+
 def test_a_name_may_be_written_as_two_words() -> None:
     content = "output = readall(values)\nreturn output, read\n"
     assert locate_match(content, "output = read_all(values)\nreturn output, read\n").kind == "fuzzy"

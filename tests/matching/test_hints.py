@@ -74,6 +74,12 @@ def test_a_section_is_a_whole_line_or_its_beginning() -> None:
         sections.check(("class Target:",))
 
 
+@pytest.mark.parametrize(("length", "rows"), [(40, [0]), (39, [])])
+def test_a_long_section_may_be_cut_off_within_a_word(length: int, rows: list[int]) -> None:
+    line = f"def {'long_name_' * 6}(self):"
+    assert Sections(Text(f"{line}\n    pass\n")).heads(line[:length]) == rows
+
+
 def placed(text: str, *changes: tuple[str, str], at_end: bool = False) -> list[int | str]:
     """For each change the line of its place, or why it has none."""
     lines, hints = Text(text), Hints(at_end=at_end)

@@ -107,6 +107,12 @@ def test_two_insertions_do_not_share_a_row() -> None:
     assert refused(TWINS, *insert).code == "overlap"
 
 
+def test_of_very_many_places_a_hundred_are_listed() -> None:
+    error = refused(ABC * 101, hunk("-beta\n+B"))
+    assert error.message == "it occurs 101 times"
+    assert (error.match.count, len(error.match.spans), len(error.candidates)) == (101, 100, 10)
+
+
 def test_hunks_must_be_in_order() -> None:
     error = refused(ABC, hunk("-delta\n+D"), hunk("-beta\n+B"))
     assert error.code == "not_found"
@@ -530,10 +536,14 @@ def test_a_hunk_that_is_nowhere_shows_what_is_like_it() -> None:
     assert any("def f4(a):" in near.text for near in miss.candidates)
 
 
-@pytest.mark.parametrize(("row", "line"), [(-1, 1), (0, 1), (2, 3), (4, 5), (40, 5)])
-def test_a_hunk_that_is_like_nothing_shows_the_line_that_it_names(row: int, line: int) -> None:
-    (near,) = refused(ABC, hunk("-0123456789\n+x", row)).candidates
-    assert (near.start_line, near.end_line, near.similarity) == (line, line, 0.0)
+@pytest.mark.parametrize(
+    ("row", "first", "last"), [(-1, 1, 2), (0, 1, 2), (2, 3, 4), (4, 5, 5), (40, 5, 5)]
+)
+def test_a_hunk_that_is_like_nothing_shows_the_lines_that_it_names(
+    row: int, first: int, last: int
+) -> None:
+    (near,) = refused(ABC, hunk("-0123456789\n-9876543210\n+x", row)).candidates
+    assert (near.start_line, near.end_line, near.similarity) == (first, last, 0.0)
 
 
 @pytest.mark.parametrize(
