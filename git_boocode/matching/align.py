@@ -88,14 +88,14 @@ def _anchors(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]
     # Patience sorting: ``tops`` holds the smallest end of a run of each length.
     tops: list[int] = []
     piles: list[int] = []
-    behind: list[int] = []
+    behind: list[int | None] = []
     for number, (_, other) in enumerate(pairs):
         place = bisect_left(tops, other)
-        behind.append(piles[place - 1] if place else -1)
+        behind.append(piles[place - 1] if place else None)
         tops[place : place + 1] = [other]
         piles[place : place + 1] = [number]
-    run, last = [], piles[-1] if piles else -1
-    while last >= 0:
+    run, last = [], next(reversed(piles), None)
+    while last is not None:
         run.append(pairs[last])
         last = behind[last]
     return run[::-1]

@@ -275,8 +275,11 @@ class _Pen:
         fresh = self._patched(text.raw[start:end], place, row)
         # What is deleted takes one of the blank lines along that set it off on both sides.
         deleted = place.lines is not None and not (self.verbatim or fresh)
-        if deleted and first > 0 and stop < len(text.lines):
-            end = text.start_of(stop + (not (text.stripped[first - 1] or text.stripped[stop])))
+        if deleted and text.stripped[first - 1 : first] + text.stripped[stop : stop + 1] == [
+            "",
+            "",
+        ]:
+            end = text.start_of(stop + 1)
         return Splice(start, end, fresh)
 
     def _in_part(self, place: Occurrence, row: int) -> str:

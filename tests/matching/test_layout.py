@@ -82,6 +82,21 @@ def test_blank_lines_follow_the_change_alone(name: str) -> None:
     assert replace_text(content, old, new).content == after
 
 
+@pytest.mark.parametrize(
+    ("above", "below", "left"),
+    [
+        ("one()\n\n", "\ntwo()\n", "one()\n\ntwo()\n"),
+        ("one()\n", "\ntwo()\n", "one()\n\ntwo()\n"),
+        ("one()\n\n", "two()\n", "one()\n\ntwo()\n"),
+        ("", "\ntwo()\n\n", "\ntwo()\n\n"),
+        ("\none()\n\n", "", "\none()\n\n"),
+    ],
+    ids=["both", "below", "above", "at the top", "at the end"],
+)
+def test_of_two_blank_lines_around_what_goes_one_goes(above: str, below: str, left: str) -> None:
+    assert replace_text(f"{above}run( item )\n{below}", "run(item)\n", "").content == left
+
+
 def test_a_blank_line_that_the_file_lacks_is_not_taken_away_from_it() -> None:
     content = "a_of(item)\n\nb_of(item)\n"
     with pytest.raises(MatchError) as caught:
