@@ -275,10 +275,8 @@ class _Pen:
         fresh = self._patched(text.raw[start:end], place, row)
         # What is deleted takes one of the blank lines along that set it off on both sides.
         deleted = place.lines is not None and not (self.verbatim or fresh)
-        if deleted and text.stripped[first - 1 : first] + text.stripped[stop : stop + 1] == [
-            "",
-            "",
-        ]:
+        around = text.stripped[first - 1 : first] + text.stripped[stop : stop + 1]
+        if deleted and around == ["", ""]:
             end = text.start_of(stop + 1)
         return Splice(start, end, fresh)
 
