@@ -96,6 +96,12 @@ def test_new_text_that_says_nothing_is_no_evidence(old: str, new: str) -> None:
     assert refused(content, old, new).code == "not_found"
 
 
+@pytest.mark.parametrize(("name", "code"), [("ab", "already_applied"), ("a", "not_found")])
+def test_a_short_name_is_evidence_where_nothing_is_more_similar(name: str, code: str) -> None:
+    error = refused(f"{name} = []\nother line of text\n", f"{name} = [3]\n", f"{name} = []\n")
+    assert error.code == code
+
+
 def test_new_text_in_two_places_is_no_evidence() -> None:
     content = FILE + "\n" + FILE
     error = refused(content, "    data = slurp(path)\n", "    data = open_file(path)\n")

@@ -100,6 +100,14 @@ def test_another_line_among_equal_lines_of_a_comment(other: str) -> None:
         replace_text(PROSE, old, old.replace("decimal", "octal"))
 
 
+@pytest.mark.parametrize(("word", "rung"), [("mnopqrstuvwx", "comments"), ("mnopqrstuvw", None)])
+def test_how_much_the_equal_lines_of_a_comment_must_hold(word: str, rung: str | None) -> None:
+    block = f"# abcdefghijkl\n# {{}}\n# {word}\n"
+    content = block.format("slowly walks over the nodes of the tree")
+    old = block.format("walks over the tree and its nodes, slowly")
+    assert locate_match(content, old).rung == rung
+
+
 def test_a_block_of_other_comments_is_another_block() -> None:
     code = "EXPORTED = ['parse_options', 'print_usage']\n"
     mine = "# Options come first\n# then the names of files\n# and last a command\n" + code

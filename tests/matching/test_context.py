@@ -79,6 +79,14 @@ def test_touched_lines_that_occur_often_are_not_looked_at() -> None:
         landed(old, content + block.format(16), change)
 
 
+def test_between_lines_that_are_touched_the_file_may_have_two_more() -> None:
+    old = "first_call(one)\nkeep_one()\nkeep_two()\nkeep_three()\nlast_call(two)\n"
+    content = old.replace("keep_three", "other()\nanother()\nkeep_three")
+    assert landed(old, content, ("_call(", "(")) == content.replace("_call(", "(")
+    with pytest.raises(MatchError):
+        landed(old, content.replace("other()\n", "other()\nmore()\n", 1), ("_call(", "("))
+
+
 def test_two_structural_lines_left_out() -> None:
     more = "notify(\n            path,\n        )\n\n        # done\n        self.touch(path)"
     content = FILE.replace("self.touch(path)", more)

@@ -293,6 +293,13 @@ def test_a_number_and_a_line_that_changes_are_not_broken_off() -> None:
     assert done.content == content.format("drop")
 
 
+@pytest.mark.parametrize(("missing", "is_part"), [(3, True), (2, False)])
+def test_two_letters_that_are_missing_at_the_end_are_a_slip(missing: int, is_part: bool) -> None:
+    content = "\tresult = collect(items)\n\treturn finished\n"
+    match = locate_match(content, content.replace("\t", "  ")[: -1 - missing])
+    assert (match.rung == "part") == is_part
+
+
 def test_a_last_line_that_has_its_new_form_is_not_completed_again() -> None:
     content = "\tresult = collect(items)\n\tsend(result) + 1\n"
     old = "    result = collect(items)\n    send(result)"

@@ -75,6 +75,11 @@ WHERE = {
         "x = 1",
         ["in `if one`, line 4", "in `if two`, line 8"],
     ),
+    "not a line that is eight columns deep above a tab": (
+        "        first_one()\n\trun(a)\n        second_one()\n\trun(a)\n",
+        "run(a)",
+        ["below `first_one()`, line 2", "below `second_one()`, line 4"],
+    ),
     "the beginning of a long line": (
         f"def {'long' * 20}():\n    x = 1\ndef two():\n    x = 1\n",
         "x = 1",
