@@ -25,7 +25,7 @@ _RUNGS: dict[str, Callable[[str], str]] = {
     "line_trimmed": str.strip,
 }
 _LISTED = 10  # line numbers or regions that a message lists
-_MAX_HEIGHT = 4  # lines of an anchor
+MAX_HEIGHT = 4  # lines of an anchor; with more of them, more can be wrong
 _SHOWN = 3  # places shown for one anchor
 _INDENT = "send anchors and content with the indentation that the file has"
 
@@ -234,7 +234,7 @@ class _Search:
             f"{anchor.name} not unique{anchor.below} (lines {listed(numbers, _LISTED)})",
             lines=tuple(numbers[:MAX_LINES]),
             candidates=self._shown(anchor, lambda: candidates(self.file, places)),
-            hint="use other lines as the anchor, or up to 4 lines that occur only once",
+            hint=f"use other lines as the anchor, or up to {MAX_HEIGHT} lines that occur only once",
         )
 
     def _not_found(self, anchor: _Anchor) -> MissError:
@@ -269,7 +269,7 @@ class _Search:
         self.missed += 1
         return tuple(
             place
-            if not anchor.after and (place.old_string or "").count("\n") < _MAX_HEIGHT
+            if not anchor.after and (place.old_string or "").count("\n") < MAX_HEIGHT
             else place._replace(old_string=None, old_start_line=None)
             for place in (find() if self.missed <= MAX_MISSES else ())
         )

@@ -192,6 +192,8 @@ def test_lines_that_look_like_marks_are_lines() -> None:
         (UPDATE + PATCH, "line 1 of the patch: '*** Update File: f' is outside of '*** Begin"),
         (envelope(""), "there is no file"),
         (envelope("*** Change File: f\n"), "line 2 of the patch: '*** Change File: f'; expected"),
+        (envelope(f"*** {'x' * 56}\n"), f"line 2 of the patch: '*** {'x' * 56}'; expected"),
+        (envelope(f"*** {'x' * 57}\n"), f"line 2 of the patch: '*** {'x' * 55}…'; expected"),
         (envelope("*** Update File: f\n"), "line 2 of the patch: no change follows"),
         (envelope("*** Update File:\n"), "line 2 of the patch: the path is missing"),
         (envelope("*** Update File: f\n*** Move to:\n"), "line 3 of the patch: the path is"),

@@ -615,8 +615,9 @@ def test_no_more_bytes_or_edits_than_are_stated(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(inputs_module, "MAX_EDITS", 3)
     assert len(read(items).edits) == 3
     assert message([*items, *items]) == ("the call has more than 3 edits")
-    monkeypatch.setattr(inputs_module, "MAX_INPUT", 50)
-    assert "at most 50 are read" in message(items)
+    most = 64 * 1024 * 1024
+    assert message(b" " * most).startswith("input: the input is empty")
+    assert f"has {most + 1} bytes; at most {most} are read" in message(b" " * (most + 1))
 
 
 def test_a_text_is_refused_for_its_length_before_it_is_searched(

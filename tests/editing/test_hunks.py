@@ -245,6 +245,13 @@ def test_marks_that_are_missing_are_no_dropped_indentation() -> None:
     assert patched(COLUMN, change) == COLUMN.replace(" 'HAVE_B", " 'HAVE_X': 1,\n 'HAVE_B")
 
 
+@pytest.mark.parametrize("depth", [3, 4])
+def test_the_unit_of_indentation_shows_whether_marks_are_missing(depth: int) -> None:
+    text = lines("def run():", "  go()", "  stop()")
+    change = hunk(f"  go()\n+{' ' * depth}more()\n  stop()")
+    assert patched(text, change) == text.replace("  stop", "    more()\n  stop")
+
+
 def test_whether_marks_are_missing_must_show() -> None:
     change = hunk(" 'HAVE_A': 1,\n+     'HAVE_X': 1,\n 'HAVE_B': 1,")
     assert refused(COLUMN, change).code == "not_found"

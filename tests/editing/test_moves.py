@@ -45,6 +45,13 @@ def test_the_current_directory_stays(repo: Repo, monkeypatch: pytest.MonkeyPatch
     assert os.listdir(repo.top / "a") == ["b"]
 
 
+def test_the_directory_that_a_link_leads_to_stays(repo: Repo) -> None:
+    repo.write("dir/a", "text\n")
+    (repo.top / "link").symlink_to("dir")
+    carry_out(act(("link/a", Delete())))
+    assert os.listdir(repo.top / "link") == []
+
+
 @pytest.mark.parametrize("shown", ["one\ntwo\n", "one  \r\ntwo", "one\ntwo\n\n"])
 def test_a_deletion_that_shows_the_content_needs_that_content(repo: Repo, shown: str) -> None:
     repo.write("a", "one\ntwo\n")

@@ -500,6 +500,7 @@ def test_without_a_repository_the_current_directory_bounds_the_edits(
     assert answer.id is None
     assert Path("a").read_text() == "y\n"
     assert codes({"path": "../b", "content": ""}, index=False) == [(0, "outside_worktree")]
+    assert codes(replace("nowhere/a", "x", "y"), index=False) == [(0, "missing_file")]
     with pytest.raises(FatalError) as caught:
         apply(replace("a", "y", "z"))
     assert "--no-index edits files outside a repository" in caught.value.hints

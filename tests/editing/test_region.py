@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_boocode.editing.edits import Action, EditResult, How, MissError
-from git_boocode.editing.inputs import Source, read_inputs
 from git_boocode.editing.textfile import Text, decode
 from tests.editing.kit import read
 
@@ -569,9 +567,9 @@ def test_a_note_of_many_regions_stays_short() -> None:
 
 
 def test_no_more_changes_than_are_stated() -> None:
-    item = {"path": "a", "changes": [{"start": ["x"], "content": []}] * 10_001}
-    (failure,) = read_inputs([Source("input", json.dumps(item).encode())]).failures
+    changes = [{"start": ["x"], "content": []}] * 10_000
+    assert len(read({"path": "a", "changes": changes}).edits) == 1
+    (failure,) = read({"path": "a", "changes": [*changes, *changes[:1]]}).failures
     assert "there are 10001 changes; at most 10000" in failure.message
-    wrong = {"path": "a", "changes": [{"content": []}] * 30}
-    (failure,) = read_inputs([Source("input", json.dumps(wrong).encode())]).failures
+    (failure,) = read({"path": "a", "changes": [{"content": []}] * 30}).failures
     assert failure.message.endswith(" and 20 more")

@@ -81,6 +81,16 @@ def test_the_block_is_bounded() -> None:
     assert "and 40 more" in text
 
 
+def test_a_long_message_loses_its_middle() -> None:
+    first, last = "a" * 200, "b" * 200
+    for message, shown in (
+        (first + last, first + last),
+        (f"{first}x{last}", f"{first} …(1 characters left out)… {last}"),
+    ):
+        lines = retry_context([Failure(0, "a", "not_found", message)], 1).split("\n")
+        assert lines[3] == f"edit 1 of a: not_found: {shown}"
+
+
 def test_the_block_counts_what_it_leaves_out() -> None:
     near = Candidate(1, 20, 0.5, f"{'x' * 190}\n" * 20)
     lines = retry_context([Failure(0, "a", "not_found", "m", (), (near,))], 1).split("\n")

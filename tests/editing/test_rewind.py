@@ -252,6 +252,21 @@ def test_newer_edits_that_are_in_the_way_are_named(repo: Repo) -> None:
     assert repo.read("a") == b"1\n"
 
 
+def test_no_edit_is_named_that_was_rewound_nor_a_rewind_of_its_own(repo: Repo) -> None:
+    repo.write("a", "1\n")
+    first = apply(replace("a", "1", "2")).id
+    second = apply(replace("a", "2", "3")).id
+    third = undo(second).answer.id
+    repo.write("a", "9\n")
+    assert refused(first).hints[1:] == (f"the edit {third} changed 'a' since; rewind it first",)
+    repo.write("a", "2\n")
+    undo(first)
+    repo.write("a", "9\n")
+    *_, newer, before = refused(first).hints
+    assert third in newer
+    assert before == "this edit was rewound before; 'git boocode log --edits' shows it"
+
+
 def test_paths_count_from_where_the_caller_stands(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -431,8 +446,9 @@ def test_it_was_moved_with_two_lines_on_each_side() -> None:
 
 def test_lines_that_could_be_anywhere_are_not_found_where_they_moved() -> None:
     rest = "".join(f"step_{number}()\n" for number in range(9))
-    before, after = (f"{{\n(\n{value}\n)\n}}\n" for value in "xy")
-    assert miss(before + rest, after + rest, rest + after).code == "conflict"
+    before, short, long = (f"{{\n(\n{value}\n)\n}}\n" for value in ("x", "y" * 7, "y" * 8))
+    assert miss(before + rest, short + rest, rest + short).code == "conflict"
+    assert took_back(before + rest, long + rest, rest + long) == rest + before
 
 
 def indented(text: str, by: str) -> str:
@@ -541,7 +557,7 @@ def test_all_places_are_rewound_already() -> None:
     now = TEXT + "# more\n"
     result = Revert(TEXT.encode(), CHANGED.encode()).apply(decode(now.encode()), How())
     assert result.text == decode(now.encode())
-    assert (result.applied.rung, result.applied.notes) == (ALREADY, ("already rewound",))
+    assert result.applied == ("exact", ALREADY, 1.0, 0, 1, 0, ("already rewound",))
 
 
 def test_lines_that_were_moved_elsewhere_are_not_rewound() -> None:
@@ -575,7 +591,9 @@ def test_the_lines_that_stand_there_now_are_told() -> None:
     error = miss(TEXT, CHANGED, "#\n" + CHANGED.replace("log(total)", "log(total, 1)"))
     assert error.message == "what the edit wrote has changed since, at lines 11-12"
     assert error.lines == (11, 12)
-    assert error.candidates[0].text == "    total = 2 * second\n    log(total, 1)\n"
+    (near,) = error.candidates
+    assert near[:2] == (11, 12)
+    assert near.text == "    total = 2 * second\n    log(total, 1)\n"
 
 
 def test_stubs_stand_for_nothing() -> None:

@@ -336,7 +336,8 @@ def test_every_tolerance_is_noted() -> None:
 
 
 def test_no_more_text_or_hunks_than_are_stated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unified, "MAX_HUNKS", 2)
+    monkeypatch.setattr(unified, "MAX_CHANGES", 2)
+    assert len(edit(f"--- a/f\n+++ b/f\n{HUNK * 2}").action.hunks) == 2  # type: ignore[attr-defined]
     assert "has 3 hunks; at most 2" in wrong(f"--- a/f\n+++ b/f\n{HUNK * 3}")
     monkeypatch.setattr(formats, "MAX_TEXT", len(PATCH))
     assert applied({"path": "f", "patch": PATCH}) == NEW

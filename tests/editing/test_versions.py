@@ -237,9 +237,13 @@ def test_versions_take_three_git_processes(repo: Repo, tmp_path: Path) -> None:
 
 
 def test_a_large_version_is_not_read(repo: Repo) -> None:
-    repo.commit(**{"a.py": BEFORE + "#" * MOST_BYTES})
-    repo.write("a.py", CLASH)
-    assert codes(EDIT) == [(0, "not_found")]
+    repository = Workspace.find(index=True).repository
+    assert repository is not None
+    for size in (MOST_BYTES, MOST_BYTES + 1):
+        repo.commit(**{"a.py": "#" * size})
+        assert [len(text) for text in FileVersions(repository, "a.py")] == [size][
+            size - MOST_BYTES :
+        ]
 
 
 def test_an_edit_found_by_a_strict_rung_asks_for_no_version(repo: Repo) -> None:

@@ -47,6 +47,7 @@ class Fault:
 def prepare(repo: Repo) -> dict[str, object]:
     repo.write("a", "old\n", 0o640)
     repo.write("b", b"\xef\xbb\xbfold\r\nno newline", 0o4755)
+    (repo.top / "deep").mkdir()
     return snapshot(repo.top)
 
 
@@ -196,6 +197,21 @@ def test_new_files_follow_the_umask(repo: Repo, umask: int, mode: int) -> None:
     assert stat.S_IMODE((repo.top / "x/new").stat().st_mode) == mode
 
 
+def test_a_private_file_is_open_to_nobody_at_any_time(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.write("a", "old\n", 0o600)
+    real, modes = os.write, []
+
+    def write(descriptor: int, data: bytes) -> int:
+        modes.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
+        return real(descriptor, data)
+
+    monkeypatch.setattr(os, "write", write)
+    apply(EDITS[0], index=False)
+    assert modes == [0o600]
+
+
 @pytest.mark.parametrize("name", ["there", "dangling"])
 def test_a_symlink_is_replaced_and_restored_itself(
     repo: Repo, monkeypatch: pytest.MonkeyPatch, name: str
@@ -288,7 +304,7 @@ def test_a_file_that_changed_meanwhile_refuses_the_whole_call(
     assert [failure.code for failure in caught.value.failures] == ["conflict"]
     now = snapshot(repo.top)
     # Directories made for new files are gone again too, which the other program's view still had.
-    assert now == {path: seen for path, seen in theirs[0].items() if "deep" not in path}  # type: ignore[attr-defined]
+    assert now == {path: seen for path, seen in theirs[0].items() if "deep/er" not in path}  # type: ignore[attr-defined]
     assert records(repo) == []
 
 

@@ -22,6 +22,7 @@ FORMATS = {
 """The parser of each format, and what an item lacks that is not of the format."""
 
 MAX_TEXT = 8 * 1024 * 1024  # Characters of a diff, a patch or blocks in one text.
+MAX_CHANGES = 10_000  # Hunks or changes of one file in one edit.
 
 
 class Context(NamedTuple):

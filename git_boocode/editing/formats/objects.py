@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
-from git_boocode.editing.actions import Create, Insert, Replace, Write
+from git_boocode.editing.actions import MAX_MISSES, Create, Insert, Replace, Write
 from git_boocode.editing.edits import Action, Edit, Failure, MissError, listed
-from git_boocode.editing.formats import Context
+from git_boocode.editing.formats import MAX_CHANGES, Context
 
 if TYPE_CHECKING:
     from git_boocode.editing.regions import Change
@@ -63,9 +63,6 @@ _OF_A_PART = (
     *INSERT_LINE, *START_LINE, "line", "end_line", "endLine", "start", "end", "range",
 )  # fmt: skip
 _APPENDS = ("append", "a", "insert", "prepend")
-_MAX_CHANGES = 10_000  # Of one file in one edit.
-_MAX_WRONG = 10  # Malformed changes that a message lists.
-_MAX_LINES = 4  # Of an anchor; with more of them, more can be wrong.
 
 Object = Mapping[str, object]
 T = TypeVar("T")
@@ -133,7 +130,7 @@ def _action(item: Object) -> Action:
     if not given:
         _check_whole(item, "new_text")
         return Create(text(item, NEW_TEXT))
-    raise invalid(f"'command' is '{command[:40]}'; expected one of {', '.join(COMMANDS)}")
+    raise invalid(f"'command' is '{command:.40}'; expected one of {', '.join(COMMANDS)}")
 
 
 def _check_whole(item: Object, key: str) -> None:
@@ -156,11 +153,11 @@ def _changes(item: Object) -> tuple[Change, ...]:
     if item.get("changes") is None:
         return (_change(item, ""),)
     given = array(item["changes"], "changes")
-    if len(given) > _MAX_CHANGES:
-        raise invalid(f"there are {len(given)} changes; at most {_MAX_CHANGES} of a file are read")
+    if len(given) > MAX_CHANGES:
+        raise invalid(f"there are {len(given)} changes; at most {MAX_CHANGES} of a file are read")
     read = [_read(change, f"changes[{index}]") for index, change in enumerate(given)]
     if wrong := [found for found in read if isinstance(found, str)]:
-        raise invalid(listed(wrong, _MAX_WRONG))
+        raise invalid(listed(wrong, MAX_MISSES))
     return tuple(found for found in read if not isinstance(found, str))
 
 
@@ -173,7 +170,7 @@ def _read(change: object, where: str) -> Change | str:
 
 
 def _change(change: object, where: str) -> Change:
-    from git_boocode.editing.regions import Change
+    from git_boocode.editing.regions import MAX_HEIGHT, Change
 
     if not isinstance(change, dict):
         raise invalid(f"'{where}' is {kind_of(change)}; expected an object")
@@ -182,9 +179,9 @@ def _change(change: object, where: str) -> Change:
         lines(change, name, inside + name) for name in ("start", "end", "content")
     )
     for name, anchor in (("start", start or []), *([("end", end)] if end else [])):
-        if not 1 <= len(anchor) <= _MAX_LINES:
+        if not 1 <= len(anchor) <= MAX_HEIGHT:
             count = f"'{inside}{name}' has {len(anchor)} lines"
-            raise invalid(f"{count}; expected 1 to {_MAX_LINES}")
+            raise invalid(f"{count}; expected 1 to {MAX_HEIGHT}")
         if not any(map(str.strip, anchor)):
             raise invalid(f"'{inside}{name}' is blank; expected at least one line with text")
     if content is None:
@@ -343,7 +340,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
-        raise invalid(f"the key '{twice[:80]}' occurs twice in one object")
+        raise invalid(f"the key '{twice:.80}' occurs twice in one object")
     return found
 
 

@@ -12,10 +12,9 @@ from typing import NamedTuple, NoReturn
 
 from git_boocode.editing.actions import Create, Delete, Keep
 from git_boocode.editing.edits import Action, Edit, Failure, MissError, short
-from git_boocode.editing.formats import Context, agree, objects
+from git_boocode.editing.formats import MAX_CHANGES, Context, agree, objects
 from git_boocode.editing.patch import UNMARKED, PatchAction, PatchHunk, PatchLine
 
-MAX_HUNKS = 10_000  # in one file
 NOWHERE = "/dev/null"
 NO_CHANGE = "the hunk holds no line that begins with '+' or '-'"
 SHOWN = 60  # characters of a line in a message
@@ -104,8 +103,8 @@ def patch_action(hunks: Sequence[PatchHunk], preimage: str | None = None) -> Pat
     skipped = len(hunks) - len(found)
     if skipped and not found:
         invalid(hunks[0].row, NO_CHANGE)
-    if len(found) > MAX_HUNKS:
-        many = f"the patch of one file has {len(found)} hunks; at most {MAX_HUNKS} are read"
+    if len(found) > MAX_CHANGES:
+        many = f"the patch of one file has {len(found)} hunks; at most {MAX_CHANGES} are read"
         raise objects.invalid(many, "send the whole file as {path, content}")
     notes = (f"hunks without changes skipped: {skipped}",) if skipped else ()
     return PatchAction(found, preimage, notes) if found else None
@@ -339,7 +338,7 @@ class Diffs:
         """Read the fenced block that begins at a line; the index after it."""
         rows = range(at + 1, len(self.lines))
         stop = next((row for row in rows if fence.is_closed_by(self.lines[row])), len(self.lines))
-        for row in range(at + 1, stop):
+        for row in range(at, stop):
             self.lines[row] = self.lines[row].removeprefix(fence.indent)
         self._current = None
         self._read(Area(self.lines, stop, fenced=True), at + 1)
