@@ -122,7 +122,7 @@ class PatchAction(NamedTuple):
         queries = [_query(content, hunk, proven=proven) for hunk in hunks]
         profile = "exact" if text.is_raw else how.profile
         try:
-            found = place_changes(queries, profile, verbatim=how.verbatim or text.is_raw)
+            found = place_changes(queries, profile, verbatim=how.verbatim)
         except MatchError as error:
             raise MissError(error.code, error.message) from None
         placed = _all_placed(hunks, found, content.lines, raw=text.is_raw)

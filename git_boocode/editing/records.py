@@ -18,7 +18,7 @@ from git_boocode.matching.text import common_prefix
 from git_boocode.repo.blobs import read_blobs
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os, shortened
 from git_boocode.repo.gc import gc_watches
-from git_boocode.repo.git import GitError, is_disk_full, nul_records
+from git_boocode.repo.git import GitError, nul_records
 from git_boocode.repo.ids import ID, ID_PART, id_time, new_id, places_back, timestamp
 from git_boocode.repo.metadata import VERSION, Metadata, MetadataError
 from git_boocode.repo.quarantine import Quarantine
@@ -112,10 +112,9 @@ class Record:
                     return
         except (BoocodeError, OSError) as error:
             why = from_os(error) if isinstance(error, OSError) else error
-            full = why.code == "disk_full" or is_disk_full(why.message)
             raise FatalError(
                 f"cannot keep the files' old content in git: {why.message}; nothing was changed",
-                code="disk_full" if full else "record",
+                code="disk_full" if why.code == "disk_full" else "record",
                 hints=("--no-record edits without the safety copy",),
                 details={"applied": False},
             ) from error

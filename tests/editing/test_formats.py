@@ -313,6 +313,7 @@ def test_an_edit_is_found_in_whatever_it_is_sent_in(wrap: object) -> None:
         ({"tool_name": "Read", "tool_response": EDIT}, "the tool 'Read' holds no edit"),
         ({"tool_input": {"path": "a", "note": {"path": "b", "content": "x"}}}, "are for 'a'"),
         ({"name": "edit", "arguments": '{"path": "a", "old'}, "invalid JSON"),
+        ({"name": "edit", "arguments": '{"path": "a", "old', "input": "x"}, "invalid JSON"),
         ({"name": "e", "schema": {"properties": {"path": {}, "edits": {}}}}, "'path' is an object"),
         ({"path": "a", "regex": True, "edit": {"old": "x", "new": "y"}}, "'regex' is set"),
         ({"dry_run": True, "arguments": EDIT}, "'dry_run' is set"),

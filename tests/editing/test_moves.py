@@ -149,6 +149,11 @@ def test_edits_after_a_file_is_gone(repo: Repo) -> None:
     ]
 
 
+def test_a_new_file_can_make_way_for_a_directory(repo: Repo) -> None:
+    assert listed(("a", Create("x\n")), ("a", Keep(), "a/b")) == [("a/b", "create", None)]
+    assert repo.read("a/b") == b"x\n"
+
+
 def test_two_files_cannot_get_one_name(repo: Repo) -> None:
     for name in "abc":
         repo.write(name, name)

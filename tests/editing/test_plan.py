@@ -266,6 +266,9 @@ def test_a_located_text_as_json(repo: Repo) -> None:
         "end": {"offset": 13, "line": 2, "column": 10},
         "candidates": [],
     }
+    # Bytes that are no text are compared as they are.
+    repo.write("raw", b"caf\xe9\ntwo words\n")
+    assert [locate(workspace, name, "two  words\n").found for name in ("a", "raw")] == [True, False]
     several = locate(workspace, "b", "x").as_json()
     assert (several["ok"], several["kind"], several["count"]) == (False, "ambiguous", 2)
 

@@ -433,6 +433,9 @@ def test_anchors_and_content_that_were_trimmed_as_texts() -> None:
 def test_verbatim_content_is_not_moved() -> None:
     done = applied(FILE, change(["return 1"], ["return 3"]), how=How(verbatim=True))
     assert "\nreturn 3\n" in done
+    # Not even where it is unclear how deep it belongs.
+    done = applied(FILE, change(["return 1"], ["    return 3"]), how=How(verbatim=True))
+    assert "\n    return 3\n" in done
 
 
 # Line endings

@@ -194,6 +194,10 @@ def test_what_was_created_and_grew_is_not_deleted(repo: Repo) -> None:
     (failure,) = refused().failures
     assert (failure.path, failure.code, failure.lines) == ("n", "conflict", (3,))
     assert failure.message == "the edit created it, and it has changed since, at line 3"
+    # Its encoding alone has changed.
+    repo.write("n", b"\xef\xbb\xbf1\n2\n")
+    (failure,) = refused().failures
+    assert failure.message == "the edit created it, and it has changed since"
 
 
 def test_what_was_deleted_and_is_there_again(repo: Repo) -> None:
@@ -882,8 +886,10 @@ TEXTS = st.builds("".join, LINES) | st.builds(lambda lines, end: "".join(lines) 
 def test_an_unchanged_file_becomes_what_it_was(before: bytes | None, after: bytes | None) -> None:
     assume(before != after)
     text = None if after is None else decode(after)
-    result = Revert(before, after).apply(text, How()).text
+    result, applied, _ = Revert(before, after).apply(text, How())
     assert (None if result is None else result.encode()) == before
+    changed = "exact" if before is not None else "delete"
+    assert applied.rung == ("create" if after is None else changed)
 
 
 AREAS = st.lists(

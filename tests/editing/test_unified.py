@@ -67,6 +67,7 @@ def wrong(value: object) -> str:
         f"~~~~\n{PATCH}~~~~\n",
         f"1. First:\n   ```diff\n{indent(PATCH, '   ')}   ```\n",
         f"{PATCH}\nThat is all.\n- really\n",
+        f"```\n```\n{PATCH}\nThat is all.\n- really\n",
         f"{PATCH}-- \n2.39.5\n",
         f"{PATCH}\n- what was done\n- and why\n",
         PATCH.replace("\n", "\r\n"),
@@ -434,6 +435,8 @@ def test_the_names_of_a_git_header() -> None:
         (("/dev/null", "src/x"), ("/dev/null", "src/x")),
         (("a/x", "/dev/null"), ("x", "/dev/null")),
         (("x", "b/x"), ("x", "x")),
+        (("a/x", "b"), ("a/x", "b")),
+        (("a", "b/x"), ("a", "b/x")),
     ],
 )
 def test_prefixes(pair: tuple[str, str], plain: tuple[str, str]) -> None:

@@ -333,6 +333,12 @@ def test_an_unknown_base_is_refused(repo: Repo) -> None:
     )
 
 
+def test_a_ref_that_is_named_like_a_blob_is_no_base(repo: Repo) -> None:
+    repo.git("tag", "abcdef0", blob(repo, BEFORE))
+    repo.write("a.py", NOW)
+    assert message({**EDIT, "base": "abcdef0"}).endswith("does not hold")
+
+
 def test_a_full_rewrite_for_another_version_is_refused(repo: Repo) -> None:
     repo.write("a.py", NOW)
     assert codes({"path": "a.py", "content": "x\n", "base": blob(repo, BEFORE)}) == [(0, "stale")]
