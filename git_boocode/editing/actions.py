@@ -142,7 +142,7 @@ class Replace(NamedTuple):
             expected=self.expected,
             whole_lines=self.whole_lines,
             most=MAX_BYTES,
-            versions=() if text.is_raw else older(),
+            versions=older(),
         )
 
 

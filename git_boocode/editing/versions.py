@@ -28,7 +28,6 @@ CHECKPOINTS = "refs/boocode/checkpoints/"
 MOST = 24  # versions that are read, and checkpoints and records that are looked at
 MOST_BYTES = 8 * 1024 * 1024  # of all versions that are read
 _REF = "%(refname)%00%(objectname)%00%(parent)%00%(contents)%00"
-_SHA1_LENGTH = 40
 _SHOWN = 12  # digits of an id in a message
 _AGAIN = "read the file again and make the edit for what it holds now"
 
@@ -153,8 +152,7 @@ def outdated_base(edit: Edit, file: PlannedFile, workspace: Workspace, profile: 
         gone = f"the file is gone; the edit is for the version {base}"
         hint = "look whether it was renamed; to make it anew, leave 'base' out"
         raise MissError("stale", gone, hint=hint)
-    algorithms = ["sha1", "sha256"] if len(base) <= _SHA1_LENGTH else ["sha256"]
-    raw = [blob_id(algorithm, before.data) for algorithm in algorithms]
+    raw = [blob_id(algorithm, before.data) for algorithm in ("sha1", "sha256")]
     now = next((known for known in raw if known.startswith(base)), None)
     now = now or workspace.clean_blob_id(file.target.path, before.data)
     if now is not None and now.startswith(base):

@@ -325,10 +325,13 @@ def test_an_edit_is_not_taken_out_of_what_is_ambiguous(item: object, expected: s
 
 def test_an_envelope_is_searched_within_bounds() -> None:
     item: object = EDIT
-    for _ in range(30):
+    for _ in range(12):
         item = {"x": item}
-    assert "nested too deep" in message(item)
-    assert "more than 50000 values" in message({"x": [0] * 60_000, "y": EDIT})
+    assert len(read(item).edits) == 1
+    assert "nested too deep" in message({"x": item})
+    # The object, the array and the edit are values, too.
+    assert len(read({"x": [0] * 49_997, "y": EDIT}).edits) == 1
+    assert "more than 50000 values" in message({"x": [0] * 49_998, "y": EDIT})
 
 
 @pytest.mark.parametrize(
@@ -446,7 +449,8 @@ def test_several_inputs_are_numbered_through() -> None:
         (b'{"path":"a","path":"b"}', "'path' occurs twice"),
         (b"[" * 100_000, "nested too deep"),
         (b'{"a":' * 100 + b"1" + b"}" * 100, "nested too deep"),
-        (b"[" * MAX_DEPTH + b"]" * MAX_DEPTH, "empty"),
+        (b"[" * 64 + b"]" * 64, "empty"),
+        (b"[" * 65 + b"]" * 65, "nested too deep"),
         (b"hello", "it fits no format (unified: no line like"),
         (b"12", "fits no format"),
         pytest.param(b"[" + b"9" * 5000 + b"]", "invalid JSON: exceeds the limit", marks=LIMITED),

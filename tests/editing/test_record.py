@@ -80,8 +80,11 @@ def test_records_hold_every_name_that_a_file_can_have(repo: Repo) -> None:
 
 
 def test_a_long_edit_is_not_repeated_in_the_message(repo: Repo) -> None:
-    apply({"path": "a", "content": "x\n" * 50_000})
-    assert document(repo, records(repo)[0])[1]["edits"][0]["edit"] is None
+    most = 65_536 - len(json.dumps({"path": "a", "content": ""}))
+    for size, is_kept in ((most, True), (most + 1, False)):
+        answer = apply({"path": "a", "content": "x" * size})
+        _, found = document(repo, f"refs/boocode/edits/{answer.id}")
+        assert (found["edits"][0]["edit"] is not None) is is_kept
 
 
 @pytest.mark.parametrize("options", [Options(record=False), Options(dry_run=True)])

@@ -81,6 +81,23 @@ def test_the_block_is_bounded() -> None:
     assert "and 40 more" in text
 
 
+def test_the_first_few_failures_places_and_lines_are_shown() -> None:
+    def shown(text: str, failures: int = 1, places: int = 1) -> str:
+        near = Candidate(1, 1, 0.5, text)
+        bad = Failure(0, "a", "not_found", "m", (), (near,) * places)
+        return retry_context([bad] * failures, 1)
+
+    assert shown("x", 10).count(": m\n") == shown("x", 11).count(": m\n") == 10
+    assert "more" not in shown("x", 10)
+    assert "and 1 more" in shown("x", 11)
+    assert shown("x", 1, 4).count("the nearest text") == 3
+    assert "more" not in shown("x\n" * 24)
+    assert shown("x\n" * 25).count("| x\n") == 24
+    assert "| (1 more lines)" in shown("x\n" * 25)
+    assert "left out" not in shown("x" * 200)
+    assert "1 characters left out" in shown("x" * 201)
+
+
 def test_a_long_message_loses_its_middle() -> None:
     first, last = "a" * 200, "b" * 200
     for message, shown in (

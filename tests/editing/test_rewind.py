@@ -858,6 +858,10 @@ def test_many_places_of_which_some_moved_elsewhere() -> None:
 def test_many_places_of_which_none_is_left() -> None:
     error = miss(FUNCTIONS, RENAMED, RENAMED.replace("fresh(", "fresher("))
     assert error.message.startswith("at least 8 of 400 places cannot be taken back: what ")
+    stop = FUNCTIONS.index("def f8(")
+    before, after = FUNCTIONS[:stop], RENAMED[:stop]
+    error = miss(before, after, after.replace("fresh(", "fresher("))
+    assert error.message.startswith("8 of 8 places cannot be taken back: what ")
 
 
 def test_many_places_of_which_one_was_overwritten() -> None:

@@ -237,6 +237,8 @@ def test_the_search_stands_for_whole_lines() -> None:
     error = miss("total = compute_max\n", block("compute_max\n", "z\n"))
     assert (error.code, error.lines) == ("not_found", (1,))
     assert "it is only part of line 1" in error.message
+    error = miss("max = 1\nx = 1\nx = 1\n", block("x = 1\n", "z\n"))
+    assert (error.code, error.lines) == ("ambiguous", (2, 3))
 
 
 def test_lines_of_another_indentation_take_theirs_along() -> None:
