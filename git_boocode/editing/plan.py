@@ -77,10 +77,11 @@ class PlannedFile:
     @property
     def changes(self) -> bool:
         """Whether there is anything to write."""
-        if self.before is None or self.spelling is not None:
-            return self.text is not None or self.spelling is not None
+        if self.before is None:
+            return self.text is not None
         is_executable = bool(self.before.mode & stat.S_IXUSR)
-        return self.before.data != self.after or self.executable not in (None, is_executable)
+        is_other = self.spelling is not None or self.executable not in (None, is_executable)
+        return is_other or self.before.data != self.after
 
     @property
     def path(self) -> str:
@@ -296,7 +297,9 @@ class EditPlan:
         target = self._workspace.destination(edit.path, to)
         there = self._open(target, source=file)
         if there is file:
-            if target.path != file.target.path and target.real != file.target.real:
+            if file.before is None:
+                file.target = target
+            elif target.real != file.target.real:
                 file.spelling = target
             return None
         if there.text is None:

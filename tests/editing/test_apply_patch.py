@@ -63,6 +63,7 @@ PATCH = envelope(UPDATE)
         PATCH.replace("\n", "\r\n"),
         f"Prose.\n\n{PATCH}\nMore of it.\n",
         f"```\n{PATCH}```\n",
+        PATCH.replace("Patch\n", "Patch\n\n", 1),
         f"apply_patch <<'EOF'\n{PATCH}EOF\n",
         f"bash -lc 'apply_patch <<\"PATCH\"\n{PATCH}PATCH'\n",
         f"<<EOF\n{PATCH}EOF",
@@ -126,6 +127,8 @@ def test_all_kinds_of_sections() -> None:
 def test_several_envelopes() -> None:
     text = f"First:\n{PATCH}then:\n{envelope('*** Delete File: g')[:-14]}\n*** End Patch\n"
     assert [found.path for found in edits_of(text)] == ["f", "g"]
+    assert [found.given for found in edits_of(text)] == [PATCH, envelope("*** Delete File: g\n")]
+    assert edit({"patch": PATCH}).given == {"patch": PATCH}
 
 
 def test_a_fence_in_the_lines_of_a_hunk_does_not_end_the_patch() -> None:
@@ -260,7 +263,7 @@ def test_the_operations_of_an_apply_patch_call() -> None:
         ("create_file", "+a\nb\n", "line 2 of the patch: ' b' in a file that is created"),
         ("create_file", "+a\n b\n", "line 2 of the patch: ' b' in a file that is created"),
         ("update_file", " a\n", "line 1 of the patch: the hunk holds no line"),
-        ("update_file", "", "no change follows"),
+        ("update_file", "", "line 1 of the patch: no change follows"),
         ("update_file", None, "'diff' is missing"),
         ("delete_file", "-a\n", "line 1 of the patch: '-a' in a file"),
     ],

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from git_boocode.editing import plan as plan_module
 from git_boocode.editing import textfile as textfile_module
-from git_boocode.editing.actions import Delete, Keep, Replace
+from git_boocode.editing.actions import Create, Delete, Keep, Replace
 from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.edits import EditResult, How, MissError
 from git_boocode.editing.inputs import Source
@@ -763,6 +763,14 @@ def test_a_file_gets_the_other_spelling_of_its_name(repo: Repo) -> None:
     )
     assert sorted(os.listdir(repo.top)) == [".git", "foo.txt"]
     assert repo.read("foo.txt") == b"new\n"
+    # One that the same call has made, or made and deleted.
+    made = ("Bar", Create("new\n")), ("Bar", Keep(), "bar")
+    assert [file.path for file in carry_out(act(*made)).files] == ["bar"]
+    assert sorted(os.listdir(repo.top)) == [".git", "bar", "foo.txt"]
+    for path in ("bar", "foo.txt"):
+        os.unlink(path)
+    assert carry_out(act(*made, ("bar", Delete()))).files == ()
+    assert os.listdir(repo.top) == [".git"]
 
 
 @pytest.mark.parametrize("other", ["./a", "sub/../a", ".//a", "link", "sub/../link"])

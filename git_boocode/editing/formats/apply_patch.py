@@ -89,11 +89,13 @@ class _Envelopes:
         self.closers: set[str] | None = None  # Of the envelope, None outside of any.
 
     def read(self) -> list[_Section]:
+        above = ""
         for row, line in enumerate(self.lines):
             if self.closers is None:
-                self._outside(row, line.strip())
+                self._outside(row, line.strip(), above)
             else:
                 self._inside(row, line, self.closers)
+            above = line if line.strip() else above
         if self.closers is not None and not self.bare:
             message = f"the patch ends without '{_END}', so it may be cut off"
             invalid(len(self.lines), message, "send the whole patch again")
@@ -101,13 +103,11 @@ class _Envelopes:
             invalid(len(self.lines), f"there is no file; expected one of {_MARKERS}")
         return self.sections
 
-    def _outside(self, row: int, line: str) -> None:
+    def _outside(self, row: int, line: str, above: str) -> None:
         header = _FILE.fullmatch(line)
         if line == _END or (header and not self.bare):
             invalid(row + 1, f"'{short(line, SHOWN)}' is outside of '{_BEGIN}'")
         if header or _OPENING.fullmatch(line):
-            rows = range(row - 1, -1, -1)
-            above = next((self.lines[at] for at in rows if self.lines[at].strip()), "")
             fence, heredoc = objects.opened_fence(above), _HEREDOC.search(above)
             self.closers = {fence.marks} if fence else {heredoc[2]} if heredoc else set()
         if header:
