@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from git_boocode.editing.textfile import Text, line_count
+from git_boocode.editing.textfile import Text, line_count, shared_ends
 from git_boocode.matching.align import Hunk, script
 from git_boocode.matching.text import common_prefix, split_lines
 
@@ -117,11 +117,7 @@ class LineMap:
 
     def follow(self, old: str, new: str) -> None:
         """Record that a text was edited from old to new."""
-        # Comparing texts is much faster than splitting them; a few equal lines may be left.
-        start = old.rfind("\n", 0, common_prefix(old, new)) + 1
-        alike = common_prefix(old[start:][::-1], new[start:][::-1])
-        line_end = old.find("\n", len(old) - alike)
-        below = len(old) - line_end - 1 if line_end >= 0 else 0
+        start, below = shared_ends(old, new)
         before = split_lines(old[start : len(old) - below])
         after = split_lines(new[start : len(new) - below])
         origin = self._origin or list(range(1, line_count(old) + 1))

@@ -25,9 +25,9 @@ from git_boocode.editing.textfile import (
     MAX_BYTES,
     Snapshot,
     Text,
-    changed_lines,
     decode,
     read_snapshot,
+    shared_ends,
 )
 from git_boocode.editing.workspace import Target, Workspace, both_listed
 
@@ -280,7 +280,8 @@ class EditPlan:
 
         if PROFILES[self._how.profile].placeholders:
             return
-        changed = changed_lines(old.text, new.text)
+        above, below = shared_ends(old.text, new.text)
+        changed = new.text[above : len(new.text) - below].split("\n")
         markers = [line for line in changed if is_marker(line) and re.search(r"\w", line)]
         known = set(old.text.split("\n")) if markers else ()
         for line in markers:

@@ -14,9 +14,9 @@ from git_boocode.editing.diff import (
 )
 from git_boocode.editing.textfile import (
     Text,
-    changed_lines,
     decode,
     line_count,
+    shared_ends,
 )
 from git_boocode.matching.text import common_prefix, split_lines
 
@@ -191,13 +191,17 @@ def test_lines_that_did_not_change_are_left_out(old: str, new: str) -> None:
     count = common_prefix(old, new)
     assert old[:count] == new[:count]
     assert count in (len(old), len(new)) or old[count] != new[count]
-    changed = changed_lines(old, new)
-    assert "\n".join(changed) in new
-    # Whatever is new is among them.
-    assert set(new.split("\n")) - set(old.split("\n")) <= set(changed)
+    above, below = shared_ends(old, new)
+    assert old[:above] == new[:above]
+    assert old[len(old) - below :] == new[len(new) - below :]
+    # They are whole lines, and do not overlap.
+    assert f"\n{new}"[above] == "\n"
+    assert below == 0 or new[len(new) - below - 1] == "\n"
+    assert above + below <= min(len(old), len(new))
 
 
 def test_one_changed_line_is_alone() -> None:
-    lines = [f"line {number}" for number in range(1_000)]
-    changed = [*lines[:500], "line X", *lines[501:]]
-    assert changed_lines("\n".join(lines), "\n".join(changed)) == ["line X"]
+    lines = [f"line {number}\n" for number in range(1_000)]
+    old, new = "".join(lines), "".join([*lines[:500], "line X\n", *lines[501:]])
+    above, below = shared_ends(old, new)
+    assert new[above : len(new) - below] == "line X\n"

@@ -123,6 +123,8 @@ def test_the_text_after_the_numbers_is_a_section() -> None:
 def test_removed_lines_that_look_like_headers() -> None:
     body = "@@ -1,4 +1,4 @@\n a\n--- x\n+++ y\n b\n c\n"
     assert applied(f"--- a/f\n+++ b/f\n{body}", "a\n-- x\nb\nc\n") == "a\n++ y\nb\nc\n"
+    body = "@@ -1,2 +1,2 @@\n a\n--- x\n+++ y\n"
+    assert applied(f"--- a/f\n+++ b/f\n{body}", "a\n-- x\n") == "a\n++ y\n"
 
 
 def test_counts_that_swallow_the_next_header() -> None:
