@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 from git_boocode.editing import formats
-from git_boocode.editing.edits import Edit, Failure, MissError, short
+from git_boocode.editing.edits import Edit, Failure, MissError
 from git_boocode.editing.formats import FORMATS, Context, objects
 from git_boocode.editing.formats.objects import invalid
 
@@ -273,7 +273,7 @@ def _opened(item: objects.Object, context: Context, only: str | None) -> _Wrappe
     miss = search.miss or _no_format(item, only)
     tool = next((item[key] for key in ("tool_name", "toolName", "tool") if item.get(key)), None)
     if isinstance(tool, str):
-        call = f"the call of the tool '{short(tool, 40)}' holds no edit"
+        call = f"the call of the tool '{tool:.40}' holds no edit"
         raise invalid(f"{call}: {miss.message}", miss.hint)
     raise miss
 

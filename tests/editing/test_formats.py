@@ -388,6 +388,7 @@ def test_formats_are_mixed_in_one_array() -> None:
     "text",
     [
         "```json\n{}\n```",
+        "```json\n\n{}\n```",
         "Here it is:\n\n````JSON\n{}\n````\nDone.",
         "~~~\r\n{}\r\n~~~",
         "  ```json\n{}\n",
@@ -446,7 +447,8 @@ def test_several_inputs_are_numbered_through() -> None:
         (b"\xff{}", "not UTF-8 (byte 0xff in line 1)"),
         (b'{"path":"a",\n "old" "x"}', "line 2, column 8"),
         (b'{"path":NaN}', "'NaN' is not valid JSON"),
-        (b'{"path":"a","path":"b"}', "'path' occurs twice"),
+        (b'{"old":"x","path":"a","path":"b"}', "'path' occurs twice"),
+        (b"```python\n[x]\n```", "fits no format"),
         (b"[" * 100_000, "nested too deep"),
         (b'{"a":' * 100 + b"1" + b"}" * 100, "nested too deep"),
         (b"[" * 64 + b"]" * 64, "empty"),

@@ -89,6 +89,8 @@ def test_what_only_follows_from_a_failure_is_not_reported(repo: Repo) -> None:
     assert codes([first, replace("a", "    return 1", "    return 2")]) == [(0, "not_found")]
     part = replace("a", "def helper()", "def other()")
     assert codes([first, part]) == [(0, "not_found")]
+    region = {"path": "a", "start": ["    return 1"], "content": []}
+    assert codes([first, region]) == [(0, "not_found")]
     assert codes([first, replace("a", "an independent error is here", "z")]) == [
         (0, "not_found"),
         (1, "not_found"),

@@ -179,9 +179,10 @@ def test_an_anchor_that_is_not_unique_comes_with_lines_that_are() -> None:
         assert place.old_string is not None
         assert result(text, change(place.old_string, [])).applied.rung == "exact"
     # No more lines than an anchor may have, and none for an end, which is unique below only.
-    block = "".join(f"line {n}\n" for n in range(9))
-    error = miss(f"{block}\n{block}", change(["line 4"], []))
-    assert [place.old_string for place in error.candidates] == [None, None]
+    for between, shown in (("y\ny\n", ["a\ny\ny\nx", "b\ny\ny\nx"]), ("y\ny\ny\n", [None, None])):
+        same = f"{between}x\n" + "z\n" * 9
+        error = miss(f"a\n{same}b\n{same}", change(["x"], []))
+        assert [place.old_string for place in error.candidates] == shown
     assert miss("y\n" * 200, change(["y"], [])).candidates[0].old_string is None
     error = miss(f"start\n{text}", change(["start"], [], ["x"]))
     assert [place.old_string for place in error.candidates] == [None, None]
@@ -227,6 +228,7 @@ def test_all_that_fails_is_told_and_nothing_is_done() -> None:
 def test_of_each_change_that_fails_something_is_shown_first() -> None:
     error = miss("x\nx\nlast line\n", change(["x"], []), change(["last lin"], []))
     assert [near.start_line for near in error.candidates] == [1, 3, 2]
+    assert error.message.startswith("changes[0]: start anchor not unique")
 
 
 def test_overlaps_are_refused() -> None:
@@ -359,6 +361,14 @@ def test_content_that_is_stripped_as_its_anchor_is_moves() -> None:
         (("def hello(self, name):", "return 1"), ["  x = 1"]),
         # One shared line speaks for the file, the other for the model.
         (("def hello(self, name):\nif name:", None), ["    def hello(self, name):", "if name:"]),
+        (
+            ("def hello(self, name):\nif name:", None),
+            ["    def hello(self, name):", "if name:", "    pass"],
+        ),
+        (
+            ("def hello(self, name):\nif name:", None),
+            ["x = 1", "    def hello(self, name):", "if name:"],
+        ),
     ],
 )
 def test_content_of_an_unknown_depth_is_refused(

@@ -73,9 +73,13 @@ def test_the_block_is_bounded() -> None:
     given_ = {"old": "y" * 100_000}
     bad = Failure(0, "a" * 3_000, "not_found", "m" * 5_000, (), (candidate,) * 9, given_)
     one = retry_context([bad], 1)
-    assert len(one) < 2_200
     assert "more lines" in one
     assert "characters left out" in one
+    short = (Candidate(1, 900, 0.5, "x\n" * 900, "x\n" * 900, 1),) * 3
+    brief = [Failure(0, "a", "not_found", "m", (), short[:count], "y") for count in (1, 2, 3)]
+    for failure in (bad, *brief):
+        _, _, shown = retry_context([failure], 1).split("\n", 2)
+        assert len(shown.removesuffix(f"{END}\n")) <= 2_000
     text = retry_context([bad._replace(number=number) for number in range(50)], 50)
     assert len(text) < 10 * 2_000 + 300
     assert "and 40 more" in text

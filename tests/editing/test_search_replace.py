@@ -223,6 +223,12 @@ def test_as_many_dividers_are_tried_as_are_stated() -> None:
     assert "has 17 lines like '======='" in refusal("a.py\n" + block("x\n", f"{new}=======\n"))
 
 
+def test_the_last_marker_may_be_shorter_below_a_block_in_the_code() -> None:
+    inner = "<<<<< SEARCH\na\n=====\nb\n>>>>> REPLACE\n"
+    text = f"<<<<<<< SEARCH\nx\n=======\n{inner}>>>>>> REPLACE\n"
+    assert applied("x\n", text) == inner
+
+
 def test_a_new_file_may_hold_dividers() -> None:
     assert applied(None, block("", "Title\n=======\ntext\n")) == "Title\n=======\ntext\n"
 

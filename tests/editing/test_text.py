@@ -175,6 +175,8 @@ def test_a_line_map_follows_edits() -> None:
     lines.follow("a\nx\ny\nz\nb\nc\nd\n", "x\ny\nz\nb\nd\n")
     assert lines.original_range(4, 5) == (2, 4)
     assert lines.original_range(6, 5) == (5, 4)
+    lines.follow("x\ny\nz\nb\nd\n", "b\nd\n")
+    assert [lines.original(line) for line in range(4)] == [0, 2, 4, 4]
 
 
 @given(TEXT, TEXT, TEXT)
