@@ -241,8 +241,10 @@ def test_an_indentation_that_was_dropped_comes_back(width: int, body: str) -> No
 def test_marks_that_are_missing_are_no_dropped_indentation() -> None:
     change = hunk(" 'HAVE_A': 1,\n- 'HAVE_B': 1,\n+ 'HAVE_B': 2,\n 'HAVE_C': 1,")
     assert patched(COLUMN, change) == COLUMN.replace("B': 1", "B': 2")
+    assert applied(COLUMN, change).rung == "exact"
     change = hunk(" 'HAVE_A': 1,\n+ 'HAVE_X': 1,\n 'HAVE_B': 1,")
     assert patched(COLUMN, change) == COLUMN.replace(" 'HAVE_B", " 'HAVE_X': 1,\n 'HAVE_B")
+    assert applied(COLUMN, change).rung == "exact"
 
 
 @pytest.mark.parametrize("depth", [3, 4])
@@ -348,6 +350,9 @@ def test_a_hunk_that_is_nowhere_shows_what_its_number_points_at() -> None:
     miss = refused(FUNCTIONS, hunk("-zeta = gamma(three)\n+x", 999))
     assert [line for line, _ in shown(miss)] == [27]
     assert shown(refused("", hunk("-zeta\n+x", 3))) == []
+    # A hunk that goes on below the end of the file.
+    miss = refused(FUNCTIONS, hunk("     return a + 8\n \n-zeta = gamma(three)\n+x", 25))
+    assert "expected 'zeta = gamma(three)', line 27 is ''" in miss.message
 
 
 def test_more_places_are_named_than_shown() -> None:

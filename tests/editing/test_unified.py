@@ -226,7 +226,7 @@ def test_a_new_file_has_one_name() -> None:
     first, last = edits_of(head.format("f", "f") + plain.format("f") + plain.format("g"))
     assert (first.path, last.path) == ("f", "g")
     said = wrong(head.format("f", "f") + plain.format("g"))
-    assert "'new file mode' is for 'b/f', not for 'b/g'" in said
+    assert said == "line 3 of the patch: 'new file mode' is for 'b/f', not for 'b/g'"
     found = edit(
         "diff --git a/f b/f\ndeleted file mode 100644\n--- a/f\n+++ b/g\n@@ -1 +0,0 @@\n-x\n"
     )
@@ -395,6 +395,7 @@ def test_a_binary_patch() -> None:
     text = "diff --git a/f b/f\nindex 1..2 100644\nGIT binary patch\nliteral 4\nLcmZ\n\n"
     (failure,) = read(f"{text}{PATCH}").failures
     assert (failure.code, failure.path) == ("binary", "f")
+    assert failure.message.startswith("line 3 of the patch: a binary patch")
 
 
 def test_one_bad_file_does_not_hide_the_others() -> None:

@@ -252,7 +252,7 @@ def read_name(rest: str) -> str:
     if found := _QUOTED.match(rest):
         raw = found[1].encode("utf-8", "surrogateescape").decode("unicode_escape")
         return raw.encode("latin-1").decode("utf-8", "surrogateescape")
-    return _STAMP.sub("", rest.split("\t", 1)[0]).rstrip()
+    return _STAMP.sub("", rest.partition("\t")[0]).rstrip()
 
 
 def git_names(rest: str) -> tuple[str, str] | None:
