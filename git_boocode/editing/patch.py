@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.actions import MAX_LINES, MAX_MISSES, check_text, joined, mode_notes
 from git_boocode.editing.edits import AppliedEdit, EditResult, How, MissError, listed, short
-from git_boocode.editing.textfile import Text, blob_id
+from git_boocode.editing.textfile import Text, blob_ids
 from git_boocode.matching.align import Hunk
 from git_boocode.matching.text import BOM, depth_of, lines_of, spliced
 from git_boocode.matching.text import Text as Lines
@@ -145,9 +145,7 @@ class PatchAction(NamedTuple):
         """Whether a file's text is the blob that the patch names."""
         if self.preimage is None or not self.preimage.strip("0"):
             return False
-        data = text.encode()
-        made = (blob_id(name, data) for name in ("sha1", "sha256"))
-        return any(one.startswith(self.preimage) for one in made)
+        return any(one.startswith(self.preimage) for one in blob_ids(text.encode()))
 
 
 def _query(content: Lines, hunk: PatchHunk, *, proven: bool) -> Query:

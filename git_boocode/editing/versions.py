@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from git_boocode.editing.actions import Create, Delete, Keep, Write, merged_since
 from git_boocode.editing.edits import DEFAULT_PROFILE, AppliedEdit, Edit, EditResult, How, MissError
 from git_boocode.editing.records import EDITS
-from git_boocode.editing.textfile import MAX_BYTES, Text, blob_id, decode
+from git_boocode.editing.textfile import MAX_BYTES, Text, blob_ids, decode
 from git_boocode.editing.workspace import Workspace
 from git_boocode.matching import MatchError
 from git_boocode.matching.text import Text as Lines
@@ -152,7 +152,7 @@ def outdated_base(edit: Edit, file: PlannedFile, workspace: Workspace, profile: 
         gone = f"the file is gone; the edit is for the version {base}"
         hint = "look whether it was renamed; to make it anew, leave 'base' out"
         raise MissError("stale", gone, hint=hint)
-    raw = [blob_id(algorithm, before.data) for algorithm in ("sha1", "sha256")]
+    raw = blob_ids(before.data)
     now = next((known for known in raw if known.startswith(base)), None)
     now = now or workspace.clean_blob_id(file.target.path, before.data)
     if now is not None and now.startswith(base):

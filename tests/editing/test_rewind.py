@@ -448,6 +448,14 @@ def test_it_was_moved_with_two_lines_on_each_side() -> None:
     assert miss(before, after, now).code == "conflict"
 
 
+def test_it_was_moved_beside_a_twin_that_differs_further_away() -> None:
+    rest = "".join(f"step_{number}()\n" for number in range(30))
+    block = "name_{}()\nalpha(1)\nbeta(2)\nlimit = {}\ngamma(3)\ndelta(4)\n"
+    twin = block.format(2, 20)
+    before, after = (block.format(1, value) + twin for value in (10, 20))
+    assert took_back(before + rest, after + rest, rest + after) == rest + before
+
+
 def test_lines_that_could_be_anywhere_are_not_found_where_they_moved() -> None:
     rest = "".join(f"step_{number}()\n" for number in range(9))
     before, short, long = (f"{{\n(\n{value}\n)\n}}\n" for value in ("x", "y" * 7, "y" * 8))
