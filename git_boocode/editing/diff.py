@@ -83,8 +83,7 @@ def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
 
 
 def _extent(start: int, end: int) -> str:
-    count = end - start
-    first = start + 1 if count else start
+    count, first = end - start, start + (end > start)
     return str(first) if count == 1 else f"{first},{count}"
 
 

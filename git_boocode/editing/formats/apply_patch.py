@@ -114,8 +114,7 @@ class _Envelopes:
             self._begin(row, header)
 
     def _inside(self, row: int, line: str, closers: set[str]) -> None:
-        is_open = bool(self.sections) and self.sections[-1].stop == row
-        last = self.sections[-1] if is_open else None
+        last = next((one for one in self.sections[-1:] if one.stop == row), None)
         line = line.rstrip() if last else line.strip()
         # Behind one space it is a line of the file.
         is_end = line.strip().rstrip("'\"") == _END and not line.startswith(" *")
