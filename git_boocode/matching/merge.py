@@ -152,10 +152,15 @@ def _brings(new: Sequence[str], moves: Sequence[Move], own: Sequence[str]) -> bo
         added = new[hunk.j1 : hunk.j2]
         if framed(own) in framed(added):
             return True
-        # Behind code, whatever it is, one comment may follow.
-        is_comment = own[:1] in (["#"], ["/"])
-        clash = own[0] in added if is_comment else hunk.i1 == hunk.i2
-        if clash and re.search(r"\w", "".join(own)):
+        if not re.search(r"\w", "".join(own)):
+            continue
+        if own[0] in "#/":
+            # Behind code, whatever it is, one comment may follow.
+            clash = own[0] in added
+        else:
+            # An attribute or a call belongs to what is in front of it.
+            clash = hunk.i1 == hunk.i2 and (added[0] not in ".([" or own[0] in ".([")
+        if clash:
             there, here = " ".join(own), " ".join(added)
             message = f"the file has '{there}' where the new text brings '{here}'"
             raise MatchError("ambiguous", message)

@@ -267,7 +267,7 @@ def test_no_edit_is_named_that_was_rewound_nor_a_rewind_of_its_own(repo: Repo) -
     undo(first)
     repo.write("a", "9\n")
     *_, newer, before = refused(first).hints
-    assert third in newer
+    assert str(third) in newer
     assert before == "this edit was rewound before; 'git boocode log --edits' shows it"
 
 
