@@ -247,8 +247,7 @@ class _Walk:
         self.lines: list[tuple[str, str | None]] = []
         for index in refit.shared - refit.elisions:
             first, stop = self.rows.owned[index]
-            drifted = first < stop and self.rows.lines[first:stop] != [self.old[index]]
-            self.done["drifted"] += drifted
+            self.done["drifted"] += self.rows.lines[first:stop] not in ([], [self.old[index]])
 
     def _ending(self, index: int) -> str:
         """The line ending of the file's line for a line of old, or of the one that is there."""

@@ -247,6 +247,7 @@ def test_refit_is_the_same_with_crlf_on_either_side(
 NOTES = [
     ("\ta(1)\n\tb(2)\n", "a(1)\nb(2)\n", "a(1)\nc(3)\n", ("reindented", "kept 1 drifted line")),
     ("x(1) \ny(2) \nz(3)\n", "x(1)\ny(2)\nz(3)", "x(1)\ny(2)\n!", ("kept 2 drifted lines",)),
+    ("foo(a)\nbar(b)\n", "foo(a)\n\nbar(b)\n", "foo(a)\n\nbar(c)\n", ()),
     ("f(\u201cq\u201d, a)", 'f("q", a)', 'f("q", b)', ("merged 1 changed line",)),
     (
         CASES["forgotten line stays"][0],
