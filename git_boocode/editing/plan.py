@@ -10,29 +10,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from git_boocode.editing.actions import Replace, Write
-from git_boocode.editing.edits import (
-    AppliedEdit,
-    Edit,
-    EditedFile,
-    EditResult,
-    Failure,
-    How,
-    MissError,
-    edit_name,
-)
+from git_boocode.editing.edits import AppliedEdit, EditedFile, Failure, MissError, edit_name
 from git_boocode.editing.inputs import Inputs
-from git_boocode.editing.textfile import (
-    MAX_BYTES,
-    Snapshot,
-    Text,
-    decode,
-    read_snapshot,
-    shared_ends,
-)
+from git_boocode.editing.textfile import MAX_BYTES, decode, read_snapshot, shared_ends
 from git_boocode.editing.workspace import Target, Workspace, both_listed
 
 if TYPE_CHECKING:
     from git_boocode.editing.diff import LineMap
+    from git_boocode.editing.edits import Edit, EditResult, How
+    from git_boocode.editing.textfile import Snapshot, Text
     from git_boocode.editing.versions import FileVersions
 
 _UNDECODED = re.compile("[\udc80-\udcff]")

@@ -12,7 +12,7 @@ import stat
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_boocode.matching.text import common_prefix
 from git_boocode.repo.blobs import read_blobs
@@ -25,16 +25,11 @@ from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.retention import DAY, Limits, Owned, patiently
 from git_boocode.repo.scratch import scratch_directory
-from git_boocode.repo.store import (
-    Commit,
-    Ref,
-    RefChange,
-    Store,
-    ambiguous_name,
-    open_store,
-    raw_commit,
-)
+from git_boocode.repo.store import RefChange, ambiguous_name, open_store, raw_commit
 from git_boocode.repo.trees import Item, edit_tree
+
+if TYPE_CHECKING:
+    from git_boocode.repo.store import Commit, Ref, Store
 
 EDITS = "refs/boocode/edits/"
 ACTIONS = ("modify", "create", "delete", "rename")
