@@ -80,7 +80,7 @@ class _Search:
         touched = {*self.filled} if self.query.new is None else set()
         for hunk in self.query.hunks:
             changed = range(hunk.i1, hunk.i2)
-            touched.update(index for index in changed if not self._is_remark(index))
+            touched.update(index for index in changed if not self._is_other_comment(index))
             for side in (reversed(range(hunk.i1)), range(hunk.i2, len(self.needle))):
                 touched.update(islice((index for index in side if self.needle[index]), 1))
         groups = groupby(self.filled, key=touched.__contains__)
@@ -95,7 +95,7 @@ class _Search:
         replaced = (hunk for hunk in self.query.hunks if hunk.j1 < hunk.j2)
         return gone[0] if any(hunk.i1 <= gone[0] < hunk.i2 for hunk in replaced) else None
 
-    def _is_remark(self, index: int) -> bool:
+    def _is_other_comment(self, index: int) -> bool:
         """Whether a line is a comment that the file has in other words, if it has it at all."""
         line = self.needle[index]
         return not self.query.rows.get(line) and is_comment(line)
@@ -174,7 +174,7 @@ class _Search:
         if index == self.hole or self._fits(index, row):
             return True
         # A comment that the edit touches is never code.
-        may_be = is_comment(there) or not self._is_remark(index)
+        may_be = is_comment(there) or not self._is_other_comment(index)
         return may_be and similarity(line, there, PAIR_FLOOR) > 0
 
     def is_complete(self, fit: Fit) -> bool:
@@ -207,7 +207,7 @@ class _Search:
         if moved and len(fit.equal) < len(self.filled):
             return "some of its lines are not there, and the others are at another depth"
         return (
-            self._strange_remark(fit)
+            self._strange_comment(fit)
             or self._another_head(fit)
             or self._another_name(fit)
             or repeated_line(self.query, {row: index for index, row in fit.rows.items()})
@@ -218,14 +218,14 @@ class _Search:
         rows = range(fit.rows[run[0]], fit.rows[run[-1]] + 1)
         return sum(bool(self.text[row]) for row in rows) > len(run)
 
-    def _strange_remark(self, fit: Fit) -> str | None:
+    def _strange_comment(self, fit: Fit) -> str | None:
         """Why a comment of the file, which old lacks, may belong to the lines that change."""
         for hunk in self.query.hunks:
-            remarks = [index for index in range(hunk.i1, hunk.i2) if self._is_remark(index)]
-            if not remarks:
+            comments = [index for index in range(hunk.i1, hunk.i2) if self._is_other_comment(index)]
+            if not comments:
                 continue
-            if fit.rows.keys().isdisjoint(remarks):
-                return f"line {remarks[0] + 1}, a comment that is replaced, is not there"
+            if fit.rows.keys().isdisjoint(comments):
+                return f"line {comments[0] + 1}, a comment that is replaced, is not there"
             rows = [fit.rows[index] for index in range(hunk.i1, hunk.i2) if index in fit.rows]
             beside = range(max(rows[0] - 1, 0), min(rows[-1] + 2, len(self.text)))
             for row in sorted({*beside} - {*fit.rows.values()}):

@@ -101,7 +101,7 @@ class WindowGuard:
             # Nobody hits a wrong key twice in the same way: another name is so wherever it occurs.
             twice = counts[change] > 1 and _replaced("".join(mine), "".join(other))
             if twice or self._is_other_word(mine, other):
-                here, there = (quoted("".join(words)) if words else "nothing" for words in change)
+                here, there = (quoted(" ".join(words)) if words else "nothing" for words in change)
                 return f"line {at + 1} has {here} where the file has {there}"
         return None
 

@@ -77,8 +77,8 @@ def replace_text(
         places = [answer.found.places[index] for index in chosen]
         if ladder.strict:
             _check_applied(answer, places)
-        pen = _Pen(answer, Text(new) if verbatim else None)
-        return pen.replacement(places, found_match(answer, chosen[0]), most)
+        writer = _Writer(answer, Text(new) if verbatim else None)
+        return writer.replacement(places, found_match(answer, chosen[0]), most)
 
     def merged() -> Answer | None:
         from git_boocode.matching.three_way import rebased
@@ -204,8 +204,8 @@ def listed_lines(lines: Sequence[int]) -> str:
 
 def written(answer: Answer, place: Occurrence, row: int) -> tuple[Splice, tuple[str, ...]]:
     """What replaces one place, which begins on ``row``, and the notes; may raise MatchError."""
-    pen = _Pen(answer, None)
-    return pen.splice(place, row), pen.notes()
+    writer = _Writer(answer, None)
+    return writer.splice(place, row), writer.notes()
 
 
 class Splice(NamedTuple):
@@ -216,7 +216,7 @@ class Splice(NamedTuple):
     text: str
 
 
-class _Pen:
+class _Writer:
     """Writes one new text into places that were all found by one rung.
 
     ``pasted`` is the text to paste as given; without it the answer's new text is carried over.

@@ -59,7 +59,7 @@ def exact(query: Query, step: Step) -> Found:
 
 
 def whitespace(query: Query, step: Step) -> Found:
-    """Whole lines that are equal but for blanks at their ends."""
+    """Whole lines that are equal but for whitespace at their ends."""
     view, lines = query.text.framed_stripped, query.needle.stripped
     return refusal(query, step) or _found_lines(query, view, lines)
 
@@ -80,7 +80,7 @@ def refusal(query: Query, step: Step) -> Found | None:
     from git_boocode.matching.guards import too_bare
 
     if not query.needle.core:
-        return Found(reason="blank text cannot be found other than exactly")
+        return Found(reason="blank text is only matched exactly")
     if too_bare(query.needle, step):
         return Found(reason="the old text is too short for a fuzzy match")
     return None
