@@ -266,8 +266,8 @@ class _Writer:
         text, (start, end) = self.text, place[:2]
         if place.rows is None or (place.partial and self.verbatim):
             pasted = self._in_part(place, row)
-            ends_open = self.old.closed and text.raw[end - 1] != "\n"
-            if ends_open and self.answer.query.whole_lines:
+            # Whole lines may be the last ones of a text without a final newline.
+            if self.exact and self.old.closed and text.raw[end - 1] != "\n":
                 pasted = pasted.removesuffix("\n").removesuffix("\r")
             return Splice(start, end, pasted)
         first, stop = place.rows

@@ -78,6 +78,15 @@ def test_both_texts_are_read_back(drift: Callable[[str], str], notes: tuple[str,
     assert done.match.kind == "fuzzy"
 
 
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("style", ["{:>5}→", "{:>6}\t", "{}| "])
+def test_numbered_lines_leave_a_file_without_a_final_newline(style: str, ending: str) -> None:
+    content, write = FILE[:-1].replace("\n", ending), numbered(style, 7)
+    old = "".join(FILE.splitlines(keepends=True)[6:])
+    done = replace_text(content, write(old), write(f"{old}\nend()\n"))
+    assert done.content == f"{content}{ending}{ending}end()"
+
+
 def trailing_blanks(text: str) -> str:
     return text.replace("\n", "  \n")
 
