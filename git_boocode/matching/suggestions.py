@@ -92,10 +92,13 @@ def _openers(text: Text, row: int) -> Iterator[int]:
     """The rows that open the blocks around a row, innermost first."""
     width = depth_of(text.lines[row])
     for above in reversed(range(max(0, row - _CLIMB), row)):
-        outer = depth_of(text.lines[above])
-        if text.stripped[above] and outer < width and not _NO_OPENER.match(text.stripped[above]):
-            width = outer
-            yield above
+        line, outer = text.stripped[above], depth_of(text.lines[above])
+        if line and outer < width and not _NO_OPENER.match(line):
+            # A brace on its own line belongs to the line above that is no deeper.
+            named = re.search(r"\w", line)
+            width = outer + (not named)
+            if named:
+                yield above
 
 
 def _landmark(text: Text, row: int) -> int | None:

@@ -50,7 +50,28 @@ def test_the_text_to_send_back_is_the_shortest() -> None:
     assert third.old_string == "class B:\n    def save(self):\n        x = 1"
 
 
+FUNCTIONS = """\
+int load(struct s *x)
+{
+\tx->n++;
+}
+
+static int
+store(struct s *x,
+      int y)
+{
+\tif (y)
+\t{
+\t\tx->n++;
+\t}
+}
+"""
 WHERE = {
+    "the line above a brace": (
+        FUNCTIONS,
+        "x->n++;",
+        ["in `int load(struct s *x)`, line 3", "in `if (y)`, line 12"],
+    ),
     "the blocks around them": (
         CLASSES,
         "x = 1",
