@@ -236,11 +236,12 @@ def test_a_new_file_has_one_name() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [("a/f", "b/f.new"), ("f", "f.new"), ("f.orig", "f"), ("a/f.old", "b/f"), ("f~", "f"),
-     ("f.bak", "f")],
+     ("f.bak", "f"), ("a/f", "b/f.modified"), ("a/f", "b/f~"), ("f", "f_new"),
+     ("a/d/f.c", "b/d/f.c.fixed"), ("a/d/f.c", "b/d/f_new.c"), ("d/f-old.c", "d/f.c")],
 )  # fmt: skip
-def test_names_of_backups_are_no_renames(old: str, new: str) -> None:
+def test_variations_of_a_name_are_no_renames(old: str, new: str) -> None:
     found = edit(PATCH.replace("a/f", old).replace("b/f", new))
-    assert (found.path, found.to) == ("f", None)
+    assert (found.path, found.to) == ("d/f.c" if "d/" in old else "f", None)
     renamed = edit(f"rename from f\nrename to f.new\n{PATCH.replace('b/f', 'b/f.new')}")
     assert (renamed.path, renamed.to) == ("f", "f.new")
 
@@ -256,6 +257,12 @@ def test_the_end_of_a_file() -> None:
 def test_carriage_returns_of_the_file_itself() -> None:
     patch = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\r\n-b\r\n+b\n"
     assert applied(patch, "a\r\nb\r\n") == "a\r\nb\n"
+
+
+@pytest.mark.parametrize(("old", "new"), [("f.c", "f.cpp"), ("f.c", "f_io.c"), ("f", "d/f.new")])
+def test_other_names_are_renames(old: str, new: str) -> None:
+    found = edit(PATCH.replace("a/f", f"a/{old}").replace("b/f", f"b/{new}"))
+    assert (found.path, found.to) == (old, new)
 
 
 RENAME = "diff --git a/f b/g\nsimilarity index {}%\nrename from f\nrename to g\n"

@@ -6,6 +6,7 @@ It comes as text, bare, fenced or with prose around it, or in an object with the
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, NoReturn
@@ -22,7 +23,6 @@ END_OF_FILE = "*** End of File"
 _HEADER = re.compile(r"@@ *-(\d{1,9})(?:,(\d{1,9}))? +\+(\d{1,9})(?:,(\d{1,9}))? *@@ ?(.*)")
 _NUMBERS = re.compile(r"[-+\d,.…? ]*")
 _BULLET = re.compile(r"[-+] [^\s*]")
-_BACKUPS = (".orig", ".old", ".bak", "~")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\[0-3][0-7]{2}|\\[abtnvfr"\\])*)"')
 _STAMP = re.compile(r"\s(?:\w{3} \w{3} +\d+ \d|\d{4}-\d\d-\d\d[ T]\d).*", re.DOTALL)
 # Directories that only distinguish the sides of a diff.
@@ -281,9 +281,11 @@ def without_prefixes(old: str, new: str) -> tuple[str, str]:
         old = new
     elif new_side in ("a", "b") and new_tail == old:
         new = old
-    if any(old == f"{new}{ending}" for ending in _BACKUPS):
-        return new, new
-    return (old, old) if new == f"{old}.new" else (old, new)
+    # As for `git apply`, a name with something tacked on is a variation: `file.orig`, `file~`.
+    name, varied = sorted((old, new), key=len)
+    stem, ending = map(re.escape, os.path.splitext(name))
+    variation = rf"{stem}{ending}(?!/)[\W_][^/]*|{stem}(?!/)[\W_](?:{'|'.join(_SIDES)}){ending}"
+    return (name, name) if re.fullmatch(variation, varied) else (old, new)
 
 
 # The files of a text
