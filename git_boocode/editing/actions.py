@@ -82,9 +82,9 @@ class Replace(NamedTuple):
     whole_lines: bool = False
 
     @property
-    def anchors(self) -> str:
+    def anchors(self) -> tuple[str, ...]:
         """The old text."""
-        return self.old
+        return (self.old,)
 
     def apply(self, text: Text | None, how: How) -> EditResult:
         """Find the old text with the matcher and replace it."""
@@ -192,9 +192,9 @@ class Block(NamedTuple):
     actions: tuple[Replace, ...]
 
     @property
-    def anchors(self) -> str:
+    def anchors(self) -> tuple[str, ...]:
         """The longest old text."""
-        return self.actions[-1].old
+        return self.actions[-1].anchors
 
     def apply(self, text: Text | None, how: How) -> EditResult:
         """Apply the only split whose old text the file has, or the one that it clearly prefers."""

@@ -96,7 +96,7 @@ class MissError(Exception):
 
 
 class Action(Protocol):
-    """One change of one file. One that looks for text in the file has that text as `anchors`."""
+    """One change of one file. One that looks for texts in the file has them as `anchors`."""
 
     def apply(self, text: Text | None, how: How) -> EditResult:
         """Change a file's text, None if it is missing (MissError if it cannot be applied)."""

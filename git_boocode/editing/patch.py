@@ -11,11 +11,13 @@ from git_boocode.editing.actions import MAX_LINES, MAX_MISSES, check_text, joine
 from git_boocode.editing.edits import AppliedEdit, EditResult, How, MissError, listed, short
 from git_boocode.editing.textfile import Text, blob_ids
 from git_boocode.matching.align import Hunk
+from git_boocode.matching.replace import listed_lines
 from git_boocode.matching.text import BOM, depth_of, lines_of, spliced
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.types import MatchError
 
 if TYPE_CHECKING:
+    from git_boocode.matching.rungs import Profile
     from git_boocode.matching.sequence import Placement
     from git_boocode.matching.text import Query
 
@@ -26,7 +28,6 @@ _SIMILAR = 0.5
 _NO_TEXT = "the file is no UTF-8 or UTF-16 text, so only an exact match counts, and there is none"
 # What to do next, by what a message says.
 _HINTS = {
-    "it seems to be applied already": "read the file again; leave out what it has already",
     "it occurs only elsewhere, so the hunks are out of order": "put the hunks into the order of "
     "the file",
     "it has no line of the file to go by": "add the unchanged lines above and below as context, "
@@ -96,14 +97,14 @@ class PatchAction(NamedTuple):
     executable: bool | None = None
 
     @property
-    def anchors(self) -> str:
-        """The old lines of all hunks."""
-        return "".join(line for hunk in self.hunks for line in hunk.old)
+    def anchors(self) -> tuple[str, ...]:
+        """The old lines of each hunk."""
+        return tuple("".join(hunk.old) for hunk in self.hunks)
 
     def apply(self, text: Text | None, how: How) -> EditResult:
         """Place every hunk and make all changes."""
-        notes = (*self.notes, *mode_notes(self.executable))
         if text is None:
+            notes = (*self.notes, *mode_notes(self.executable))
             applied = AppliedEdit("exact", "create", 1.0, 1, 1, 0, notes)
             return EditResult(Text(self._content()), applied, self.executable)
         if text.text and any(hunk.is_for_empty for hunk in self.hunks):
@@ -111,6 +112,38 @@ class PatchAction(NamedTuple):
         added = (line.text for hunk in self.hunks for line in hunk.lines if line.op == "+")
         check_text(text, "".join(added), how)
         # A patch that only creates or deletes files needs no engine.
+        from git_boocode.matching.rungs import profile_named
+
+        profile = profile_named("exact" if text.is_raw else how.profile)
+        strict = profile._replace(steps=profile.steps[: profile.strict])
+        done, places = self._edited(text, how, profile)
+        rungs = {*(step.rung for step in strict.steps), "rewritten"}
+        missed = isinstance(done, MissError) and done.code == "not_found"
+        if strict.steps and (missed or any(place.rung not in rungs for place in places)):
+            done = self._merged(text, how, strict) or done
+        if isinstance(done, MissError):
+            raise done
+        return done
+
+    def _merged(self, text: Text, how: How, strict: Profile) -> EditResult | None:
+        """The edit as made in the newest version that has all old lines, merged with the text."""
+        from git_boocode.editing.versions import merged_result
+
+        versions = how.versions()
+        for index, version in enumerate(versions or ()):
+            base = text._replace(text=version)
+            done, places = self._edited(base, how, strict)
+            if versions and isinstance(done, EditResult):
+                gone = next((old for old in self.anchors if old not in text.text), "")
+                since = versions.name(index), versions.cause(index, gone)
+                rows = [place[:2] for place in places if place.first < place.stop]
+                return merged_result((done, base), text, since, rows)
+        return None
+
+    def _edited(
+        self, text: Text, how: How, profile: Profile
+    ) -> tuple[EditResult | MissError, list[Placement]]:
+        """What all changes make of a text, or why they cannot be made, and where they belong."""
         from git_boocode.matching.sequence import place_changes
 
         file = Lines(text.text)
@@ -119,21 +152,28 @@ class PatchAction(NamedTuple):
         present = frozenset(line.rstrip() for line in content.lines)
         hunks = [_remarked(hunk, present) for hunk in _without_bom(self.hunks, text)]
         proven = self._is(text)
-        queries = [_query(content, hunk, proven=proven) for hunk in hunks]
-        profile = "exact" if text.is_raw else how.profile
+
+        def found(wanted: Sequence[PatchHunk]) -> list[Placement | MatchError]:
+            queries = [_query(content, hunk, proven=proven) for hunk in wanted]
+            return place_changes(queries, profile, verbatim=how.verbatim)
+
         try:
-            found = place_changes(queries, profile, verbatim=how.verbatim)
+            ends = found(hunks)
+            placed = _all_placed(hunks, ends, content.lines, raw=text.is_raw)
         except MatchError as error:
-            raise MissError(error.code, error.message) from None
-        placed = _all_placed(hunks, found, content.lines, raw=text.is_raw)
+            return MissError(error.code, error.message), []
+        except MissError as miss:
+            return miss, []
         made = spliced(content.raw, (place.splice for place in placed))
         marked = [(hunk.opens[1], "".join(hunk.new)) for hunk in hunks if hunk.opens]
         opened, own = marked[0] if marked else (is_open, text.text)
         if opened:
             # The carriage return of a last line that ends without a newline is its own.
             made = made.removesuffix("\n" if own.endswith("\r") else file.usual_ending)
-        applied = _applied(placed, (*notes, *_notes(hunks, placed)))
-        return EditResult(text._replace(text=made), applied, self.executable)
+        landed = [place for place in placed if place.rung != "already_applied"]
+        notes = (*self.notes, *mode_notes(self.executable), *_notes(hunks, placed))
+        edited = text._replace(text=made)
+        return EditResult(edited, _applied(landed, notes), self.executable), landed
 
     def _content(self) -> str:
         """The content of a file that is missing, if the patch is for an empty one."""
@@ -250,7 +290,7 @@ def _notes(hunks: Sequence[PatchHunk], placed: Sequence[Placement]) -> Iterator[
         away = 0 if hunk.start is None else place.first - hunk.start
         lines, side = f"line{'s' * (abs(away) > 1)}", "below" if away > 0 else "above"
         own = [f"{abs(away)} {lines} {side} its number"] if away else []
-        own += [] if place.rung == "exact" else [f"found by {place.rung}"]
+        own += [] if place.rung in ("exact", "already_applied") else [f"found by {place.rung}"]
         for note in (*hunk.notes, *own, *place.notes):
             found.setdefault(note, []).append(number)
     for note, numbers in found.items():
@@ -276,21 +316,18 @@ def _all_placed(
             placed.append(one)
     if not errors:
         return placed
-    done = not placed and {error.code for error in errors.values()} == {"already_applied"}
     of = f" of {len(hunks)}" if len(hunks) > 1 else ""
     misses: list[MissError] = []
     for at, error in errors.items():
         message = ""
         if len(misses) < MAX_MISSES:
             message = f"hunk {at + 1}{of} ({_said(hunks[at], error, lines)}"
-        misses.append(_miss(error, message, done=done, raw=raw))
+        misses.append(_miss(error, message, raw=raw))
     raise joined(misses)
 
 
-def _miss(error: MatchError, message: str, *, done: bool, raw: bool) -> MissError:
+def _miss(error: MatchError, message: str, *, raw: bool) -> MissError:
     code: str = error.code
-    if code == "already_applied" and not done:
-        code = "not_found"
     if raw and code == "not_found":
         code, message = "binary", f"{_NO_TEXT}: {message}"
     places = error.match.spans[:MAX_LINES] or error.candidates
@@ -303,9 +340,10 @@ def _said(hunk: PatchHunk, error: MatchError, lines: Sequence[str]) -> str:
     header = f"'{short(hunk.header, _MAX_LINE)}', " if hunk.header else ""
     what = error.message or "the file does not have its lines"
     said, near = f"{header}line {hunk.row} of the patch): {what}", error.candidates
-    if error.code == "ambiguous" or any(one.similarity == 1 for one in near):
-        places = [lines_of(one.start_line, one.end_line) for one in near]
-        return f"{said}, at {listed(places, _LISTED)}" if places else said
+    if error.code == "ambiguous" and near:
+        return f"{said}, at {listed_lines([at.start_line for at in error.match.spans or near])}"
+    if any(one.similarity == 1 for one in near):
+        return f"{said}, at {lines_of(near[0].start_line, near[0].end_line)}"
     if "nearest" in what:
         return said
     first, stop = (near[0].start_line - 1, near[0].end_line) if near else (0, len(lines))

@@ -219,8 +219,9 @@ class EditPlan:
         if source is None or source.old is None or repository is None:
             return None
         # What only an earlier edit of the call has changed is no older version.
-        wanted = _anchors(edit).replace("\r\n", "\n")
-        if file.text != source.old and wanted in source.old.text.replace("\r\n", "\n"):
+        wanted = (anchor.replace("\r\n", "\n") for anchor in _anchors(edit))
+        old = source.old.text.replace("\r\n", "\n")
+        if file.text != source.old and all(anchor in old for anchor in wanted):
             return None
         if source.versions is None:
             from git_boocode.editing.versions import FileVersions
@@ -403,16 +404,16 @@ def _could_matter(failure: Failure, edit: Edit, miss: MissError) -> bool:
     """
     if miss.code == "missing_file":
         return failure.path is not None and failure.code != "missing_file"
-    wanted, given = _anchors(edit), "\n".join(_strings(failure.given))
+    wanted, given = "\n".join(_anchors(edit)), "\n".join(_strings(failure.given))
     if not wanted.strip() or wanted in given:
         return True
     lines = {line.strip() for line in given.split("\n")}
     return any(line.strip() in lines for line in wanted.split("\n") if re.search(r"\w", line))
 
 
-def _anchors(edit: Edit) -> str:
-    """The text that an edit looks for, if it looks for any."""
-    anchors: str = getattr(edit.action, "anchors", "")
+def _anchors(edit: Edit) -> tuple[str, ...]:
+    """The texts that an edit looks for, if it looks for any."""
+    anchors: tuple[str, ...] = getattr(edit.action, "anchors", ())
     return anchors
 
 

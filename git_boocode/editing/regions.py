@@ -77,9 +77,9 @@ class Regions(NamedTuple):
     changes: tuple[Change, ...]
 
     @property
-    def anchors(self) -> str:
+    def anchors(self) -> tuple[str, ...]:
         """The lines of all anchors."""
-        return "\n".join(
+        return tuple(
             line for change in self.changes for line in (*change.start, *(change.end or ()))
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +15,7 @@ from git_boocode.editing.workspace import Workspace
 from git_boocode.matching import MatchError
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.text import lines_of
-from git_boocode.matching.three_way import merge_edit
+from git_boocode.matching.three_way import Rows, merge_edit
 from git_boocode.repo.blobs import read_blobs
 from git_boocode.repo.git import batch_bodies
 from git_boocode.repo.metadata import Metadata, MetadataError
@@ -178,21 +178,34 @@ def merged_outcome(edit: Edit, base: Text, text: Text, how: How) -> tuple[EditRe
     except MissError as miss:
         message = f"the file has changed since {shown}, and in that version: {miss.message}"
         raise MissError("stale", message, hint=_AGAIN) from None
-    applied, edited = made.applied, base if made.text is None else made.text
-    rows = [(applied.start_line - 1, applied.end_line)]
+    result = merged_result((made, base), text, (shown, None))
+    return result, made.text or base
+
+
+def merged_result(
+    older: tuple[EditResult, Text],
+    text: Text,
+    since: tuple[str, str | None],
+    rows: Sequence[Rows] = (),
+) -> EditResult:
+    """Merge an edit, and the version in which it was made, three-way into the text.
+
+    ``since`` names that version, and what changed since, ``rows`` are those that the edit matches;
+    none if it is proven to be for the version. Raises MissError (`stale`, `already_applied`).
+    """
+    (made, base), applied, (name, cause) = older, older[0].applied, since
+    wanted, edited = rows or [(applied.start_line - 1, applied.end_line)], made.text or base
     try:
-        content, now = merge_edit(Lines(text.text), base.text, edited.text, rows)
+        content, now = merge_edit(Lines(text.text), base.text, edited.text, wanted, proven=not rows)
     except MatchError as error:
-        near, message = error.candidates[0], error.message
+        near, message, more = error.candidates[0], error.message, f", {cause}" if cause else ""
         if error.code == "stale":
-            message = f"{lines_of(near.start_line, near.end_line)} changed since {shown}"
+            message = f"{lines_of(near.start_line, near.end_line)} changed since {name}{more}"
         lines = (near.start_line,)
         raise MissError(error.code, message, lines=lines, candidates=error.candidates) from None
-    (first, stop), notes = now[0], (merged_since(shown), *applied.notes)
-    applied = AppliedEdit(
-        "fuzzy", "merged", applied.similarity, applied.count, first + 1, stop, notes
-    )
-    return made._replace(text=text._replace(text=content), applied=applied), edited
+    notes, place = (merged_since(name), *applied.notes), (now[0][0] + 1, now[-1][1])
+    merged = AppliedEdit("fuzzy", "merged", applied.similarity, applied.count, *place, notes)
+    return made._replace(text=text._replace(text=content), applied=merged)
 
 
 def _held(base: str, workspace: Workspace) -> Text | None:

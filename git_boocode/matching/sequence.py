@@ -17,7 +17,7 @@ from git_boocode.matching.align import Hunk, most_similar, script
 from git_boocode.matching.already_applied import applied_rows
 from git_boocode.matching.ladder import SHOWN, SHOWN_TEXT, Answer, climb, to_match
 from git_boocode.matching.replace import Splice, written
-from git_boocode.matching.rungs import profile_named
+from git_boocode.matching.rungs import Profile
 from git_boocode.matching.text import (
     Found,
     LineIndex,
@@ -27,11 +27,13 @@ from git_boocode.matching.text import (
     canonical_line,
     common_prefix,
     depth_of,
+    lines_of,
 )
 from git_boocode.matching.types import Candidate, Code, Match, MatchError
 
 LOOSE_WORK = 3_000_000  # rows of one text that are searched with tolerance
 SECTION_WORK = 5_000_000  # rows of one text that are visited to look for sections
+_THERE = "the new text is already there"
 _LISTED = 100  # places of a change that occurs several times
 _CUT = 40  # characters of a section that may be a line that git cut off within a word
 _NEAR = 0.4  # least similarity of the line that is shown for one that the file lacks
@@ -75,6 +77,7 @@ class _Change:
         self.near: list[_Change | None] = [None, None]
         self.answer: Answer | None = None
         self.place: Occurrence | None = None
+        self.applied = False
 
     @property
     def row(self) -> int:
@@ -103,21 +106,22 @@ class _Change:
 
 
 def place_changes(
-    queries: Sequence[Query], profile: str, *, verbatim: bool
+    queries: Sequence[Query], profile: Profile, *, verbatim: bool
 ) -> list[Placement | MatchError]:
     """Place changes of one text that come in its order; for each its place, or why it has none.
 
     All queries share one ``text``, whose last line is closed; they stand for whole lines, and none
     changes nothing. Hints decide between places; a line counts with the offset of its neighbours.
+    Beside others a change that is there has the rung ``already_applied``, and changes nothing.
     """
     return _Sequence(queries, profile, verbatim=verbatim).run() if queries else []
 
 
 class _Sequence:
-    def __init__(self, queries: Sequence[Query], profile: str, *, verbatim: bool) -> None:
+    def __init__(self, queries: Sequence[Query], profile: Profile, *, verbatim: bool) -> None:
         self.text = queries[0].text
         self.end = 2 * len(self.text.lines) + 1
-        self.profile = profile_named(profile)
+        self.profile = profile
         self.verbatim = verbatim
         self.changes = [_Change(number, query) for number, query in enumerate(queries)]
         self.found: dict[int, Placement | MatchError] = {}
@@ -141,6 +145,9 @@ class _Sequence:
         failed = [(change, error) for change, error in found if isinstance(error, MatchError)]
         for change, error in failed[:SHOWN]:
             error.candidates = error.candidates or self._nearest(change)
+        placed = [one for _, one in found if isinstance(one, Placement)]
+        if len(placed) == len(found) and {one.rung for one in placed} == {"already_applied"}:
+            return [self._refused(*one[:2], _THERE, "already_applied") for one in placed]
         return [one for _, one in found]
 
     def _open(self) -> Iterator[_Change]:
@@ -183,14 +190,17 @@ class _Sequence:
         change.near[0] = self._above
         if not change.rows and change.old and not change.hints.strict:
             answer = self._climb(change)
-            if not answer.found.places:
-                applied = applied_rows(answer.query)
-                missed = MatchError("not_found", answer.found.reason or "")
-                raise self._applied(*applied) if applied else missed
-            change.answer, change.place = answer, _sole(answer, change.height)
-            change.rows, change.left = [self.text.raw[: change.place.start].count("\n")], range(1)
-            if change.place.rows:
-                change.height = change.place.rows[1] - change.row
+            if answer.found.places:
+                change.answer, change.place = answer, _sole(answer, change.height)
+                first = self.text.raw[: change.place.start].count("\n")
+                rows = change.place.rows or (first, first + change.height)
+            else:
+                self._loose_work -= len(self.text.lines)
+                there = applied_rows(answer.query)
+                if there is None:
+                    raise MatchError("not_found", answer.found.reason or "")
+                rows, first, change.applied = there, there[0], True
+            change.rows, change.left, change.height = [first], range(1), rows[1] - first
         if len(change.left) == 1:
             self._above = change
 
@@ -300,9 +310,10 @@ class _Sequence:
             return
         row, answer, place = change.row, change.answer, change.place
         stop, likeness, notes = row + change.height, 1.0, tuple[str, ...]()
-        if self._repeats(change):
-            raise self._applied(row, stop)
-        if answer is None or place is None or self.verbatim:
+        applied = change.applied or self._repeats(change)
+        if applied:
+            splice = Splice(self._written, self._written, "")
+        elif answer is None or place is None or self.verbatim:
             if change.height != len(change.old):
                 raise self._refused(row, stop, "the file has more or fewer lines there")
             splice = self._as_marked(change)
@@ -310,14 +321,16 @@ class _Sequence:
             splice, notes = written(answer, place, row)
             if any(note.startswith("replaced") for note in notes):
                 raise self._refused(row, stop, "the file has lines there that it would delete")
-            if splice.text == self.text.raw[splice.start : splice.end]:
-                raise self._applied(row, stop)
+            applied = splice.text == self.text.raw[splice.start : splice.end]
             splice, likeness = _trimmed(self.text.raw, splice), place.similarity
         # The matcher may write to more than the rows that change.
         if splice.start < self._written:
             raise self._refused(row, stop, "it overlaps the hunk above", "overlap")
         self._written = splice.end
-        rung = answer.rung or "exact" if answer else "exact"
+        rung = (answer and answer.rung) or "exact"
+        if applied:
+            rung, where = "already_applied", lines_of(row + 1, max(stop, row + 1))
+            notes = (f"{_THERE}, at {where}",)
         found = Placement(row, stop, change.core(row), splice, rung, likeness, notes)
         self.found[change.number] = found
 
@@ -360,9 +373,6 @@ class _Sequence:
                 return self._refused(first, stop, why, "overlap")
         why = "it occurs only elsewhere, so the hunks are out of order"
         return self._refused(first, stop, why)
-
-    def _applied(self, first: int, stop: int) -> MatchError:
-        return self._refused(first, stop, "it seems to be applied already", "already_applied")
 
     def _refused(self, first: int, stop: int, message: str, code: Code = "not_found") -> MatchError:
         stop = min(max(stop, first + 1), len(self.text.lines))

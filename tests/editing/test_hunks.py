@@ -69,7 +69,7 @@ def test_a_wrong_number_is_noted() -> None:
 def test_a_number_beside_an_equal_place_decides_nothing(start: int | None) -> None:
     error = refused(TWINS, hunk(TWIN, start))
     assert (error.code, error.lines) == ("ambiguous", (2, 6))
-    assert "at lines 2-4, lines 6-8" in error.message
+    assert "at lines 2 and 6" in error.message
 
 
 def test_every_failing_hunk_is_told() -> None:
@@ -172,11 +172,31 @@ def test_a_patch_for_an_empty_file() -> None:
 def test_a_patch_is_applied_already_if_all_of_its_hunks_are() -> None:
     first, last = hunk(" alpha\n-x\n beta"), hunk(" delta\n-y\n epsilon")
     assert refused(ABC, first, last).code == "already_applied"
-    miss = refused(ABC, first, hunk("-gamma\n+G"), last)
-    assert miss.code == "not_found"
-    assert "hunk 1 of 3" in miss.message
-    assert "hunk 3 of 3" in miss.message
-    assert "it seems to be applied already, at lines 1-2; hunk 3" in miss.message
+    miss = refused(ABC, first, last)
+    assert "hunk 1 of 2" in miss.message
+    assert "the new text is already there, at lines 1-2; hunk 2" in miss.message
+    assert refused(ABC, first, hunk("-zeta\n+Z"), last).code == "not_found"
+
+
+APPLIED = lines("def one():", "    return compute(10)", "", "def two():", "    return compute(2)")
+
+
+@pytest.mark.parametrize("context", [" def one():\n", ""])
+@pytest.mark.parametrize("start", [None, 0])
+def test_hunks_that_are_applied_already_stop_no_others(context: str, start: int | None) -> None:
+    first = hunk(f"{context}-    return compute(1)\n+    return compute(10)", start)
+    last = hunk("-    return compute(2)\n+    return compute(20)", start and 3)
+    assert patched(APPLIED, first, last) == APPLIED.replace("(2)", "(20)")
+    found = applied(APPLIED, first, last)
+    assert (found.rung, found.count, found.start_line, found.end_line) == ("exact", 1, 5, 5)
+    where = "lines 1-2" if context else "line 2"
+    assert f"hunk 1: the new text is already there, at {where}" in found.notes
+
+
+def test_a_hunk_that_is_applied_already_keeps_the_order() -> None:
+    first = hunk(" def two():\n-    return compute(1)\n+    return compute(2)")
+    last = hunk("-    return compute(10)\n+    return compute(20)")
+    assert refused(APPLIED, first, last).code == "not_found"
 
 
 # Tolerance

@@ -51,6 +51,58 @@ def test_an_edit_made_for_head_is_merged(repo: Repo) -> None:
     assert (edit["start_line"], edit["end_line"]) == (2, 4)
 
 
+PATCHES = {
+    "unified": "--- a/a.py\n+++ b/a.py\n@@ -2,3 +2,3 @@\n",
+    "apply-patch": "*** Begin Patch\n*** Update File: a.py\n@@\n",
+}
+HUNK = """\
+     data = read(path)
+     check(data)
+-    log("loaded")
++    log("loaded", path)
+"""
+
+
+def patch(kind: str, *hunks: str) -> bytes:
+    end = "*** End Patch\n" if kind == "apply-patch" else ""
+    return (PATCHES[kind] + "@@\n".join(hunks) + end).encode()
+
+
+@pytest.mark.parametrize("kind", PATCHES)
+def test_a_patch_made_for_head_is_merged(repo: Repo, kind: str) -> None:
+    repo.commit(**{"a.py": BEFORE})
+    repo.write("a.py", NOW)
+    answer = apply(patch(kind, HUNK))
+    assert repo.read("a.py").decode() == MERGED
+    assert notes(answer) == ("merged with the changes since HEAD",)
+    (edit,) = answer.as_json()["files"][0]["edits"]  # type: ignore[index]
+    assert (edit["kind"], edit["start_line"], edit["end_line"]) == ("fuzzy", 2, 4)
+
+
+def test_all_hunks_of_a_patch_are_merged(repo: Repo) -> None:
+    repo.commit(**{"a.py": BEFORE})
+    repo.write("a.py", NOW)
+    apply(patch("apply-patch", HUNK, "-    write(path, data)\n+    write_all(path, data)\n"))
+    assert repo.read("a.py").decode() == MERGED.replace("write(", "write_all(")
+
+
+@pytest.mark.parametrize("kind", PATCHES)
+@pytest.mark.parametrize("clash", [CLASH, BEFORE.replace('log("loaded")', "log(path)")])
+def test_a_patch_that_conflicts_is_stale(repo: Repo, kind: str, clash: str) -> None:
+    repo.commit(**{"a.py": BEFORE})
+    repo.write("a.py", clash)
+    line = 3 if clash == CLASH else 4
+    assert message(patch(kind, HUNK)) == f"line {line} changed since HEAD"
+
+
+def test_what_another_hunk_of_the_call_has_changed_is_no_older_version(repo: Repo) -> None:
+    repo.commit(**{"a.py": BEFORE})
+    first, end = patch("apply-patch", HUNK).decode().split("*** End Patch\n")
+    second = '*** Update File: a.py\n@@\n-    log("loaded")\n+    log(data)\n@@\n-    write(path'
+    more = f"{first}{second}, data)\n+    write(data)\n*** End Patch\n{end}".encode()
+    assert codes(more) == [(1, "not_found")]
+
+
 def test_an_edit_made_for_the_index_is_merged(repo: Repo) -> None:
     repo.commit(**{"a.py": "nothing yet\n"})
     repo.write("a.py", BEFORE)

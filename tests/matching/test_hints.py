@@ -84,7 +84,7 @@ def placed(text: str, *changes: tuple[str, str], at_end: bool = False) -> list[i
     """For each change the line of its place, or why it has none."""
     lines, hints = Text(text), Hints(at_end=at_end)
     queries = [Query(lines, old, new, whole_lines=True, hints=hints) for old, new in changes]
-    found = place_changes(queries, "default", verbatim=False)
+    found = place_changes(queries, profile_named("default"), verbatim=False)
     return [one.first + 1 if isinstance(one, Placement) else one.code for one in found]
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from git_boocode.matching import sequence
 from git_boocode.matching.align import Hunk
+from git_boocode.matching.rungs import profile_named
 from git_boocode.matching.sequence import Placement, place_changes
 from git_boocode.matching.text import Hints, LineIndex, Query, Text, spliced
 from git_boocode.matching.types import MatchError
@@ -45,7 +46,7 @@ def placed(
     """Where all changes belong; the first error is raised."""
     shared = Text(text)
     queries = [Query(shared, old, new, whole_lines=True, hints=more) for old, new, more in hunks]
-    found = place_changes(queries, profile, verbatim=verbatim)
+    found = place_changes(queries, profile_named(profile), verbatim=verbatim)
     for one in found:
         if isinstance(one, MatchError):
             raise one
@@ -169,7 +170,7 @@ def test_in_a_mixed_file_the_neighbours_decide() -> None:
 def test_a_change_of_line_endings_needs_them() -> None:
     change = hunk("-a\r\n+a\n b")
     assert patched("a\r\nb\n", change) == "a\nb\n"
-    assert "applied already" in refused("a\nb\n", change).message
+    assert "already there" in refused("a\nb\n", change).message
 
 
 @pytest.mark.parametrize(
@@ -178,7 +179,7 @@ def test_a_change_of_line_endings_needs_them() -> None:
 )
 def test_what_is_applied_already_is_said_to_be(body: str) -> None:
     error = refused(ABC, hunk(body, 0))
-    assert "applied already" in error.message
+    assert "already there" in error.message
     assert error.code == "already_applied"
     assert [near.start_line for near in error.candidates] == [1]
 
@@ -439,7 +440,7 @@ def test_a_line_that_comes_inherits_nothing_of_one_that_stays() -> None:
 def test_a_line_may_move_within_its_hunk() -> None:
     text = lines("one(1)", "two(2)  ", "three(3)  ", "four(4)")
     change = hunk("-two(2)\n one(1)\n+two(2)")
-    assert "applied already" in refused(text, change).message
+    assert "already there" in refused(text, change).message
     change = hunk(" one(1)\n-two(2)\n three(3)\n+two(2)\n four(4)")
     assert patched(text, change) == lines("one(1)", "three(3)  ", "two(2)", "four(4)")
 
