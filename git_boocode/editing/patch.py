@@ -48,7 +48,8 @@ class PatchHunk(NamedTuple):
     `row` is the line of the patch, from 1, at which it begins, `start` the row of the file, from 0,
     at which the patch says its old lines begin. Without it they must lie below `sections`, lines of
     the file, outermost first; else these only decide between places. With `at_end` they must be the
-    last ones of the file. `unmarked` is whether context lines lack the space before them.
+    last ones of the file. `unmarked` is whether context lines lack the space before them, `above`
+    the lines of the hunk above it, if that one changes nothing.
     """
 
     header: str
@@ -59,6 +60,7 @@ class PatchHunk(NamedTuple):
     at_end: bool = False
     unmarked: bool = False
     notes: tuple[str, ...] = ()
+    above: tuple[str, ...] = ()
 
     @property
     def old(self) -> list[str]:
@@ -159,6 +161,11 @@ class PatchAction(NamedTuple):
 
         try:
             ends = found(hunks)
+            unclear = any(isinstance(end, MatchError) and end.code == "ambiguous" for end in ends)
+            if unclear and any(hunk.above for hunk in hunks):
+                # Where a hunk without changes leaves more than one place, it decides nothing.
+                clear = found([h._replace(sections=h.sections or h.above) for h in hunks])
+                ends = ends if any(isinstance(end, MatchError) for end in clear) else clear
             placed = _all_placed(hunks, ends, content.lines, raw=text.is_raw)
         except MatchError as error:
             return MissError(error.code, error.message), []

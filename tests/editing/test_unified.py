@@ -205,6 +205,17 @@ def test_hunks_without_changes_are_skipped(patch: str) -> None:
     assert applied(patch) == NEW
 
 
+@pytest.mark.parametrize("name", ["A", "B"])
+def test_a_hunk_without_changes_decides_between_places(name: str) -> None:
+    text = "".join(f"class {one}:\n    def run(self):\n        go()\n\n" for one in "AB")
+    hunk = "@@\n     def run(self):\n-        go()\n+        stop()\n"
+    with pytest.raises(MissError):
+        applied(f"--- a/f\n+++ b/f\n{hunk}", text)
+    before, head, after = text.partition(f"class {name}:\n")
+    wanted = before + head + after.replace("go", "stop", 1)
+    assert applied(f"--- a/f\n+++ b/f\n@@\n class {name}:\n{hunk}", text) == wanted
+
+
 def test_a_hunk_that_was_skipped_is_noted() -> None:
     assert notes(PATCH + CONTEXT) == "hunks without changes skipped: 1"
     assert notes(PATCH + CONTEXT + "@@\n") == "hunks without changes skipped: 2"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple, NoReturn
 
 from git_boocode.editing.actions import Create, Delete, Keep
@@ -99,7 +100,9 @@ def is_change(hunk: PatchHunk) -> bool:
 
 def patch_action(hunks: Sequence[PatchHunk], preimage: str | None = None) -> PatchAction | None:
     """The action of a file's hunks, None if there are none (MissError if none is a change)."""
-    found = tuple(filter(is_change, hunks))
+    shown = (() if is_change(hunk) else filter(str.strip, hunk.old) for hunk in hunks)
+    pairs = zip(chain([()], map(tuple, shown)), hunks, strict=False)
+    found = tuple(hunk._replace(above=above) for above, hunk in pairs if is_change(hunk))
     skipped = len(hunks) - len(found)
     if skipped and not found:
         invalid(hunks[0].row, NO_CHANGE)
