@@ -85,10 +85,7 @@ def _cleaned(answer: Answer, new: Text) -> Answer:
 
 
 def _climb_on(
-    missed: Answer,
-    profile: Profile,
-    start_line: int | None,
-    older: Callable[[], Answer | None],
+    missed: Answer, profile: Profile, start_line: int | None, older: Callable[[], Answer | None]
 ) -> Answer:
     """The answer for variants of the texts, of older versions, and of the looser steps.
 
