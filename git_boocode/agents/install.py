@@ -17,9 +17,9 @@ from git_boocode.agents.places import JSON, PROGRAM, TOML, Place, Where
 from git_boocode.agents.program import installed_command
 from git_boocode.agents.records import Record, digest, load, saved
 from git_boocode.agents.timeout import hook_timeout
-from git_boocode.editing.write import missing_directories, remove_directories
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.files import missing_directories, remove_directories, with_executable
 
 _GRACE = 5
 """Seconds that an agent waits longer than a hook may take by itself."""
@@ -320,7 +320,7 @@ def _mode(place: Place, before: bytes | None) -> int | None:
     if before is None:
         return _EXECUTABLE
     mode = stat.S_IMODE(os.stat(place.path).st_mode)
-    return None if mode & 0o100 else mode | (mode & 0o444) >> 2
+    return None if mode & 0o100 else with_executable(mode, executable=True)
 
 
 def _installed(place: Place, wanted: Wanted) -> dict[str, bool]:

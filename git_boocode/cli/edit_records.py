@@ -29,7 +29,8 @@ def list_edits(
     repository: Repository, limit: int | None, *, everywhere: bool, as_json: bool
 ) -> int:
     """Print the records of this worktree, or of all, newest first; returns the exit code."""
-    from git_boocode.editing.records import Records, abbreviations
+    from git_boocode.editing.records import EDITS, Records
+    from git_boocode.repo.store import abbreviations
 
     records = Records(repository)
     listed = islice(records.history(everywhere=everywhere), limit)
@@ -40,7 +41,7 @@ def list_edits(
     from git_boocode.checkpoints.catalog import ARCHIVE, CHECKPOINTS, SAFETY
 
     # `show` takes the ids of checkpoints too.
-    short = abbreviations(records.store, CHECKPOINTS, SAFETY, ARCHIVE)
+    short = abbreviations(records.store, EDITS, CHECKPOINTS, SAFETY, ARCHIVE)
     style = Style(enabled=colour_wanted(repository.config))
     number = 0
     with paged(repository.users_git) as stream:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.actions import MAX_LINES, MAX_MISSES, check_text, joined, mode_notes
 from git_boocode.editing.edits import AppliedEdit, EditResult, How, MissError, listed, short
-from git_boocode.editing.textfile import Text, blob_ids
+from git_boocode.editing.textfile import Text
 from git_boocode.matching.align import Hunk
 from git_boocode.matching.replace import listed_lines
 from git_boocode.matching.text import BOM, depth_of, lines_of, spliced
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.types import MatchError
+from git_boocode.repo.blobs import blob_ids
 
 if TYPE_CHECKING:
     from git_boocode.matching.rungs import Profile

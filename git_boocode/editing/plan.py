@@ -13,7 +13,8 @@ from git_boocode.editing.actions import Replace, Write
 from git_boocode.editing.edits import AppliedEdit, EditedFile, Failure, MissError, edit_name
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.textfile import MAX_BYTES, decode, read_snapshot, shared_ends
-from git_boocode.editing.workspace import Target, Workspace, both_listed
+from git_boocode.editing.workspace import Target, Workspace
+from git_boocode.repo.files import both_listed
 
 if TYPE_CHECKING:
     from git_boocode.editing.diff import LineMap

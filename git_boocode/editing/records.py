@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from git_boocode.matching.text import common_prefix
 from git_boocode.repo.blobs import read_blobs
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os, shortened
 from git_boocode.repo.gc import gc_watches
@@ -35,7 +34,6 @@ EDITS = "refs/boocode/edits/"
 ACTIONS = ("modify", "create", "delete", "rename")
 DEFAULTS = Limits(keep=1_000, max_age=30 * DAY)
 _OCTAL = re.compile(r"[0-7]{3,4}")
-_LEAST_ABBREVIATION = 13  # the part of an id that is its time; its hyphen tells it from a hash
 _PRUNED_EVERY = 64
 
 
@@ -315,17 +313,6 @@ def problems(repository: Repository, *, most: int = DEFAULTS.keep) -> list[tuple
     """The ids of the invalid ones among the newest ``most`` records, with the reason."""
     entries = Records(repository).entries(newest=most)
     return [(ref.id, entry.message) for ref, entry in entries if isinstance(entry, MetadataError)]
-
-
-def abbreviations(store: Store, *others: str) -> dict[str, str]:
-    """The shortest prefix of each record's id that no other ref has, also below ``others``."""
-    refs = store.refs(EDITS, *others)
-    ids = sorted({ref.id for ref in refs})
-    short = {
-        own: own[: max(_LEAST_ABBREVIATION, *(common_prefix(own, other) + 1 for other in near))]
-        for own, *near in zip(ids, ["", *ids], [*ids[1:], ""], strict=False)
-    }
-    return {ref.id: short[ref.id] for ref in refs if ref.name.startswith(EDITS)}
 
 
 def edits_beyond(

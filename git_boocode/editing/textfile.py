@@ -58,15 +58,6 @@ def decode(data: bytes) -> Text:
     return Text(data.decode("utf-8", "surrogateescape"), RAW)
 
 
-def blob_ids(data: bytes) -> list[str]:
-    """The ids of a git blob, by SHA-1 and by SHA-256."""
-    from hashlib import sha1, sha256
-
-    # Git's ids are names here, not a safeguard.
-    blob = b"blob %d\0%b" % (len(data), data)
-    return [made(blob, usedforsecurity=False).hexdigest() for made in (sha1, sha256)]
-
-
 def line_count(text: str) -> int:
     """The number of lines; one without a final newline counts."""
     return text.count("\n") + (text != "" and not text.endswith("\n"))

@@ -196,16 +196,6 @@ class Workspace(NamedTuple):
         return worktree_lock(self.repository.state_dir, shared=False, patience=LOCK_PATIENCE)
 
 
-def both_listed(one: str, other: str) -> bool:
-    """Whether two resolved paths that may name one file part at two entries of one directory."""
-    above = os.path.commonpath((one, other))
-    names = {os.path.relpath(path, above).split(os.sep)[0] for path in (one, other)}
-    try:
-        return names <= {*os.listdir(above)}
-    except OSError:
-        return False
-
-
 def _check_path(path: str) -> None:
     """Refuse what no system takes for a path, before each of its parts is looked at."""
     try:

@@ -20,6 +20,12 @@ from git_boocode.editing.textfile import Snapshot, Symlink, read_snapshot
 from git_boocode.editing.workspace import Target
 from git_boocode.repo.durable import sync, sync_directory
 from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError
+from git_boocode.repo.files import (
+    missing_directories,
+    remove_directories,
+    remove_emptied,
+    with_executable,
+)
 
 OLD, NEW, OTHER = "old", "new", "other"
 """The states of a file: not written, written, changed by others."""
@@ -251,36 +257,6 @@ def clean_up(steps: Iterable[Step], kept: Container[str] = ()) -> None:
                 os.unlink(path)
 
 
-def missing_directories(paths: Iterable[str]) -> list[str]:
-    """The missing directories above some files, outermost first."""
-    missing = set()
-    for path in paths:
-        while (path := os.path.dirname(path)) not in missing and not os.path.isdir(path):
-            missing.add(path)
-    return sorted(missing)
-
-
-def remove_directories(paths: Iterable[str]) -> None:
-    """Remove directories that are empty; their absolute paths come innermost first."""
-    for path in paths:
-        with suppress(OSError):
-            os.rmdir(path)
-
-
-def remove_emptied(path: str, top: str) -> None:
-    """Remove the directories below `top`, an absolute path, that a deleted file left empty.
-
-    The current directory and those above it stay.
-    """
-    with suppress(OSError):
-        here = os.path.join(os.getcwd(), "")
-        above = os.path.dirname(path)
-        while above.startswith(os.path.join(top, "")) and not here.startswith(f"{above}{os.sep}"):
-            with suppress(FileNotFoundError):
-                os.rmdir(above)
-            above = os.path.dirname(above)
-
-
 def _check_unchanged(change: Change) -> None:
     if not change.target.is_unchanged(change.before):
         raise ChangedMeanwhileError(change.target)
@@ -332,11 +308,6 @@ def _unwritten(target: Target, error: OSError) -> FatalError:
         code, hint = "disk_full", MAKE_ROOM
     message = f"cannot write '{target.path}': {reason}; nothing was changed"
     return FatalError(message, code=code, hints=(hint,), details={"applied": False})
-
-
-def with_executable(mode: int, *, executable: bool) -> int:
-    """Permission bits as git changes them: whoever may read a file may run it, or nobody."""
-    return mode | (mode & 0o444) >> 2 if executable else mode & ~0o111
 
 
 def write_new(path: str, data: bytes, real: str, like: Snapshot | None) -> None:

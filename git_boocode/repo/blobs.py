@@ -1,4 +1,4 @@
-"""The contents of blobs, many with one git."""
+"""The contents of blobs, many with one git, and their ids."""
 
 from __future__ import annotations
 
@@ -21,3 +21,12 @@ def read_blobs(git: Git, ids: Sequence[str]) -> list[bytes | None]:
         return []
     output = git.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in ids).encode())
     return list(batch_bodies(output, b"blob"))
+
+
+def blob_ids(data: bytes) -> list[str]:
+    """The ids of a git blob, by SHA-1 and by SHA-256."""
+    from hashlib import sha1, sha256
+
+    # Git's ids are names here, not a safeguard.
+    blob = b"blob %d\0%b" % (len(data), data)
+    return [made(blob, usedforsecurity=False).hexdigest() for made in (sha1, sha256)]

@@ -31,6 +31,7 @@ class Ref(NamedTuple):
 
 
 _SHOWN_MATCHES = 5
+_LEAST_ABBREVIATION = 13  # the part of an id that is its time; its hyphen tells it from a hash
 
 
 def ambiguous_name(name: str, matches: Sequence[Ref], what: str) -> RefusedError:
@@ -286,3 +287,14 @@ def open_store(repository: Repository) -> Store:
         if served is not None:
             return served
     return PlumbingStore(repository)
+
+
+def abbreviations(store: Store, prefix: str, *others: str) -> dict[str, str]:
+    """The shortest beginning of each id below `prefix` that no other id has, also below others."""
+    refs = store.refs(prefix, *others)
+    ids, short = sorted({ref.id for ref in refs}), dict[str, str]()
+    for own, *near in zip(ids, ["", *ids], [*ids[1:], ""], strict=False):
+        starts = (own[:size] for size in range(_LEAST_ABBREVIATION, len(own)))
+        alone = (start for start in starts if not any(other.startswith(start) for other in near))
+        short[own] = next(alone, own)
+    return {ref.id: short[ref.id] for ref in refs if ref.name.startswith(prefix)}
