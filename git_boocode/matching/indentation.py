@@ -92,9 +92,13 @@ class LocalReindenter:
 
     ``placed`` are the pairs of indentations of matched lines by the index of the old line,
     ``given`` and ``near`` the ``indents`` of the model's lines and of the file's around the place.
+    A guess follows the lines above, or those ``below``.
     """
 
-    def __init__(self, placed: dict[int, Pair], given: list[str], near: list[str]) -> None:
+    def __init__(
+        self, placed: dict[int, Pair], given: list[str], near: list[str], *, below: bool = False
+    ) -> None:
+        self.below = below
         there = [mine for _, mine in placed.values() if mine]
         # The most common step of the model's lines, and of the file's, by the width of a tab.
         self._here = cache(partial(_common_step, ["", *given]))
@@ -119,19 +123,27 @@ class LocalReindenter:
             same = len(moved) >= _PROOF and all(old == mine != "" for old, mine in moved)
             self._runs += [_Run(shift, dict(moved), same)] * len(moved)
 
-    def give(self, indent: str, between: tuple[int, int], *, leading: bool) -> tuple[str, bool]:
+    def give(
+        self, indent: str, between: tuple[int, int], parent: list[Pair], *, leading: bool
+    ) -> tuple[str, bool]:
         """The file's indentation for a new line in place of old lines ``between`` (first, stop).
 
-        ``leading`` is whether it is the very first line of the new text. The second value is
-        whether the indentation is a guess.
+        ``parent`` is that of the new line it is in, if any, given and in the file; ``leading`` is
+        whether it is the very first line. The second value is whether the indentation is a guess.
         """
         if leading and self._dropped and indent == self._dropped[0]:
             return self._dropped[1], False
         if self._sure:
             return self._by_all(indent), False
-        shown = (self._by(run, indent) for run in self._around(*between))
-        known = {indent for indent in shown if indent is not None}
-        return (known.pop(), False) if len(known) == 1 else (self._by_all(indent), True)
+        if parent:
+            return self._moved(self.scale.shift_of(parent[0]), indent), False
+        groups = self._around(*between)
+        shown = ({self._by(run, indent) for run in runs} - {None} for runs in groups)
+        known = next(filter(None, shown), {None})
+        if len(known) == 1 and (only := known.pop()) is not None:
+            return only, False
+        shifts = [run.shift for runs in groups for run in runs]
+        return self._moved(shifts[-1 if self.below else 0], indent), True
 
     def _by_all(self, indent: str) -> str:
         if indent in self._seen:
@@ -202,17 +214,14 @@ class LocalReindenter:
         here = step * scale.factor
         return here % there == 0 if skips else here == there
 
-    def _around(self, start: int, stop: int) -> list[_Run]:
-        """The runs of the matched lines in place of which, or between which, new lines come."""
+    def _around(self, start: int, stop: int) -> list[list[_Run]]:
+        """The runs of the lines around new ones, the nearest in front."""
         first, last = (bisect_left(self._rows, row) for row in (start, stop))
         inside = self._runs[first:last]
         beside = [*self._runs[max(first - 1, 0) : first], *self._runs[last : last + 1]]
-        if len(inside) == 1 and len(beside) == 2 and beside[0].shift == beside[1].shift:
-            # One line that was moved otherwise than those on both sides of it is a slip.
-            return beside
         if len({run.shift for run in inside}) == 1:
-            return inside[:1]
-        return [*beside, *inside[:1], *inside[-1:]]
+            return [inside[:1], beside]
+        return [[*beside, *inside[:1], *inside[-1:]]]
 
     def _by(self, run: _Run, indent: str) -> str | None:
         """The file's indentation by a run of lines; None if they do not show it."""
@@ -220,14 +229,17 @@ class LocalReindenter:
             return run.seen[indent]
         if len(run.seen) < _PROOF and not run.same:
             return None
-        return self._render(self.scale._replace(shift=run.shift).width(indent))
+        return self._moved(run.shift, indent)
+
+    def _moved(self, shift: Fraction, indent: str) -> str:
+        return self._render(self.scale._replace(shift=shift).width(indent))
 
 
 class Nesting:
     """Judges how deep lines in a place can be, as an indentation-based parser does.
 
     A line is deeper than the one above only if that one can open a block, by one level, and a
-    shallower line returns to a level that is open.
+    shallower line returns to a level that is open. The line below stays in the block it is in.
     """
 
     def __init__(self, lines: Sequence[str], first: int, stop: int) -> None:
@@ -235,20 +247,30 @@ class Nesting:
         near = lines[max(0, first - NEAR) : stop + NEAR]
         self.unit = _common_step(indents(near))
         self.below = next((line for line in lines[stop : stop + NEAR] if line.strip()), "")
-        above = [line for line in lines[max(0, first - NEAR) : first] if line.strip()]
-        self.above = above[-1].strip() if above else ""
-        self.levels: list[int] = []
-        for line in reversed(above):
-            width = depth_of(line)
-            if not self.levels or width < self.levels[0]:
-                self.levels.insert(0, width)
-        self.levels = self.levels or [0]
+        self.levels, self.brackets, self.above = [0], list[tuple[str, int]](), ("", 0)
+        self.above = self._walk(lines[max(0, first - NEAR) : first], self.levels, self.brackets)[1]
+        self.split = self._splits(lines[first:stop])
 
     def faults(self, text: str) -> int:
         """The number of places where the lines of ``text`` break the nesting of the file."""
-        levels, faults = [*self.levels], 0
-        above, above_width = self.above, self.levels[-1]
-        for row in filter(str.strip, [*text.split("\n"), self.below]):
+        rows = text.split("\n")
+        faults, _ = self._walk([*rows, self.below], [*self.levels], [*self.brackets])
+        return faults + (self._splits(rows) > self.split)
+
+    def _splits(self, rows: Sequence[str]) -> bool:
+        """Whether the line below is in a block that one of the rows opens."""
+        code = [row for row in rows if row.strip() and not row.lstrip().startswith(_COMMENTS)]
+        return min(map(depth_of, code), default=0) < depth_of(self.below) and bool(code)
+
+    def _walk(
+        self, rows: Iterable[str], levels: list[int], brackets: list[tuple[str, int]]
+    ) -> tuple[int, tuple[str, int]]:
+        """The faults of lines below ``above``, and the last of them with its width.
+
+        ``levels`` are the open ones, ``brackets`` the lines with open brackets; both are updated.
+        """
+        faults, (above, above_width) = 0, self.above
+        for row in filter(str.strip, rows):
             line, width = row.strip(), depth_of(row)
             if width > levels[-1]:
                 faults += not _can_open(above)
@@ -259,14 +281,24 @@ class Nesting:
                 needs_body = above[-1:] in _BLOCKS and width <= above_width
                 dead = width == above_width and line[0].isalpha() and LEAVES.match(above)
                 faults += bool(needs_body or dead) and not line.startswith(_CLOSERS)
-                while levels and levels[-1] > width:
+                while levels[-1] > width:
                     levels.pop()
-                if not levels or levels[-1] < width:
+                if levels[-1] < width:
                     faults += 1
                     levels.append(width)
-            if not line.startswith(_COMMENTS):
-                above, above_width = line, width
-        return faults
+            if line.startswith(_COMMENTS):
+                continue
+            above, above_width = line, width
+            opened = sum(map(line.count, "([")) - sum(map(line.count, ")]"))
+            brackets += [(line, width)] * opened
+            if opened < 0 and brackets:
+                # A statement over several lines is as deep as its first line.
+                top, above_width = brackets[max(opened, -len(brackets))]
+                del brackets[opened:]
+                above = f"{top} {line}"
+                while levels[-1] > above_width:
+                    levels.pop()
+        return faults, (above, above_width)
 
 
 def _can_open(line: str) -> bool:

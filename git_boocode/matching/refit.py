@@ -18,10 +18,12 @@ from git_boocode.matching.text import (
     Occurrence,
     Text,
     canonical_line,
+    depth_of,
     indent_of,
     look_alikes,
     plain_in_file,
     split_ends,
+    width_of,
 )
 
 
@@ -40,6 +42,9 @@ _COUNTED = (
     ("replaced", "replaced", "forgotten"),  # such lines that went with the block around them
     ("elided", "kept", "elided"),  # lines of the file for which old and new have one like ``...``
 )
+
+
+_DOUBT = "cannot tell whether the new lines have the file's indentation already"
 
 
 def notes(done: Counter[str]) -> tuple[str, ...]:
@@ -155,67 +160,79 @@ class Refit:
         """
         relative = self.carried()
         rows, real = self.rows, self.real
-        if not relative.done["reindented"] or not real:
+        if not real or not (relative.done["reindented"] or relative.doubt):
             return relative
         nesting = Nesting(self.text.lines, rows.first, rows.first + len(rows.lines))
         usual, wrong = map(nesting.faults, ("\n".join(rows.lines), relative.text))
         whole = self._in_files_depth()
-        if whole and whole.text != relative.text:
-            gain = wrong - nesting.faults(whole.text)
+        if whole and whole[0].text != relative.text:
+            gain = wrong - nesting.faults(whole[0].text)
             # One fault less proves little if the text is at fault in either reading.
             proof = 1 if wrong - max(gain, 0) <= usual else 2
             if len(real) == 1 and abs(gain) < proof:
-                return relative._replace(
-                    doubt=f"line {rows.first + 1} of the file is indented, the old text is not: "
-                    "cannot tell the indentation of the new text"
-                )
-            if gain > 0:
-                return whole
-        if relative.doubt is not None:
-            return relative
-        added = self.carried(as_given=True)
+                return relative._replace(doubt=_DOUBT)
+            if gain > 0 or (gain == 0 and whole[1]):
+                return whole[0]
+        # Where old lost the depth of lines at the margin, new lines there may have lost it, too.
+        lost = any(indent and not indent_of(self.old[index]) for index, indent in real.items())
+        changed = (self.new[hunk.j1 : hunk.j2] for hunk in self.hunks if not hunk.same)
+        bare = lost and any(line[:1].strip() for lines in changed for line in lines)
+        level = indent_of(nesting.below) if bare else ""
+        added = self.carried(within=level)
         left = nesting.faults(added.text)
-        if 0 == left < wrong or (left <= wrong and self._replaces_in_depth()):
+        if relative.doubt is not None:
+            return self._settled((relative, self.carried(below=True), added), nesting) or relative
+        proven = 0 == left < wrong and (level or not bare)
+        if proven or (left <= wrong and self._replaces_in_depth()):
             return added
-        if left < wrong and left <= usual:
-            why = "cannot tell whether the added lines have the file's indentation already"
-            return relative._replace(doubt=why)
+        # Lines without any indentation do not show what is in a block.
+        flat = len(real) > 1 and not any(line[:1].isspace() for line in (*self.old, *self.new))
+        if wrong > usual and (left <= usual or flat):
+            return relative._replace(doubt=_DOUBT)
         return relative
 
-    def _in_files_depth(self) -> Patch | None:
-        """The patch if new, or all but its first line, seems to have the file's indentation."""
-        top, given = next(iter(self.real)), indent_of(next(filter(str.strip, self.new), ""))
-        real, new = self.real[top], self.new
-        if self._may_lack_first():
+    def _settled(self, readings: Sequence[Patch], nesting: Nesting) -> Patch | None:
+        """The only reading that breaks the nesting least, and not more often than the file."""
+        texts = {patch.text: patch for patch in readings}
+        (least, best), *others = sorted((nesting.faults(text), text) for text in texts)
+        alike = all(self.old[index].strip() == self.mine[index].strip() for index in self.real)
+        unique = all(faults > least for faults, _ in others) and not readings[-1].doubt
+        usual = nesting.faults("\n".join(self.rows.lines))
+        return texts[best]._replace(doubt=None) if alike and unique and least <= usual else None
+
+    def _in_files_depth(self) -> tuple[Patch, bool] | None:
+        """The patch if new, or all but its first line, seems to have the file's indentation.
+
+        The second value is whether all lines that it shares with old have it.
+        """
+        (top, real), new = next(iter(self.real.items())), self.new
+        given = indent_of(next(filter(str.strip, new), ""))
+        least = min(map(width_of, self.real.values()))
+        lower = [depth_of(line) < least for line in new if line.strip()]
+        # The first line alone may lack its indentation.
+        lacks = bool(lower[1:] and new[0]) and not given and lower[0] and not any(lower[1:])
+        if lacks:
             new = [real + new[0], *new[1:]]
-        elif given == indent_of(self.old[top]) or not self._is_absolute(given == real):
+        votes = self._votes(new)
+        like_first = given == real != indent_of(self.old[top])
+        if not (lacks or votes[True] > votes[False] or (not votes and like_first)):
             return None
         old = [*self.old]
         for index, indent in self.real.items():
             old[index] = reindented(old[index], indent)
-        return Refit(self.text, (old, new), self.rows, elisions=self.elisions).carried()
+        patch = Refit(self.text, (old, new), self.rows, elisions=self.elisions).carried()
+        return patch, votes[True] == votes.total() > 0 and (lacks or not any(lower))
 
-    def _may_lack_first(self) -> bool:
-        """Whether new begins without indentation, as old, and is else as deep as the file."""
-        top, real = next(iter(self.real.items()))
-        rest = [line for line in self.new[1:] if line.strip()]
-        if not (real and rest and self.new[0]) or indent_of(self.old[top]):
-            return False
-        return not indent_of(self.new[0]) and all(line.startswith(real) for line in rest)
-
-    def _is_absolute(self, like_first: bool) -> bool:
-        """Whether new has the file's indentation, by most lines that it shares with old.
-
-        ``like_first`` is what the first line says if no other is indented otherwise than in old.
-        """
+    def _votes(self, new: Sequence[str]) -> Counter[bool]:
+        """Whether lines have the file's indentation or old's, of those that new and old share."""
         votes: Counter[bool] = Counter()
-        stripped = ([line.strip() for line in lines] for lines in (self.old, self.new))
+        stripped = ([line.strip() for line in lines] for lines in (self.old, new))
         for i, j in same_items(*stripped).items():
-            given, mine = indent_of(self.new[j]), indent_of(self.old[i])
+            given, mine = indent_of(new[j]), indent_of(self.old[i])
             real = self.real.get(i, mine)
             if real != mine and given in (mine, real):
                 votes[given == real] += 1
-        return votes[True] > votes[False] or (not votes and like_first)
+        return votes
 
     def _replaces_in_depth(self) -> bool:
         """Whether new lines are indented as the file's lines are that they replace, not as old."""
@@ -226,20 +243,23 @@ class Refit:
                 shown.add(given == self.real.get(hunk.i1) != indent_of(self.old[hunk.i1]))
         return shown == {True}
 
-    def carried(self, *, as_given: bool = False) -> Patch:
-        """The patch; ``as_given`` leaves the indentation of what comes in alone."""
+    def carried(self, *, within: str | None = None, below: bool = False) -> Patch:
+        """The patch; ``within`` is what to put in front of what comes in, instead of fitting it.
+
+        ``below`` is whether lines between others with different indentation are like those below.
+        """
         pairs = {index: (indent_of(self.old[index]), real) for index, real in self.real.items()}
         first, stop = self.rows.first, self.rows.first + len(self.rows.lines)
         near = self.text.lines[max(0, first - NEAR) : stop + NEAR]
-        depths = LocalReindenter(pairs, indents([*self.old, *self.new]), indents(near))
+        depths = LocalReindenter(pairs, indents([*self.old, *self.new]), indents(near), below=below)
         decision = decide(self.text, (self.old, self.new), self.hunks, self.rows)
-        return _Walk(self, None if as_given else depths).patch(decision)
+        return _Walk(self, depths if within is None else within).patch(decision)
 
 
 class _Walk:
     """The making of one patch."""
 
-    def __init__(self, refit: Refit, depths: LocalReindenter | None) -> None:
+    def __init__(self, refit: Refit, depths: LocalReindenter | str) -> None:
         self.refit, self.rows, self.text = refit, refit.rows, refit.text
         self.old, self.new, self.depths = refit.old, refit.new, depths
         self.done: Counter[str] = Counter()
@@ -278,6 +298,8 @@ class _Walk:
 
     def _change(self, hunk: Hunk) -> None:
         partners = self._partners(hunk)
+        # The new lines that the next one can be in: their indentation as given and in the file.
+        self.blocks: list[tuple[str, str]] = []
         for index in range(hunk.j1, hunk.j2):
             if index in partners:
                 self._add_changed(hunk, index, partners[index])
@@ -299,20 +321,29 @@ class _Walk:
         pairs |= {hunk.j1 + j: moved[line] for j, line in enumerate(new) if line in moved}
         return {j: i for j, i in pairs.items() if self.refit.mine[i].strip()}
 
-    def _indent(self, hunk: Hunk, index: int, given: str) -> str:
-        """The file's indentation for that of a line of the new text."""
-        if self.depths is None:
-            return given
-        indent, guessed = self.depths.give(given, (hunk.i1, hunk.i2), leading=index == 0)
+    def _indent(self, hunk: Hunk, index: int, known: str | None = None) -> str:
+        """The file's indentation for a line of the new text, unless it is known."""
+        given, guessed = indent_of(self.new[index]), False
+        self.blocks = [block for block in self.blocks if len(block[0]) < len(given)]
+        if known is not None:
+            wanted = known
+        elif isinstance(self.depths, str):
+            wanted = self.depths + given
+        else:
+            between, parent = (hunk.i1, hunk.i2), self.blocks[-1:]
+            wanted, guessed = self.depths.give(given, between, parent, leading=index == 0)
+        # The very first line alone may lack its indentation.
+        if self.new[index].strip() and (index or given):
+            self.blocks.append((given, wanted))
         if guessed and self.doubt is None and self.new[index].strip():
             self.doubt = f"cannot tell the indentation of line {index + 1} of the new text"
-        return indent
+        return wanted
 
     def _add_new(self, hunk: Hunk, index: int) -> None:
         line = self.new[index].rstrip() if self.refit.trims else self.new[index]
         if line:
             given = indent_of(line)
-            wanted = self._indent(hunk, index, given)
+            wanted = self._indent(hunk, index)
             self.done["reindented"] += wanted != given
             line = reindented(line, wanted)
         replaced = hunk.i1 + index - hunk.j1
@@ -321,7 +352,7 @@ class _Walk:
     def _add_changed(self, hunk: Hunk, index: int, partner: int) -> None:
         row = self.refit.mine[partner]
         mine, old, new = map(split_ends, (row, self.old[partner], self.new[index]))
-        indent = mine[0] if new[0] == old[0] else self._indent(hunk, index, new[0])
+        indent = self._indent(hunk, index, mine[0] if new[0] == old[0] else None)
         body = merge_line(mine[1], old[1], new[1])
         # Trailing whitespace that the file lacks is ignored, unless it is the whole change.
         trail = "" if self.refit.trims and new[:2] != old[:2] else new[2]

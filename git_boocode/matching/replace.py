@@ -319,7 +319,7 @@ class _Writer:
             old = segments
         owned = [(index, index + 1) for index in range(len(segments))]
         rows = Rows(row, segments, ending, owned)
-        return Refit(self.text, (old, new), rows).carried(as_given=True)
+        return Refit(self.text, (old, new), rows).carried(within="")
 
     def _new_lines(self) -> list[str]:
         """The lines of new that take the place of old's.

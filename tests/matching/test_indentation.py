@@ -22,11 +22,11 @@ def test_lines_around_the_change_tell_its_depth_where_others_were_not_moved() ->
     assert done.content == FILE.replace("        return sum(x)\n", DEEPER)
 
 
-def test_one_line_that_was_moved_alone_does_not_tell_how_deep_others_go() -> None:
+def test_lines_in_a_new_block_are_deeper_than_the_line_that_opens_it() -> None:
     old = "    return sum(x)\n\n\ndef beta(y):\n"
-    with pytest.raises(MatchError, match="cannot tell the indentation of line 3") as caught:
-        replace_text(FILE, old, old.replace("    return sum(x)\n", BODY), whole_lines=True)
-    assert caught.value.code == "ambiguous"
+    new = old.replace("    return sum(x)\n", BODY)
+    done = replace_text(FILE, old, new, whole_lines=True)
+    assert done.content == FILE.replace("        return sum(x)\n", DEEPER)
     done = replace_text(FILE, old, old.replace("sum(x)", "sum(x, 0)"), whole_lines=True)
     assert done.content == FILE.replace("sum(x)", "sum(x, 0)")
 
@@ -177,3 +177,162 @@ def test_most_of_the_shared_lines_decide_how_new_is_indented() -> None:
     new = ADDED[len("class C:\n") : -len("\nEND = 1\n")].replace("        first", "    first")
     done = replace_text(CLASS, SHORT, new)
     assert done.content == ADDED.replace("        first", "    first")
+
+
+def short(text: str, levels: int = 1) -> str:
+    return "".join(line.removeprefix("    " * levels) for line in text.splitlines(keepends=True))
+
+
+START = "class C:\n    def start(self):\n"
+CALLS = "        m.start()\n        return m\n"
+STOP = "\n    def stop(self):\n        self.m.stop()\n"
+WANTED = "        if self.wanted:\n            self.more(m)\n        return m\n"
+CURLY = """\
+class Cart {
+    add(item) {
+        if (item.ok &&
+                item.price > 0) {
+            this.total += item.price;
+            this.save();
+        }
+        return this;
+    }
+}
+"""
+PUSHED = "            this.total += item.price;\n            this.save();\n"
+OPEN = "            if (this.open) {\n                this.tell();\n            }\n"
+FINALLY = """\
+class Case:
+    def run(self):
+        try:
+            return super().run()
+        finally:
+            self.teardown()
+
+    def debug(self):
+        super().debug()
+"""
+TEARDOWN = FINALLY[FINALLY.index("        finally") :]
+COUNTED = TEARDOWN.replace("        super()", "        self.count += 1\n        super()")
+PUT = "    def put(self):\n        self.x = 1\n        return 2\n"
+DROP = "\n    def drop(self):\n        del self.x\n"
+STORE = f"class Store:\n{PUT}\n    def last(self):\n        return self.x\n"
+LOOP = """\
+func run() {
+    for _, f := range files {
+        if f.ok {
+            use(f)
+        }
+        done(f)
+    }
+}
+"""
+LATE = "        if f.late {\n            wait(f)\n        }\n"
+READINGS = {
+    "the first line right, the rest short": (
+        START + CALLS + STOP,
+        "        m.start()\n    return m\n",
+        "        m.start()\n" + short(WANTED),
+        START + "        m.start()\n" + WANTED + STOP,
+    ),
+    "the first line right, the rest short, with braces": (
+        CURLY,
+        "            this.total += item.price;\n        this.save();\n",
+        "            this.total += item.price;\n" + short(f"{OPEN}            this.save();\n"),
+        CURLY.replace("            this.save();\n", f"{OPEN}            this.save();\n"),
+    ),
+    "old short, new as the file, below a condition on two lines": (
+        CURLY,
+        short(PUSHED),
+        PUSHED.replace("price;", "price * 2;"),
+        CURLY.replace("price;", "price * 2;"),
+    ),
+    "old at the margin, new as the file, below a condition on two lines": (
+        CURLY,
+        short(PUSHED, 3),
+        PUSHED.replace("price;", "price * 2;"),
+        CURLY.replace("price;", "price * 2;"),
+    ),
+    "old short, new as the file, where both depths can be": (
+        FINALLY,
+        short(TEARDOWN),
+        COUNTED,
+        FINALLY.replace(TEARDOWN, COUNTED),
+    ),
+    "the first line right, old short, new as the file": (
+        FINALLY,
+        TEARDOWN.splitlines(keepends=True)[0] + short(TEARDOWN.split("\n", 1)[1]),
+        COUNTED,
+        FINALLY.replace(TEARDOWN, COUNTED),
+    ),
+    "a method behind a body, all of it at the margin": (
+        STORE,
+        short(PUT.split("\n", 1)[1], 2),
+        short(PUT.split("\n", 1)[1], 2) + short(DROP),
+        STORE.replace(PUT, PUT + DROP),
+    ),
+    "a method behind one whose first line lost its indentation": (
+        STORE,
+        PUT.lstrip(),
+        PUT.lstrip() + "\ndef drop(self):\n        del self.x\n",
+        STORE.replace(PUT, PUT + DROP),
+    ),
+    "such a method that lost the indentation of all of its lines": (
+        STORE,
+        PUT.lstrip(),
+        PUT.lstrip() + short(DROP),
+        STORE.replace(PUT, PUT + DROP),
+    ),
+    "the last line short, a block in front of it": (
+        LOOP,
+        "            use(f)\n        }\n    done(f)\n}\n",
+        "            use(f)\n        }\n" + LATE + "    done(f)\n}\n",
+        LOOP.replace("        done", LATE + "        done"),
+    ),
+    "the last line short and changed, a block in front of it": (
+        LOOP,
+        "            use(f)\n        }\n    done(f)\n",
+        "            use(f)\n        }\n" + LATE + "    done(f, 1)\n",
+        LOOP.replace("        done(f)", LATE + "        done(f, 1)"),
+    ),
+    "old short, new as the file but for its first line": (
+        STORE,
+        short(PUT),
+        "def put(self):\n" + PUT.split("\n", 1)[1].replace("2", "3"),
+        STORE.replace("return 2", "return 3"),
+    ),
+}
+
+
+@pytest.mark.parametrize("unit", ["    ", "\t"], ids=["spaces", "tabs"])
+@pytest.mark.parametrize("texts", READINGS.values(), ids=READINGS)
+def test_lines_that_lost_some_of_their_indentation_land_as_deep_as_the_file(
+    texts: tuple[str, str, str, str], unit: str
+) -> None:
+    content, old, new, expected = (text.replace("    ", unit) for text in texts)
+    assert replace_text(content, old, new).content == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "old", "new"),
+    [
+        (STORE, "self.x = 1\nreturn 2\n", "self.x = 1\nif self.x:\nself.y = 2\nreturn 2\n"),
+        (
+            STORE,
+            "def put(self):\nself.x = 1\nreturn 2\n",
+            "def put(self):\nself.x = 1\nif self.x:\nself.y = 2\nreturn 2\n",
+        ),
+        (
+            f"class Store:\n{PUT}",
+            short(PUT.split("\n", 1)[1], 2),
+            short(PUT.split("\n", 1)[1], 2) + short(DROP),
+        ),
+    ],
+    ids=["a body without its block", "a method without any indentation", "a method at the end"],
+)
+def test_text_that_breaks_the_nesting_however_it_is_indented_is_refused(
+    content: str, old: str, new: str
+) -> None:
+    with pytest.raises(MatchError, match="cannot tell") as caught:
+        replace_text(content, old, new)
+    assert caught.value.code == "ambiguous"
