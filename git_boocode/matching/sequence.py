@@ -27,6 +27,7 @@ from git_boocode.matching.text import (
     canonical_line,
     common_prefix,
     depth_of,
+    framed,
     lines_of,
 )
 from git_boocode.matching.types import Candidate, Code, Match, MatchError
@@ -143,7 +144,8 @@ class _Sequence:
         missed = MatchError("not_found", "")
         found = [(change, self.found.get(change.number, missed)) for change in self.changes]
         failed = [(change, error) for change, error in found if isinstance(error, MatchError)]
-        for change, error in failed[:SHOWN]:
+        # What strict rungs alone do not find is shown to nobody.
+        for change, error in failed[: SHOWN * bool(self.profile.steps[self.profile.strict :])]:
             error.candidates = error.candidates or self._nearest(change)
         placed = [one for _, one in found if isinstance(one, Placement)]
         if len(placed) == len(found) and {one.rung for one in placed} == {"already_applied"}:

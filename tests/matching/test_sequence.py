@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from git_boocode.matching import sequence
 from git_boocode.matching.align import Hunk
+from git_boocode.matching.ladder import Answer, to_match
 from git_boocode.matching.rungs import profile_named
 from git_boocode.matching.sequence import Placement, place_changes
 from git_boocode.matching.text import Hints, LineIndex, Query, Text, spliced
-from git_boocode.matching.types import MatchError
+from git_boocode.matching.types import Match, MatchError
 from tests.matching.kit import ABC, TWIN, TWINS, lines
 
 
@@ -182,6 +183,26 @@ def test_what_is_applied_already_is_said_to_be(body: str) -> None:
     assert "already there" in error.message
     assert error.code == "already_applied"
     assert [near.start_line for near in error.candidates] == [1]
+
+
+@pytest.mark.parametrize(("steps", "most"), [(None, sequence.SHOWN), (5, 0)])
+def test_the_nearest_places_are_looked_for_only_to_be_shown(
+    monkeypatch: pytest.MonkeyPatch, steps: int | None, most: int
+) -> None:
+    calls = list[Answer]()
+
+    def counted(answer: Answer) -> Match:
+        calls.append(answer)
+        return to_match(answer)
+
+    monkeypatch.setattr(sequence, "to_match", counted)
+    profile = profile_named("default")
+    missing = [hunk(f"-missing{at}(value)\n+found{at}(value)") for at in range(50)]
+    queries = [
+        Query(Text(ABC), *change[:2], whole_lines=True, hints=change[2]) for change in missing
+    ]
+    place_changes(queries, profile._replace(steps=profile.steps[:steps]), verbatim=False)
+    assert len(calls) == most
 
 
 def test_a_line_may_be_doubled_on_purpose() -> None:
