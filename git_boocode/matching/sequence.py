@@ -27,7 +27,6 @@ from git_boocode.matching.text import (
     canonical_line,
     common_prefix,
     depth_of,
-    framed,
     lines_of,
 )
 from git_boocode.matching.types import Candidate, Code, Match, MatchError
