@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from git_boocode.editing.edits import MissError
-from git_boocode.editing.textfile import Snapshot, Symlink, mode_only, read_snapshot
 from git_boocode.editing.workspace import Target
 from git_boocode.editing.write import Change, ChangedMeanwhileError, leftover_prefix, write_files
 from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.files import Snapshot, Symlink, mode_only, read_snapshot
 
 # In seconds; older temporary files were left by a process that was killed.
 _LEFTOVER_AGE = 60
@@ -88,9 +87,9 @@ def _found(path: str, *, itself: bool) -> tuple[Target, Snapshot | None]:
     real = os.path.join(os.path.realpath(directory), name) if itself else os.path.realpath(path)
     try:
         return Target(path, real if itself else path, real), read_snapshot(real, links=itself)
-    except MissError as miss:
+    except RefusedError as error:
         raise RefusedError(
-            f"'{path}' cannot be used: {miss.message}; nothing was changed", code="unusable_file"
+            f"'{path}' cannot be used: {error.message}; nothing was changed", code="unusable_file"
         ) from None
 
 

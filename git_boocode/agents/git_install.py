@@ -12,8 +12,8 @@ from git_boocode.agents import hook_script
 from git_boocode.agents.edits import Edit, read_file
 from git_boocode.agents.git_hooks import EVENTS, chosen_events
 from git_boocode.agents.program import installed_command
-from git_boocode.editing.textfile import Symlink
 from git_boocode.repo.errors import RefusedError, UsageError
+from git_boocode.repo.files import Symlink
 from git_boocode.repo.repository import Repository
 
 # The first git that runs hooks which are configured; older ones pass them over in silence.

@@ -188,8 +188,8 @@ def _keep_retry_context(name: str | None, text: str, read: Sequence[str] = ()) -
     """
     if name is None:
         return
-    from git_boocode.editing.textfile import mode_only
     from git_boocode.editing.write import write_new
+    from git_boocode.repo.files import mode_only
 
     data = text.encode("utf-8", "backslashreplace")
     real = os.path.realpath(name)

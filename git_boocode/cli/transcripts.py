@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 from git_boocode.checkpoints.transcripts import Keep, Written
 from git_boocode.editing.answer import EditsRefusedError, describe
-from git_boocode.editing.edits import Failure, MissError
+from git_boocode.editing.edits import Failure
 from git_boocode.editing.inputs import Source, read_inputs
 from git_boocode.editing.service import Options, apply_inputs
-from git_boocode.editing.textfile import Snapshot, mode_only, read_snapshot
 from git_boocode.editing.workspace import Target, Workspace
 from git_boocode.editing.write import Change, ChangedMeanwhileError, Journal, Step, write_files
 from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.files import Snapshot, mode_only, read_snapshot
 
 _NEW_FILE = 0o600
 
@@ -82,5 +82,5 @@ def _change(file: Written) -> Change:
 def _read(path: str) -> Snapshot | None:
     try:
         return read_snapshot(path)
-    except MissError as miss:
-        raise FatalError(f"'{path}': {miss.message}", code=miss.code) from None
+    except RefusedError as error:
+        raise FatalError(f"'{path}': {error.message}", code=error.code) from None

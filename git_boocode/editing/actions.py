@@ -6,8 +6,9 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.edits import AppliedEdit, EditResult, How, MissError
-from git_boocode.editing.textfile import MAX_BYTES, RAW, Text, line_count, uniform_crlf
+from git_boocode.editing.textfile import RAW, Text, line_count, uniform_crlf
 from git_boocode.matching.text import lines_of, split_lines
+from git_boocode.repo.files import MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

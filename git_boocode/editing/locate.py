@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.edits import DEFAULT_PROFILE, MissError
-from git_boocode.editing.textfile import decode, read_snapshot
+from git_boocode.editing.textfile import decode, read_file
 from git_boocode.editing.workspace import Workspace
 from git_boocode.repo.errors import RefusedError
 
@@ -58,7 +58,7 @@ def locate(
 
     try:
         target = workspace.target(path)
-        snapshot = read_snapshot(target.real)
+        snapshot = read_file(target.real)
         if snapshot is None:
             raise workspace.missing_file(path)
     except MissError as miss:

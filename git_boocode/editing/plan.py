@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 from git_boocode.editing.actions import Replace, Write
 from git_boocode.editing.edits import AppliedEdit, EditedFile, Failure, MissError, edit_name
 from git_boocode.editing.inputs import Inputs
-from git_boocode.editing.textfile import MAX_BYTES, decode, read_snapshot, shared_ends
+from git_boocode.editing.textfile import decode, read_file, shared_ends
 from git_boocode.editing.workspace import Target, Workspace
-from git_boocode.repo.files import both_listed
+from git_boocode.repo.files import MAX_BYTES, both_listed
 
 if TYPE_CHECKING:
     from git_boocode.editing.diff import LineMap
     from git_boocode.editing.edits import Edit, EditResult, How
-    from git_boocode.editing.textfile import Snapshot, Text
+    from git_boocode.editing.textfile import Text
     from git_boocode.editing.versions import FileVersions
+    from git_boocode.repo.files import Snapshot
 
 _UNDECODED = re.compile("[\udc80-\udcff]")
 _BEYOND_ASCII = re.compile("[^\x00-\x7f\udc80-\udcff]")
@@ -155,7 +156,7 @@ class EditPlan:
         """The file at a place; `source` is what is going to be moved there."""
         if target.real in self._by_path:
             return self._by_path[target.real]
-        before = read_snapshot(target.real)
+        before = read_file(target.real)
         names = self._workspace.names(target.real, before)
         known = filter(None, map(self._by_name.get, names))
         # Two names of one directory's listing are two files, however git is configured.

@@ -13,11 +13,10 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from git_boocode.editing.textfile import MAX_BYTES, mode_only
 from git_boocode.editing.write import NEW, OLD, OTHER, Step, clean_up, fingerprint_at, write_new
 from git_boocode.repo.durable import is_regular, read_private_json, remove, write_private
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
-from git_boocode.repo.files import remove_emptied
+from git_boocode.repo.files import MAX_BYTES, mode_only, remove_emptied
 from git_boocode.repo.ids import ID
 from git_boocode.repo.scratch import EDIT_NOTE
 

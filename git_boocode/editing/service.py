@@ -14,11 +14,10 @@ from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edits import Failure, How
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.plan import EditPlan, PlannedFile
-from git_boocode.editing.textfile import mode_only
 from git_boocode.editing.workspace import Target, Workspace
 from git_boocode.editing.write import Change, ChangedMeanwhileError, Journal, Step, write_files
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.files import with_executable
+from git_boocode.repo.files import mode_only, with_executable
 
 if TYPE_CHECKING:
     from git_boocode.editing.records import Contents, Record

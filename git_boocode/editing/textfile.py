@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import stat
 from contextlib import suppress
 from typing import NamedTuple
 
 from git_boocode.editing.edits import MissError
 from git_boocode.matching.text import common_prefix
-from git_boocode.repo.errors import FatalError
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.files import Snapshot, read_snapshot
 
-MAX_BYTES = 100 * 1024 * 1024  # Matching holds several copies of a text in memory.
 RAW = "raw"
 
 # The byte order mark of each encoding, and Python's name for what follows it.
@@ -22,7 +19,6 @@ _CODECS = {
     "utf-16-be": (b"\xfe\xff", "utf-16-be"),
     "utf-8": (b"", "utf-8"),
 }
-_UNUSABLE = (errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.EILSEQ)
 
 
 class Text(NamedTuple):
@@ -78,76 +74,9 @@ def uniform_crlf(text: str) -> bool:
     return "\r\n" in text and text.count("\r\n") == text.count("\n")
 
 
-class Symlink(bytes):
-    """The target of a symbolic link, in place of a file's bytes."""
-
-
-class Snapshot(NamedTuple):
-    """A file when it was read; `mode` includes its kind, `owner` is its user and group."""
-
-    data: bytes
-    device: int
-    inode: int
-    mode: int
-    owner: tuple[int, int]
-    links: int
-
-
-def mode_only(mode: int) -> Snapshot:
-    """A file to copy permission bits from; its owner -1 leaves the owner as it is."""
-    return Snapshot(b"", 0, 0, stat.S_IFREG | mode, (-1, -1), 1)
-
-
-def read_snapshot(real: str, *, links: bool = False) -> Snapshot | None:
-    """Read a regular file by its absolute path without symlinks; None if there is none.
-
-    With `links`, a symlink at the path is read itself, its data being a `Symlink`. MissError if it
-    is no regular file, too large, or no name of one; FatalError if it cannot be read.
-    """
+def read_file(real: str, *, links: bool = False) -> Snapshot | None:
+    """A file as `read_snapshot` reads it, whose refusal is a MissError here."""
     try:
-        return _read(real, links=links)
-    except FileNotFoundError:
-        return None
-    except NotADirectoryError:
-        above = os.path.dirname(real)
-        while not os.path.lexists(above):
-            above = os.path.dirname(above)
-        name = os.path.basename(above)
-        raise MissError("invalid_input", f"'{name}' above it is not a directory") from None
-    except OSError as error:
-        reason = (error.strerror or "unknown error").lower()
-        if error.errno in _UNUSABLE:
-            raise MissError("invalid_input", f"the path cannot be used: {reason}") from None
-        raise FatalError(
-            f"cannot read '{real}': {reason}; nothing was changed",
-            code="unreadable",
-            hints=("check its permissions, or leave it out of the edit",),
-            details={"applied": False},
-        ) from error
-
-
-def _read(real: str, *, links: bool) -> Snapshot:
-    found = os.lstat(real)
-    if links and stat.S_ISLNK(found.st_mode):
-        data: bytes = Symlink(os.fsencode(os.readlink(real)))
-    else:
-        # Checked before it is opened: opening a device or a pipe can act on it.
-        _check(found.st_mode, found.st_size)
-        with open(os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-            found = os.fstat(stream.fileno())
-        _check(found.st_mode, len(data))
-    owner = (found.st_uid, found.st_gid)
-    return Snapshot(data, found.st_dev, found.st_ino, found.st_mode, owner, found.st_nlink)
-
-
-def _check(mode: int, size: int) -> None:
-    # Opening a symlink fails by itself.
-    if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
-        kind = "a directory" if stat.S_ISDIR(mode) else "a special file"
-        raise MissError("invalid_input", f"it is {kind}, not a regular file")
-    if size > MAX_BYTES:
-        raise MissError(
-            "invalid_input",
-            f"the file has {size} bytes, more than the {MAX_BYTES} that can be edited",
-        )
+        return read_snapshot(real, links=links)
+    except RefusedError as error:
+        raise MissError(error.code, error.message) from None

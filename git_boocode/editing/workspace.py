@@ -8,8 +8,9 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import NamedTuple
 
 from git_boocode.editing.edits import MissError
-from git_boocode.editing.textfile import Snapshot, read_snapshot
+from git_boocode.editing.textfile import read_file
 from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.files import Snapshot
 from git_boocode.repo.paths import git_directory_above, inside_worktree
 from git_boocode.repo.repository import Repository
 
@@ -38,7 +39,7 @@ class Target(NamedTuple):
         if os.path.realpath(link) != real:
             return False
         try:
-            now = read_snapshot(self.real, links=True)
+            now = read_file(self.real, links=True)
         except MissError:
             return False
         if now is None or before is None:

@@ -16,11 +16,13 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from git_boocode.editing.edits import MissError
-from git_boocode.editing.textfile import Snapshot, Symlink, read_snapshot
+from git_boocode.editing.textfile import read_file
 from git_boocode.editing.workspace import Target
 from git_boocode.repo.durable import sync, sync_directory
 from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError
 from git_boocode.repo.files import (
+    Snapshot,
+    Symlink,
     missing_directories,
     remove_directories,
     remove_emptied,
@@ -108,7 +110,7 @@ def fingerprint(data: bytes | None) -> str | None:
 def fingerprint_at(path: str) -> str | None:
     """The fingerprint of what is at a path; empty if that is no file."""
     try:
-        now = read_snapshot(path, links=True)
+        now = read_file(path, links=True)
     except MissError:
         return ""
     return fingerprint(None if now is None else now.data)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from git_boocode.agents.edits import Edit, apply, diff_text, read_file, sweep
-from git_boocode.editing.textfile import Symlink
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
+from git_boocode.repo.files import Symlink
 
 
 def edit(path: Path, before: bytes | None, after: bytes | None, **more: Any) -> Edit:

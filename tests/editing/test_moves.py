@@ -10,7 +10,7 @@ from git_boocode.editing import plan as plan_module
 from git_boocode.editing.actions import Create, Delete, Keep, Replace, Write
 from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.service import Options
-from git_boocode.editing.textfile import read_snapshot
+from git_boocode.editing.textfile import read_file
 from git_boocode.repo.errors import FatalError
 from tests.editing.kit import act, apply, carry_out, leftovers, records, refused
 from tests.repo_kit import Repo
@@ -217,12 +217,12 @@ def test_a_new_name_that_the_file_system_takes_for_the_old_one(
 ) -> None:
     # As on a file system that does not tell names apart by case: both lead to one inode.
     repo.write("Readme", "old\n", 0o640)
-    real = read_snapshot
+    real = read_file
 
     def folding(path: str) -> object:
         return real(path.replace("README", "Readme"))
 
-    monkeypatch.setattr(plan_module, "read_snapshot", folding)
+    monkeypatch.setattr(plan_module, "read_file", folding)
     done = listed(("Readme", Replace("old", "new"), "README"))
     assert done == [("README", "rename", "Readme")]
     assert os.listdir(".") in ([".git", "README"], ["README", ".git"])

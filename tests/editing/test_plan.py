@@ -13,16 +13,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from git_boocode.editing import plan as plan_module
-from git_boocode.editing import textfile as textfile_module
 from git_boocode.editing.actions import Create, Delete, Keep, Replace
 from git_boocode.editing.answer import EditsRefusedError
-from git_boocode.editing.edits import EditResult, How, MissError
+from git_boocode.editing.edits import EditResult, How
 from git_boocode.editing.inputs import Source
 from git_boocode.editing.locate import locate
 from git_boocode.editing.service import Options, apply_edits
-from git_boocode.editing.textfile import Text, read_snapshot
+from git_boocode.editing.textfile import Text
 from git_boocode.editing.workspace import Workspace
-from git_boocode.repo.errors import FatalError
+from git_boocode.repo import files
+from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.files import read_snapshot
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import worktree_lock
 from tests.editing.kit import act, apply, carry_out, codes, refused, replace
@@ -445,11 +446,11 @@ def test_huge_files_are_refused(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> 
     os.truncate("a", 100 * 1024 * 1024 + 1)
     assert "104857601 bytes, more than the 104857600" in refused(replace("a", "x", "y")).message
     repo.write("a", "x" * 10)
-    monkeypatch.setattr(textfile_module, "MAX_BYTES", 10)
+    monkeypatch.setattr(files, "MAX_BYTES", 10)
     apply(replace("a", "x" * 10, "y"))
     if os.path.exists("/proc/self/status"):
         # It has no size until it is read.
-        with pytest.raises(MissError, match="the file has 11 bytes"):
+        with pytest.raises(RefusedError, match="the file has 11 bytes"):
             read_snapshot("/proc/self/status")
 
 

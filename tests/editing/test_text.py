@@ -12,12 +12,7 @@ from git_boocode.editing.diff import (
     unified_diff,
     without_common_indentation,
 )
-from git_boocode.editing.textfile import (
-    Text,
-    decode,
-    line_count,
-    shared_ends,
-)
+from git_boocode.editing.textfile import Text, decode, line_count, shared_ends
 from git_boocode.matching.text import common_prefix, split_lines
 
 

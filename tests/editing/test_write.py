@@ -13,10 +13,10 @@ import pytest
 
 from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.service import Options
-from git_boocode.editing.textfile import Symlink, read_snapshot
 from git_boocode.editing.workspace import Target
 from git_boocode.editing.write import Change, ChangedMeanwhileError, write_files
 from git_boocode.repo.errors import FatalError
+from git_boocode.repo.files import Symlink, read_snapshot
 from tests.editing.kit import apply, leftovers, records, replace, snapshot
 from tests.repo_kit import Repo
 
