@@ -242,20 +242,25 @@ def _open(text: str, mark: str) -> list[int]:
 def _indented(text: Text, start: int, texts: tuple[str, str], around: tuple[str, str]) -> str:
     """``new`` for a line whose indentation ``old`` leaves out, without doubling or missing it."""
     (old, new), (indent, behind) = texts, around
-    first, *rest = new.split("\n")
-    if first.startswith(indent):
-        other = new.removeprefix(indent)
-    elif first[:1].isspace():
-        return new
+    lines = new.split("\n")
+    if new.startswith(indent):
+        # An indentation that new brings itself is not meant to be added to the file's.
+        versions = [new.removeprefix(indent), new]
+        if versions[0] == old:
+            return new
     else:
-        other = "\n".join([first, *(indent + line if line.strip() else line for line in rest)])
-    if other in texts:
-        return new
+        # Below other lines of old, which are as deep as in the file, only new blocks are not.
+        opens = [at for at, line in enumerate(lines) if line[:1].strip() and line[-1] in ":{"]
+        own = [at for at in opens if at and not lines[at - 1]]
+        first = min(own, default=0) if "\n" in old.rstrip("\n") else 1
+        if not first or new[:1].isspace() or any(line[:1].strip() for line in old.split("\n")[1:]):
+            return new
+        head, rest = lines[:first], lines[first:]
+        deeper = [indent + line if line.strip() else line for line in rest]
+        heads = [indent + line if line[:1].strip() else line for line in rest]
+        versions = ["\n".join([*head, *tail]) for tail in (rest, deeper, heads)]
     from git_boocode.matching.indentation import Nesting
 
     row = text.raw.count("\n", 0, start)
     nesting = Nesting(text.lines, row, row + old.count("\n") + 1)
-    given, fitted = (nesting.faults(indent + version + behind) for version in (new, other))
-    # An indentation that new brings itself is not meant to be added to the file's.
-    better = fitted <= given if first.startswith(indent) else fitted < given
-    return other if better else new
+    return min(versions, key=lambda version: nesting.faults(indent + version + behind))
