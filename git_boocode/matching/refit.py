@@ -175,8 +175,9 @@ class Refit:
                 return whole[0]
         # Where old lost the depth of lines at the margin, new lines there may have lost it, too.
         lost = any(indent and not indent_of(self.old[index]) for index, indent in real.items())
-        changed = (self.new[hunk.j1 : hunk.j2] for hunk in self.hunks if not hunk.same)
-        bare = lost and any(line[:1].strip() for lines in changed for line in lines)
+        changed = [hunk for hunk in self.hunks if not hunk.same]
+        ends = len(changed) == 1 and changed[0].i1 == len(self.old)
+        bare = lost and ends and any(line[:1].strip() for line in self.new[changed[0].j1 :])
         level = indent_of(nesting.below) if bare else ""
         added = self.carried(within=level)
         left = nesting.faults(added.text)
