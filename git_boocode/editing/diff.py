@@ -88,9 +88,7 @@ def _extent(start: int, end: int) -> str:
 
 
 def _line(sign: str, line: str) -> str:
-    if line.endswith("\n"):
-        return sign + line
-    return f"{sign}{line}\n\\ No newline at end of file\n"
+    return sign + line + ("" if line.endswith("\n") else "\n\\ No newline at end of file\n")
 
 
 def without_common_indentation(diff: str) -> str:

@@ -180,8 +180,8 @@ class PatchAction(NamedTuple):
             made = made.removesuffix("\n" if own.endswith("\r") else file.usual_ending)
         landed = [place for place in placed if place.rung != "already_applied"]
         notes = (*self.notes, *mode_notes(self.executable), *_notes(hunks, placed))
-        edited = text._replace(text=made)
-        return EditResult(edited, _applied(landed, notes), self.executable), landed
+        applied = _applied(landed, notes)
+        return EditResult(text._replace(text=made), applied, self.executable), landed
 
     def _content(self) -> str:
         """The content of a file that is missing, if the patch is for an empty one."""

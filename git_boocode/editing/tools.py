@@ -45,12 +45,13 @@ def _object(names: Sequence[str], own: Mapping[str, Any]) -> JsonObject:
     }
 
 
-def _tool(data: JsonObject) -> Tool:
-    schema = _object(data["fields"], data)
-    return Tool(data["name"], data["description"], schema, data["example"], data["guide"])
-
-
-TOOLS = {name: _tool(data) for name, data in _DATA["tools"].items()}
+TOOLS = {
+    name: Tool(
+        **{key: data[key] for key in ("name", "description", "example", "guide")},
+        schema=_object(data["fields"], data),
+    )
+    for name, data in _DATA["tools"].items()
+}
 """The formats, by the names that `--format` takes."""
 
 

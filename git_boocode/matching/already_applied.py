@@ -59,9 +59,7 @@ def _rows_of_new(query: Query) -> Rows | None:
         return None
     lines = _core(new)
     places = rows_where(text.framed_stripped, lines)
-    if len(places) != 1:
-        return None
-    return places[0], places[0] + len(lines)
+    return (places[0], places[0] + len(lines)) if len(places) == 1 else None
 
 
 def _shares_context(old: Text, new: Text) -> bool:

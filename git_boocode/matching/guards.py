@@ -111,8 +111,7 @@ class WindowGuard:
         limit = self.step.typo * max(len(mine), len(other))
         if slips(here, there, limit) > limit or _DIGITS.findall(here) != _DIGITS.findall(there):
             return True
-        # A word that the file uses elsewhere is a name of its own. Looking for it is quicker than
-        # taking the file's words apart, which most words make needless.
+        # A word that the file uses elsewhere is a name of its own; few words are in it at all.
         view = self.query.text.framed_canonical
         if any(word in view and word in self._words for word in mine):
             return True

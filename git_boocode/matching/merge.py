@@ -154,16 +154,12 @@ def _brings(new: Sequence[str], moves: Sequence[Move], own: Sequence[str]) -> bo
             return True
         if not re.search(r"\w", "".join(own)):
             continue
-        if own[0] in "#/":
-            # Behind code, whatever it is, one comment may follow.
-            clash = own[0] in added
-        else:
-            # An attribute or a call belongs to what is in front of it.
-            clash = hunk.i1 == hunk.i2 and (added[0] not in ".([" or own[0] in ".([")
-        if clash:
+        # One comment may follow code; an attribute or a call belongs to what is in front of it.
+        apart = "".join(added[:1]) not in ".([" or own[0] in ".(["
+        if own[0] in added if own[0] in "#/" else hunk.i1 == hunk.i2 and apart:
             there, here = " ".join(own), " ".join(added)
-            message = f"the file has '{there}' where the new text brings '{here}'"
-            raise MatchError("ambiguous", message)
+            said = f"the file has '{there}' where the new text brings '{here}'"
+            raise MatchError("ambiguous", said)
     return False
 
 

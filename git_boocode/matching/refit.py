@@ -188,9 +188,8 @@ class Refit:
             return added
         # Lines without any indentation do not show what is in a block.
         flat = len(real) > 1 and not any(line[:1].isspace() for line in (*self.old, *self.new))
-        if wrong > usual and (left <= usual or flat):
-            return relative._replace(doubt=_DOUBT)
-        return relative
+        is_doubtful = wrong > usual and (left <= usual or flat)
+        return relative._replace(doubt=_DOUBT if is_doubtful else None)
 
     def _settled(self, readings: Sequence[Patch], nesting: Nesting) -> Patch | None:
         """The only reading that breaks the nesting least, and not more often than the file."""

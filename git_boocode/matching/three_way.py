@@ -90,8 +90,7 @@ def with_our_endings(base: str, ours: str, theirs: str) -> str:
     before, wanted = Text(base), Text(ours).usual_ending
     if before.mixed or before.usual_ending == wanted:
         return theirs
-    lf = theirs.replace("\r\n", "\n")
-    return lf.replace("\n", wanted)
+    return theirs.replace("\r\n", "\n").replace("\n", wanted)
 
 
 def _changes(left: Sequence[str], right: Sequence[str]) -> list[Hunk]:
