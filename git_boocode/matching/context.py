@@ -242,9 +242,7 @@ class _Search:
         for index in reversed(self.filled):
             if index in fit.equal:
                 below = index
-            elif below is not None and self.depths[index] < self.depths[below]:
-                if not self._opens_change(index):
-                    continue
+            elif below is not None and self._opens_change(index, below):
                 mine, row = self.needle[index], fit.rows.get(index)
                 if row is None:
                     row = self._stranger_above(fit, fit.rows[below])
@@ -255,14 +253,13 @@ class _Search:
                     return f"line {index + 1} is {quoted(mine)}, the file has another one: {there}"
         return None
 
-    def _opens_change(self, opener: int) -> bool:
-        """Whether the block that a line opens holds some of what the edit changes."""
-        inside = (
-            at for at in self.filled if at > opener and self.depths[at] <= self.depths[opener]
-        )
-        stop = next(inside, len(self.needle))
-        changes = [(hunk.i1, max(hunk.i1 + 1, hunk.i2)) for hunk in self.query.hunks]
-        return not changes or any(opener < end and first <= stop for first, end in changes)
+    def _opens_change(self, opener: int, below: int) -> bool:
+        """Whether a line opens a block with one ``below``, of which something changes."""
+        depth, hunks = self.depths[opener], self.query.hunks
+        left = (at for at in self.filled if at > opener and self.depths[at] <= depth)
+        stop, ends = next(left, len(self.needle)), [max(hunk.i1 + 1, hunk.i2) for hunk in hunks]
+        inside = (opener < end and hunk.i1 <= stop for hunk, end in zip(hunks, ends, strict=True))
+        return depth < self.depths[below] and (not hunks or any(inside))
 
     def _another_name(self, fit: Fit) -> str | None:
         """Why the place may be a sibling of the one meant: one word is exchanged throughout."""

@@ -100,9 +100,8 @@ def wrapped(variant: Variant, text: Text) -> Iterator[Variant]:
     which the new text differs stays as new has it.
     """
     old, new = Text(variant.old), Text(variant.new)
-    if evidence(old.lf) < _WRAPPED_EVIDENCE or text.squeezed.count(old.squeezed) != 1:
-        return
-    hits = _hits(text, old, by_line=False)
+    once = evidence(old.lf) >= _WRAPPED_EVIDENCE and text.squeezed.count(old.squeezed) == 1
+    hits = _hits(text, old, by_line=False) if once else []
     if not hits or not hits[0].is_whole:
         return
     rows = text.lines[hits[0].rows.start : hits[0].rows.stop]
