@@ -10,7 +10,7 @@ from git_boocode.agents.agent import LOCAL, PROJECT, SCOPES, USER, Agent, Home, 
 from git_boocode.agents.known import all_agents
 from git_boocode.repo.durable import refuse_blocked
 from git_boocode.repo.errors import FatalError, RefusedError
-from git_boocode.repo.paths import inside_worktree
+from git_boocode.repo.files import inside_worktree
 from git_boocode.repo.repository import Repository
 
 JSON, TOML, PROGRAM = "json", "toml", "program"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from git_boocode.agents.agent import Fields
 from git_boocode.agents.payload import Payload
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.paths import inside_worktree
+from git_boocode.repo.files import inside_worktree
 
 _NAMES = ("file_path", "filePath", "path", "absolute_path", "target_file", "notebook_path")
 _LISTS = ("files", "edits")

@@ -12,9 +12,9 @@ import stat
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from git_boocode.repo.files import is_dot_git
 from git_boocode.repo.git import nul_records
 from git_boocode.repo.index import Entry, Index
-from git_boocode.repo.paths import is_dot_git
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.trees import GITLINK
 

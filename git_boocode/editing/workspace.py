@@ -10,8 +10,7 @@ from typing import NamedTuple
 from git_boocode.editing.edits import MissError
 from git_boocode.editing.textfile import read_file
 from git_boocode.repo.errors import FatalError, RefusedError
-from git_boocode.repo.files import Snapshot
-from git_boocode.repo.paths import git_directory_above, inside_worktree
+from git_boocode.repo.files import Snapshot, git_directory_above, inside_worktree
 from git_boocode.repo.repository import Repository
 
 LOCK_PATIENCE = 10.0  # Seconds to wait for another command that writes to the same worktree.

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.paths import inside_worktree, is_dot_git
+from git_boocode.repo.files import inside_worktree, is_dot_git
 
 
 @pytest.fixture
