@@ -13,9 +13,10 @@ from git_boocode.editing.records import EDITS
 from git_boocode.editing.textfile import Text, decode
 from git_boocode.editing.workspace import Workspace
 from git_boocode.matching import MatchError
+from git_boocode.matching.already_applied import Rows
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.text import lines_of
-from git_boocode.matching.three_way import Rows, merge_edit
+from git_boocode.matching.three_way import merge_edit
 from git_boocode.repo.blobs import blob_ids, read_blobs
 from git_boocode.repo.files import MAX_BYTES
 from git_boocode.repo.git import batch_bodies

@@ -92,11 +92,8 @@ def applied_rows_around(query: Query, place: Occurrence, span: Span) -> Rows | N
 def refuse_applied(text: Text, first: int, stop: int) -> NoReturn:
     """Raise the refusal of an edit whose new text is already there, in these rows."""
     there = Candidate(first + 1, stop, 1.0, text.rows_text(first, stop))
-    raise MatchError(
-        "already_applied",
-        f"the new text is already there, at {lines_of(first + 1, stop)}",
-        Match("not_found", candidates=(there,)),
-    )
+    said = f"the new text is already there, at {lines_of(first + 1, stop)}"
+    raise MatchError("already_applied", said, Match("not_found", candidates=(there,)))
 
 
 def _core(text: Text) -> list[str]:

@@ -23,6 +23,8 @@ _TOKENS = re.compile(
     r"\\.|([\"'`])|\s(?:(#)\s|(//)(?=\s|\w)|(/\*)|(<!--)|(--)\s|(;)[;\s]|(%)[%\s])"
 )
 """A quote, or a mark that may open a comment behind code."""
+_MAY_BE = re.compile(r"[#/*;%]|<!--|--")
+_MARKED = re.compile(r"\n([#/;%<*-].*)")
 _WORDS = re.compile(r"\w{3,}")
 _DIGITS = re.compile(r"\d+")
 _HEADING = re.compile(r"\s*#{1,6}\s")
@@ -43,7 +45,7 @@ def _mark(line: str) -> str:
 
 def _marks(text: Text) -> set[str]:
     """The marks of the lines of a file that are nothing but comments."""
-    marks = {_mark(line) for line in text.canonical if line[:1] in "#/-;%<*"} - {""}
+    marks = {_mark(line) for line in _MARKED.findall(text.framed_canonical)} - {""}
     # Beside block comments a star continues one; elsewhere it is an item of a list.
     marks -= set() if "/*" in marks else {"*"}
     # Where there are headings, a number sign opens no comment but one of them.
@@ -95,6 +97,8 @@ def comments(query: Query, step: Step) -> Found:
     """
     core, rows, known = query.needle.core, query.text.canonical, query.present
     needle = query.needle.canonical[core.start : core.stop]
+    if not all(line in known or _MAY_BE.search(line) for line in needle if line):
+        return Found()
     marks = _marks(query.text)
     equal = [line for line in needle if line in known]
     code = " ".join(_code(line, marks) or "" for line in needle)
@@ -106,8 +110,7 @@ def comments(query: Query, step: Step) -> Found:
     ):
         return Found()
     anchor = max(equal, key=len, default="")
-    at = needle.index(anchor) if anchor else 0
-    starts = [row - at for row in query.rows.get(anchor, ())]
+    starts = [row - needle.index(anchor) for row in query.rows.get(anchor, ())]
     if len(starts) > PLACES:
         return Found()
 

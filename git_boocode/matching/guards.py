@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -69,6 +69,10 @@ class WindowGuard:
         self.needle = query.needle.canonical[self.top : query.needle.core.stop]
 
     @cached_property
+    def _occurs(self) -> Callable[[str], bool]:
+        return cache(self.query.text.framed_canonical.__contains__)
+
+    @cached_property
     def _words(self) -> frozenset[str]:
         return frozenset(_WORDS.findall(self.query.text.framed_canonical))
 
@@ -111,9 +115,8 @@ class WindowGuard:
         limit = self.step.typo * max(len(mine), len(other))
         if slips(here, there, limit) > limit or _DIGITS.findall(here) != _DIGITS.findall(there):
             return True
-        # A word that the file uses elsewhere is a name of its own; few words are in it at all.
-        view = self.query.text.framed_canonical
-        if any(word in view and word in self._words for word in mine):
+        # A word that the file uses elsewhere is a name of its own. Most words are nowhere in it.
+        if any(self._occurs(word) and word in self._words for word in mine):
             return True
         return len(mine) == len(other) and any(map(self._is_other_name, mine, other))
 
@@ -126,7 +129,7 @@ class WindowGuard:
         if len(parts) != len(others):
             return False
         return any(
-            (part in self.query.text.framed_canonical and part in self._parts)
+            (self._occurs(part) and part in self._parts)
             or (len(part) <= _SHORT and _replaced(part, there) and part[0] != there[0])
             for part, there in zip(parts, others, strict=True)
             if part != there

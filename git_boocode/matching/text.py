@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from io import StringIO
-from itertools import accumulate, takewhile
+from itertools import accumulate, compress, count, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.types import MatchError, Position, Span
@@ -109,7 +109,7 @@ class Text:
     @cached_property
     def filled(self) -> list[int]:
         """The rows that are not blank."""
-        return [row for row, line in enumerate(self.canonical) if line]
+        return [*compress(count(), self.canonical)]
 
     @cached_property
     def core(self) -> range:
@@ -416,9 +416,9 @@ class Query:
         """The rows of each line with text of the needle and the new text, in canonical form."""
         new = self.new.canonical if self.new else []
         found: dict[str, list[int]] = {line: [] for line in (*self.needle.canonical, *new) if line}
-        for row, line in enumerate(self.text.canonical):
-            if line in found:
-                found[line].append(row)
+        lines = self.text.canonical
+        for row in compress(count(), map(found.__contains__, lines)):
+            found[lines[row]].append(row)
         return found
 
     @cached_property

@@ -13,14 +13,12 @@ from operator import invert
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, script, similarity
-from git_boocode.matching.already_applied import refuse_applied
+from git_boocode.matching.already_applied import Rows, refuse_applied
 from git_boocode.matching.guards import evidence
 from git_boocode.matching.ladder import SHOWN_TEXT, Answer, ascend
 from git_boocode.matching.rungs import Step
 from git_boocode.matching.text import Found, Query, Text, lines_of, split_lines
 from git_boocode.matching.types import Match, MatchError, Replacement
-
-Rows = tuple[int, int]
 
 
 class Region(NamedTuple):
@@ -239,11 +237,8 @@ def _stale(
     (near,) = candidates(text, [(*place, alike)], old)
     there = text.rows_text(first, stop)[:SHOWN_TEXT]
     near = near._replace(start_line=first + 1, end_line=stop, text=there)
-    return MatchError(
-        "stale",
-        f"the old text is of an older version, and {lines_of(first + 1, stop)} changed since",
-        Match("not_found", candidates=(near,)),
-    )
+    said = f"the old text is of an older version, and {lines_of(first + 1, stop)} changed since"
+    return MatchError("stale", said, Match("not_found", candidates=(near,)))
 
 
 def _hull(rows: Sequence[Rows]) -> Rows:
