@@ -29,6 +29,8 @@ _STAMP = re.compile(r"\s(?:\w{3} \w{3} +\d+ \d|\d{4}-\d\d-\d\d[ T]\d).*", re.DOT
 # Directories that only distinguish the sides of a diff.
 _SIDES = {*"abciow12", "old", "new", "orig", "original", "modified", "updated"}
 _SIDES |= {"before", "after", "left", "right"}
+_TACKED = re.compile(r"(?!/)[\W_][^/]*")
+_SIDE = re.compile(rf"(?!/)[\W_](?:{'|'.join(_SIDES)})")
 _EXTENDED = re.compile(
     r"(old mode|new mode|deleted file mode|new file mode|copy from|copy to|rename from|rename to"
     r"|similarity index|dissimilarity index|index) ?(.*)"
@@ -286,9 +288,11 @@ def without_prefixes(old: str, new: str) -> tuple[str, str]:
         new = old
     # As for `git apply`, a name with something tacked on is a variation: `file.orig`, `file~`.
     name, varied = sorted((old, new), key=len)
-    stem, ending = map(re.escape, os.path.splitext(name))
-    variation = rf"{stem}{ending}(?!/)[\W_][^/]*|{stem}(?!/)[\W_](?:{'|'.join(_SIDES)}){ending}"
-    return (name, name) if re.fullmatch(variation, varied) else (old, new)
+    stem, ending = os.path.splitext(name)
+    tacked = varied.startswith(name) and _TACKED.fullmatch(varied, len(name))
+    ends = varied.startswith(stem) and varied.endswith(ending)
+    within = ends and _SIDE.fullmatch(varied, len(stem), len(varied) - len(ending))
+    return (name, name) if tacked or within else (old, new)
 
 
 # The files of a text
