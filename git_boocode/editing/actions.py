@@ -169,7 +169,7 @@ def _miss(error: MatchError, text: Text, wanted: Replace, how: How) -> MissError
         # Whoever names a number knows that there may be several places.
         hint = "count the places again, or send an edit for each of them"
     elif code == "ambiguous" and len(places) == 1:
-        hint = "send the old text and the new one with the indentation that the file has"
+        hint = "copy the old text from the file, whole lines of it, and make the change in that"
     return MissError(code, message, lines=lines, candidates=error.candidates, hint=hint)
 
 

@@ -13,7 +13,6 @@ from git_boocode.editing.records import EDITS
 from git_boocode.editing.textfile import Text, decode
 from git_boocode.editing.workspace import Workspace
 from git_boocode.matching import MatchError
-from git_boocode.matching.already_applied import Rows
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.text import lines_of
 from git_boocode.matching.three_way import merge_edit
@@ -188,7 +187,7 @@ def merged_result(
     older: tuple[EditResult, Text],
     text: Text,
     since: tuple[str, str | None],
-    rows: Sequence[Rows] = (),
+    rows: Sequence[tuple[int, int]] = (),
 ) -> EditResult:
     """Merge an edit, and the version in which it was made, three-way into the text.
 

@@ -14,6 +14,7 @@ from git_boocode.matching.types import Candidate, Match, MatchError, Span
 
 Rows = tuple[int, int]
 
+THERE = "the new text is already there"
 _TELLING = 8  # the evidence that new text must hold: less of it may be there by chance
 _NAMED = 2  # the evidence that is enough where nothing speaks for another place
 _ELSEWHERE = 0.6  # a place less similar to the old text has nothing to do with it
@@ -92,7 +93,7 @@ def applied_rows_around(query: Query, place: Occurrence, span: Span) -> Rows | N
 def refuse_applied(text: Text, first: int, stop: int) -> NoReturn:
     """Raise the refusal of an edit whose new text is already there, in these rows."""
     there = Candidate(first + 1, stop, 1.0, text.rows_text(first, stop))
-    said = f"the new text is already there, at {lines_of(first + 1, stop)}"
+    said = f"{THERE}, at {lines_of(first + 1, stop)}"
     raise MatchError("already_applied", said, Match("not_found", candidates=(there,)))
 
 

@@ -156,7 +156,8 @@ def _brings(new: Sequence[str], moves: Sequence[Move], own: Sequence[str]) -> bo
             continue
         # One comment may follow code; an attribute or a call belongs to what is in front of it.
         apart = "".join(added[:1]) not in ".([" or own[0] in ".(["
-        if own[0] in added if own[0] in "#/" else hunk.i1 == hunk.i2 and apart:
+        clash = own[0] in added if own[0] in "#/" else hunk.i1 == hunk.i2 and apart
+        if clash:
             there, here = " ".join(own), " ".join(added)
             said = f"the file has '{there}' where the new text brings '{here}'"
             raise MatchError("ambiguous", said)
@@ -182,6 +183,7 @@ def _gap(lines: _Lines, left: _Piece, right: _Piece) -> str:
 
 def _owned(hunk: Hunk) -> Iterator[Owned]:
     """One item each; the last of a changed hunk stands for the rest of the other side."""
+    # So a word that the file spells as two tokens goes or stays as a whole.
     height = hunk.i2 - hunk.i1
     for step in range(height):
         first = min(hunk.j1 + step, hunk.j2)

@@ -25,6 +25,7 @@ from git_boocode.matching.text import (
     split_ends,
     width_of,
 )
+from git_boocode.matching.types import MatchError
 
 
 class Patch(NamedTuple):
@@ -42,8 +43,6 @@ _COUNTED = (
     ("replaced", "replaced", "forgotten"),  # such lines that went with the block around them
     ("elided", "kept", "elided"),  # lines of the file for which old and new have one like ``...``
 )
-
-
 _DOUBT = "cannot tell whether the new lines have the file's indentation already"
 
 
@@ -353,7 +352,11 @@ class _Walk:
         row = self.refit.mine[partner]
         mine, old, new = map(split_ends, (row, self.old[partner], self.new[index]))
         indent = self._indent(hunk, index, mine[0] if new[0] == old[0] else None)
-        body = merge_line(mine[1], old[1], new[1])
+        try:
+            body = merge_line(mine[1], old[1], new[1])
+        except MatchError as error:
+            where = f"line {self.rows.first + self.rows.owned[partner][0] + 1}"
+            body, self.doubt = new[1], self.doubt or f"{where}: {error.message}"
         # Trailing whitespace that the file lacks is ignored, unless it is the whole change.
         trail = "" if self.refit.trims and new[:2] != old[:2] else new[2]
         self.done["reindented"] += indent != new[0]

@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, most_similar, script
-from git_boocode.matching.already_applied import applied_rows
+from git_boocode.matching.already_applied import THERE, applied_rows
 from git_boocode.matching.ladder import SHOWN, SHOWN_TEXT, Answer, climb, to_match
 from git_boocode.matching.replace import Splice, written
 from git_boocode.matching.rungs import Profile
@@ -33,7 +33,6 @@ from git_boocode.matching.types import Candidate, Code, Match, MatchError
 
 LOOSE_WORK = 3_000_000  # rows of one text that are searched with tolerance
 SECTION_WORK = 5_000_000  # rows of one text that are visited to look for sections
-_THERE = "the new text is already there"
 _LISTED = 100  # places of a change that occurs several times
 _CUT = 40  # characters of a section that may be a line that git cut off within a word
 _NEAR = 0.4  # least similarity of the line that is shown for one that the file lacks
@@ -148,7 +147,7 @@ class _Sequence:
             error.candidates = error.candidates or self._nearest(change)
         placed = [one for _, one in found if isinstance(one, Placement)]
         if len(placed) == len(found) and {one.rung for one in placed} == {"already_applied"}:
-            return [self._refused(*one[:2], _THERE, "already_applied") for one in placed]
+            return [self._refused(*one[:2], THERE, "already_applied") for one in placed]
         return [one for _, one in found]
 
     def _open(self) -> Iterator[_Change]:
@@ -331,7 +330,7 @@ class _Sequence:
         rung = (answer and answer.rung) or "exact"
         if applied:
             rung, where = "already_applied", lines_of(row + 1, max(stop, row + 1))
-            notes = (f"{_THERE}, at {where}",)
+            notes = (f"{THERE}, at {where}",)
         found = Placement(row, stop, change.core(row), splice, rung, likeness, notes)
         self.found[change.number] = found
 

@@ -271,11 +271,8 @@ def common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
 def squeezed(text: str) -> str:
     """``text`` without ASCII whitespace."""
     # As bytes: taking a text of 5 MB apart at its whitespace takes ten times as long.
-    return (
-        text.encode("utf-8", "surrogatepass")
-        .translate(None, b" \t\n\r\f\v")
-        .decode("utf-8", "surrogatepass")
-    )
+    data = text.encode("utf-8", "surrogatepass").translate(None, b" \t\n\r\f\v")
+    return data.decode("utf-8", "surrogatepass")
 
 
 def look_alikes(text: str) -> str:

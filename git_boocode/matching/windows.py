@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from git_boocode.matching import align
-from git_boocode.matching.align import cost
 from git_boocode.matching.guards import WindowGuard
 from git_boocode.matching.rungs import Step, refusal
 from git_boocode.matching.text import Found, Query, common_prefix
@@ -64,7 +63,7 @@ def survey(query: Query) -> Survey:
     firsts: Sequence[int] = range(len(lines) - height + 1 if wanted else 0)
     joined = "\n".join(wanted)
     mean = sum(map(len, lines)) * height // max(1, len(lines))
-    work = len(firsts) * (cost(len(joined), mean) + WINDOW_OVERHEAD)
+    work = len(firsts) * (align.cost(len(joined), mean) + WINDOW_OVERHEAD)
     if len(firsts) > _WINDOWS and work > EXHAUSTIVE_WORK:
         last = len(lines) - height
         firsts = [first for first in _anchored(wanted, query.rows) if 0 <= first <= last]
@@ -75,7 +74,7 @@ def survey(query: Query) -> Survey:
         if not len(joined) * FLOOR <= len(there) <= len(joined) / FLOOR:
             continue
         mine, other = _trimmed(joined, there)
-        work = cost(len(mine), len(other))
+        work = align.cost(len(mine), len(other))
         if work > left:
             reason = "the text is too large to compare"
             continue

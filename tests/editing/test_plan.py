@@ -358,14 +358,19 @@ def test_expected_replacements(repo: Repo) -> None:
     assert repo.read("a") == b"y = 1\ny = 1\n"
 
 
-def test_new_lines_of_unclear_depth_ask_for_the_files_indentation(repo: Repo) -> None:
+def test_what_is_unclear_in_one_place_asks_for_the_files_text(repo: Repo) -> None:
     old = "def alpha(x):\n    return sum(x)\n\n\ndef beta(y):\n"
     repo.write("a", "class C:\n    " + old.replace("    ", "        ") + "    pass\n")
     new = old.replace("def beta", "def gamma(z):\n    return z\n\n\ndef beta")
     failure = refused(replace("a", old, new)).failures[0]
     assert failure.code == "ambiguous"
-    hint = "send the old text and the new one with the indentation that the file has"
+    hint = "copy the old text from the file, whole lines of it, and make the change in that"
     assert failure.hint == hint
+    repo.write("b", "start(alpha)\ndefer stop(alpha)\nwatch(alpha, beta)\nreturn run(alpha)\n")
+    old = "start(alpha)\ndefer stop(alpha)\nwatch(alpha)\nreturn run(alpha)\n"
+    failure = refused(replace("b", old, old.replace("watch(alpha", "watch(alpha, x"))).failures[0]
+    assert failure.message == "line 3: the file has ', beta' where the new text brings ', x'"
+    assert (failure.code, failure.lines, failure.hint) == ("ambiguous", (1,), hint)
 
 
 def test_paths_count_from_the_top_and_then_from_here(
