@@ -50,7 +50,7 @@ def transcript_position(path: str) -> Position | None:
         # To open something else may wait for ever, or do something.
         if not stat.S_ISREG(os.stat(full).st_mode):
             raise _unreadable(path, "it is no file")
-        descriptor = os.open(full, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        descriptor = os.open(full, os.O_RDONLY | os.O_NONBLOCK)
         try:
             return _position(full, descriptor)
         finally:

@@ -264,9 +264,6 @@ def _without_worktree(environ: dict[str, str], top: str) -> dict[str, str]:
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    if os.name == "nt":
-        process.kill()
-        return
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:

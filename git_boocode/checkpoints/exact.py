@@ -365,7 +365,7 @@ def _replace(
     blobs: Talk, full: str, mode: int, found: os.stat_result, blob: str, making: str
 ) -> None:
     """Put a file with the bytes of a blob, or the same bytes, in the place of another one."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
         with open(os.open(making, flags, 0o600), "wb") as file:
             if blob:

@@ -6,32 +6,14 @@ It would go on to cut the conversation otherwise, after that has been brought ba
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from git_boocode.repo.durable import is_regular, remove
+from git_boocode.repo.durable import is_regular, remove, try_lock
 
 _NAME = "callback-running"
 _PAUSE = 0.05
-
-if sys.platform == "win32":
-
-    def _try_lock(descriptor: int) -> bool:
-        # A lock is not inherited there.
-        del descriptor
-        return True
-
-else:
-    import fcntl
-
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
 
 
 @contextmanager
@@ -55,8 +37,8 @@ def noted(state_dir: str) -> Iterator[tuple[int, ...]]:
         yield ()
         return
     try:
-        _try_lock(descriptor)
-        yield () if sys.platform == "win32" else (descriptor,)
+        try_lock(descriptor)
+        yield (descriptor,)
     finally:
         os.close(descriptor)
         with suppress(OSError):
@@ -78,7 +60,7 @@ def wait_for_callback(state_dir: str, timeout: float) -> None:
         end = os.fstat(descriptor).st_mtime + timeout
         # Its own time, and no more than that if the clock was set back.
         end = min(end, time.time() + timeout)
-        while not _try_lock(descriptor) and time.time() < end:
+        while not try_lock(descriptor) and time.time() < end:
             time.sleep(_PAUSE)
     finally:
         os.close(descriptor)

@@ -7,27 +7,21 @@ directory, a symlink, a huge file or garbage counts as no file; writing replaces
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import stat
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from git_boocode.repo.errors import FatalError
-
-try:
-    import fcntl
-except ImportError:
-    # Windows, where `os.fsync` reaches the disk.
-    fcntl = None  # type: ignore[assignment]
 
 LARGEST = 1 << 20
 """Bytes; no private file is larger, unless its reader says otherwise."""
 MAKING = "new-"
 """How the name of a file or directory begins that is still being made."""
 
-_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK
 # How the system refuses to open a symlink, a socket and a directory.
 _UNUSABLE = (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EOPNOTSUPP, errno.EISDIR)
 
@@ -217,15 +211,22 @@ def _open_regular(path: str, flags: int) -> int | None:
 @contextmanager
 def _alone(directory: str) -> Iterator[None]:
     """Keep other processes from replacing something in a directory."""
-    if sys.platform == "win32":
-        yield
-        return
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
+
+
+def try_lock(descriptor: int, *, shared: bool = False) -> bool:
+    """Lock an open file; False if another process has a lock on it that excludes this one."""
+    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def remove(path: str) -> None:

@@ -175,9 +175,6 @@ def _running_gc(repository: Repository) -> str:
 
 
 def _is_alive(process: int) -> bool:
-    if os.name == "nt":
-        # There, signal 0 is Ctrl+C.
-        return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:

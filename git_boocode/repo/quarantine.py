@@ -102,7 +102,7 @@ class Quarantine:
         content = _object(kind, body)
         hashed = _hash(self._object_format, content)
         if hashed not in self._stored:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
             _write(os.open(f"{self._path}/{hashed}", flags, 0o444), content)
             self._stored.add(hashed)
         return hashed.encode("ascii")

@@ -252,7 +252,7 @@ class Repository:
             mode = os.stat(os.path.join(self.git_dir, "HEAD")).st_mode
         except OSError:
             return False
-        return os.name != "nt" and not mode & 0o111
+        return not mode & 0o111
 
 
 def make_state_dir(state_dir: str) -> None:

@@ -8,40 +8,15 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 
-from git_boocode.repo.durable import MAKING, is_blocked, open_private, remove
+from git_boocode.repo.durable import MAKING, is_blocked, open_private, remove, try_lock
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
 from git_boocode.repo.git import LOCKS
 from git_boocode.repo.repository import make_state_dir
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _try_lock(descriptor: int, *, shared: bool) -> bool:
-        # Windows has no shared form; taking turns is stricter than needed, and safe.
-        del shared
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _try_lock(descriptor: int, *, shared: bool) -> bool:
-        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-        try:
-            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
 
 # Set for the commands of a restore's callback: the id of that restore.
 INSIDE_RESTORE = "GIT_BOOCODE_RESTORE"
@@ -57,7 +32,6 @@ _NUMBERS = count()
 
 _PREFIX = "tmp-"
 _GUARD = "alive"
-_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 
 
 def may_write(path: str) -> bool:
@@ -113,7 +87,7 @@ def scratch_directory(state_dir: str, *, looking: bool = False) -> Iterator[str]
         os.mkdir(making, 0o700)
     guard = os.open(os.path.join(making, _GUARD), os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        _try_lock(guard, shared=False)
+        try_lock(guard)
         os.rename(making, path)
         yield path
     finally:
@@ -184,7 +158,7 @@ def _in_use(path: str) -> bool:
     except OSError:
         return True
     try:
-        return not _try_lock(guard, shared=False)
+        return not try_lock(guard)
     finally:
         os.close(guard)
 
@@ -192,11 +166,11 @@ def _in_use(path: str) -> bool:
 def _open_existing(path: str) -> int:
     """Open a file that is there to lock it, which where it may not be written works as well."""
     try:
-        return os.open(path, os.O_RDWR | _NONBLOCK)
+        return os.open(path, os.O_RDWR | os.O_NONBLOCK)
     except OSError as error:
         if error.errno not in _SEALED:
             raise
-        return os.open(path, os.O_RDONLY | _NONBLOCK)
+        return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
 
 
 def _older_than(path: str, *, seconds: float) -> bool:
@@ -220,7 +194,7 @@ def inside_restore(state_dir: str) -> bool:
     if descriptor is None:
         return False
     try:
-        return not _try_lock(descriptor, shared=True)
+        return not try_lock(descriptor, shared=True)
     finally:
         os.close(descriptor)
 
@@ -236,7 +210,7 @@ def _open_lock(state_dir: str, *, looking: bool) -> int | None:
         if not looking:
             raise
     with suppress(OSError):
-        return os.open(path, os.O_RDONLY | _NONBLOCK)
+        return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     return None
 
 
@@ -318,7 +292,7 @@ def taking_turns(path: str, *, patience: float) -> Iterator[None]:
 
 def _wait_for(descriptor: int, *, shared: bool, patience: float) -> None:
     deadline = time.monotonic() + patience
-    while not _try_lock(descriptor, shared=shared):
+    while not try_lock(descriptor, shared=shared):
         if time.monotonic() > deadline:
             raise RefusedError(
                 "another git boocode command is at work in this worktree",
