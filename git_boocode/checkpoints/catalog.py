@@ -13,7 +13,7 @@ from git_boocode.repo.errors import RefusedError, shortened
 from git_boocode.repo.ids import ID, ID_PART, OBJECT_ID, places_back
 from git_boocode.repo.metadata import MetadataError
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Commit, Ref, Store, ambiguous_name, open_store
+from git_boocode.repo.store import Commit, Ref, Store, ambiguous_name
 
 CHECKPOINTS = "refs/boocode/checkpoints/"
 SAFETY = "refs/boocode/safety/"
@@ -98,7 +98,7 @@ class Catalog:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._worktree = repository.worktree_key
-        self.store: Store = open_store(repository)
+        self.store = Store(repository)
 
     def entries(self, refs: Iterable[Ref]) -> Iterator[Checkpoint | Unusable]:
         """Read refs one after the other, the unusable ones included."""

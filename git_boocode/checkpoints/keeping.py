@@ -19,7 +19,7 @@ from git_boocode.repo.ids import OBJECT_ID, id_time, new_id, timestamp
 from git_boocode.repo.metadata import VERSION, MetadataError
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Commit, Ref, RefChange, Store, open_store, raw_commit
+from git_boocode.repo.store import Commit, Ref, RefChange, Store, raw_commit
 from git_boocode.repo.trees import TREE, Item, format_tree
 
 _FILE = b"100644"
@@ -258,4 +258,4 @@ def safety_checkpoint(
     """
     told = {key: target.values.get(key) for key in _CONVERSATION}
     values = {**told, "label": "before a restore", "trigger": "restore", "restore": dict(operation)}
-    return keep(repository, open_store(repository), snapshot, SAFETY_KIND, values, identifier)
+    return keep(repository, Store(repository), snapshot, SAFETY_KIND, values, identifier)

@@ -124,9 +124,9 @@ def _broken_records(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     from git_boocode.editing.records import EDITS, needed_records, problems
     from git_boocode.repo.connectivity import missing_objects
     from git_boocode.repo.git import GitError
-    from git_boocode.repo.store import open_store
+    from git_boocode.repo.store import Store
 
-    store = open_store(repository)
+    store = Store(repository)
     refs = {ref.id: ref for ref in store.refs(EDITS)}
     try:
         lacking = missing_objects(repository, {name: [refs[name].target] for name in refs})

@@ -76,6 +76,6 @@ def is_kept(repository: Repository, safety: str) -> bool:
     """
     # Without its safety checkpoint a restore has not begun to change anything.
     from git_boocode.checkpoints.catalog import SAFETY
-    from git_boocode.repo.store import open_store
+    from git_boocode.repo.store import Store
 
-    return bool(open_store(repository).refs(f"{SAFETY}{safety}"))
+    return bool(Store(repository).refs(f"{SAFETY}{safety}"))

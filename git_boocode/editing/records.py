@@ -24,11 +24,11 @@ from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.retention import DAY, Limits, Owned, patiently
 from git_boocode.repo.scratch import scratch_directory
-from git_boocode.repo.store import RefChange, ambiguous_name, open_store, raw_commit
+from git_boocode.repo.store import RefChange, Store, ambiguous_name, raw_commit
 from git_boocode.repo.trees import Item, edit_tree
 
 if TYPE_CHECKING:
-    from git_boocode.repo.store import Commit, Ref, Store
+    from git_boocode.repo.store import Commit, Ref
 
 EDITS = "refs/boocode/edits/"
 ACTIONS = ("modify", "create", "delete", "rename")
@@ -100,7 +100,7 @@ class Record:
             for watch in gc_watches(self._repository):
                 with watch:
                     ref, commit = EDITS + self.id, self._store()
-                    open_store(self._repository).update_refs([RefChange(ref, commit, None)])
+                    Store(self._repository).update_refs([RefChange(ref, commit, None)])
                     watch.confirm(ref, [commit])
                     return
         except (BoocodeError, OSError) as error:
@@ -188,7 +188,7 @@ class Records:
         self.unreadable: dict[str, MetadataError] = {}
         self._repository = repository
         self._worktree = repository.worktree_key
-        self.store: Store = open_store(repository)
+        self.store = Store(repository)
 
     def entries(self, *, newest: int = 0) -> Iterator[tuple[Ref, EditRecord | MetadataError]]:
         """The ``newest`` records, 0 for all, newest first; of an invalid one why it is."""
@@ -342,7 +342,7 @@ def prune_edits(
     def delete() -> list[tuple[Ref, str]]:
         going = edits_beyond(repository, worktree=worktree, now=now)
         changes = [RefChange(ref.name, None, ref.target) for ref, _ in going]
-        open_store(repository).update_refs(changes)
+        Store(repository).update_refs(changes)
         return going
 
     return patiently(delete)

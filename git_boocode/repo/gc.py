@@ -30,7 +30,7 @@ from git_boocode.repo.errors import BoocodeError, FatalError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.quarantine import objects_directory
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import RefChange, open_store
+from git_boocode.repo.store import RefChange, Store
 
 PATIENCE = 10.0
 """Seconds to wait for a running `git gc` to end."""
@@ -130,7 +130,7 @@ class GcWatch:
         self._gc = _wait_for_gc(self._repository) or self._gc
         if self._is_disturbed() and not self._is_whole(commits):
             with suppress(BoocodeError):
-                open_store(self._repository).update_refs([RefChange(ref, None, commits[0])])
+                Store(self._repository).update_refs([RefChange(ref, None, commits[0])])
             raise CollectedError
         self._confirmed = True
 

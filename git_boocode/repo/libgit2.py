@@ -1,4 +1,4 @@
-"""The store through libgit2, for a process that has pygit2 loaded already."""
+"""The store through libgit2, for a process that stays."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ import pygit2
 from git_boocode.repo.config import Identity
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import PlumbingStore, Ref, raw_commit
-
-# What is written must be on disk before a checkpoint's id is printed, as with `core.fsync=all`.
-pygit2.option(pygit2.enums.Option.ENABLE_FSYNC_GITDIR, True)  # noqa: FBT003
+from git_boocode.repo.store import Ref, Store, raw_commit
 
 
 def open_libgit2(repository: Repository) -> Libgit2Store | None:
     """The store of a repository; None where libgit2 cannot serve it.
 
     It opens neither SHA-256 nor reftable repositories, knows no refs outside the git directory,
-    and fetches nothing in partial clones.
+    and fetches nothing in partial clones. What it writes is synced only if the process has set
+    libgit2's `ENABLE_FSYNC_GITDIR`.
     """
     config = repository.config
     partial = config.text("extensions.partialclone")
@@ -33,7 +31,7 @@ def open_libgit2(repository: Repository) -> Libgit2Store | None:
         return None
 
 
-class Libgit2Store(PlumbingStore):
+class Libgit2Store(Store):
     """Lists refs and writes commits in this process; the rest stays with git.
 
     libgit2 reads a truncated loose object, as a crash can leave it, in an endless loop. Its own

@@ -1,6 +1,7 @@
 """Commits and refs behind one small interface, served by git's plumbing.
 
-`git_boocode.repo.libgit2` serves the same interface; the contract tests run against both.
+Git starts in 1 to 3 ms, and importing pygit2 takes about 80: plumbing wins in a process that does
+one thing. `git_boocode.repo.libgit2` serves the same interface to one that stays.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from git_boocode.repo.config import Identity
 from git_boocode.repo.durable import sync_refs
@@ -74,41 +75,6 @@ class RefChange(NamedTuple):
     old: str | None
 
 
-class Store(Protocol):
-    """Where commits and refs are kept."""
-
-    def refs(self, *prefixes: str, newest: int = 0) -> list[Ref]:
-        """The refs below some prefixes, in descending order of name.
-
-        Args:
-            prefixes: whole names, or beginnings that end in `/`.
-            newest: how many to return at the most; 0 for all.
-        """
-
-    def commits(self, ids: Iterable[str]) -> Iterator[Commit | None]:
-        """Commits in the order asked for; None for what is missing or is no commit."""
-
-    def write_commit(
-        self, tree: str, parents: Sequence[str], message: str, by: Identity, when: float
-    ) -> str:
-        """Store a commit and return its id.
-
-        Args:
-            tree: the id of its tree.
-            parents: the ids of its parents.
-            message: the whole message.
-            by: author and committer.
-            when: seconds since 1970.
-        """
-
-    def update_refs(self, changes: Sequence[RefChange]) -> None:
-        """Make all changes or none, each only if the ref still is as expected.
-
-        Raises:
-            RefusedError: a ref was created, moved or deleted by someone else (`conflict`).
-        """
-
-
 def raw_commit(tree: str, parents: Sequence[str], message: str, by: Identity, when: float) -> bytes:
     """The bytes of a commit object; made here so that no signing, dates or encoding interfere."""
     who = f"{by.name} <{by.email}> {int(when)} +0000"
@@ -132,8 +98,8 @@ def parse_commit(identifier: str, raw: bytes) -> Commit | None:
     return Commit(identifier, tree, tuple(parents), message.decode("utf-8", "surrogateescape"))
 
 
-class PlumbingStore:
-    """The store through git's plumbing: it serves every repository that git serves."""
+class Store:
+    """Where commits and refs are kept; it serves every repository that git serves."""
 
     # Enough for a page of `log`; a longer list goes through git a batch at a time.
     BATCH = 32
@@ -146,7 +112,12 @@ class PlumbingStore:
         self._repository = repository
 
     def refs(self, *prefixes: str, newest: int = 0) -> list[Ref]:
-        """See `Store.refs`."""
+        """The refs below some prefixes, in descending order of name.
+
+        Args:
+            prefixes: whole names, or beginnings that end in `/`.
+            newest: how many to return at the most; 0 for all.
+        """
         if not any(prefix.endswith("/") for prefix in prefixes):
             names = sorted(prefixes, key=os.fsencode, reverse=True)
             existing = (self._resolve([name]) for name in names)
@@ -192,7 +163,7 @@ class PlumbingStore:
         return [Ref(name, target) for target, _, name in records]
 
     def commits(self, ids: Iterable[str]) -> Iterator[Commit | None]:
-        """See `Store.commits`."""
+        """Commits in the order asked for; None for what is missing or is no commit."""
         remaining = iter(ids)
         size = self.BATCH
         while batch := list(islice(remaining, size)):
@@ -220,12 +191,16 @@ class PlumbingStore:
     def write_commit(
         self, tree: str, parents: Sequence[str], message: str, by: Identity, when: float
     ) -> str:
-        """See `Store.write_commit`."""
+        """Store a commit by `by`, made `when` (seconds since 1970), and return its id."""
         raw = raw_commit(tree, parents, message, by, when)
         return self._git.line("hash-object", "-t", "commit", "-w", "--stdin", stdin=raw)
 
     def update_refs(self, changes: Sequence[RefChange]) -> None:
-        """See `Store.update_refs`."""
+        """Make all changes or none, each only if the ref still is as expected.
+
+        Raises:
+            RefusedError: a ref was created, moved or deleted by someone else (`conflict`).
+        """
         if not changes:
             return
         script = "".join(map(self._instruction, changes))
@@ -269,24 +244,6 @@ def ref_error(stderr: str) -> BoocodeError:
     if is_disk_full(said):
         return FatalError(f"cannot update refs: {said}", code="disk_full", hints=(MAKE_ROOM,))
     return FatalError(f"cannot update refs: {said}", code="refs")
-
-
-def open_store(repository: Repository) -> Store:
-    """The store of a repository.
-
-    Measured, plumbing wins in a process that does one thing: git starts in 1 to 3 ms, importing
-    pygit2 takes about 80. A host that has pygit2 loaded already gets libgit2, where it can serve
-    the repository.
-    """
-    import sys
-
-    if "pygit2" in sys.modules:
-        from git_boocode.repo.libgit2 import open_libgit2
-
-        served = open_libgit2(repository)
-        if served is not None:
-            return served
-    return PlumbingStore(repository)
 
 
 def abbreviations(store: Store, prefix: str, *others: str) -> dict[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -122,15 +121,3 @@ def test_a_lock_that_stays(tables: Repo, monkeypatch: pytest.MonkeyPatch) -> Non
     assert lock.exists()
     lock.unlink()
     assert tables.boocode("checkpoint").code == 0
-
-
-def test_a_host_that_has_pygit2(tables: Repo) -> None:
-    tables.commit(a="a\n")
-    code = """
-import pygit2
-from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.repo.repository import Repository
-print(capture(Repository.discover(), Request()).checkpoint.ref)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert [done.stdout.strip()] == [line.split()[0] for line in refs(tables, "checkpoints")]

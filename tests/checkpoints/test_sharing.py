@@ -26,7 +26,7 @@ from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.ids import new_id
 from git_boocode.repo.incoming import _MARK
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import PlumbingStore, RefChange
+from git_boocode.repo.store import RefChange, Store
 from tests.checkpoints.kit import back, take
 from tests.repo_kit import Repo
 
@@ -387,16 +387,16 @@ def test_two_push_at_once(both: Both) -> None:
 def test_another_fetch_comes_first(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     taken = take()
     push(both.ours)
-    real = PlumbingStore.update_refs
+    real = Store.update_refs
     rounds = []
 
-    def update(store: PlumbingStore, changes: Sequence[RefChange]) -> None:
+    def update(store: Store, changes: Sequence[RefChange]) -> None:
         rounds.append(list(changes))
         if len(rounds) == 1:
             both.theirs.git("update-ref", f"{REMOTES}origin/{taken.id}", taken.commit.id)
         real(store, changes)
 
-    monkeypatch.setattr(PlumbingStore, "update_refs", update)
+    monkeypatch.setattr(Store, "update_refs", update)
     assert fetch(both.theirs).ids == [taken.id]
     assert [len(changes) for changes in rounds] == [1, 0]
     assert shared(both.theirs) == [f"{REMOTES}origin/{taken.id} {taken.commit.id}"]
@@ -413,15 +413,15 @@ def test_git_gc_takes_nothing_that_has_come_and_is_not_named_yet(
     both.ours.write("a", "changed\n")
     taken = take()
     push(both.ours)
-    real = PlumbingStore.update_refs
+    real = Store.update_refs
     kept = []
 
-    def update(store: PlumbingStore, changes: Sequence[RefChange]) -> None:
+    def update(store: Store, changes: Sequence[RefChange]) -> None:
         kept.extend(kept_packs(both.theirs))
         both.theirs.git("gc", "-q", "--prune=now")
         real(store, changes)
 
-    monkeypatch.setattr(PlumbingStore, "update_refs", update)
+    monkeypatch.setattr(Store, "update_refs", update)
     assert fetch(both.theirs).ids == [taken.id]
     assert len(kept) == 1
     assert kept_packs(both.theirs) == []

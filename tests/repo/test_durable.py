@@ -12,7 +12,7 @@ import pytest
 from git_boocode.repo import durable
 from git_boocode.repo.moving_head import HeadMove
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import PlumbingStore, RefChange
+from git_boocode.repo.store import RefChange, Store
 from tests.repo_kit import Repo
 
 Synced = Callable[[Callable[[], object]], set[str]]
@@ -37,7 +37,7 @@ def synced(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Synced:
 
 def test_refs_are_synced(repo: Repo, synced: Synced) -> None:
     commit = repo.commit()
-    store = PlumbingStore(Repository.discover())
+    store = Store(Repository.discover())
     name = "refs/boocode/x/y/z"
     assert synced(lambda: store.update_refs([RefChange(name, commit, None)])) == {
         name, "refs/boocode/x/y", "refs/boocode/x", "refs/boocode", "refs", "."

@@ -9,7 +9,7 @@ import pytest
 
 from git_boocode.repo.refnames import greatest_names
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import PlumbingStore, Ref
+from git_boocode.repo.store import Ref, Store
 from tests.repo_kit import Repo
 
 pytestmark = pytest.mark.ref_files
@@ -52,7 +52,7 @@ def test_they_are_those_that_git_finds(repo: Repo, seed: int) -> None:
     create(repo, targets[1], f"{PREFIX}0new", f"{PREFIX}znew")
     for count in (1, 5, 100):
         assert names(count) == listed(repo)[:count]
-    store = PlumbingStore(Repository.discover())
+    store = Store(Repository.discover())
     assert store.refs(PREFIX, newest=7) == store.refs(PREFIX)[:7]
 
 
@@ -86,7 +86,7 @@ def test_a_ref_below_another_directory_is_not_lost(repo: Repo) -> None:
     repo.commit(a="a\n")
     commit = repo.git("rev-parse", "HEAD").strip()
     create(repo, commit, f"{PREFIX}a", f"{PREFIX}b/c")
-    store = PlumbingStore(Repository.discover())
+    store = Store(Repository.discover())
     expected = [Ref(f"{PREFIX}b/c", commit), Ref(f"{PREFIX}a", commit)]
     assert store.refs(PREFIX, newest=5) == expected
 

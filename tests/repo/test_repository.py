@@ -10,7 +10,7 @@ from git_boocode.repo.errors import FatalError
 from git_boocode.repo.head import read_head
 from git_boocode.repo.libgit2 import open_libgit2
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Ref, open_store
+from git_boocode.repo.store import Ref, Store
 from tests.repo_kit import Repo
 
 
@@ -294,5 +294,5 @@ def test_refs_in_another_directory(
     repo.git("checkout", "-q", "-b", "other")
     repository = Repository.discover()
     assert read_head(repository).ref == "refs/heads/other"
-    assert open_store(repository).refs(ref, newest=1) == [Ref(f"{ref}2", first)]
+    assert Store(repository).refs(ref, newest=1) == [Ref(f"{ref}2", first)]
     assert open_libgit2(repository) is None

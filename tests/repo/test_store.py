@@ -12,14 +12,12 @@ import pytest
 
 from git_boocode.repo.config import Identity
 from git_boocode.repo.errors import FatalError, RefusedError
-from git_boocode.repo.libgit2 import Libgit2Store, open_libgit2
+from git_boocode.repo.libgit2 import open_libgit2
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import (
-    PlumbingStore,
     Ref,
     RefChange,
     Store,
-    open_store,
     parse_commit,
     raw_commit,
 )
@@ -38,7 +36,7 @@ def libgit2(repository: Repository) -> Store:
     return served
 
 
-@pytest.fixture(params=[PlumbingStore, libgit2], ids=["plumbing", "libgit2"])
+@pytest.fixture(params=[Store, libgit2], ids=["plumbing", "libgit2"])
 def store(request: pytest.FixtureRequest, repo: Repo) -> Store:
     made: Store = request.param(Repository.discover())
     return made
@@ -150,7 +148,7 @@ def test_no_commits(store: Store) -> None:
 
 
 def test_more_commits_than_a_batch(repo: Repo, store: Store) -> None:
-    wanted = targets(repo, 3) * (PlumbingStore.BATCH + 1)
+    wanted = targets(repo, 3) * (Store.BATCH + 1)
     assert [commit and commit.id for commit in store.commits(wanted)] == wanted
 
 
@@ -187,7 +185,7 @@ def test_both_write_the_same_commit(repo: Repo) -> None:
     tree = repo.git("mktree").strip()
     made = {
         store.write_commit(tree, [], "same\n", Identity("A", "a@x"), 1.5)
-        for store in (PlumbingStore(repository), libgit2(repository))
+        for store in (Store(repository), libgit2(repository))
     }
     assert len(made) == 1
     assert repo.git("fsck", "--strict", "--no-dangling") == ""
@@ -309,11 +307,10 @@ def sha256(tmp_path: Path) -> Repository:
 
 def test_libgit2_serves_no_sha256(sha256: Repository) -> None:
     assert open_libgit2(sha256) is None
-    assert type(open_store(sha256)) is PlumbingStore
 
 
 def test_plumbing_serves_sha256(sha256: Repository) -> None:
-    store = PlumbingStore(sha256)
+    store = Store(sha256)
     tree = sha256.git.line("mktree")
     made = store.write_commit(tree, [], "m\n", Identity("A", "a@x"), 0)
     assert len(made) == 64
@@ -336,22 +333,12 @@ def test_libgit2_serves_neither_partial_clones_nor_reftables(
 
 @pytest.mark.ref_files
 @pytest.mark.sha1
-def test_libgit2_only_where_it_is_loaded_already(
-    repo: Repo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert isinstance(open_store(Repository.discover()), Libgit2Store)
-    monkeypatch.delitem(sys.modules, "pygit2")
-    assert type(open_store(Repository.discover())) is PlumbingStore
-
-
-@pytest.mark.ref_files
-@pytest.mark.sha1
 def test_a_linked_worktree_sees_the_same_refs(repo: Repo, store: Store) -> None:
     (one,) = targets(repo, 1)
     create(store, a=one)
     repo.git("worktree", "add", "-q", "--detach", "linked", one)
     linked = Repository.discover(str(repo.top / "linked"))
-    opened: list[Callable[[Repository], Store]] = [PlumbingStore, libgit2]
+    opened: list[Callable[[Repository], Store]] = [Store, libgit2]
     assert [make(linked).refs("refs/x/") for make in opened] == [[Ref("refs/x/a", one)]] * 2
 
 
@@ -361,8 +348,8 @@ def opened(repo: Repo, tmp_path: Path, act: str) -> int:
         pytest.skip("there is no strace")
     code = (
         "from git_boocode.repo.repository import Repository\n"
-        "from git_boocode.repo.store import PlumbingStore\n"
-        f"store = PlumbingStore(Repository.discover())\n{act}\n"
+        "from git_boocode.repo.store import Store\n"
+        f"store = Store(Repository.discover())\n{act}\n"
     )
     trace = tmp_path / "trace"
     command = [
@@ -385,5 +372,5 @@ def opened(repo: Repo, tmp_path: Path, act: str) -> int:
 @pytest.mark.parametrize("act", ["store.refs('refs/x/', newest=3)", "store.refs('refs/x/n250')"])
 def test_to_find_few_refs_opens_few_files(repo: Repo, tmp_path: Path, act: str) -> None:
     (one,) = targets(repo, 1)
-    create(PlumbingStore(Repository.discover()), **{f"n{number}": one for number in range(300)})
+    create(Store(Repository.discover()), **{f"n{number}": one for number in range(300)})
     assert 0 < opened(repo, tmp_path, act) < 30
