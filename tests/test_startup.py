@@ -87,7 +87,7 @@ def test_what_is_called_at_every_turn_costs_no_click(repo: Repo, command: tuple[
     assert not loaded & {"click", "shutil", "hashlib", "inspect", "dataclasses", "difflib", "uuid"}
 
 
-def test_a_hook_loads_what_a_checkpoint_loads_and_its_own_agent(repo: Repo) -> None:
+def test_a_hook_loads_what_a_checkpoint_loads_and_little_of_agents(repo: Repo) -> None:
     repo.write("a", "a\n")
     repo.boocode("checkpoint")
     loaded = modules_of_command("hook", "claude-code", "UserPromptSubmit")
@@ -96,7 +96,7 @@ def test_a_hook_loads_what_a_checkpoint_loads_and_its_own_agent(repo: Repo) -> N
     unused = ("git_boocode.editing", "git_boocode.matching")
     assert not {name for name in loaded if name.startswith(unused)}
     ours = {name for name in loaded if name.startswith("git_boocode.agents.")}
-    own = {"agent", "claude_code", "hook_log", "known", "once", "payload", "scene", "serve"}
+    own = {"agent", "hook_log", "known", "once", "payload", "scene", "serve"}
     own |= {"timeout", "told"}
     assert ours == {f"git_boocode.agents.{name}" for name in own}
     checkpoint = modules_of_command("checkpoint")

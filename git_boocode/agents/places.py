@@ -7,7 +7,7 @@ import os
 from typing import NamedTuple
 
 from git_boocode.agents.agent import LOCAL, PROJECT, SCOPES, USER, Agent, Home, Program
-from git_boocode.agents.known import all_agents
+from git_boocode.agents.known import AGENTS
 from git_boocode.repo.durable import refuse_blocked
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.files import inside_worktree
@@ -77,7 +77,7 @@ class Where(NamedTuple):
 
     def agents(self) -> list[Agent]:
         """The agents that are used here."""
-        return [agent for agent in all_agents() if self.is_here(agent)]
+        return [agent for agent in AGENTS.values() if self.is_here(agent)]
 
     def scopes(self, agent: Agent) -> list[str]:
         """The scopes of an agent that there are here, the narrowest first."""

@@ -34,9 +34,9 @@ def hooks() -> None:
 
 
 def _complete_agents(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
-    from git_boocode.agents.known import all_agents
+    from git_boocode.agents.known import AGENTS
 
-    known = [agent for agent in all_agents() if agent.name.startswith(begun)]
+    known = [agent for agent in AGENTS.values() if agent.name.startswith(begun)]
     return [CompletionItem(agent.name, help=agent.title) for agent in known]
 
 

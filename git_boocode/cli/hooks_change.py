@@ -153,12 +153,12 @@ def uninstall(
     home directory need --user.
     """
     from git_boocode.agents.install import plan_uninstall
-    from git_boocode.agents.known import all_agents
+    from git_boocode.agents.known import AGENTS
     from git_boocode.agents.places import Where
 
     _check_scope(scope, git=git, names=names)
     where = Where.here()
-    agents = _named(names) if git or names else all_agents()
+    agents = _named(names) if git or names else AGENTS.values()
     changes = []
     for agent in agents:
         for each in _scopes(where, agent, scope, named=bool(names)):
@@ -180,14 +180,14 @@ def _check_scope(scope: str | None, *, git: bool, names: Sequence[str]) -> None:
 
 
 def _named(names: Sequence[str]) -> list[Agent]:
-    from git_boocode.agents.known import MODULES, find_agent
+    from git_boocode.agents.known import AGENTS, find_agent
     from git_boocode.repo.errors import UsageError
 
     agents: dict[str, Agent] = {}
     for name in names:
         agent = find_agent(name)
         if agent is None:
-            hints = (f"these are known: {', '.join(MODULES)}",)
+            hints = (f"these are known: {', '.join(AGENTS)}",)
             raise UsageError(f"no agent is called '{name}'", hints=hints)
         agents[agent.name] = agent
     return list(agents.values())
@@ -195,7 +195,7 @@ def _named(names: Sequence[str]) -> list[Agent]:
 
 def _found(where: Where, scope: str | None) -> list[Agent]:
     """The agents that are used here, as far as they have the scope that is asked for."""
-    from git_boocode.agents.known import MODULES
+    from git_boocode.agents.known import AGENTS
     from git_boocode.repo.errors import RefusedError
 
     agents = [a for a in where.agents() if scope is None or scope in a.config.places]
@@ -203,7 +203,7 @@ def _found(where: Where, scope: str | None) -> list[Agent]:
         raise RefusedError(
             "no agent is found, neither in this worktree nor in the home directory",
             code="no_agent",
-            hints=(f"name one with --agent: {', '.join(MODULES)}",),
+            hints=(f"name one with --agent: {', '.join(AGENTS)}",),
         )
     return agents
 

@@ -45,11 +45,11 @@ def status(as_json: bool) -> int:
 def _states(where: Where) -> list[State]:
     """What is installed for the agents that are used here, and for others that have our hooks."""
     from git_boocode.agents.install import NOT_INSTALLED, state_of, wanted_hooks
-    from git_boocode.agents.known import all_agents
+    from git_boocode.agents.known import AGENTS
 
     config = configuration(where)
     states = []
-    for agent in all_agents():
+    for agent in AGENTS.values():
         wanted = wanted_hooks(agent, config)
         found = [state_of(where, agent, scope, wanted) for scope in where.scopes(agent)]
         if where.is_here(agent) or any(state.state != NOT_INSTALLED for state in found):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.agents.agent import Agent
-from git_boocode.agents.known import all_agents
+from git_boocode.agents.known import AGENTS
 from git_boocode.agents.scene import Scene
 from tests.agents.kit import LABEL, PAYLOADS, fire, logged, prompted, recorded, taken, turn
 from tests.agents.kit import what as what_went_wrong
@@ -18,7 +18,7 @@ from tests.repo_kit import Repo
 
 pytestmark = pytest.mark.slow
 
-AGENTS = pytest.mark.parametrize("agent", all_agents(), ids=lambda agent: agent.name)
+each_agent = pytest.mark.parametrize("agent", AGENTS.values(), ids=lambda agent: agent.name)
 SESSIONS = {"opencode": "ses_1", "cline": "1780300799999"}
 TURNS = {"codex": "turn-7", "cursor": "gen-3", "windsurf": "exec-5", "opencode": "msg_1"}
 FIRST_LINE = b'{"type":"user"}'
@@ -34,12 +34,12 @@ def transcript(sealed: Path) -> Path:
 
 def test_there_is_a_payload_of_every_event() -> None:
     events = {
-        f"{agent.name}.{event}" for agent in all_agents() for event in (agent.turn, agent.tool)
+        f"{agent.name}.{event}" for agent in AGENTS.values() for event in (agent.turn, agent.tool)
     }
     assert {path.name.removesuffix(".json") for path in PAYLOADS.iterdir()} == events
 
 
-@AGENTS
+@each_agent
 def test_a_turn(agent: Agent, repo: Repo, transcript: Path) -> None:
     repo.write("a", "a\n")
     done = fire(repo, agent.name, agent.turn, payload=recorded(repo, agent.name, agent.turn))
@@ -60,7 +60,7 @@ def test_a_turn(agent: Agent, repo: Repo, transcript: Path) -> None:
     sound(repo)
 
 
-@AGENTS
+@each_agent
 def test_the_payload_alone_tells_the_event(agent: Agent, repo: Repo, transcript: Path) -> None:
     # Copilot CLI does not.
     payload = recorded(repo, agent.name, agent.turn)
@@ -70,7 +70,7 @@ def test_the_payload_alone_tells_the_event(agent: Agent, repo: Repo, transcript:
     assert what_went_wrong(repo) == ([] if triggers else ["unknown_event"])
 
 
-@AGENTS
+@each_agent
 def test_a_tool(agent: Agent, repo: Repo, transcript: Path) -> None:
     repo.git("config", "boocode.perTool", "true")
     repo.write("src/main.py", "a\n")
@@ -89,7 +89,7 @@ def test_a_tool(agent: Agent, repo: Repo, transcript: Path) -> None:
     assert logged(repo) == []
 
 
-@AGENTS
+@each_agent
 def test_a_tool_before_any_turn(agent: Agent, repo: Repo, transcript: Path) -> None:
     repo.write("src/main.py", "a\n")
     payload = recorded(repo, agent.name, agent.tool)

@@ -21,7 +21,7 @@ from git_boocode.agents.install import (
     state_of,
     wanted_hooks,
 )
-from git_boocode.agents.known import all_agents, find_agent
+from git_boocode.agents.known import AGENTS, find_agent
 from git_boocode.agents.ours import MARKER
 from git_boocode.agents.places import Where, default_scope
 from git_boocode.agents.shipped import shipped_hook
@@ -31,7 +31,7 @@ from tests.repo_kit import Repo
 
 pytestmark = pytest.mark.slow
 
-SCOPED = [(agent, scope) for agent in all_agents() for scope in agent.config.places]
+SCOPED = [(agent, scope) for agent in AGENTS.values() for scope in agent.config.places]
 IDS = [f"{agent.name}-{scope}" for agent, scope in SCOPED]
 
 # As they are found on machines: by path below the home directory or the worktree.
@@ -489,7 +489,7 @@ def test_homes_that_variables_name(
 
 @pytest.mark.parametrize(
     "agent",
-    [agent for agent in all_agents() if isinstance(agent.config, Program)],
+    [agent for agent in AGENTS.values() if isinstance(agent.config, Program)],
     ids=lambda agent: agent.name,
 )
 def test_what_is_shipped_says_whose_it_is(agent: Agent) -> None:

@@ -15,13 +15,13 @@ from git_boocode.agents.agent import USER, Agent, Settings
 from git_boocode.agents.install import carry_out, plan_install, plan_uninstall
 from git_boocode.agents.json_config import install, installed, uninstall
 from git_boocode.agents.jsontext import parse
-from git_boocode.agents.known import all_agents, find_agent
+from git_boocode.agents.known import AGENTS, find_agent
 from git_boocode.agents.ours import Baseline, Wanted, is_ours
 from git_boocode.agents.places import Where
 from git_boocode.repo.errors import RefusedError
 from tests.agents.test_jsontext import values, written
 
-AGENTS = [agent for agent in all_agents() if isinstance(agent.config, Settings)]
+CONFIGURED = [agent for agent in AGENTS.values() if isinstance(agent.config, Settings)]
 PATH = "/home/u/settings.json"
 
 
@@ -53,7 +53,7 @@ def read(data: bytes) -> Any:
 
 # What agents' files hold under `hooks`: nothing, hooks of others, under our events or not.
 others = st.dictionaries(
-    st.sampled_from([*(agent.turn for agent in AGENTS), "Stop", "Notification"]),
+    st.sampled_from([*(agent.turn for agent in CONFIGURED), "Stop", "Notification"]),
     st.lists(
         st.fixed_dictionaries({"hooks": st.just([{"type": "command", "command": "say 'hi'"}])})
         | st.fixed_dictionaries({"command": st.just("./lint.sh"), "matcher": st.just("*")})
@@ -70,7 +70,7 @@ documents = st.builds(
 ).filter(lambda value: isinstance(value.get("hooks", {}), dict))
 
 
-@given(st.sampled_from(AGENTS), st.booleans(), documents.flatmap(written))
+@given(st.sampled_from(CONFIGURED), st.booleans(), documents.flatmap(written))
 def test_in_and_out_again(agent: Agent, both: bool, case: tuple[str, Any]) -> None:
     text, before = case
     hooks = before.get("hooks", {})
@@ -106,7 +106,7 @@ def test_in_and_out_again(agent: Agent, both: bool, case: tuple[str, Any]) -> No
 
 
 @settings(max_examples=50)
-@given(st.sampled_from(AGENTS), documents.flatmap(written))
+@given(st.sampled_from(CONFIGURED), documents.flatmap(written))
 def test_the_bytes_from_before_come_back(agent: Agent, case: tuple[str, Any]) -> None:
     """With the record that is kept, whatever the formatting."""
     text, before = case

@@ -5,17 +5,16 @@ from __future__ import annotations
 import pytest
 
 from git_boocode.agents.agent import SCOPES, Agent
-from git_boocode.agents.known import MODULES, all_agents, find_agent
+from git_boocode.agents.known import AGENTS, find_agent
 
 
 def test_each_is_found_by_its_names() -> None:
-    assert [agent.name for agent in all_agents()] == list(MODULES)
-    for agent in all_agents():
+    for agent in AGENTS.values():
         assert all(find_agent(name) == agent for name in (agent.name, *agent.aliases))
     assert find_agent("nobody") is None
 
 
-@pytest.mark.parametrize("agent", all_agents(), ids=lambda agent: agent.name)
+@pytest.mark.parametrize("agent", AGENTS.values(), ids=lambda agent: agent.name)
 def test_what_is_known_of_it(agent: Agent) -> None:
     assert set(agent.config.places) <= set(SCOPES)
     assert not any(place.startswith(("/", "~")) for place in agent.config.places.values())

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from git_boocode.agents.known import all_agents
+from git_boocode.agents.known import AGENTS
 from git_boocode.agents.payload import Payload, parse_payload
 from git_boocode.agents.told import label_of, understand
 from git_boocode.agents.tool_files import named_files, pathspecs, reads_only
@@ -19,13 +19,13 @@ from tests.agents.kit import fire, logged, prompted, taken, turn
 from tests.agents.kit import what as what_went_wrong
 from tests.repo_kit import Repo
 
-CLAUDE = next(agent for agent in all_agents() if agent.name == "claude-code")
+CLAUDE = AGENTS["claude-code"]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
 KEYS = sorted(
-    {name.split(".")[0] for agent in all_agents() for names in agent.fields for name in names}
+    {name.split(".")[0] for agent in AGENTS.values() for names in agent.fields for name in names}
 )
 PAYLOADS = st.dictionaries(st.sampled_from(KEYS) | st.text(), JSON)
 
@@ -113,9 +113,9 @@ def test_bytes_are_a_payload_or_none(data: bytes) -> None:
 
 
 @settings(max_examples=40)
-@given(values=PAYLOADS, number=st.integers(0, len(all_agents()) - 1))
+@given(values=PAYLOADS, number=st.integers(0, len(AGENTS) - 1))
 def test_any_object_is_understood(values: dict[str, Any], number: int) -> None:
-    agent = all_agents()[number]
+    agent = [*AGENTS.values()][number]
     payload = parse_payload(json.dumps(values).encode())
     for event in (agent.turn, agent.tool):
         told = understand(agent, event, payload)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from git_boocode.agents.agent import Program
-from git_boocode.agents.known import all_agents
+from git_boocode.agents.known import AGENTS
 from git_boocode.agents.shipped import shipped_hook
 from tests.agents.kit import LABEL, logged, recorded, taken
 from tests.repo_kit import Repo
@@ -30,7 +30,7 @@ def template(name: str, command: str, *, seconds: float = 10, per_tool: bool = T
 
 
 def test_every_template_is_there() -> None:
-    for agent in all_agents():
+    for agent in AGENTS.values():
         if isinstance(agent.config, Program):
             text = Path(shipped_hook(f"agents/{agent.config.template}")).read_text()
             assert text.count("{command") == 1

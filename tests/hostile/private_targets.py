@@ -16,7 +16,7 @@ from typing import Any
 
 from git_boocode.agents import hook_log, hook_script, json_config, records, toml_config
 from git_boocode.agents.agent import Agent, Settings
-from git_boocode.agents.known import all_agents, find_agent
+from git_boocode.agents.known import AGENTS, find_agent
 from git_boocode.agents.once import Turns, turn_of
 from git_boocode.agents.ours import Baseline, Wanted
 from git_boocode.agents.payload import parse_payload
@@ -157,13 +157,13 @@ def git_hook(data: bytes) -> None:
 
 
 def _settings() -> list[Agent]:
-    return [agent for agent in all_agents() if isinstance(agent.config, Settings)]
+    return [agent for agent in AGENTS.values() if isinstance(agent.config, Settings)]
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
     **{
         f"payload-{agent.name}-{event}": payload_of(agent, event)
-        for agent in all_agents()
+        for agent in AGENTS.values()
         for event in ("", agent.turn, agent.tool)
     },
     "private-turns": in_state("turns.json", read_turns),
@@ -208,7 +208,7 @@ WORDS: dict[str, tuple[bytes, ...]] = {
             *(f'"{event}"'.encode() for event in (agent.turn, agent.tool)),
             b'"*** Begin Patch\\n*** Update File: a\\n"',
         )
-        for agent in all_agents()
+        for agent in AGENTS.values()
     },
     "private-turns": (*_JSON, b'[["claude-code","s","1","6-00000000",3,1.5]]'),
     "private-log": (*_JSON, *_keys("time", "agent", "event"), b'"2026-01-01T00:00:00.000Z"'),
