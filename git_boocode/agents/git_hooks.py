@@ -122,7 +122,7 @@ def _inside_restore(repository: Repository) -> bool:
 
 def _take(repository: Repository, event: str, label: str) -> None:
     from git_boocode.checkpoints.capture import Request, capture
-    from git_boocode.checkpoints.daily import prune_now_and_then
+    from git_boocode.checkpoints.store.daily import prune_now_and_then
     from git_boocode.repo.head import operation_in_progress
 
     state = operation_in_progress(repository)

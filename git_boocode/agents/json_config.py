@@ -6,16 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from git_boocode.agents.agent import Agent, Settings
-from git_boocode.agents.jsontext import (
-    JsonTextError,
-    Node,
-    insert,
-    new_document,
-    parse,
-    remove,
-    replace,
-)
-from git_boocode.agents.ours import (
+from git_boocode.agents.entries import (
     Baseline,
     Wanted,
     command_key,
@@ -25,6 +16,15 @@ from git_boocode.agents.ours import (
     is_ours,
     leaf,
     unusable,
+)
+from git_boocode.agents.jsontext import (
+    JsonTextError,
+    Node,
+    insert,
+    new_document,
+    parse,
+    remove,
+    replace,
 )
 
 _HOOKS = "hooks"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from git_boocode.agents.agent import Agent, Program
-from git_boocode.agents.ours import MARKER, Wanted
+from git_boocode.agents.entries import MARKER, Wanted
 from git_boocode.agents.shipped import shipped_hook
 from git_boocode.repo.errors import RefusedError
 

@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from git_boocode.agents.context import Scene
+from git_boocode.agents.event import Told, label_of, understand
 from git_boocode.agents.payload import Payload, parse_payload, read_input
-from git_boocode.agents.scene import Scene
 from git_boocode.agents.timeout import hook_timeout
-from git_boocode.agents.told import Told, label_of, understand
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import inside_restore
@@ -17,8 +17,8 @@ from git_boocode.repo.time_limit import TimeLimit
 
 if TYPE_CHECKING:
     from git_boocode.agents.agent import Agent
-    from git_boocode.agents.anchor import Position
-    from git_boocode.agents.once import Turn, Turns
+    from git_boocode.agents.dedupe import Turn, Turns
+    from git_boocode.agents.transcript_position import Position
 
 _MOST_REPOSITORIES = 8
 
@@ -116,12 +116,12 @@ class Service:
         if not (told.is_turn or told.begins_by_tools or per_tool):
             return
         self._take(repository, told, per_tool=per_tool)
-        from git_boocode.checkpoints.daily import prune_now_and_then
+        from git_boocode.checkpoints.store.daily import prune_now_and_then
 
         prune_now_and_then(repository)
 
     def _take(self, repository: Repository, told: Told, *, per_tool: bool) -> None:
-        from git_boocode.agents.once import one_at_a_time, turn_of
+        from git_boocode.agents.dedupe import one_at_a_time, turn_of
 
         # Before others are waited for: the transcript may grow meanwhile.
         position = self._position(told) if told.is_turn else None
@@ -161,7 +161,7 @@ class Service:
     def _position(self, told: Told) -> Position | None:
         if not told.transcript:
             return None
-        from git_boocode.agents.anchor import transcript_position
+        from git_boocode.agents.transcript_position import transcript_position
 
         try:
             return transcript_position(told.transcript)
@@ -229,7 +229,7 @@ def _anchor(position: Position | None) -> Mapping[str, Any]:
 
 
 def _take_files(repository: Repository, told: Told, position: Position | None) -> None:
-    from git_boocode.agents.once import tools_of, turn_of
+    from git_boocode.agents.dedupe import tools_of, turn_of
     from git_boocode.agents.tool_files import named_files, pathspecs, reads_only
 
     fields = told.agent.fields

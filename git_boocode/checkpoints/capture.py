@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from git_boocode.checkpoints.reading import reading
 from git_boocode.checkpoints.request import Captured, Request
+from git_boocode.checkpoints.worktree.scan import reading
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.gc import GcWatch, kept_from_gc
 from git_boocode.repo.repository import Repository
@@ -38,13 +38,13 @@ def _capture(repository: Repository, request: Request, watch: GcWatch) -> Captur
 
 def _take(repository: Repository, scratch: str, request: Request) -> Captured:
     if request.paths:
-        from git_boocode.checkpoints.keeping import capture_paths
+        from git_boocode.checkpoints.store.commit import capture_paths
 
         if taken := capture_paths(repository, scratch, request):
             return taken
     with reading(repository, scratch) as under_way:
         # While git walks the worktree, there is time to import what comes afterwards.
-        from git_boocode.checkpoints.keeping import capture_all
+        from git_boocode.checkpoints.store.commit import capture_all
 
         return capture_all(repository, request, under_way)
 

@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from git_boocode.checkpoints import journal, retention
-from git_boocode.checkpoints.catalog import (
+from git_boocode.checkpoints.conversation_files import damaged_files
+from git_boocode.checkpoints.restore import journal
+from git_boocode.checkpoints.store import retention
+from git_boocode.checkpoints.store.catalog import (
     ARCHIVE,
     CHECKPOINTS,
     REMOTES,
@@ -20,11 +22,10 @@ from git_boocode.checkpoints.catalog import (
     Unusable,
     remote_of,
 )
-from git_boocode.checkpoints.kept import LARGEST as LARGEST_NOTE
-from git_boocode.checkpoints.kept import PREFIX as KEPT_INDEX
-from git_boocode.checkpoints.kept import stale_indexes
-from git_boocode.checkpoints.last_pruning import last_failure
-from git_boocode.checkpoints.transcripts import damaged_files
+from git_boocode.checkpoints.store.last_pruning import last_failure
+from git_boocode.checkpoints.worktree.index_cache import LARGEST as LARGEST_NOTE
+from git_boocode.checkpoints.worktree.index_cache import PREFIX as KEPT_INDEX
+from git_boocode.checkpoints.worktree.index_cache import stale_indexes
 from git_boocode.repo import scratch
 from git_boocode.repo.connectivity import missing_objects
 from git_boocode.repo.durable import (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from git_boocode.checkpoints.catalog import Checkpoint
+    from git_boocode.checkpoints.store.catalog import Checkpoint
 
 # A capture waits for a restore to end: half-restored files are no state to remember.
 PATIENCE = 30.0

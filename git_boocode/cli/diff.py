@@ -11,7 +11,7 @@ import click
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
 
 if TYPE_CHECKING:
-    from git_boocode.checkpoints.catalog import Catalog, Checkpoint
+    from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
     from git_boocode.cli.output import Style
     from git_boocode.repo.git import Git
     from git_boocode.repo.repository import Repository
@@ -33,8 +33,8 @@ def diff(
 
     The output is git's own, with the user's pager, colours and diff drivers.
     """
-    from git_boocode.checkpoints.catalog import Catalog
-    from git_boocode.checkpoints.pathspecs import checked
+    from git_boocode.checkpoints.store.catalog import Catalog
+    from git_boocode.checkpoints.worktree.pathspecs import checked
     from git_boocode.repo.errors import EXIT_FATAL
     from git_boocode.repo.foreground import run_in_foreground
     from git_boocode.repo.quarantine import new_objects_aside
@@ -58,7 +58,7 @@ def diff(
 
 
 def _tree_now(repository: Repository) -> str:
-    from git_boocode.checkpoints.reading import take_snapshot
+    from git_boocode.checkpoints.worktree.scan import take_snapshot
     from git_boocode.cli.output import progress
     from git_boocode.repo.scratch import scratch_directory
 
@@ -118,7 +118,7 @@ def _users_git(repository: Repository) -> Git:
 
 
 def _print_json(repository: Repository, old: str, new: str, paths: list[str]) -> int:
-    from git_boocode.checkpoints.changes import tree_changes
+    from git_boocode.checkpoints.store.changes import tree_changes
     from git_boocode.cli.output import print_json
 
     git = repository.git.bind(cwd=os.path.join(repository.worktree, repository.prefix))

@@ -208,7 +208,7 @@ def _interrupted_edit(repository: Repository, *, fix: bool) -> Finding | None:
 
 
 def _interrupted_restore(repository: Repository, *, fix: bool) -> Finding | None:
-    from git_boocode.checkpoints.journal import interrupted
+    from git_boocode.checkpoints.restore.journal import interrupted
     from git_boocode.cli.interruption import is_kept
 
     safety = interrupted(repository.state_dir)
@@ -223,7 +223,7 @@ def _interrupted_restore(repository: Repository, *, fix: bool) -> Finding | None
 
 
 def _rolled_back(repository: Repository) -> str:
-    from git_boocode.checkpoints.restore import Options, mend
+    from git_boocode.checkpoints.restore.restore import Options, mend
     from git_boocode.cli.restoring import LazyEditor
 
     outcome = mend(repository, Options(editor=LazyEditor()))

@@ -38,7 +38,7 @@ def list_edits(
         print_json({"ok": True, "edits": [_row(record) for record in listed]})
         warn_of_unreadable(records)
         return 0
-    from git_boocode.checkpoints.catalog import ARCHIVE, CHECKPOINTS, SAFETY
+    from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY
 
     # `show` takes the ids of checkpoints too.
     short = abbreviations(records.store, EDITS, CHECKPOINTS, SAFETY, ARCHIVE)

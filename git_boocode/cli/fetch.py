@@ -11,7 +11,7 @@ from git_boocode.cli.output import print_hints, print_json, print_text, printabl
 from git_boocode.cli.push import counted, reasons
 
 if TYPE_CHECKING:
-    from git_boocode.checkpoints.sharing import Fetched
+    from git_boocode.checkpoints.store.sharing import Fetched
 
 
 @click.command(cls=Command)
@@ -28,8 +28,8 @@ def fetch(
     They stay apart under the remote's name: git boocode log --remote shows them, and their ids
     lead to them.
     """
-    from git_boocode.checkpoints.sharing import FetchOptions
-    from git_boocode.checkpoints.sharing import fetch as run
+    from git_boocode.checkpoints.store.sharing import FetchOptions
+    from git_boocode.checkpoints.store.sharing import fetch as run
     from git_boocode.cli.interruption import warn_of_interruption
     from git_boocode.cli.output import relay
     from git_boocode.repo.repository import Repository

@@ -12,7 +12,7 @@ from git_boocode.agents.agent import LOCAL, PROJECT, USER
 from git_boocode.cli.framework import Entry, LazyGroup
 
 if TYPE_CHECKING:
-    from git_boocode.agents.places import Where
+    from git_boocode.agents.config_files import Where
     from git_boocode.repo.config import Config
 
 _Callable = TypeVar("_Callable", bound=Callable[..., int])
@@ -34,7 +34,7 @@ def hooks() -> None:
 
 
 def _complete_agents(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
-    from git_boocode.agents.known import AGENTS
+    from git_boocode.agents.registry import AGENTS
 
     known = [agent for agent in AGENTS.values() if agent.name.startswith(begun)]
     return [CompletionItem(agent.name, help=agent.title) for agent in known]

@@ -19,10 +19,10 @@ from git_boocode.cli.hooks import (
 )
 
 if TYPE_CHECKING:
+    from git_boocode.agents.config_files import Where
     from git_boocode.agents.edits import Edit
+    from git_boocode.agents.entries import Wanted
     from git_boocode.agents.install import Change
-    from git_boocode.agents.ours import Wanted
-    from git_boocode.agents.places import Where
 
 _LETTERS = {"create": "A", "modify": "M", "delete": "D"}
 
@@ -74,7 +74,7 @@ def install(
     installed already, those are renewed. Where boocode.perTool is true, agents tell of each tool
     that writes files, too.
     """
-    from git_boocode.agents.places import Where
+    from git_boocode.agents.config_files import Where
     from git_boocode.cli.output import warn
 
     _check_scope(scope, git=git, names=names)
@@ -152,9 +152,9 @@ def uninstall(
     Without --agent, --git and a scope all of them go that are in this repository; those in your
     home directory need --user.
     """
+    from git_boocode.agents.config_files import Where
     from git_boocode.agents.install import plan_uninstall
-    from git_boocode.agents.known import AGENTS
-    from git_boocode.agents.places import Where
+    from git_boocode.agents.registry import AGENTS
 
     _check_scope(scope, git=git, names=names)
     where = Where.here()
@@ -180,7 +180,7 @@ def _check_scope(scope: str | None, *, git: bool, names: Sequence[str]) -> None:
 
 
 def _named(names: Sequence[str]) -> list[Agent]:
-    from git_boocode.agents.known import AGENTS, find_agent
+    from git_boocode.agents.registry import AGENTS, find_agent
     from git_boocode.repo.errors import UsageError
 
     agents: dict[str, Agent] = {}
@@ -195,7 +195,7 @@ def _named(names: Sequence[str]) -> list[Agent]:
 
 def _found(where: Where, scope: str | None) -> list[Agent]:
     """The agents that are used here, as far as they have the scope that is asked for."""
-    from git_boocode.agents.known import AGENTS
+    from git_boocode.agents.registry import AGENTS
     from git_boocode.repo.errors import RefusedError
 
     agents = [a for a in where.agents() if scope is None or scope in a.config.places]
@@ -215,8 +215,8 @@ def _scopes_to_install(where: Where, agent: Agent, asked: str | None, wanted: Wa
     """
     import os
 
+    from git_boocode.agents.config_files import default_scope
     from git_boocode.agents.install import NOT_INSTALLED, UNUSABLE, state_of
-    from git_boocode.agents.places import default_scope
 
     if asked is not None:
         return [_asked_scope(agent, asked)]

@@ -11,8 +11,8 @@ from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.hooks import configuration, shown_path
 
 if TYPE_CHECKING:
+    from git_boocode.agents.config_files import Where
     from git_boocode.agents.install import State
-    from git_boocode.agents.places import Where
 
 _WORDS = {
     "installed": "installed",
@@ -26,7 +26,7 @@ _WORDS = {
 @json_option
 def status(as_json: bool) -> int:
     """Say what is installed: for each agent that is used here, in each of its files, and in git."""
-    from git_boocode.agents.places import Where
+    from git_boocode.agents.config_files import Where
     from git_boocode.cli.output import print_json, print_text, printable
 
     where = Where.here()
@@ -45,7 +45,7 @@ def status(as_json: bool) -> int:
 def _states(where: Where) -> list[State]:
     """What is installed for the agents that are used here, and for others that have our hooks."""
     from git_boocode.agents.install import NOT_INSTALLED, state_of, wanted_hooks
-    from git_boocode.agents.known import AGENTS
+    from git_boocode.agents.registry import AGENTS
 
     config = configuration(where)
     states = []

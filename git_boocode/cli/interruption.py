@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from git_boocode.checkpoints.journal import interrupted
+from git_boocode.checkpoints.restore.journal import interrupted
 from git_boocode.cli.output import warn
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.repository import Repository
@@ -75,7 +75,7 @@ def is_kept(repository: Repository, safety: str) -> bool:
         safety: its id.
     """
     # Without its safety checkpoint a restore has not begun to change anything.
-    from git_boocode.checkpoints.catalog import SAFETY
+    from git_boocode.checkpoints.store.catalog import SAFETY
     from git_boocode.repo.store import Store
 
     return bool(Store(repository).refs(f"{SAFETY}{safety}"))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from git_boocode.checkpoints.catalog import REMOTES, Catalog, Checkpoint, Unusable
+from git_boocode.checkpoints.store.catalog import REMOTES, Catalog, Checkpoint, Unusable
 from git_boocode.cli.interruption import warn_of_interruption
 from git_boocode.cli.output import (
     Style,

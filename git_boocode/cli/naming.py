@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from git_boocode.checkpoints.catalog import Checkpoint
-from git_boocode.checkpoints.history import REDO, RESTORE, UNDO, operation_of
+from git_boocode.checkpoints.restore.history import REDO, RESTORE, UNDO, operation_of
+from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.cli.output import printable
 from git_boocode.repo.ids import OBJECT_ID
 

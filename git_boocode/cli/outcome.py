@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from git_boocode.checkpoints.changes import Change
-from git_boocode.checkpoints.outcome import Outcome
+from git_boocode.checkpoints.restore.outcome import Outcome
+from git_boocode.checkpoints.store.changes import Change
 from git_boocode.cli.naming import label_of
 from git_boocode.cli.output import (
     Style,

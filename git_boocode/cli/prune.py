@@ -10,7 +10,7 @@ import click
 from git_boocode.cli.framework import AtLeast, Command, json_option
 
 if TYPE_CHECKING:
-    from git_boocode.checkpoints.catalog import Checkpoint, Unusable
+    from git_boocode.checkpoints.store.catalog import Checkpoint, Unusable
     from git_boocode.repo.repository import Repository
     from git_boocode.repo.store import Ref
 
@@ -102,7 +102,7 @@ def _prune(
     everywhere: bool,
     dry_run: bool,
 ) -> list[_Row]:
-    from git_boocode.checkpoints import retention
+    from git_boocode.checkpoints.store import retention
     from git_boocode.editing.records import edits_beyond, prune_edits
 
     rules = retention.Rules.configured(repository)
@@ -123,7 +123,7 @@ def _prune(
 
 
 def _as_json(row: _Row) -> dict[str, Any]:
-    from git_boocode.checkpoints.catalog import Checkpoint
+    from git_boocode.checkpoints.store.catalog import Checkpoint
 
     label = row.entry.meta.text("label") if isinstance(row.entry, Checkpoint) else ""
     return {
@@ -137,7 +137,7 @@ def _as_json(row: _Row) -> dict[str, Any]:
 
 
 def _print(rows: list[_Row], size: int | None, *, dry_run: bool) -> None:
-    from git_boocode.checkpoints.catalog import Checkpoint
+    from git_boocode.checkpoints.store.catalog import Checkpoint
     from git_boocode.cli.naming import label_of
     from git_boocode.cli.output import human_size, print_hints, print_text, printable
 

@@ -11,7 +11,7 @@ from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import print_hints, print_json, print_text, printable
 
 if TYPE_CHECKING:
-    from git_boocode.checkpoints.sharing import Pushed, Rejected
+    from git_boocode.checkpoints.store.sharing import Pushed, Rejected
 
 
 @click.command(cls=Command)
@@ -33,8 +33,8 @@ def push(
 
     With them go the untracked files that they hold. What the remote has is never overwritten.
     """
-    from git_boocode.checkpoints.sharing import PushOptions
-    from git_boocode.checkpoints.sharing import push as run
+    from git_boocode.checkpoints.store.sharing import PushOptions
+    from git_boocode.checkpoints.store.sharing import push as run
     from git_boocode.cli.interruption import warn_of_interruption
     from git_boocode.cli.output import relay
     from git_boocode.repo.repository import Repository

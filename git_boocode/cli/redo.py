@@ -24,7 +24,7 @@ def redo(no_head: bool, force: frozenset[str], flags: Flags) -> int:
     Files and staging become what they were before the undo; of a restore that had been interrupted,
     what it was to make of them. Called again, it redoes the next one. A new restore ends the chain.
     """
-    from git_boocode.checkpoints.restore import redo as run
+    from git_boocode.checkpoints.restore.restore import redo as run
     from git_boocode.cli.interruption import warn_of_interruption
     from git_boocode.repo.repository import Repository
 

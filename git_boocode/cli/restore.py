@@ -11,8 +11,8 @@ from git_boocode.cli.framework import AFTER_DASHES, Command
 from git_boocode.cli.restoring import Flags, carry_out, force_option, restoring_options
 
 if TYPE_CHECKING:
-    from git_boocode.checkpoints.outcome import Outcome
-    from git_boocode.checkpoints.restore import Options
+    from git_boocode.checkpoints.restore.outcome import Outcome
+    from git_boocode.checkpoints.restore.restore import Options
     from git_boocode.repo.errors import RefusedError
     from git_boocode.repo.repository import Repository
 
@@ -44,8 +44,8 @@ def restore(
     undo` brings it back. With paths, only the files that they match go back, and what is staged of
     them. Without a checkpoint, a terminal shows the newest ones and asks for one.
     """
-    from git_boocode.checkpoints.foreign import Caller
-    from git_boocode.checkpoints.restore import restore as run
+    from git_boocode.checkpoints.restore.foreign import Caller
+    from git_boocode.checkpoints.restore.restore import restore as run
     from git_boocode.cli.interruption import warn_of_interruption
     from git_boocode.repo.errors import RefusedError
     from git_boocode.repo.repository import Repository
@@ -68,7 +68,7 @@ def restore(
 
 
 def _chosen(repository: Repository, options: Options, flags: Flags) -> int:
-    from git_boocode.checkpoints.restore import restore as run
+    from git_boocode.checkpoints.restore.restore import restore as run
     from git_boocode.cli.choosing import choose, is_answerable, list_turns
 
     if flags.as_json or not is_answerable():

@@ -11,9 +11,9 @@ import click
 from git_boocode.cli.framework import json_option
 
 if TYPE_CHECKING:
-    from git_boocode.checkpoints.outcome import Outcome
-    from git_boocode.checkpoints.restore import Options
-    from git_boocode.checkpoints.transcripts import Keep, Written
+    from git_boocode.checkpoints.conversation_files import Keep, Written
+    from git_boocode.checkpoints.restore.outcome import Outcome
+    from git_boocode.checkpoints.restore.restore import Options
     from git_boocode.repo.repository import Repository
 
 
@@ -78,13 +78,13 @@ class LazyEditor:
     """What edits the host's files; imported when a callback asks for it, which few do."""
 
     def edit(self, edits: object, base: str, keep: Keep) -> None:
-        """See `git_boocode.checkpoints.transcripts.Editor.edit`."""
+        """See `git_boocode.checkpoints.conversation_files.Editor.edit`."""
         from git_boocode.cli.transcripts import FileEditor
 
         FileEditor().edit(edits, base, keep)
 
     def write(self, files: Sequence[Written], keep: Keep) -> None:
-        """See `git_boocode.checkpoints.transcripts.Editor.write`."""
+        """See `git_boocode.checkpoints.conversation_files.Editor.write`."""
         from git_boocode.cli.transcripts import FileEditor
 
         FileEditor().write(files, keep)
@@ -105,7 +105,7 @@ class Flags(NamedTuple):
         Raises:
             click.UsageError: they contradict each other.
         """
-        from git_boocode.checkpoints.restore import Options
+        from git_boocode.checkpoints.restore.restore import Options
 
         if self.files_only and self.conversation_only:
             raise click.UsageError("--files-only and --conversation-only exclude each other")

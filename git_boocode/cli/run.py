@@ -7,7 +7,7 @@ import shlex
 import click
 
 from git_boocode.checkpoints.capture import Captured, Request, capture
-from git_boocode.checkpoints.daily import prune_now_and_then
+from git_boocode.checkpoints.store.daily import prune_now_and_then
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.interruption import warn_of_interruption
 from git_boocode.cli.output import print_hints, print_json, progress, report

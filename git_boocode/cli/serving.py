@@ -12,8 +12,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from git_boocode.agents.known import find_agent
-from git_boocode.agents.scene import Scene, warn_by_hand
+from git_boocode.agents.context import Scene, warn_by_hand
+from git_boocode.agents.registry import find_agent
 from git_boocode.agents.serve import Service
 from git_boocode.agents.timeout import TIMEOUT
 from git_boocode.repo.errors import FatalError

@@ -10,7 +10,7 @@ import click
 from git_boocode.cli.framework import Command, json_option
 
 if TYPE_CHECKING:
-    from git_boocode.checkpoints.catalog import Checkpoint
+    from git_boocode.checkpoints.store.catalog import Checkpoint
     from git_boocode.cli.output import Style
     from git_boocode.repo.errors import RefusedError
     from git_boocode.repo.repository import Repository
@@ -46,7 +46,7 @@ def _checkpoint(repository: Repository, name: str, edits: list[Ref]) -> Checkpoi
     Raises:
         RefusedError: there is none of both, there are several, or it cannot be used.
     """
-    from git_boocode.checkpoints.catalog import Catalog
+    from git_boocode.checkpoints.store.catalog import Catalog
     from git_boocode.repo.errors import RefusedError
     from git_boocode.repo.store import ambiguous_name
 
@@ -79,7 +79,7 @@ def _of_both(name: str, checkpoint: str, edits: list[Ref]) -> RefusedError:
 def _show_checkpoint(
     repository: Repository, found: Checkpoint, *, stat: bool, as_json: bool
 ) -> int:
-    from git_boocode.checkpoints.changes import tree_changes
+    from git_boocode.checkpoints.store.changes import tree_changes
     from git_boocode.cli.diff import print_page
     from git_boocode.cli.output import print_json
     from git_boocode.repo.head import tree_of

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from git_boocode.checkpoints.capture import Captured, Request, capture
-from git_boocode.checkpoints.daily import prune_now_and_then
+from git_boocode.checkpoints.store.daily import prune_now_and_then
 from git_boocode.cli.interruption import warn_of_interruption
 from git_boocode.cli.output import print_json, print_text, progress, quote_path, report, warn
 from git_boocode.repo.errors import BoocodeError, from_os

@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Sequence
 
-from git_boocode.checkpoints.transcripts import Keep, Written
+from git_boocode.checkpoints.conversation_files import Keep, Written
 from git_boocode.editing.answer import EditsRefusedError, describe
 from git_boocode.editing.edits import Failure
 from git_boocode.editing.inputs import Source, read_inputs
@@ -24,7 +24,7 @@ class FileEditor:
     """Writes files wherever they are: who asks for it is the host's own program."""
 
     def edit(self, edits: object, base: str, keep: Keep) -> None:
-        """See `git_boocode.checkpoints.transcripts.Editor.edit`."""
+        """See `git_boocode.checkpoints.conversation_files.Editor.edit`."""
         inputs = read_inputs([Source("the answer", json.dumps(edits).encode())])
         below = os.path.relpath(base, os.sep).replace(os.sep, "/")
         workspace = Workspace(os.sep, f"{below}/", None, from_here=True)
@@ -34,7 +34,7 @@ class FileEditor:
             raise _all_told(error) from None
 
     def write(self, files: Sequence[Written], keep: Keep) -> None:
-        """See `git_boocode.checkpoints.transcripts.Editor.write`."""
+        """See `git_boocode.checkpoints.conversation_files.Editor.write`."""
         write_files([_change(file) for file in files], _Keeper(keep))
 
 

@@ -23,7 +23,7 @@ def undo(no_head: bool, force: frozenset[str], flags: Flags) -> int:
 
     Called again, it undoes the one before. `git boocode redo` takes an undo back.
     """
-    from git_boocode.checkpoints.restore import undo as run
+    from git_boocode.checkpoints.restore.restore import undo as run
     from git_boocode.repo.repository import Repository
 
     options = flags.options()._replace(head=not no_head, force=force)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from git_boocode.agents.agent import Agent
-from git_boocode.agents.known import AGENTS
-from git_boocode.agents.scene import Scene
+from git_boocode.agents.context import Scene
+from git_boocode.agents.registry import AGENTS
 from tests.agents.kit import LABEL, PAYLOADS, fire, logged, prompted, recorded, taken, turn
 from tests.agents.kit import what as what_went_wrong
 from tests.checkpoints.kit import refs, sound

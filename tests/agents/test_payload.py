@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from git_boocode.agents.known import AGENTS
+from git_boocode.agents.event import label_of, understand
 from git_boocode.agents.payload import Payload, parse_payload
-from git_boocode.agents.told import label_of, understand
+from git_boocode.agents.registry import AGENTS
 from git_boocode.agents.tool_files import named_files, pathspecs, reads_only
 from git_boocode.repo.errors import FatalError
 from tests.agents.kit import fire, logged, prompted, taken, turn

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.checkpoints.catalog import CHECKPOINTS, Catalog, Checkpoint
+from git_boocode.checkpoints.store.catalog import CHECKPOINTS, Catalog, Checkpoint
 from git_boocode.repo.repository import Repository
 from tests.benchmarks import checkpoints
 from tests.benchmarks.checkpoints import capture, disk, log

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.catalog import Checkpoint
-from git_boocode.checkpoints.keeping import kept_staging
-from git_boocode.checkpoints.outcome import Outcome
-from git_boocode.checkpoints.restore import Options, redo, restore, undo
-from git_boocode.checkpoints.staging import Staging
-from git_boocode.checkpoints.transaction import Transaction
+from git_boocode.checkpoints.restore.outcome import Outcome
+from git_boocode.checkpoints.restore.restore import Options, redo, restore, undo
+from git_boocode.checkpoints.restore.transaction import Transaction
+from git_boocode.checkpoints.store.catalog import Checkpoint
+from git_boocode.checkpoints.store.commit import kept_staging
+from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.repo.repository import Repository
 from tests.repo_kit import Repo
 

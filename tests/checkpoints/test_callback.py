@@ -426,7 +426,7 @@ def test_a_callback_may_restore_another_repository(mess: Repo, tmp_path: Path) -
 def test_an_error_of_our_own_after_trim_is_told(
     mess: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from git_boocode.checkpoints import transaction
+    from git_boocode.checkpoints.restore import transaction
 
     def full(*_: object, **__: object) -> None:
         raise FatalError("the disk is full", code="refs")

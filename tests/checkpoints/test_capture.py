@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.catalog import Checkpoint
+from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.ids import ID
 from git_boocode.repo.repository import Repository

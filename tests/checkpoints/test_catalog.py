@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from git_boocode.checkpoints.catalog import CHECKPOINTS, Catalog, Checkpoint, Unusable
-from git_boocode.checkpoints.metadata import Metadata
+from git_boocode.checkpoints.store.catalog import CHECKPOINTS, Catalog, Checkpoint, Unusable
+from git_boocode.checkpoints.store.metadata import Metadata
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.checkpoints.catalog import ARCHIVE, CHECKPOINTS, REMOTES, SAFETY, Checkpoint
 from git_boocode.checkpoints.checkup import Finding, check_checkpoints, check_files
+from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, REMOTES, SAFETY, Checkpoint
 from git_boocode.repo.ids import new_id
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import scratch_directory
@@ -309,7 +309,7 @@ def test_a_private_index_that_nothing_names(repo: Repo, monkeypatch: pytest.Monk
     repo.write(".git/boocode/kept-index-def", "x")
     # Somebody may be about to name them.
     assert found() == []
-    monkeypatch.setattr("git_boocode.checkpoints.kept._GRACE", 0.0)
+    monkeypatch.setattr("git_boocode.checkpoints.worktree.index_cache._GRACE", 0.0)
     time.sleep(0.01)
     assert len(only().paths) == 2
     mended("leftover_files")

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from git_boocode.checkpoints import transcripts
-from git_boocode.checkpoints.outcome import Outcome
+from git_boocode.checkpoints import conversation_files as transcripts
+from git_boocode.checkpoints.restore.outcome import Outcome
 from git_boocode.cli.transcripts import FileEditor
 from git_boocode.editing import write
 from git_boocode.repo.errors import BoocodeError, FatalError
@@ -200,7 +200,7 @@ def test_a_transcript_that_cannot_be_edited(chat: Chat) -> None:
 
 
 def test_a_later_failure_takes_them_back(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    from git_boocode.checkpoints import transaction
+    from git_boocode.checkpoints.restore import transaction
 
     def full(*_: object, **__: object) -> None:
         assert chat.text == SHORT
@@ -213,7 +213,7 @@ def test_a_later_failure_takes_them_back(chat: Chat, monkeypatch: pytest.MonkeyP
 def test_someone_else_writes_before_it_is_taken_back(
     chat: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from git_boocode.checkpoints import transaction
+    from git_boocode.checkpoints.restore import transaction
 
     def full(*_: object, **__: object) -> None:
         chat.transcript.write_text("theirs\n")

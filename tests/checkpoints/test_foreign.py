@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from git_boocode.checkpoints.catalog import Catalog
-from git_boocode.checkpoints.foreign import Caller, refuse_foreign
+from git_boocode.checkpoints.restore.foreign import Caller, refuse_foreign
+from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import back, refs, seen, take, undone

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_boocode.checkpoints.history import REDO, RESTORE, UNDO, History, Operation
+from git_boocode.checkpoints.restore.history import REDO, RESTORE, UNDO, History, Operation
 
 
 class Editor:

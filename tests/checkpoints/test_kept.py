@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from git_boocode.checkpoints import kept
+from git_boocode.checkpoints.worktree import index_cache as kept
 from git_boocode.repo.errors import BoocodeError
 from tests.checkpoints.kit import back, held, held_without_history, refs, sound, take
 from tests.checkpoints.test_capture import tree

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.checkpoints import layered as layers
-from git_boocode.checkpoints import reading
-from git_boocode.checkpoints.disk import Disk
-from git_boocode.checkpoints.layered import LayeredIndex
+from git_boocode.checkpoints.worktree import layered as layers
+from git_boocode.checkpoints.worktree import scan as reading
+from git_boocode.checkpoints.worktree.disk import Disk
+from git_boocode.checkpoints.worktree.layered import LayeredIndex
 from git_boocode.repo.index import Entry, Index, copy_index
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import held, held_without_history, take

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.catalog import Checkpoint
+from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
 from tests.checkpoints import events

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.checkpoints import journal
-from git_boocode.checkpoints.catalog import Catalog
-from git_boocode.checkpoints.history import needed
-from git_boocode.checkpoints.restore import Options, mend
+from git_boocode.checkpoints.restore import journal
+from git_boocode.checkpoints.restore.history import needed
+from git_boocode.checkpoints.restore.restore import Options, mend
+from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import RefChange

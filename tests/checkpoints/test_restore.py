@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from git_boocode.checkpoints import restore as restore_module
-from git_boocode.checkpoints import transaction, work
-from git_boocode.checkpoints.outcome import Outcome
-from git_boocode.checkpoints.plan import Plan, plan_restore
-from git_boocode.checkpoints.work import ChangedMeanwhileError
+from git_boocode.checkpoints.restore import apply as work
+from git_boocode.checkpoints.restore import restore as restore_module
+from git_boocode.checkpoints.restore import transaction
+from git_boocode.checkpoints.restore.apply import ChangedMeanwhileError
+from git_boocode.checkpoints.restore.outcome import Outcome
+from git_boocode.checkpoints.restore.plan import Plan, plan_restore
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import Completed, Git
 from git_boocode.repo.repository import Repository

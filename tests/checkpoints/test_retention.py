@@ -17,12 +17,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_boocode.checkpoints import history
-from git_boocode.checkpoints.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Checkpoint
-from git_boocode.checkpoints.daily import prune_now_and_then
-from git_boocode.checkpoints.last_pruning import last_failure
-from git_boocode.checkpoints.metadata import Metadata
-from git_boocode.checkpoints.retention import (
+from git_boocode.checkpoints.restore import history
+from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Checkpoint
+from git_boocode.checkpoints.store.daily import prune_now_and_then
+from git_boocode.checkpoints.store.last_pruning import last_failure
+from git_boocode.checkpoints.store.metadata import Metadata
+from git_boocode.checkpoints.store.retention import (
     DEFAULTS,
     SAFETY_MAX_AGE,
     Rules,

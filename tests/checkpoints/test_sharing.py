@@ -16,12 +16,18 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from git_boocode.checkpoints import sharing
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.catalog import CHECKPOINTS, REMOTES, Catalog, Checkpoint
-from git_boocode.checkpoints.metadata import Metadata
-from git_boocode.checkpoints.restore import Options, restore
-from git_boocode.checkpoints.sharing import Fetched, FetchOptions, Pushed, PushOptions, Rejected
+from git_boocode.checkpoints.restore.restore import Options, restore
+from git_boocode.checkpoints.store import sharing
+from git_boocode.checkpoints.store.catalog import CHECKPOINTS, REMOTES, Catalog, Checkpoint
+from git_boocode.checkpoints.store.metadata import Metadata
+from git_boocode.checkpoints.store.sharing import (
+    Fetched,
+    FetchOptions,
+    Pushed,
+    PushOptions,
+    Rejected,
+)
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.ids import new_id
 from git_boocode.repo.incoming import _MARK

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from git_boocode.checkpoints import specials
-from git_boocode.checkpoints.specials import NOTHING, Specials, find_specials
+from git_boocode.checkpoints.worktree import specials
+from git_boocode.checkpoints.worktree.specials import NOTHING, Specials, find_specials
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import Effort, back, held, held_without_history, seen, sound, take
 from tests.checkpoints.test_capture import skipped

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.restore import Options, redo, restore, undo
+from git_boocode.checkpoints.restore.restore import Options, redo, restore, undo
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.events import EVENTS, scene
 from tests.checkpoints.kit import held, held_without_history

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.checkpoints.catalog import Checkpoint
+from git_boocode.checkpoints.store.catalog import Checkpoint
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 

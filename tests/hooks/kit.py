@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from git_boocode.agents.shipped import shipped_hook
-from git_boocode.checkpoints.catalog import Catalog, Checkpoint
-from git_boocode.checkpoints.keeping import keep
-from git_boocode.checkpoints.reading import take_snapshot
-from git_boocode.checkpoints.transaction import Transaction
+from git_boocode.checkpoints.restore.transaction import Transaction
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
+from git_boocode.checkpoints.store.commit import keep
+from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.repo.errors import BoocodeError, FatalError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import scratch_directory

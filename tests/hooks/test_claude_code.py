@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from git_boocode.checkpoints.outcome import Outcome
+from git_boocode.checkpoints.restore.outcome import Outcome
 from tests.checkpoints.kit import back, interrupted, redone, seen, sound, undone
 from tests.checkpoints.kit import take as take_checkpoint
 from tests.hooks.kit import (

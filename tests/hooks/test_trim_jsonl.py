@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.outcome import Outcome
-from git_boocode.checkpoints.restore import Options, redo, restore, undo
-from git_boocode.checkpoints.transaction import Transaction
+from git_boocode.checkpoints.restore.outcome import Outcome
+from git_boocode.checkpoints.restore.restore import Options, redo, restore, undo
+from git_boocode.checkpoints.restore.transaction import Transaction
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import back, interrupted, redone, seen, sound, undone

@@ -14,16 +14,19 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from git_boocode.agents import hook_log, hook_script, json_config, records, toml_config
+from git_boocode.agents import baselines as records
+from git_boocode.agents import hook_log, hook_script, json_config, toml_config
 from git_boocode.agents.agent import Agent, Settings
-from git_boocode.agents.known import AGENTS, find_agent
-from git_boocode.agents.once import Turns, turn_of
-from git_boocode.agents.ours import Baseline, Wanted
+from git_boocode.agents.dedupe import Turns, turn_of
+from git_boocode.agents.entries import Baseline, Wanted
+from git_boocode.agents.event import label_of, understand
 from git_boocode.agents.payload import parse_payload
-from git_boocode.agents.told import label_of, understand
+from git_boocode.agents.registry import AGENTS, find_agent
 from git_boocode.agents.tool_files import named_files, pathspecs
-from git_boocode.checkpoints import journal, kept, transcripts
-from git_boocode.checkpoints.metadata import Metadata
+from git_boocode.checkpoints import conversation_files as transcripts
+from git_boocode.checkpoints.restore import journal
+from git_boocode.checkpoints.store.metadata import Metadata
+from git_boocode.checkpoints.worktree import index_cache as kept
 from git_boocode.editing import records as edit_records
 from git_boocode.editing.recovery import interrupted_edit, noted_record
 from git_boocode.repo.config import Config, Setting

@@ -24,7 +24,7 @@ from tests.repo_kit import Repo
 CHILD = """
 import os, signal, subprocess, sys
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.restore import Options, redo, restore, undo
+from git_boocode.checkpoints.restore.restore import Options, redo, restore, undo
 from git_boocode.cli.transcripts import FileEditor
 from git_boocode.repo.repository import Repository
 

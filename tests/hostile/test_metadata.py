@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from git_boocode.checkpoints.catalog import CHECKPOINTS, SAFETY, Checkpoint
-from git_boocode.checkpoints.drop import drop
+from git_boocode.checkpoints.store.catalog import CHECKPOINTS, SAFETY, Checkpoint
+from git_boocode.checkpoints.store.drop import drop
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import take

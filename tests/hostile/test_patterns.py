@@ -22,7 +22,7 @@ FILES = sorted([*TOP.glob("git_boocode/**/*.py"), *TOP.glob("hooks/**/*.py")])
 METHODS = frozenset(("search", "match", "fullmatch", "sub", "split", "findall", "finditer"))
 
 DYNAMIC = {
-    "git_boocode/agents/ours.py": "names of agents, which are ours, are put into it",
+    "git_boocode/agents/entries.py": "names of agents, which are ours, are put into it",
 }
 """The files that make patterns while they run, and why none of these can run for long."""
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from git_boocode.checkpoints import sharing
-from git_boocode.checkpoints.catalog import REMOTES
-from git_boocode.checkpoints.foreign import KINDS, Caller
-from git_boocode.checkpoints.restore import Options, restore
+from git_boocode.checkpoints.restore.foreign import KINDS, Caller
+from git_boocode.checkpoints.restore.restore import Options, restore
+from git_boocode.checkpoints.store import sharing
+from git_boocode.checkpoints.store.catalog import REMOTES
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.ids import new_id
 from tests.checkpoints.kit import take

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from git_boocode.checkpoints import journal
-from git_boocode.checkpoints.restore import Options, mend
+from git_boocode.checkpoints.restore import journal
+from git_boocode.checkpoints.restore.restore import Options, mend
 from git_boocode.cli.transcripts import FileEditor
 from git_boocode.repo import ref_locks
 from git_boocode.repo.errors import BoocodeError
@@ -47,7 +47,7 @@ HOW: dict[str, Any] = {"callback": ".git/host", "editor": FileEditor()}
 # Forks a process for each line that it is given: a restore, ready to start at once.
 FORKS = """
 import os, sys
-from git_boocode.checkpoints.restore import Options, redo, restore, undo
+from git_boocode.checkpoints.restore.restore import Options, redo, restore, undo
 from git_boocode.cli.transcripts import FileEditor
 from git_boocode.editing import service
 from git_boocode.repo.repository import Repository
@@ -234,7 +234,7 @@ def test_locks_of_refs_that_a_killed_one_left(repo: Repo, monkeypatch: pytest.Mo
 LOOP = """
 import random, sys
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.restore import Options, redo, restore, undo
+from git_boocode.checkpoints.restore.restore import Options, redo, restore, undo
 from git_boocode.repo import ref_locks
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
@@ -373,7 +373,7 @@ def interrupted_now(repo: Repo) -> bool:
 
 SLOW = """
 import os, signal, sys, threading, time
-from git_boocode.checkpoints.restore import Options, restore
+from git_boocode.checkpoints.restore.restore import Options, restore
 from git_boocode.repo.repository import Repository
 
 def die():

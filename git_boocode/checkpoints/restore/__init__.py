@@ -1,0 +1,1 @@
+"""Take files, staging area and conversation back: restore, undo, redo."""

@@ -1,0 +1,359 @@
+"""The part of a restore that touches the worktree: do it, and take it back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cached_property
+from shlex import quote
+
+from git_boocode.checkpoints.restore.exact import (
+    ExactFile,
+    ExactRecorder,
+    before_restore,
+    write_exact,
+    writing_privately,
+)
+from git_boocode.checkpoints.restore.ignore_rules import StateRules
+from git_boocode.checkpoints.restore.plan import Plan, in_the_way, plan_return
+from git_boocode.checkpoints.store.changes import Change, tree_changes
+from git_boocode.checkpoints.store.commit import safety_checkpoint
+from git_boocode.checkpoints.store.metadata import Metadata
+from git_boocode.checkpoints.worktree.attributes import filtered
+from git_boocode.checkpoints.worktree.scan import take_snapshot
+from git_boocode.checkpoints.worktree.snapshot import Snapshot
+from git_boocode.checkpoints.worktree.staging import Staging, build_index
+from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError
+from git_boocode.repo.gc import GcWatch, kept_from_gc
+from git_boocode.repo.git import is_disk_full, nul_lines
+from git_boocode.repo.index import Index, install_index, refuse_if_locked
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import scratch_directory
+
+# What read-tree says when it has looked at everything, touched nothing and refuses.
+_CHANGED_MEANWHILE = ("not uptodate", "would be overwritten", "would lose", "would be removed")
+# So often someone may write a file just while all go back, before that is given up.
+_TRIES = 5
+
+
+class ChangedMeanwhileError(RefusedError):
+    """A file is not what it was when it was looked at; nothing was touched."""
+
+
+class Work:
+    """The files and the staging area, brought to a target and, if need be, back again.
+
+    Args:
+        repository: the repository.
+        snapshot: what is there before; its private index follows the files.
+        plan: what to do to the files.
+        staging: what to stage; None to leave the staging area alone.
+    """
+
+    def __init__(
+        self, repository: Repository, snapshot: Snapshot, plan: Plan, staging: Staging | None
+    ) -> None:
+        self._repository = repository
+        self._snapshot = snapshot
+        self._plan = plan
+        self._staging = staging
+        self._files_touched = False
+        self._installed: Index | None = None
+        self._before: Index | None = None
+
+    def do(self, *, returning: bool = False) -> None:
+        """Bring files and staging to the target.
+
+        Args:
+            returning: whether ignored files that the target brings back may be there still.
+
+        Raises:
+            ChangedMeanwhileError: a file changed since the snapshot.
+            RefusedError: the staging area is locked or changed since the snapshot.
+            FatalError: git could not write a file.
+        """
+        if self._plan.changes:
+            self._try_filters()
+            # In advance: on a disk that is full by then, it could not be made.
+            self._before = self._snapshot.index.copy()
+            if not returning:
+                refuse_if_locked(self._repository.index_path)
+                self._refuse_what_came()
+            self._files_touched = True
+            self._write_exact(self._merge_forward())
+        if self._staging is not None:
+            index = self._snapshot.index
+            made = build_index(self._staging, index)
+            self._install(made.path, self._snapshot.dump())
+            self._installed = made
+
+    def _refuse_what_came(self) -> None:
+        """Stop if a file came since the snapshot: git would overwrite one that is ignored."""
+        for path in self._strangers(self._plan.changes):
+            raise ChangedMeanwhileError(
+                f"a file was made by another process meanwhile: '{path}' is in the way",
+                code="conflict",
+                hints=("nothing was changed; run the command again",),
+            )
+
+    def take_back(self) -> None:
+        """Bring files and staging back to where they were; nothing happens if `do` did nothing.
+
+        Raises:
+            BoocodeError: one of them could not be brought back; the other one was.
+        """
+        try:
+            if self._installed is not None:
+                self._unstage(self._installed)
+                self._installed = None
+        finally:
+            if self._files_touched:
+                self._merge_back()
+                write_exact(self._repository, self._snapshot.index, self._exact_before)
+                self._files_touched = False
+
+    @cached_property
+    def _exact_before(self) -> dict[str, ExactFile]:
+        return before_restore(self._plan.changes, self._snapshot.exact)
+
+    def _writing_back(self) -> AbstractContextManager[list[str]]:
+        modes = {change.path: change.old_mode for change in self._plan.changes}
+        return writing_privately(self._repository.worktree, modes, self._exact_before)
+
+    def _unstage(self, installed: Index) -> None:
+        try:
+            self._install_original(installed.dump())
+        except RefusedError as error:
+            if error.code != "conflict":
+                raise
+            # Someone staged something since, perhaps the callback: it is kept, and goes.
+            kept_from_gc(self._repository, self._keep_now)
+            self._install_original(None)
+
+    def _merge_forward(self) -> list[str]:
+        """Let git write the files; those that have been changed since."""
+        try:
+            modes = {change.path: change.mode for change in self._plan.changes}
+            with writing_privately(self._repository.worktree, modes, self._plan.exact) as widened:
+                self._merge(self._plan.before, self._plan.target)
+        except ChangedMeanwhileError:
+            self._files_touched = False
+            raise
+        return widened
+
+    def _write_exact(self, changed: list[str]) -> None:
+        index = self._snapshot.index
+        if written := changed + write_exact(self._repository, index, self._plan.exact):
+            # A size of which git knows only what it wrote itself would count as a change.
+            index.doubt(written)
+            index.refresh(written)
+
+    def _merge_back(self) -> None:
+        try:
+            self._merge_back_with_care()
+        except (FatalError, OSError):
+            # Most likely the disk is full, and looking at the files takes space.
+            self._put_back()
+
+    def _merge_back_with_care(self) -> None:
+        self._snapshot.index.break_lock()
+        # git writes the index last: where it names the target, every file is there.
+        done = self._snapshot.index.write_tree() == self._plan.target
+        if done and not self._came_back():
+            try:
+                with self._writing_back():
+                    self._merge(self._plan.target, self._plan.before)
+            except ChangedMeanwhileError:
+                self._merge_back_from_here()
+        else:
+            self._merge_back_from_here()
+
+    def _merge_back_from_here(self) -> None:
+        """Go back from whatever is there now; what is someone's own in it is kept as well."""
+        for _ in range(_TRIES - 1):
+            with suppress(ChangedMeanwhileError):
+                kept_from_gc(self._repository, self._go_back_from_here)
+                return
+        kept_from_gc(self._repository, self._go_back_from_here)
+
+    def _go_back_from_here(self, watch: GcWatch) -> None:
+        with scratch_directory(self._repository.state_dir) as scratch:
+            halfway = self._look(scratch)
+            plan = plan_return(self._repository, halfway, self._plan)
+            if came := self._came_back():
+                halfway.force_add(came, self._repository.worktree)
+                plan = plan_return(self._repository, halfway, self._plan)
+            if plan.changes:
+                if self._is_news(halfway, plan):
+                    halfway.exact = ExactRecorder(self._repository, halfway, {}).record(
+                        plan.changes
+                    )
+                    self._keep(halfway, watch)
+                paths = self._exact_before.keys() & {change.path for change in plan.changes}
+                plan = plan._replace(exact={path: self._exact_before[path] for path in paths})
+                Work(self._repository, halfway, plan, None).do(returning=True)
+
+    def _came_back(self) -> list[str]:
+        """What lies where files were deleted; git would overwrite what is ignored of that."""
+        opposite = {"create": "delete", "delete": "create"}
+        return self._strangers(
+            change._replace(action=opposite.get(change.action, change.action))
+            for change in self._plan.changes
+        )
+
+    def _strangers(self, changes: Iterable[Change]) -> list[str]:
+        """What lies where files are to be created and is no part of the changes itself."""
+        changes = list(changes)
+        leaving = {change.path.casefold() for change in changes if change.action != "create"}
+        found = in_the_way(self._repository.worktree, changes)
+        return [path for path in found if path.casefold() not in leaving]
+
+    def _is_news(self, halfway: Snapshot, back: Plan) -> bool:
+        """Whether anything that goes now is neither of before nor of the target: someone's own."""
+        changed = {change.path for change in back.changes if change.action != "create"}
+        others = tree_changes(self._repository.git, halfway.disk_tree, self._plan.target)
+        return any(change.path in changed for change in others)
+
+    def _keep_now(self, watch: GcWatch) -> None:
+        with scratch_directory(self._repository.state_dir) as scratch:
+            self._keep(self._look(scratch), watch)
+
+    def _look(self, scratch: str) -> Snapshot:
+        """What is there now, but for the files that the state before ignores."""
+        written = {c.path: c for c in self._plan.changes if c.action != "delete"}
+        rules = StateRules(self._repository, self._plan.before, written)
+        return take_snapshot(
+            self._repository, scratch, lambda paths: rules.user_files(paths, scratch)
+        )
+
+    def _keep(self, halfway: Snapshot, watch: GcWatch) -> None:
+        kept = safety_checkpoint(self._repository, halfway, Metadata({}), {"halfway": True})
+        watch.confirm(kept.ref, kept.commits)
+
+    def _put_back(self) -> None:
+        """Write every file of the plan as it was, whatever is there now."""
+        for change in self._plan.changes:
+            if change.action == "create":
+                _remove(self._repository.worktree, change.path)
+        old = [change.path for change in self._plan.changes if change.action != "create"]
+        assert self._before is not None
+        command = ("checkout-index", "-f", "-z", "--stdin")
+        with self._writing_back():
+            done = self._before.git.keeping_locks().attempt(*command, stdin=nul_lines(old))
+        if done.status:
+            raise _merge_error(os.fsdecode(done.stderr).strip())
+
+    def _merge(self, before: str, after: str) -> None:
+        # If we are killed, it goes on; nobody may begin to undo what it has not yet done.
+        git = self._snapshot.index.git.keeping_locks()
+        command = ("read-tree", "--no-sparse-checkout", "-m", "-u")
+        done = git.attempt(*command, before, after)
+        if done.status:
+            raise _merge_error(os.fsdecode(done.stderr).strip())
+
+    def _try_filters(self) -> None:
+        """Let the user's required filters write every file once, both ways, to a scratch directory.
+
+        One that fails does so after git has deleted the file it was to write, and it would be
+        needed to bring that file back.
+
+        Raises:
+            FatalError: one failed; nothing was touched.
+        """
+        if not self._repository.config.has("filter.", ".required"):
+            return
+        changes = self._plan.changes
+        new = [change.path for change in changes if change.action != "delete"]
+        old = [change.path for change in changes if change.action != "create"]
+        self._try_to_write("after", self._plan.target, new)
+        self._try_to_write("before", self._plan.before, old)
+
+    def _try_to_write(self, name: str, tree: str, paths: list[str]) -> None:
+        index = Index(self._snapshot.index.git, f"{self._snapshot.index.path}.try-{name}")
+        index.read_tree(tree)
+        command = ("checkout-index", "-z", "--stdin", f"--prefix={index.path}.files/")
+        driven = filtered(index, paths, "--cached")
+        done = index.git.attempt(*command, stdin=nul_lines(driven))
+        if done.status:
+            raise _merge_error(os.fsdecode(done.stderr).strip())
+
+    def _install(self, path: str, expected: bytes | None) -> None:
+        repository = self._repository
+        install_index(path, repository.index_path, expected=expected, git=repository.git)
+
+    def _install_original(self, expected: bytes | None) -> None:
+        original = self._snapshot.original
+        if original is None:
+            os.unlink(self._repository.index_path)
+            return
+        # The copy to install gets the index's mode; the original stays as it is.
+        self._install(original.copy().path, expected)
+
+
+def refuse_to_replace_directory(repository: Repository, plan: Plan) -> None:
+    """Stop before a file takes the place of the current directory, or of one above it.
+
+    Raises:
+        RefusedError: the plan wants that.
+    """
+    for change in plan.changes:
+        if change.action != "delete" and repository.prefix.startswith(f"{change.path}/"):
+            raise RefusedError(
+                f"the restore would replace the current directory by a file: '{change.path}'",
+                code="conflict",
+                hints=(f"nothing was changed; leave it first: cd {quote(repository.worktree)}",),
+            )
+
+
+@contextmanager
+def keeping_directory(repository: Repository, plan: Plan) -> Iterator[None]:
+    """Keep the current directory while a plan is carried out.
+
+    Whoever deletes the last file of a directory removes the directory, too; git before 2.35 even
+    where its caller was started. So there is something in it that is no file.
+    """
+    here = repository.prefix
+    inside = os.path.join(repository.worktree, here, ".git-boocode-keep")
+    if any(c.action != "modify" and here and c.path.startswith(here) for c in plan.changes):
+        # Where nothing may be made, nothing can be removed either.
+        with suppress(FileExistsError, PermissionError):
+            os.mkdir(inside)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            os.rmdir(inside)
+
+
+def _remove(top: str, path: str) -> None:
+    """Remove a file, and the directories that are empty then."""
+    try:
+        os.unlink(os.path.join(top, path))
+        while path := os.path.dirname(path):
+            os.rmdir(os.path.join(top, path))
+    except OSError:
+        # It is not there, or something else is, which stays.
+        return
+
+
+def _merge_error(said: str) -> BoocodeError:
+    if any(phrase in said for phrase in _CHANGED_MEANWHILE):
+        return ChangedMeanwhileError(
+            f"a file was changed by another process meanwhile: {said.splitlines()[0]}",
+            code="conflict",
+            hints=("nothing was changed; run the command again",),
+        )
+    if is_disk_full(said):
+        return FatalError(
+            "cannot restore the files: no space left on device",
+            code="disk_full",
+            hints=(MAKE_ROOM,),
+        )
+    complaints = [line for line in said.splitlines() if line.startswith(("error: ", "fatal: "))]
+    reasons = dict.fromkeys(line.partition(": ")[2] for line in complaints)
+    return FatalError(
+        f"git could not put the files in place: {'; '.join(reasons) or said}",
+        code="git",
+        hints=("see to what it names, then run the command again",),
+    )

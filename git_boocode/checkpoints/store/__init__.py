@@ -1,0 +1,1 @@
+"""Checkpoints as commits and refs: write, list, prune, share."""

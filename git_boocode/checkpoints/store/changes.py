@@ -1,0 +1,172 @@
+"""What differs between two trees, path by path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from git_boocode.repo.git import Git, nul_records
+from git_boocode.repo.trees import GITLINK, ClashError, edit_tree
+
+if TYPE_CHECKING:
+    from git_boocode.checkpoints.worktree.index_cache import Kept
+    from git_boocode.checkpoints.worktree.layered import LayeredIndex
+    from git_boocode.checkpoints.worktree.staging import Staging
+
+# Whatever the user wants to hear of them.
+_MODULES = "--ignore-submodules=none"
+_ACTIONS = {"A": "create", "D": "delete"}
+
+
+class Change(NamedTuple):
+    """One path that differs from tree A to tree B.
+
+    Attributes:
+        path: from the top of the worktree.
+        action: what going from A to B does to it: `create`, `delete` or `modify`.
+        old_mode: its mode in A; `000000` if it is not there.
+        mode: its mode in B; `000000` if it is not there.
+        id: its object in B.
+        old_id: its object in A.
+    """
+
+    path: str
+    action: str
+    old_mode: str
+    mode: str
+    id: str
+    old_id: str = ""
+
+    @property
+    def touches_gitlink(self) -> bool:
+        """Whether either side is a submodule or a nested repository."""
+        return GITLINK in (self.old_mode, self.mode)
+
+    def as_json(self) -> dict[str, object]:
+        """The path and the action."""
+        return {"path": self.path, "action": self.action}
+
+
+def tree_changes(git: Git, old: str, new: str, pathspecs: Iterable[str] = ()) -> list[Change]:
+    """The paths that differ between two trees, in git's order.
+
+    Args:
+        git: git for our own work.
+        old: tree A.
+        new: tree B.
+        pathspecs: limits to these, from the top of the worktree; git's own syntax.
+    """
+    arguments = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--abbrev=64", _MODULES)
+    records = nul_records(_without_index(git).run(*arguments, old, new, "--", *pathspecs))
+    return [_change(fields, path) for fields, path in zip(records[::2], records[1::2], strict=True)]
+
+
+def staged_changes(git: Git, current: Staging | None, target: Staging) -> list[Change]:
+    """The paths whose staging differs, and what going from one to the other does to it.
+
+    Args:
+        git: git for our own work.
+        current: what is staged; None if the index cannot be read.
+        target: what is to be staged.
+    """
+    if current is None:
+        return []
+    changes = tree_changes(git, current.tree, target.tree)
+    special = {entry.path for entry in {*current.special} ^ {*target.special}}
+    plain = {change.path for change in changes}
+    others = [Change(path, "modify", "", "", "") for path in sorted(special - plain)]
+    return [*changes, *others]
+
+
+def count_lines(git: Git, old: str, new: str) -> dict[str, tuple[int, int] | None]:
+    """How many lines come and go from tree A to tree B, as `git diff --numstat` counts them.
+
+    Args:
+        git: git for our own work.
+        old: tree A.
+        new: tree B.
+
+    Returns:
+        Added and removed lines by path; None for what is not text.
+    """
+    arguments = ("diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", _MODULES)
+    counts: dict[str, tuple[int, int] | None] = {}
+    for record in nul_records(_without_index(git).run(*arguments, "--no-textconv", old, new)):
+        added, removed, path = record.split("\t", 2)
+        counts[path] = None if added == "-" else (int(added), int(removed))
+    return counts
+
+
+def next_tree(
+    index: LayeredIndex, kept: Kept, staging: Staging, store: Callable[[bytes], bytes]
+) -> str | None:
+    """The tree of what an index holds, made of the tree of the last capture.
+
+    Args:
+        index: the private index that the last capture left, brought up to what is on disk.
+        kept: what else it left.
+        staging: what is staged now.
+        store: stores a tree object's bytes and gives its id.
+
+    Returns:
+        The tree; None if git is to make it out of the whole index.
+
+    Raises:
+        GitError: the last tree is lost, or git failed otherwise.
+    """
+    if staging.absent or kept.staging.absent or index.is_whole:
+        return None
+    try:
+        return edit_tree(index.git, kept.content.tree, index.changes(kept.private.overlay), store)
+    except ClashError:
+        return None
+
+
+def _without_index(git: Git) -> Git:
+    # Comparing trees needs no index, but git reads it first, and fails where it is damaged. Nobody
+    # can have put anything where this one would be.
+    name = f"no-index-{os.urandom(6).hex()}"
+    return git.bind(GIT_INDEX_FILE=os.path.join(git.env["GIT_DIR"], name))
+
+
+def _change(fields: str, path: str) -> Change:
+    old_mode, mode, old, new, letter = fields.removeprefix(":").split(" ")
+    return Change(path, _ACTIONS.get(letter, "modify"), old_mode, mode, new, old)
+
+
+def count_changes(git: Git, pairs: list[tuple[str, str]]) -> list[int | None]:
+    """How many paths differ within each of some pairs.
+
+    Args:
+        git: git for our own work.
+        pairs: an old and a new tree each, or a commit and an older one to compare it with.
+
+    Returns:
+        The counts in order; None where objects are missing.
+    """
+    if not pairs:
+        return []
+    request = "".join(f"{one} {other}\n" for one, other in pairs).encode()
+    done = _without_index(git).attempt(
+        "diff-tree", "--stdin", "-r", "--raw", "--no-renames", "--always", stdin=request
+    )
+    counts = _count_lines(done.stdout)
+    # A pair whose trees are missing is passed over, or ends it all.
+    if done.status == 0 and len(counts) == len(pairs):
+        return counts
+    if len(pairs) == 1:
+        return [None]
+    middle = len(pairs) // 2
+    return [*count_changes(git, pairs[:middle]), *count_changes(git, pairs[middle:])]
+
+
+def _count_lines(output: bytes) -> list[int | None]:
+    counts: list[int] = []
+    for line in output.splitlines():
+        # Each pair is announced by a line of its own, even where nothing differs.
+        if line.startswith(b":"):
+            counts[-1] += 1
+        else:
+            counts.append(0)
+    return list(counts)

@@ -1,0 +1,438 @@
+"""Move checkpoints over any git remote; what comes from there is not trusted.
+
+A push writes `refs/boocode/checkpoints/<id>` of the remote, and never over another commit. A fetch
+writes `refs/boocode/remotes/<remote>/<id>` here, and nothing else: it lists what the remote has,
+gets the objects that are missing, looks at them, and only then names them itself. So no name that
+a remote makes up ever becomes one of ours. Until then `git gc` may run: what came is kept from it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from git_boocode.checkpoints.store.catalog import (
+    ARCHIVE,
+    CHECKPOINTS,
+    REMOTES,
+    Catalog,
+    Checkpoint,
+    Unusable,
+)
+from git_boocode.repo.durable import sync_refs
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.git import Git
+from git_boocode.repo.ids import ID, ID_PART
+from git_boocode.repo.incoming import Incoming, incoming
+from git_boocode.repo.remotes import Remote, find_remote, named_remote, push_addresses
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.signals import ended_by_signals
+from git_boocode.repo.store import Ref, RefChange, ambiguous_name
+from git_boocode.repo.transport import INSIDE_PUSH, ObjectsError, Show, Transport
+
+# So many refs go to `git push` by name; for more, it has one pattern.
+_BY_NAME = 1000
+# From so many new refs on, one file for all serves better than a file for each.
+_TO_BE_PACKED = 1000
+# No genuine checkpoint tells so much of itself. In bytes.
+_LARGEST_COMMIT = 16 << 20
+# So often a fetch that was given unsound objects is tried again in halves, to find the sound ones.
+_TRIES = 64
+# Other commands write refs as well: how often to look again and go on.
+_ROUNDS = 3
+
+
+_TAKEN = "the remote has another commit under this id"
+_TOO_MANY = "too many are unsound to look at each by itself"
+_NO_ID = "its name is no checkpoint's id"
+
+
+class Rejected(NamedTuple):
+    """A ref that was not taken, by the remote or by us.
+
+    Attributes:
+        name: the part of its name below `refs/boocode/checkpoints/`; it need not be an id.
+        reason: why not.
+    """
+
+    name: str
+    reason: str
+
+
+class Pushed(NamedTuple):
+    """What a push did, or would do.
+
+    Attributes:
+        remote: the remote, as it is called.
+        ids: the checkpoints that the remote has now and had not before.
+        rejected: those that it did not take.
+        first: whether it had no checkpoints at all before.
+        dry_run: whether it was only asked what would be pushed.
+    """
+
+    remote: str
+    ids: list[str]
+    rejected: list[Rejected]
+    first: bool
+    dry_run: bool
+
+
+class Fetched(NamedTuple):
+    """What a fetch did, or would do.
+
+    Attributes:
+        remote: the name of the remote.
+        ids: the checkpoints that are new here.
+        moved: those that were here, and are another commit now.
+        pruned: those that are gone, because the remote has them no more.
+        differing: those of which a checkpoint taken here has the id, and is another commit.
+        rejected: what the remote has and was not taken.
+        dry_run: whether it was only asked what would be fetched; nothing was looked at then.
+    """
+
+    remote: str
+    ids: list[str]
+    moved: list[str]
+    pruned: list[str]
+    differing: list[str]
+    rejected: list[Rejected]
+    dry_run: bool
+
+
+class PushOptions(NamedTuple):
+    """How to push.
+
+    Attributes:
+        everywhere: the checkpoints of all worktrees, not of this one alone.
+        verify: whether the user's `pre-push` hook runs.
+        dry_run: only say what would be pushed.
+        show: takes git's progress; None where nobody watches.
+    """
+
+    everywhere: bool = False
+    verify: bool = True
+    dry_run: bool = False
+    show: Show | None = None
+
+
+class FetchOptions(NamedTuple):
+    """How to fetch.
+
+    Attributes:
+        prune: also delete what was fetched earlier and is gone on the remote.
+        dry_run: only say what would be fetched.
+        show: takes git's progress; None where nobody watches.
+    """
+
+    prune: bool = False
+    dry_run: bool = False
+    show: Show | None = None
+
+
+def push(
+    repository: Repository, given: str | None, names: Sequence[str], options: PushOptions
+) -> Pushed:
+    """Give checkpoints to a remote that it does not have.
+
+    Args:
+        repository: the repository.
+        given: the remote; None for git's own choice.
+        names: the checkpoints, as `Catalog.find` reads them; none for all of this worktree.
+        options: how.
+
+    Raises:
+        RefusedError: there is no such remote or checkpoint, or a hook here said no.
+        FatalError: the remote cannot be reached, or written.
+    """
+    remote = find_remote(repository, given, pushing=True)
+    if os.environ.get(INSIDE_PUSH):
+        # A `pre-push` hook pushes checkpoints, and this is the push that it started.
+        return Pushed(remote.shown, [], [], first=False, dry_run=options.dry_run)
+    with ended_by_signals():
+        return _Push(repository, remote, options).run(names)
+
+
+def fetch(
+    repository: Repository, given: str | None, names: Sequence[str], options: FetchOptions
+) -> Fetched:
+    """Get the checkpoints of a remote that are not here.
+
+    Args:
+        repository: the repository.
+        given: the name of the remote; None for git's own choice.
+        names: beginnings of their ids or commits; none for all.
+        options: how.
+
+    Raises:
+        RefusedError: there is no such remote or checkpoint.
+        FatalError: the remote cannot be reached or read, or nothing can be written here.
+    """
+    remote = named_remote(repository, given)
+    if os.environ.get("GIT_QUARANTINE_PATH"):
+        raise RefusedError(
+            "nothing can be fetched while a push is being received",
+            code="locked",
+            hints=("fetch in a post-receive hook, not in pre-receive",),
+        )
+    with ended_by_signals():
+        return _Fetch(repository, remote, options).run(names)
+
+
+class _Push:
+    """One push."""
+
+    def __init__(self, repository: Repository, remote: Remote, options: PushOptions) -> None:
+        self._catalog = Catalog(repository)
+        self._worktree = repository.worktree_key
+        self._remote = remote
+        self._options = options
+        self._transport = Transport(repository, remote, options.show)
+        self._addresses = push_addresses(repository, remote)
+
+    def run(self, names: Sequence[str]) -> Pushed:
+        """Do it."""
+        # Named first: for what is not here, no connection is made.
+        named = set(map(self._named, names))
+        places = [self._transport.listing(CHECKPOINTS, each) for each in self._addresses]
+        missing = [ref for ref in self._here() if any(_lacks(place, ref) for place in places)]
+        wanted = [ref for ref in missing if ref in named] if names else self._ours(missing)
+        taken = {ref for ref in wanted if any(_has_another(place, ref) for place in places)}
+        rejected = [Rejected(ref.id, _TAKEN) for ref in wanted if ref in taken]
+        free = [ref for ref in wanted if ref not in taken]
+        if self._options.dry_run:
+            ids = [ref.id for ref in free]
+        else:
+            chosen = set(free)
+            others = [ref for ref in missing if ref not in chosen]
+            ids, refused = self._give(free, others)
+            rejected += refused
+        return Pushed(self._remote.shown, ids, rejected, not any(places), self._options.dry_run)
+
+    def _named(self, name: str) -> Ref:
+        found = self._catalog.find(name)
+        if found.ref.startswith(CHECKPOINTS) and ID.fullmatch(found.id):
+            return Ref(found.ref, found.commit.id)
+        by_hand = f"git push {self._remote.shown} {found.commit.id}:{CHECKPOINTS}{found.id}"
+        raise RefusedError(
+            f"'{name}' is not among the checkpoints of this repository: {found.ref}",
+            code="not_found",
+            hints=(
+                "safety checkpoints, archived and fetched ones are not pushed",
+                f"git itself pushes anything: {by_hand}",
+            ),
+        )
+
+    def _here(self) -> list[Ref]:
+        return self._catalog.store.refs(CHECKPOINTS)
+
+    def _ours(self, refs: Iterable[Ref]) -> list[Ref]:
+        """Those that can be used, and belong to this worktree if only its own are wanted."""
+        ours = []
+        for entry in self._catalog.entries(ref for ref in refs if ID.fullmatch(ref.id)):
+            if isinstance(entry, Unusable):
+                continue
+            if self._options.everywhere or entry.meta.worktree_key == self._worktree:
+                ours.append(Ref(entry.ref, entry.commit.id))
+        return ours
+
+    def _give(self, wanted: list[Ref], others: list[Ref]) -> tuple[list[str], list[Rejected]]:
+        done: dict[str, None] = {}
+        refused: dict[str, str] = {}
+        for refspecs in _refspecs(wanted, others):
+            for answer in self._transport.push(refspecs, verify=self._options.verify):
+                name = answer.ref.removeprefix(CHECKPOINTS)
+                if answer.flag == "!":
+                    refused[name] = answer.reason
+                elif answer.flag != "=":
+                    done[name] = None
+        return (
+            # One remote may stand for several places, and each answers for itself.
+            [name for name in done if name not in refused],
+            [Rejected(*each) for each in refused.items()],
+        )
+
+
+def _refspecs(wanted: list[Ref], others: list[Ref]) -> Iterator[list[str]]:
+    """What to give to `git push`, call by call.
+
+    Args:
+        wanted: what to push.
+        others: what the remote lacks as well, or has otherwise, and is not to be pushed.
+    """
+    if len(wanted) > _BY_NAME >= len(others):
+        yield [f"{CHECKPOINTS}*:{CHECKPOINTS}*", *(f"^{ref.name}" for ref in others)]
+        return
+    remaining = iter(wanted)
+    while some := list(islice(remaining, _BY_NAME)):
+        yield [ref.name for ref in some]
+
+
+class _Fetch:
+    """One fetch."""
+
+    def __init__(self, repository: Repository, remote: Remote, options: FetchOptions) -> None:
+        self._repository = repository
+        self._catalog = Catalog(repository)
+        self._remote = remote
+        self._options = options
+        self._transport = Transport(repository, remote, options.show)
+        self._below = f"{REMOTES}{remote.name}/"
+
+    def run(self, names: Sequence[str]) -> Fetched:
+        """Do it."""
+        listed = self._transport.listing(CHECKPOINTS)
+        offered = {name: target for name, target in listed.items() if ID.fullmatch(name)}
+        rejected = (
+            [] if names else [Rejected(name, _NO_ID) for name in sorted(listed.keys() - offered)]
+        )
+        chosen = _choose(names, offered, self._remote.name) if names else offered
+        known, ours = self._known(), self._ours()
+        wanted = {
+            name: target
+            for name, target in sorted(chosen.items())
+            if target not in (known.get(name), ours.get(name))
+        }
+        gone = sorted(known.keys() - offered) if self._options.prune else []
+        if not self._options.dry_run:
+            with incoming(self._repository) as arrived:
+                flaws = self._take(wanted, arrived)
+                rejected += [Rejected(name, reason) for name, reason in flaws.items()]
+                wanted = {name: target for name, target in wanted.items() if name not in flaws}
+                self._name(wanted, gone)
+        return Fetched(
+            remote=self._remote.name,
+            ids=[name for name in wanted if name not in known],
+            moved=[name for name in wanted if name in known],
+            pruned=gone,
+            differing=[name for name in wanted if name in ours],
+            rejected=rejected,
+            dry_run=self._options.dry_run,
+        )
+
+    def _known(self) -> dict[str, str]:
+        """What was fetched from this remote; another one's name may begin with its name."""
+        refs = self._catalog.store.refs(self._below)
+        return {ref.id: ref.target for ref in refs if ref.name == f"{self._below}{ref.id}"}
+
+    def _ours(self) -> dict[str, str]:
+        """What was taken here, and so comes back from the remote if it was pushed."""
+        return {ref.id: ref.target for ref in self._catalog.store.refs(ARCHIVE, CHECKPOINTS)}
+
+    def _take(self, wanted: Mapping[str, str], arrived: Incoming) -> dict[str, str]:
+        """Get the objects; what is wrong with those that cannot be taken, by name."""
+        missing = self._get(list(dict.fromkeys(wanted.values())), arrived.git)
+        arrived.release()
+        flaws = {name: missing[target] for name, target in wanted.items() if target in missing}
+        here = [Ref(f"{self._below}{name}", target) for name, target in wanted.items()]
+        here = [ref for ref in here if ref.target not in missing]
+        flaws |= self._not_commits(here)
+        commits = [ref for ref in here if ref.id not in flaws]
+        for ref, entry in zip(commits, self._catalog.entries(commits), strict=True):
+            if flaw := _flaw(ref.id, entry):
+                flaws[ref.id] = flaw
+        return flaws
+
+    def _get(self, ids: list[str], into: Git) -> dict[str, str]:
+        """Get the objects that are sound; of the others, what is wrong.
+
+        One that is not makes git reject all that come with it.
+        """
+        wrong: dict[str, str] = {}
+        pending = [ids] if ids else []
+        tries = _TRIES
+        while pending:
+            some = pending.pop()
+            try:
+                self._transport.fetch(some, into)
+            except ObjectsError as error:
+                tries -= 1
+                if len(some) == 1:
+                    wrong[some[0]] = error.message
+                elif tries < 0:
+                    wrong |= dict.fromkeys(some, f"{_TOO_MANY}: {error.message}")
+                else:
+                    middle = len(some) // 2
+                    pending += [some[middle:], some[:middle]]
+        return wrong
+
+    def _not_commits(self, refs: list[Ref]) -> dict[str, str]:
+        """Which of them are not commits of a size that can be read, and what they are."""
+        asked = "".join(f"{ref.target}\n" for ref in refs).encode()
+        check = "--batch-check=%(objecttype) %(objectsize)"
+        answers = self._repository.git.line("cat-file", check, stdin=asked).split("\n")
+        found = {}
+        for ref, answer in zip(refs, answers, strict=False):
+            kind, _, size = answer.partition(" ")
+            if kind != "commit":
+                found[ref.id] = "it names no commit"
+            elif int(size) > _LARGEST_COMMIT:
+                found[ref.id] = f"its message has {size} bytes"
+        return found
+
+    def _name(self, wanted: Mapping[str, str], gone: Iterable[str]) -> None:
+        """Write the refs, all or none; a fetch that runs beside this one writes the same."""
+        for rounds_left in reversed(range(_ROUNDS)):
+            known = self._known()
+            changes = [
+                RefChange(f"{self._below}{name}", target, known.get(name))
+                for name, target in wanted.items()
+                if known.get(name) != target
+            ]
+            changes += [
+                RefChange(f"{self._below}{name}", None, known[name])
+                for name in gone
+                if name in known
+            ]
+            try:
+                self._catalog.store.update_refs(changes)
+                break
+            except RefusedError:
+                if not rounds_left:
+                    raise
+        if len(wanted) >= _TO_BE_PACKED:
+            # If another process is at it, that one does the work.
+            self._repository.git.attempt("pack-refs", "--all")
+            sync_refs(self._repository.common_dir, (), packed=True)
+
+
+def _choose(names: Iterable[str], offered: Mapping[str, str], remote: str) -> dict[str, str]:
+    """The checkpoints of a remote that a user names by the beginnings of ids or commits."""
+    chosen = {}
+    for name in names:
+        lowered = name.lower()
+        found = [
+            Ref(each, target)
+            for each, target in offered.items()
+            if each.startswith(lowered) or target.startswith(lowered)
+        ]
+        if not found or not ID_PART.fullmatch(lowered):
+            raise RefusedError(
+                f"no checkpoint of '{remote}' has an id or commit that begins with '{name}'",
+                code="not_found",
+                hints=("the beginning must have four characters or more; -n lists what there is",),
+            )
+        if len(found) > 1:
+            raise ambiguous_name(name, found, f"checkpoints of '{remote}'")
+        chosen[found[0].name] = found[0].target
+    return chosen
+
+
+def _flaw(name: str, entry: Checkpoint | Unusable) -> str:
+    """What keeps a commit from being the checkpoint that its ref's name says; empty if nothing."""
+    if isinstance(entry, Unusable):
+        return entry.why.message
+    if entry.meta.text("id") != name:
+        return "its message tells of another id"
+    if entry.meta.text("kind") != "checkpoint":
+        return "its message tells of another kind"
+    return ""
+
+
+def _lacks(place: Mapping[str, str], ref: Ref) -> bool:
+    return place.get(ref.id) != ref.target
+
+
+def _has_another(place: Mapping[str, str], ref: Ref) -> bool:
+    return place.get(ref.id, ref.target) != ref.target

@@ -1,0 +1,175 @@
+"""Record files in a private index, whatever hinders git: one bad file costs no other."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import stat
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+
+from git_boocode.checkpoints.worktree.disk import Disk
+from git_boocode.checkpoints.worktree.layered import LayeredIndex
+from git_boocode.repo.errors import MAKE_ROOM, FatalError
+from git_boocode.repo.git import Completed, GitError, Running, is_disk_full
+from git_boocode.repo.index import Entry, Index
+
+# git memory-maps what it hashes and dies by SIGBUS if a writer truncates the file meanwhile.
+_ATTEMPTS = 3
+# What git says of a call that the system refused.
+_SYSTEM = re.compile(r'(?:open|lstat|readlink|opendir)\(".*"\): (.*)', re.DOTALL)
+
+
+class Skipped(NamedTuple):
+    """A path that could not be captured, and why."""
+
+    path: str
+    reason: str
+
+
+class Recorder:
+    """Records files in one private index.
+
+    Args:
+        index: the index.
+        disk: the files of the worktree.
+
+    Attributes:
+        failed: the files that could not be recorded, and why.
+        changed: the known files that have changed, or may have.
+        removed: the known files that are no longer there.
+    """
+
+    def __init__(self, index: Index | LayeredIndex, disk: Disk) -> None:
+        self._index = index
+        self._disk = disk
+        self.failed: list[Skipped] = []
+        self.changed: list[str] = []
+        self.removed: list[str] = []
+
+    def begin_known(self, *, threads: bool = True) -> Running:
+        """Start to compare the entries that the index has with what is on disk.
+
+        Args:
+            threads: whether git may use several.
+        """
+        return self._index.begin_comparison(threads=threads)
+
+    def finish_known(self, running: Running) -> None:
+        """Wait for what `begin_known` started; what differs is in `changed` and `removed`."""
+        done = running.finish()
+        again = done.status != 0
+        names = self._compare_again(done.status) if again else self._index.differing(done.stdout)
+        for path in dict.fromkeys(names):
+            (self.changed if self._can_stay(path) else self.removed).append(path)
+
+    def _compare_again(self, status: int) -> list[str]:
+        for _ in range(_ATTEMPTS - 1):
+            if status >= 0:
+                break
+            try:
+                return self._index.changed_on_disk()
+            except GitError as error:
+                status = error.status
+        # What cannot be recorded cannot be compared either, and while its entry is racily clean,
+        # git compares it whenever it writes the index.
+        self._index.forget_times()
+        return self._index.paths()
+
+    def _can_stay(self, path: str) -> bool:
+        """Whether what a known path stands for is still a file, or a repository, and there."""
+        return self._disk.is_own_file(path) or self._disk.has_repository(path)
+
+    def add(self, paths: list[str]) -> None:
+        """Record files as they are on disk, or their absence; by halves, down to the bad ones."""
+        if not paths:
+            return
+        done = self._index.add(paths)
+        if not done.status:
+            self._note_ignored(paths, os.fsdecode(done.stderr))
+            return
+        self._index.break_lock()
+        if len(paths) > 1:
+            middle = len(paths) // 2
+            self.add(paths[:middle])
+            self.add(paths[middle:])
+        else:
+            self._add_alone(paths[0], done)
+
+    def settle_failed(
+        self, entry_of: Callable[[str], Entry | None], intended: Collection[str]
+    ) -> None:
+        """Let what could not be recorded stay as the user's index has it, or out.
+
+        Args:
+            entry_of: gives the entry of a path in the user's index; None if there is none.
+            intended: the paths whose entries there hold no content.
+        """
+        failed = {path for path, _ in self.failed}
+        entries = {path: None if path in intended else entry_of(path) for path in failed}
+        self._index.forget(path for path, entry in entries.items() if entry is None)
+        self._index.put(entry._replace(stage=0) for entry in entries.values() if entry)
+
+    def _note_ignored(self, paths: list[str], said: str) -> None:
+        # It passes over names that lead into a git directory on some file system, such as `git~1`.
+        if "Ignoring path " not in said:
+            return
+        for path in paths:
+            if f"Ignoring path {path}\n" in said and self._disk.is_there(path):
+                self.failed.append(Skipped(path, "git allows no such name"))
+
+    def _add_alone(self, path: str, done: Completed) -> None:
+        if done.status < 0 or b"short read" in done.stderr:
+            # It is being written to.
+            done = self._add_bytes(path)
+        if done.status < 0:
+            raise _killed(path, -done.status)
+        if done.status:
+            self._index.break_lock()
+            self._fail(path, _last_line(os.fsdecode(done.stderr)))
+
+    def _add_bytes(self, path: str) -> Completed:
+        full = os.path.join(self._disk.worktree, path)
+        try:
+            mode = os.lstat(full).st_mode
+            with open(full, "rb") as file:
+                content = file.read()
+        except OSError as error:
+            return Completed(1, b"", os.fsencode(error.strerror or "unreadable"))
+        done = self._index.git.attempt(
+            "hash-object", "-w", f"--path={path}", "--stdin", stdin=content
+        )
+        if done.status == 0:
+            git_mode = "100755" if mode & stat.S_IXUSR else "100644"
+            identifier = os.fsdecode(done.stdout).strip()
+            self._index.put([Entry("H", git_mode, identifier, 0, path)])
+        return done
+
+    def _fail(self, path: str, reason: str) -> None:
+        if refused := _SYSTEM.match(reason):
+            reason = f"cannot be read: {refused[1].lower()}"
+        if is_disk_full(reason):
+            raise FatalError(
+                f"cannot capture '{path}': no space left on device",
+                code="disk_full",
+                hints=(MAKE_ROOM,),
+            )
+        self.failed.append(Skipped(path, reason))
+
+
+def _killed(path: str, number: int) -> FatalError:
+    if number == getattr(signal, "SIGXFSZ", None):
+        return FatalError(
+            f"cannot capture '{path}': file too large",
+            code="disk_full",
+            hints=("the system limits how large a file may grow: ulimit -f",),
+        )
+    return FatalError(f"cannot capture '{path}': git was ended by signal {number}", code="git")
+
+
+def _last_line(stderr: str) -> str:
+    """The line of git's complaint that tells the most, without its severity."""
+    lines = [line for line in stderr.strip().splitlines() if line.startswith(("error:", "fatal:"))]
+    line = (lines or stderr.strip().splitlines() or ["git gave no reason"])[0]
+    return line.partition(": ")[2] if lines else line
