@@ -1,17 +1,73 @@
-"""Take a checkpoint: a snapshot, kept as a commit under a ref of ours."""
+"""Take a checkpoint: a snapshot of the worktree, kept as a commit under our own ref."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from git_boocode.checkpoints.request import Captured, Request
-from git_boocode.checkpoints.worktree.scan import reading
+from git_boocode.checkpoints.worktree.scan import WorktreeScan, is_kept
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.gc import GcWatch, kept_from_gc
+from git_boocode.repo.git import GitError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import scratch_directory, worktree_lock
 
-__all__ = ("Captured", "Request", "capture")
+if TYPE_CHECKING:
+    from git_boocode.checkpoints.store.catalog import Checkpoint
+    from git_boocode.checkpoints.worktree.index_cache import IndexCache
+    from git_boocode.checkpoints.worktree.snapshot import Snapshot
+
+# Seconds. A capture waits for a restore to end: half-restored files are no state to remember.
+PATIENCE = 30.0
+_TEXTS = ("label", "session", "chat", "message", "agent", "trigger")
+
+
+class Request(NamedTuple):
+    """What the caller says of a checkpoint; every text may be empty.
+
+    Attributes:
+        label: for people.
+        session: the agent's session.
+        chat: the conversation in it.
+        message: the message that the conversation is cut at on restore.
+        agent: which agent.
+        trigger: what triggered it, such as `manual` or a hook's name.
+        meta: anything else.
+        only_if_changed: skip if nothing changed since the latest checkpoint.
+        paths: pathspecs; only what they match is read, the rest is as in the latest checkpoint.
+        allow_home: whether the worktree may be the home directory or the root.
+        anchor: where the conversation stands, beside the session and the message: the transcript,
+            and its length.
+        patience: how many seconds to wait for a running restore.
+    """
+
+    label: str = ""
+    session: str = ""
+    chat: str = ""
+    message: str = ""
+    agent: str = ""
+    trigger: str = "manual"
+    meta: Mapping[str, Any] = {}
+    only_if_changed: bool = False
+    paths: tuple[str, ...] = ()
+    allow_home: bool = False
+    anchor: Mapping[str, Any] = {}
+    patience: float = PATIENCE
+
+
+class Captured(NamedTuple):
+    """A checkpoint that was taken, or the one that already holds the same.
+
+    Attributes:
+        checkpoint: it.
+        changed: whether files or staging differ from the latest checkpoint before it.
+        is_new: whether it was taken just now.
+    """
+
+    checkpoint: Checkpoint
+    changed: bool
+    is_new: bool = True
 
 
 def capture(repository: Repository, request: Request) -> Captured:
@@ -20,33 +76,12 @@ def capture(repository: Repository, request: Request) -> Captured:
     Raises:
         RefusedError: a restore is at work (`locked`), the worktree is the home directory or the
             root (`home_worktree`), or a path leads out of it (`outside_worktree`).
-        FatalError: the worktree could not be read, or the checkpoint not be written.
+        FatalError: the worktree could not be read, or the checkpoint could not be written.
     """
     if not request.allow_home:
         _refuse_home(repository)
     with worktree_lock(repository.state_dir, shared=True, patience=request.patience):
         return kept_from_gc(repository, lambda watch: _capture(repository, request, watch))
-
-
-def _capture(repository: Repository, request: Request, watch: GcWatch) -> Captured:
-    with scratch_directory(repository.state_dir) as scratch:
-        taken = _take(repository, scratch, request)
-        if taken.is_new:
-            watch.confirm(taken.checkpoint.ref, taken.checkpoint.commits)
-        return taken
-
-
-def _take(repository: Repository, scratch: str, request: Request) -> Captured:
-    if request.paths:
-        from git_boocode.checkpoints.store.commit import capture_paths
-
-        if taken := capture_paths(repository, scratch, request):
-            return taken
-    with reading(repository, scratch) as under_way:
-        # While git walks the worktree, there is time to import what comes afterwards.
-        from git_boocode.checkpoints.store.commit import capture_all
-
-        return capture_all(repository, request, under_way)
 
 
 def _refuse_home(repository: Repository) -> None:
@@ -61,3 +96,78 @@ def _refuse_home(repository: Repository) -> None:
         code="home_worktree",
         hints=("if that is meant: --allow-home, or git config boocode.allowHome true",),
     )
+
+
+def _capture(repository: Repository, request: Request, watch: GcWatch) -> Captured:
+    with scratch_directory(repository.state_dir) as scratch:
+        taken = _capture_paths(repository, request, scratch) if request.paths else None
+        taken = taken or _capture_all(repository, request, scratch)
+        if taken.is_new:
+            watch.confirm(taken.checkpoint.ref, taken.checkpoint.commits)
+        return taken
+
+
+def _capture_all(repository: Repository, request: Request, scratch: str) -> Captured:
+    with WorktreeScan(repository, scratch) as scan:
+        # While git walks the worktree, there is time to import what follows.
+        import git_boocode.checkpoints.store.commit  # noqa: F401
+
+        while True:
+            snapshot = scan.finish()
+            try:
+                return _keep(repository, request, snapshot, scan.cache)
+            except RefusedError:
+                if scan.cache is None:
+                    raise
+            # The checkpoint is gone that kept the objects of the cached index.
+            scan.start_without_cache()
+
+
+def _capture_paths(repository: Repository, request: Request, scratch: str) -> Captured | None:
+    """Take a checkpoint of some paths; None if there is none to build on."""
+    from git_boocode.checkpoints.store.catalog import Catalog
+    from git_boocode.checkpoints.worktree.partial import PartialScan
+
+    base = Catalog(repository).latest()
+    if base is None:
+        return None
+    try:
+        scan = PartialScan(repository, scratch, base, request.paths)
+    except GitError:
+        # It has lost its trees, or the user's index cannot be read.
+        return None
+    partial = {"base": base.id, "prefix": repository.prefix, "paths": list(request.paths)}
+    return _keep(repository, request, scan.finish(), scan.cache, partial=partial)
+
+
+def _keep(
+    repository: Repository,
+    request: Request,
+    snapshot: Snapshot,
+    cache: IndexCache | None,
+    *,
+    partial: Mapping[str, Any] | None = None,
+) -> Captured:
+    from git_boocode.checkpoints.store.catalog import CHECKPOINTS, Catalog
+    from git_boocode.checkpoints.store.commit import holds, keep
+
+    catalog = Catalog(repository)
+    if cache is not None and cache.ref.startswith(CHECKPOINTS):
+        changed = cache.content != snapshot.content()
+    else:
+        latest = catalog.latest()
+        changed = latest is None or not holds(repository, latest, snapshot)
+    if request.only_if_changed and not changed:
+        if cache is not None and not is_kept(repository, cache):
+            raise RefusedError("the latest checkpoint was dropped", code="conflict")
+        latest = catalog.latest()
+        if latest is not None:
+            return Captured(latest, changed=False, is_new=False)
+    anchor = {key: getattr(request, key) for key in ("agent", "session", "chat", "message")}
+    values: dict[str, Any] = {key: getattr(request, key) or None for key in _TEXTS}
+    values["anchor"] = {**{key: value for key, value in anchor.items() if value}, **request.anchor}
+    values["meta"] = dict(request.meta)
+    if partial is not None:
+        values["partial"] = partial
+    taken = keep(repository, catalog.store, snapshot, "checkpoint", values, cache=cache)
+    return Captured(taken, changed)

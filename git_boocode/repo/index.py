@@ -16,7 +16,7 @@ from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import Completed, Git, Running, nul_lines, nul_records
 from git_boocode.repo.scratch import fresh_path
 
-_COMPARISON = ("diff-files", "--raw", "--abbrev=64", "--ignore-submodules=dirty", "-z")
+_COMPARISON = ("diff-files", "--name-only", "--ignore-submodules=dirty", "-z")
 _PATHS_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
 _FEW = 64
 # So many paths go into one command line.
@@ -137,15 +137,6 @@ class Index:
                 return
             self.git.run("update-index", "--no-split-index")
 
-    def count(self) -> int:
-        """How many entries it has; 0 if there is no such index, or it is split."""
-        try:
-            with open(self.path, "rb") as file:
-                header = file.read(_HEADER)
-        except FileNotFoundError:
-            return 0
-        return int.from_bytes(header[-4:], "big") if len(header) == _HEADER else 0
-
     def paths(self) -> list[str]:
         """The paths of all entries, each once."""
         return list(dict.fromkeys(nul_records(self.git.run("ls-files", "-z"))))
@@ -166,26 +157,13 @@ class Index:
         os.unlink(self.path)
         self.git.run("update-index", "-z", "--index-info", stdin=entries)
 
-    def begin_comparison(self, *, threads: bool = True) -> Running:
-        """Start to look for what `changed_on_disk` gives.
-
-        Args:
-            threads: whether git may use several.
-        """
-        git = self.git if threads else self.git.bind_setting("core.preloadIndex=false")
-        return git.begin(*_COMPARISON)
-
-    def differing(self, output: bytes) -> list[str]:
-        """The paths that a comparison has told, once it has ended well."""
-        return [entry.path for entry in compared(output)]
+    def begin_comparison(self) -> Running:
+        """Start to list what `changed_on_disk` gives."""
+        return self.git.begin(*_COMPARISON)
 
     def changed_on_disk(self) -> list[str]:
         """The paths whose files differ from their entries; of submodules, only another HEAD."""
-        return self.differing(self.compare())
-
-    def compare(self) -> bytes:
-        """What `begin_comparison` leads to, waited for."""
-        return self.git.run(*_COMPARISON)
+        return nul_records(self.git.run(*_COMPARISON))
 
     def refresh(self, paths: Iterable[str]) -> None:
         """Look at the files of some entries, and note their time and size where they are as told.
@@ -212,14 +190,6 @@ class Index:
         """Remove the lock that a git process left which was killed on this private index."""
         with suppress(FileNotFoundError):
             os.unlink(f"{self.path}.lock")
-
-
-def compared(output: bytes) -> Iterator[Entry]:
-    """The entries that a comparison with what is on disk found to differ, as the index has them."""
-    records = nul_records(output)
-    for fields, path in zip(records[::2], records[1::2], strict=True):
-        mode, _, identifier, _, _ = fields.removeprefix(":").split(" ")
-        yield Entry("H", mode, identifier, 0, path)
 
 
 def copy_index(source: str, target: str) -> bool:

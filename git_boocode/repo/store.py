@@ -67,7 +67,8 @@ class RefChange(NamedTuple):
     Attributes:
         name: the whole name of the ref.
         new: the object it shall name, or None to delete it.
-        old: the object it must name now, or None if it must not exist.
+        old: the object it must name now, or None if it must not exist; a step from a name to the
+            same changes nothing and is only checked.
     """
 
     name: str
@@ -209,14 +210,17 @@ class Store:
         )
         if done.status:
             raise ref_error(os.fsdecode(done.stderr))
-        written = [change.name for change in changes if change.new is not None]
+        written = [change.name for change in changes if change.new not in (None, change.old)]
+        deleted = any(change.new is None for change in changes)
         try:
-            sync_refs(self._repository.common_dir, written, packed=len(written) < len(changes))
+            sync_refs(self._repository.common_dir, written, packed=deleted)
         except OSError as error:
             raise from_os(error) from error
 
     def _instruction(self, change: RefChange) -> str:
         old = change.old or self._zero
+        if change.new == old:
+            return f"verify {change.name}\0{old}\0"
         if change.new is None:
             return f"delete {change.name}\0{old}\0"
         return f"update {change.name}\0{change.new}\0{old}\0"

@@ -82,7 +82,7 @@ def read_log(repository: Any) -> None:
 
 
 def read_kept(repository: Any) -> None:
-    kept.load_kept(repository, os.path.join(repository.state_dir, "target"))
+    kept.load_cache(repository, os.path.join(repository.state_dir, "target"))
     kept.stale_indexes(repository.state_dir)
 
 

@@ -9,7 +9,6 @@ import pytest
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import Git
 from git_boocode.repo.index import Entry, Index, copy_index, install_index, refuse_if_locked
-from git_boocode.repo.repository import Repository
 from tests.repo_kit import Repo
 
 
@@ -182,15 +181,6 @@ def test_a_full_disk_leaves_no_half_written_lock(
     with pytest.raises(OSError, match="No space left"):
         install_index(private.path, str(repo.top / ".git/index"), expected=None, git=git)
     assert not (repo.top / ".git/index.lock").exists()
-
-
-def test_the_number_of_entries(repo: Repo, tmp_path: Path) -> None:
-    private = Index(Repository.discover().git, repository_index(repo))
-    assert private.count() == 0
-    repo.commit(a="a\n", b="b\n")
-    assert private.count() == 2
-    (tmp_path / "short").write_bytes(b"DIRC")
-    assert Index(private.git, str(tmp_path / "short")).count() == 0
 
 
 def repository_index(repo: Repo) -> str:

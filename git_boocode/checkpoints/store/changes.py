@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.repo.git import Git, nul_records
-from git_boocode.repo.trees import GITLINK, ClashError, edit_tree
+from git_boocode.repo.trees import GITLINK
 
 if TYPE_CHECKING:
-    from git_boocode.checkpoints.worktree.index_cache import Kept
-    from git_boocode.checkpoints.worktree.layered import LayeredIndex
     from git_boocode.checkpoints.worktree.staging import Staging
 
 # Whatever the user wants to hear of them.
@@ -96,31 +94,6 @@ def count_lines(git: Git, old: str, new: str) -> dict[str, tuple[int, int] | Non
         added, removed, path = record.split("\t", 2)
         counts[path] = None if added == "-" else (int(added), int(removed))
     return counts
-
-
-def next_tree(
-    index: LayeredIndex, kept: Kept, staging: Staging, store: Callable[[bytes], bytes]
-) -> str | None:
-    """The tree of what an index holds, made of the tree of the last capture.
-
-    Args:
-        index: the private index that the last capture left, brought up to what is on disk.
-        kept: what else it left.
-        staging: what is staged now.
-        store: stores a tree object's bytes and gives its id.
-
-    Returns:
-        The tree; None if git is to make it out of the whole index.
-
-    Raises:
-        GitError: the last tree is lost, or git failed otherwise.
-    """
-    if staging.absent or kept.staging.absent or index.is_whole:
-        return None
-    try:
-        return edit_tree(index.git, kept.content.tree, index.changes(kept.private.overlay), store)
-    except ClashError:
-        return None
 
 
 def _without_index(git: Git) -> Git:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from git_boocode.checkpoints.request import Captured, Request
 from git_boocode.checkpoints.store.catalog import (
     CHECKPOINTS,
     SAFETY,
     SAFETY_KIND,
-    Catalog,
     Checkpoint,
 )
 from git_boocode.checkpoints.store.metadata import Metadata
-from git_boocode.checkpoints.worktree.index_cache import Kept, leave_kept
-from git_boocode.checkpoints.worktree.scan import Reading
+from git_boocode.checkpoints.worktree.index_cache import IndexCache, discard_cache, save_cache
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging, conflict_blobs, decode_special
 from git_boocode.repo.config import Identity
@@ -25,81 +22,12 @@ from git_boocode.repo.ids import OBJECT_ID, id_time, new_id, timestamp
 from git_boocode.repo.metadata import VERSION, MetadataError
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Commit, Ref, RefChange, Store, raw_commit
+from git_boocode.repo.store import Commit, RefChange, Store, raw_commit
 from git_boocode.repo.trees import TREE, Item, format_tree
 
 _FILE = b"100644"
-
-
-def capture_all(repository: Repository, request: Request, under_way: Reading) -> Captured:
-    """Take a checkpoint of everything; see `git_boocode.checkpoints.capture.capture`.
-
-    Args:
-        repository: the repository.
-        request: what the caller says of it.
-        under_way: the reading of the worktree, which has begun.
-    """
-    catalog = Catalog(repository)
-    newest = catalog.newest()
-    snapshot = under_way.finish(newest)
-    return _take(repository, catalog, request, snapshot, newest, under_way.kept)
-
-
-def capture_paths(repository: Repository, scratch: str, request: Request) -> Captured | None:
-    """Take a checkpoint of some paths; None if there is none to build on."""
-    from git_boocode.checkpoints.worktree.partial import PartialReading
-
-    catalog = Catalog(repository)
-    newest = catalog.newest()
-    base = catalog.latest(newest)
-    if base is None:
-        return None
-    try:
-        under_way = PartialReading(repository, scratch, base, request.paths)
-    except GitError:
-        # It has lost its trees, or there is no telling what is tracked.
-        return None
-    partial = {"base": base.id, "prefix": repository.prefix, "paths": list(request.paths)}
-    return _take(
-        repository, catalog, request, under_way.read(), newest, under_way.kept, partial=partial
-    )
-
-
-def _take(
-    repository: Repository,
-    catalog: Catalog,
-    request: Request,
-    snapshot: Snapshot,
-    newest: list[Ref],
-    kept: Kept | None,
-    *,
-    partial: Mapping[str, Any] | None = None,
-) -> Captured:
-    if kept is not None and newest[:1] == [Ref(kept.ref, kept.commit)]:
-        changed = kept.content != snapshot.content()
-    else:
-        latest = catalog.latest(newest)
-        changed = latest is None or not holds(repository, latest, snapshot)
-    if request.only_if_changed and not changed:
-        latest = catalog.latest(newest)
-        if latest is not None:
-            return Captured(latest, changed=False, is_new=False)
-    values: dict[str, Any] = {key: getattr(request, key) or None for key in _TOLD}
-    values["anchor"] = _anchor(request)
-    values["meta"] = dict(request.meta)
-    if partial is not None:
-        values["partial"] = partial
-    taken = keep(repository, catalog.store, snapshot, "checkpoint", values)
-    return Captured(taken, changed)
-
-
+# What a safety checkpoint takes over from the metadata of the restore's target.
 _CONVERSATION = ("session", "chat", "message", "agent", "anchor", "meta")
-_TOLD = ("label", "session", "chat", "message", "agent", "trigger")
-
-
-def _anchor(request: Request) -> dict[str, Any]:
-    parts = {key: getattr(request, key) for key in ("agent", "session", "chat", "message")}
-    return {**{key: value for key, value in parts.items() if value}, **request.anchor}
 
 
 def holds(repository: Repository, checkpoint: Checkpoint, snapshot: Snapshot) -> bool:
@@ -146,6 +74,8 @@ def keep(
     kind: str,
     values: Mapping[str, Any],
     identifier: str | None = None,
+    *,
+    cache: IndexCache | None = None,
 ) -> Checkpoint:
     """Write a snapshot as a commit, let others see its objects, and give it its ref.
 
@@ -158,6 +88,10 @@ def keep(
         kind: `checkpoint`, or `pre-restore` for a safety checkpoint.
         values: further metadata.
         identifier: its id; by default a new one.
+        cache: what the snapshot was built on; its ref must still exist, which keeps the objects.
+
+    Raises:
+        RefusedError: the ref of `cache` was deleted meanwhile (`conflict`).
     """
     identifier = identifier or new_id()
     when = id_time(identifier)
@@ -183,11 +117,15 @@ def keep(
     commit = writer.commit(snapshot.tree, parents, message)
     snapshot.publish(repository.git)
     ref = f"{CHECKPOINTS if kind == 'checkpoint' else SAFETY}{identifier}"
-    store.update_refs([RefChange(ref, commit, None)])
-    if snapshot.kept is not None:
-        # It counts only while the ref is there.
-        kept = snapshot.kept._replace(ref=ref, commit=commit, content=snapshot.content())
-        leave_kept(repository, kept)
+    checked = [] if cache is None else [RefChange(cache.ref, cache.commit, cache.commit)]
+    store.update_refs([*checked, RefChange(ref, commit, None)])
+    if snapshot.cache is None:
+        discard_cache(repository)
+    else:
+        save_cache(
+            repository,
+            snapshot.cache._replace(ref=ref, commit=commit, content=snapshot.content()),
+        )
     return Checkpoint(identifier, ref, Commit(commit, snapshot.tree, tuple(parents), message), meta)
 
 

@@ -6,19 +6,24 @@ import os
 import re
 import signal
 import stat
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
-from git_boocode.checkpoints.worktree.disk import Disk
-from git_boocode.checkpoints.worktree.layered import LayeredIndex
+from git_boocode.checkpoints.worktree.disk import Disk, is_recorded
+from git_boocode.repo.config import Config
 from git_boocode.repo.errors import MAKE_ROOM, FatalError
-from git_boocode.repo.git import Completed, GitError, Running, is_disk_full
+from git_boocode.repo.git import Completed, GitError, Running, is_disk_full, nul_records
 from git_boocode.repo.index import Entry, Index
 
+OTHERS = ("--others", "--exclude-standard")
+LISTING = ("ls-files", *OTHERS, "-z")
+_MAX_FILE_SIZE = 50 << 20
 # git memory-maps what it hashes and dies by SIGBUS if a writer truncates the file meanwhile.
 _ATTEMPTS = 3
 # What git says of a call that the system refused.
 _SYSTEM = re.compile(r'(?:open|lstat|readlink|opendir)\(".*"\): (.*)', re.DOTALL)
+# git lists what it can, and only warns of a directory that it cannot look into.
+_UNREADABLE = re.compile(r"^warning: could not open directory '(.*)/': (.*)", re.MULTILINE)
 
 
 class Skipped(NamedTuple):
@@ -28,41 +33,29 @@ class Skipped(NamedTuple):
     reason: str
 
 
-class Recorder:
+class Indexer:
     """Records files in one private index.
-
-    Args:
-        index: the index.
-        disk: the files of the worktree.
 
     Attributes:
         failed: the files that could not be recorded, and why.
         changed: the known files that have changed, or may have.
-        removed: the known files that are no longer there.
+        removed: the known files that no longer exist.
     """
 
-    def __init__(self, index: Index | LayeredIndex, disk: Disk) -> None:
+    def __init__(self, index: Index, disk: Disk) -> None:
         self._index = index
         self._disk = disk
         self.failed: list[Skipped] = []
         self.changed: list[str] = []
         self.removed: list[str] = []
 
-    def begin_known(self, *, threads: bool = True) -> Running:
-        """Start to compare the entries that the index has with what is on disk.
-
-        Args:
-            threads: whether git may use several.
-        """
-        return self._index.begin_comparison(threads=threads)
-
-    def finish_known(self, running: Running) -> None:
-        """Wait for what `begin_known` started; what differs is in `changed` and `removed`."""
+    def compare(self, running: Running) -> None:
+        """Wait for `Index.begin_comparison`, and sort what differs by `changed` and `removed`."""
         done = running.finish()
-        again = done.status != 0
-        names = self._compare_again(done.status) if again else self._index.differing(done.stdout)
+        names = self._compare_again(done.status) if done.status else nul_records(done.stdout)
         for path in dict.fromkeys(names):
-            (self.changed if self._can_stay(path) else self.removed).append(path)
+            exists = self._disk.is_own_file(path) or self._disk.has_repository(path)
+            (self.changed if exists else self.removed).append(path)
 
     def _compare_again(self, status: int) -> list[str]:
         for _ in range(_ATTEMPTS - 1):
@@ -76,10 +69,6 @@ class Recorder:
         # git compares it whenever it writes the index.
         self._index.forget_times()
         return self._index.paths()
-
-    def _can_stay(self, path: str) -> bool:
-        """Whether what a known path stands for is still a file, or a repository, and there."""
-        return self._disk.is_own_file(path) or self._disk.has_repository(path)
 
     def add(self, paths: list[str]) -> None:
         """Record files as they are on disk, or their absence; by halves, down to the bad ones."""
@@ -100,7 +89,7 @@ class Recorder:
     def settle_failed(
         self, entry_of: Callable[[str], Entry | None], intended: Collection[str]
     ) -> None:
-        """Let what could not be recorded stay as the user's index has it, or out.
+        """Leave what could not be recorded as the user's index has it, or out.
 
         Args:
             entry_of: gives the entry of a path in the user's index; None if there is none.
@@ -142,8 +131,7 @@ class Recorder:
         )
         if done.status == 0:
             git_mode = "100755" if mode & stat.S_IXUSR else "100644"
-            identifier = os.fsdecode(done.stdout).strip()
-            self._index.put([Entry("H", git_mode, identifier, 0, path)])
+            self._index.put([Entry("H", git_mode, os.fsdecode(done.stdout).strip(), 0, path)])
         return done
 
     def _fail(self, path: str, reason: str) -> None:
@@ -169,7 +157,64 @@ def _killed(path: str, number: int) -> FatalError:
 
 
 def _last_line(stderr: str) -> str:
-    """The line of git's complaint that tells the most, without its severity."""
+    """The most specific line of git's error message, without its severity."""
     lines = [line for line in stderr.strip().splitlines() if line.startswith(("error:", "fatal:"))]
     line = (lines or stderr.strip().splitlines() or ["git gave no reason"])[0]
     return line.partition(": ")[2] if lines else line
+
+
+def size_limit(config: Config) -> int:
+    """The bytes that an untracked file may have to be recorded (`boocode.maxFileSize`).
+
+    Raises:
+        FatalError: the setting is no number.
+    """
+    return config.integer("boocode.maxFileSize", default=_MAX_FILE_SIZE)
+
+
+def unreadable(stderr: str) -> list[Skipped]:
+    """The directories that git could not look into, from its warnings while it listed files."""
+    return [Skipped(path, reason.lower()) for path, reason in _UNREADABLE.findall(stderr)]
+
+
+def sort_out(worktree: str, paths: Iterable[str], limit: int) -> tuple[list[str], list[Skipped]]:
+    """Separate the files to record from those to leave out.
+
+    Args:
+        worktree: the top of the worktree.
+        paths: what git lists as untracked, from there.
+        limit: how many bytes a file may have.
+    """
+    wanted, skipped = [], []
+    for path in paths:
+        if reason := _why_not(worktree, path, limit):
+            skipped.append(Skipped(path.rstrip("/"), reason))
+        else:
+            wanted.append(path)
+    return wanted, skipped
+
+
+def _why_not(worktree: str, path: str, limit: int) -> str:
+    if path.endswith("/"):
+        return "nested repository"
+    try:
+        size = os.lstat(f"{worktree}/{path}").st_size
+    except OSError as error:
+        return f"{error.strerror}".lower()
+    return f"larger than boocode.maxFileSize ({limit} bytes)" if size > limit else ""
+
+
+def why_left_out(worktree: str, path: str) -> str:
+    """Why git does not list a path that exists."""
+    parts = path.split("/")
+    if ".git" in parts:
+        return "part of a repository"
+    for count in range(1, len(parts)):
+        step = "/".join(parts[:count])
+        full = os.path.join(worktree, step)
+        if os.path.islink(full):
+            return f"beyond the symbolic link '{step}'"
+        if os.path.lexists(os.path.join(full, ".git")):
+            return f"inside the repository '{step}'"
+    found = os.lstat(os.path.join(worktree, path))
+    return "ignored" if is_recorded(found) else "no regular file"

@@ -1,28 +1,29 @@
 """Read only some paths of a worktree, and take the rest from the newest checkpoint.
 
-For callers that know what is about to be touched: the cost is that of reading an index, however
-many files there are.
+For callers that know what is about to change: the cost is that of reading an index, however many
+files there are.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 
 from git_boocode.checkpoints.store.catalog import Checkpoint
-from git_boocode.checkpoints.store.changes import next_tree
-from git_boocode.checkpoints.worktree.attributes import is_attributes
+from git_boocode.checkpoints.worktree.attributes import conversion_rules, is_attributes
 from git_boocode.checkpoints.worktree.disk import Disk
-from git_boocode.checkpoints.worktree.index_cache import Kept, KeptIndex, load_kept
-from git_boocode.checkpoints.worktree.indexer import Recorder, Skipped
-from git_boocode.checkpoints.worktree.layered import LayeredIndex
+from git_boocode.checkpoints.worktree.index_cache import IndexCache, load_cache
+from git_boocode.checkpoints.worktree.indexer import (
+    OTHERS,
+    Indexer,
+    Skipped,
+    size_limit,
+    sort_out,
+    why_left_out,
+)
 from git_boocode.checkpoints.worktree.pathspecs import from_here, refusal
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
-from git_boocode.checkpoints.worktree.staging import Staging
-from git_boocode.checkpoints.worktree.timing import reading_begins
-from git_boocode.checkpoints.worktree.untracked import OTHERS, size_limit, sort_out, why_left_out
-from git_boocode.checkpoints.worktree.user_index import UsersIndex
+from git_boocode.checkpoints.worktree.staging import UserIndex
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import read_head
 from git_boocode.repo.index import Index
@@ -32,7 +33,7 @@ from git_boocode.repo.scratch import fresh_path
 from git_boocode.repo.trees import GITLINK
 
 
-class PartialReading:
+class PartialScan:
     """The reading of what some pathspecs match, on top of a checkpoint.
 
     Args:
@@ -42,7 +43,7 @@ class PartialReading:
         pathspecs: as git reads them, from where the caller stands.
 
     Attributes:
-        kept: what the last capture left, if it was that checkpoint.
+        cache: what the last capture left, if this reading builds on it.
 
     Raises:
         GitError: the checkpoint's trees are missing, or the user's index is damaged.
@@ -57,62 +58,57 @@ class PartialReading:
         scratch = fresh_path(os.path.join(scratch, "partial"))
         os.mkdir(scratch)
         self._quarantine = Quarantine(repository, scratch)
-        self._users = UsersIndex(repository, scratch, self._quarantine.git)
-        index = self._load(base, scratch)
-        self._disk = disk = Disk(repository.worktree)
-        kept = self.kept
-        self._layered = kept and kept.layered(repository, index, disk, reading_begins())
-        self._index = self._layered or index
-        self._recorder = Recorder(self._index, disk)
-        self._staging = self._read_staging()
+        self._user = UserIndex(repository, scratch, self._quarantine.git)
+        self._staging = self._user.staging()
+        cache = load_cache(repository, scratch)
+        self.cache = cache if cache is not None and self._fits(cache, base) else None
+        if self.cache is not None:
+            self._index = Index(self._quarantine.git, self.cache.path)
+        else:
+            self._index = Index(self._quarantine.git, os.path.join(scratch, "base.index"))
+            self._index.read_tree(base.tree)
+        self._disk = Disk(repository.worktree)
+        self._indexer = Indexer(self._index, self._disk)
         self._head = read_head(repository)
 
-    def _load(self, base: Checkpoint, scratch: str) -> Index:
-        kept = load_kept(self._repository, scratch)
-        is_base = kept is not None and (kept.ref, kept.commit) == (base.ref, base.commit.id)
-        # It lacks what a sparse checkout had left out, which the base has.
-        fits = kept is not None and is_base and not kept.staging.absent
-        self.kept = kept if kept is not None and fits and kept.private.is_intact() else None
-        if self.kept is not None:
-            return Index(self._quarantine.git, self.kept.private.path)
-        index = Index(self._quarantine.git, os.path.join(scratch, "base.index"))
-        index.read_tree(base.tree)
-        return index
+    def _fits(self, cache: IndexCache, base: Checkpoint) -> bool:
+        # It lacks what a sparse checkout leaves out, which the base has.
+        is_base = (cache.ref, cache.commit) == (base.ref, base.commit.id)
+        same = cache.rules == conversion_rules(self._repository)
+        return is_base and same and not cache.content.special and cache.is_intact()
 
-    def _read_staging(self) -> Staging:
-        staging = None
-        if self.kept is not None:
-            staging = self.kept.staging_of(self._users.fingerprint, self._repository.worktree)
-        return staging or self._users.staging()
-
-    def read(self) -> Snapshot:
-        """Read them; the objects remain to be published.
+    def finish(self) -> Snapshot:
+        """Read the paths; the objects remain to be published.
 
         Raises:
             RefusedError: one leads out of the worktree (`outside_worktree`).
             FatalError: git cannot make sense of one, or failed otherwise.
         """
         held = self._list(self._index, "--cached")
-        tracked = self._list(self._users.index, "--cached")
-        others = self._list(self._users.index, *OTHERS)
+        tracked = self._list(self._user.index, "--cached")
+        others = self._list(self._user.index, *OTHERS)
         limit = size_limit(self._repository.config)
         extra, skipped = sort_out(self._repository.worktree, others, limit)
         old_names = self._old_names({*tracked, *extra}.difference(held))
         held += old_names
         extra += self._left_to_head(set(held).difference(tracked, extra, old_names))
         self._record(held, tracked, extra)
-        skipped += [*self._recorder.failed, *self._passed_over({*tracked, *others, *extra})]
-        original = self._users.index if self._users.exists else None
-        skipped = sorted(set(skipped))
-        tree = self._tree()
+        skipped += [*self._indexer.failed, *self._passed_over({*tracked, *others, *extra})]
+        original = self._user.index if self._user.exists else None
         snapshot = Snapshot(
-            *(self._quarantine, self._head, self._index, original, self._staging, skipped),
-            tree=tree,
+            self._quarantine,
+            self._head,
+            self._index,
+            original,
+            self._staging,
+            sorted(set(skipped)),
         )
-        snapshot.kept = self._to_keep(held, tracked, extra)
+        # In a partial clone, the repository need not have what the base names.
+        snapshot.disk_tree = snapshot.tree = self._index.write_tree("--missing-ok")
+        snapshot.cache = self._to_leave({*held, *tracked, *extra}, tracked, extra)
         return snapshot
 
-    def _list(self, index: Index | LayeredIndex, *options: str) -> list[str]:
+    def _list(self, index: Index, *options: str) -> list[str]:
         here = os.path.join(self._repository.worktree, self._repository.prefix)
         specs = map(self._from_here, self._pathspecs)
         try:
@@ -128,14 +124,14 @@ class PartialReading:
         """The names in the base of files that were renamed, and by which they are still found."""
         if not come or not self._repository.config.boolean("core.ignoreCase", default=False):
             return set()
-        names = set(self._index.paths()).difference(self._users.records)
+        names = set(self._index.paths()).difference(self._user.records)
         return self._disk.other_spellings(names, come)
 
     def _left_to_head(self, candidates: set[str]) -> list[str]:
         """The paths that HEAD has and the user's index has not, as in a capture of everything."""
         if not candidates:
             return []
-        left = self._users.left_to(self._head.tree)
+        left = self._user.left_to(self._head.tree)
         return [path for path in left if path in candidates and self._disk.is_own_file(path)]
 
     def _record(self, held: list[str], tracked: list[str], extra: list[str]) -> None:
@@ -148,17 +144,17 @@ class PartialReading:
         # They were named, and are read whatever their times say.
         self._index.doubt(set(held).intersection(wanted))
         begun = [path for path in links if self._disk.has_repository(path)]
-        self._recorder.add([*wanted, *begun])
-        self._recorder.settle_failed(self._users.entry, self._staging.intended)
+        self._indexer.add([*wanted, *begun])
+        self._indexer.settle_failed(self._user.entry, self._staging.intended)
 
     def _is_module(self, path: str) -> bool:
         if not os.path.isdir(os.path.join(self._repository.worktree, path)):
             return False
-        entry = self._users.entry(path)
+        entry = self._user.entry(path)
         return entry is not None and entry.mode == GITLINK
 
     def _passed_over(self, found: set[str]) -> Iterator[Skipped]:
-        """The paths that were named, are there, and are not among what git found."""
+        """The paths that were named, exist, and are not among what git found."""
         top = self._repository.worktree
         for spec in self._pathspecs:
             given = os.path.join(top, self._repository.prefix, self._from_here(spec))
@@ -168,35 +164,19 @@ class PartialReading:
             if not known and path not in found:
                 yield Skipped(path, why_left_out(top, path))
 
-    def _tree(self) -> str:
-        """The tree of the base, with what was read."""
-        layered, tree = self._layered, None
-        if self.kept is not None and layered is not None:
-            # Where the last tree is lost, git makes it anew.
-            with suppress(GitError):
-                tree = next_tree(layered, self.kept, self._staging, self._quarantine.store_tree)
-        if tree is None:
-            index = self._index.whole() if isinstance(self._index, LayeredIndex) else self._index
-            # In a partial clone, the repository need not have what the base names.
-            tree = index.write_tree("--missing-ok")
-        return tree
-
-    def _to_keep(self, held: list[str], tracked: list[str], extra: list[str]) -> Kept | None:
-        """What to leave to the next capture; what it says of the user's index stays as it was."""
-        kept, layered = self.kept, self._layered
-        if self._staging.absent:
+    def _to_leave(self, named: set[str], tracked: list[str], extra: list[str]) -> IndexCache | None:
+        """What to leave to the next capture; the rest of the user's index stays as it was."""
+        cache = self.cache
+        if cache is None or self._staging.special or any(map(is_attributes, named)):
             return None
-        named = {*held, *tracked, *extra}
-        if kept is None or layered is None or any(map(is_attributes, named)):
-            return None
-        index = kept.private._replace(overlay=layered.overlay)
-        if layered.is_whole:
-            recent = index.recent.union(index.overlay, named)
-            index = KeptIndex(layered.whole().path, index.since, recent)
-        failed = {path for path, _ in self._recorder.failed}
+        failed = {path for path, _ in self._indexer.failed}
         missing = {path for path in tracked if not self._disk.is_there(path)}
-        return kept._replace(
-            private=index,
-            extra=(kept.extra - named).union(set(extra) - failed),
-            missing=kept.missing.difference(tracked) | missing,
+        return cache._replace(
+            path=self._index.path,
+            crc=None,
+            # Of another index, the rest has yet to be read.
+            user_index=cache.user_index if cache.user_index == self._user.fingerprint else "?",
+            extra=(cache.extra - named).union(set(extra) - failed),
+            missing=cache.missing.difference(tracked) | missing,
+            recent=cache.recent | named,
         )

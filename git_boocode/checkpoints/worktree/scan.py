@@ -1,45 +1,40 @@
-"""Read a worktree into a private index: from what the last capture left, or from the beginning.
+"""Read the worktree into a private index and a tree, without touching anything of the user's.
 
-Git walks the worktree twice, side by side: for what changed in the files that are known, and for
-the files that are not. All else is small beside these two walks.
+Git walks the worktree twice, side by side: `diff-files` finds what changed in the files that the
+private index holds, and `ls-files` the files that the user's index does not. The private index is
+the one that the last capture left (`index_cache`), or a copy of the user's.
 """
 
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
-from itertools import islice
+from typing import NamedTuple
 
-from git_boocode.checkpoints.store.changes import next_tree
 from git_boocode.checkpoints.worktree.attributes import conversion_rules, is_attributes
-from git_boocode.checkpoints.worktree.disk import Disk, is_recorded
-from git_boocode.checkpoints.worktree.index_cache import Content, Kept, KeptIndex, load_kept
-from git_boocode.checkpoints.worktree.indexer import Recorder, Skipped
-from git_boocode.checkpoints.worktree.names import Names
+from git_boocode.checkpoints.worktree.disk import Disk
+from git_boocode.checkpoints.worktree.index_cache import Content, IndexCache, load_cache
+from git_boocode.checkpoints.worktree.indexer import (
+    LISTING,
+    Indexer,
+    Skipped,
+    size_limit,
+    sort_out,
+    unreadable,
+)
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
-from git_boocode.checkpoints.worktree.specials import NOTHING, Specials, find_specials
-from git_boocode.checkpoints.worktree.staging import Staging, match_disk
-from git_boocode.checkpoints.worktree.timing import COARSE, changed_since, reading_begins
-from git_boocode.checkpoints.worktree.untracked import LISTING, size_limit, sort_out, unreadable
-from git_boocode.checkpoints.worktree.user_index import UsersIndex
-from git_boocode.repo.git import Git, GitError, Running, nul_records
+from git_boocode.checkpoints.worktree.staging import Staging, UserIndex, match_disk
+from git_boocode.repo.git import GitError, Running, nul_records
 from git_boocode.repo.head import Head, read_head
-from git_boocode.repo.index import Index
+from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Ref
+from git_boocode.repo.trees import GITLINK
 
-# To look at so many files takes as long as a process of git; more at once are no one's edits.
-_MOST_RECENT = 2000
-# So much may differ from the index that was kept; beyond that, it is time to write a new one.
-_MOST_OVERLAID = 400
-# Git's two walks take that many if each has one thread.
-_FEW_CORES = 2
-# For fewer files in a directory, on average, to list takes about as long as to compare.
-_FILES_EACH = 25
+# In seconds: how far the clock of a file system may be behind ours.
+_CLOCKS_DIFFER = 0.05
 
 LeaveOut = Callable[[list[str]], Collection[str]]
 
@@ -57,400 +52,349 @@ def take_snapshot(
     Raises:
         FatalError: the worktree could not be read as a whole.
     """
-    with reading(repository, scratch, leave_out) as under_way:
-        snapshot = under_way.finish()
+    with WorktreeScan(repository, scratch, leave_out) as scan:
+        if scan.cache is not None and not is_kept(repository, scan.cache):
+            scan.start_without_cache()
+        snapshot = scan.finish()
     snapshot.publish(repository.git)
     return snapshot
 
 
-@contextmanager
-def reading(
-    repository: Repository, scratch: str, leave_out: LeaveOut | None = None
-) -> Iterator[Reading]:
-    """Start to read a worktree, and go on while git walks it; see `take_snapshot`."""
-    quarantine = Quarantine(repository, scratch)
-    users = UsersIndex(repository, scratch, quarantine.git)
-    first = _Pass(repository, quarantine, users, load_kept(repository, scratch), leave_out)
-    under_way = Reading(first)
-    try:
-        under_way.begin()
-        yield under_way
-    finally:
-        under_way.stop()
+def is_kept(repository: Repository, cache: IndexCache) -> bool:
+    """Whether the checkpoint still exists that keeps the objects of a cached index."""
+    done = repository.git.attempt("rev-parse", "--verify", "--quiet", cache.ref, "--")
+    return os.fsdecode(done.stdout).strip() == cache.commit
 
 
 class _OutdatedError(Exception):
     """What the last capture left does not fit any more."""
 
 
-class Reading:
-    """The reading of a worktree, under way."""
+class WorktreeScan:
+    """One reading of the worktree: as a context, git starts to walk it; `finish` gives the result.
 
-    def __init__(self, first: _Pass) -> None:
-        self._pass = first
-
-    @property
-    def kept(self) -> Kept | None:
-        """What the last capture left; None if there is nothing, or it does not fit any more."""
-        return self._pass.kept
-
-    def begin(self) -> None:
-        """Let git start."""
-        try:
-            self._pass.begin()
-        except (_OutdatedError, GitError):
-            if self._pass.kept is None:
-                raise
-
-    def stop(self) -> None:
-        """End what still runs."""
-        self._pass.stop()
-
-    def finish(self, refs: Iterable[Ref] = ()) -> Snapshot:
-        """Wait for git, and give what was read; the objects remain to be published.
-
-        Args:
-            refs: some that are known to be there; it saves looking for one.
-
-        Raises:
-            FatalError: the worktree could not be read as a whole.
-        """
-        try:
-            return self._pass.finish(refs)
-        except (_OutdatedError, GitError):
-            if self._pass.kept is None:
-                raise
-        self._pass.stop()
-        self._pass = self._pass.anew()
-        self._pass.begin()
-        return self._pass.finish(refs)
-
-
-class _Pass:
-    """One try at reading the worktree: warm, with what the last capture left, or cold."""
+    Attributes:
+        cache: what the last capture left, if this reading builds on it. The caller verifies
+            that its checkpoint exists (`is_kept`).
+    """
 
     def __init__(
         self,
         repository: Repository,
-        quarantine: Quarantine,
-        users: UsersIndex,
-        kept: Kept | None,
-        leave_out: LeaveOut | None,
+        scratch: str,
+        leave_out: LeaveOut | None = None,
+        *,
+        use_cache: bool = True,
     ) -> None:
         self._repository = repository
-        self._quarantine = quarantine
-        self._users = users
-        if kept is None:
-            base = users.index.copy(quarantine.git)
-        else:
-            base = Index(quarantine.git, kept.private.path)
-        self._base = base
-        self.kept = kept
-        self._start = reading_begins()
-        self._disk = disk = Disk(repository.worktree)
-        self._layered = kept and kept.layered(repository, base, disk, self._start)
-        self._index = self._layered or base
-        self._recorder = Recorder(self._index, disk)
-        self._skipped: list[Skipped] = []
         self._leave_out = leave_out
-        self._left_out: Collection[str] = ()
-        self._threads = True
-        self._known: Running | None = None
-        self._listing: Running | None = None
-        self._forgotten: set[str] = set()
-        # Looked up at once: a bad setting is to be told before anything is done.
+        self._quarantine = Quarantine(repository, scratch)
+        self._user = UserIndex(repository, scratch, self._quarantine.git)
+        self._disk = Disk(repository.worktree)
+        self._rules = conversion_rules(repository)
+        # Looked up at once: a bad setting is an error before anything is done.
         self._limit = size_limit(repository.config)
+        self._walks: list[Running] = []
+        self._skipped: list[Skipped] = []
+        cache = load_cache(repository, scratch) if use_cache else None
+        self.cache = cache if cache is not None and self._fits(cache) else None
 
-    def anew(self) -> _Pass:
-        """The same, from the beginning."""
-        return _Pass(self._repository, self._quarantine, self._users, None, self._leave_out)
+    def __enter__(self) -> WorktreeScan:  # noqa: PYI034 - typing.Self came with Python 3.11
+        try:
+            self._begin()
+        except BaseException:
+            self._stop()
+            raise
+        return self
 
-    def begin(self) -> None:
-        if self.kept is None:
-            self._begin_cold()
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+
+    def _fits(self, cache: IndexCache) -> bool:
+        same = self._user.fingerprint == cache.user_index
+        # Only the user's index knows the modes that the file system cannot represent.
+        return cache.rules == self._rules and (same or not self._repository.index_knows_modes)
+
+    def start_without_cache(self) -> None:
+        """Start again from a copy of the user's index."""
+        self._stop()
+        self.cache = None
+        self._skipped.clear()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._start = time.time() - _CLOCKS_DIFFER
+        git = self._quarantine.git
+        self._listing = self._walk(self._user.index)
+        if self.cache is not None and not self.cache.is_intact():
+            self.cache = None
+        if self.cache is not None:
+            self._index = Index(git, self.cache.path)
+            self._index.doubt(self.cache.recent)
         else:
-            self._begin_warm(self.kept)
-        self._threads = self._are_cores_left()
-        self._known = self._recorder.begin_known(threads=self._threads)
+            self._index = self._user.index.copy(git)
+            self._prepare_copy()
+        self._indexer = Indexer(self._index, self._disk)
+        self._comparison = self._index.begin_comparison()
+        self._walks.append(self._comparison)
 
-    def _are_cores_left(self) -> bool:
-        """Whether git gains time if it asks for the times of files in several threads at once.
+    def _walk(self, index: Index) -> Running:
+        running = index.git.begin(*LISTING)
+        self._walks.append(running)
+        return running
 
-        On two cores these threads starve the listing beside them; that is made up for only where
-        there are few directories to list.
-        """
-        if self.kept is None or (os.cpu_count() or 1) > _FEW_CORES:
-            return True
-        return len(self.kept.specials.directories) * _FILES_EACH < self._base.count()
+    def _prepare_copy(self) -> None:
+        try:
+            match_disk(self._index, self._user.special)
+        except GitError as error:
+            if not self._user.is_damaged(error):
+                raise
+            self._do_without_index()
+        self._index.join()
 
-    def stop(self) -> None:
-        for running in (self._known, self._listing):
-            if running is not None:
-                running.stop()
+    def _do_without_index(self) -> None:
+        # It must not cost the user the files: HEAD lists what is tracked.
+        self._skipped.append(Skipped(".git/index", "damaged"))
+        os.unlink(self._index.path)
         self._index.break_lock()
+        self._index.read_tree(self._head.tree)
+        self._listing.stop()
+        self._walks.remove(self._listing)
+        self._listing = self._walk(self._index.copy(self._repository.git))
+
+    def _stop(self) -> None:
+        for running in self._walks:
+            running.stop()
+        self._walks.clear()
+        self._index.break_lock()
+
+    def finish(self) -> Snapshot:
+        """Wait for git, and return what was read; the objects remain to be published.
+
+        Raises:
+            FatalError: the worktree could not be read as a whole.
+        """
+        if self.cache is not None:
+            try:
+                return self._finish()
+            except (_OutdatedError, GitError):
+                self.start_without_cache()
+        return self._finish()
+
+    def _finish(self) -> Snapshot:
+        staging = self._staging()
+        left = self._left_to_head(staging)
+        self._indexer.compare(self._comparison)
+        extra = self._untracked()
+        extra += self._only_in_head(left, extra)
+        missing = self._record(staging, extra)
+        skipped = sorted({*self._skipped, *self._indexer.failed})
+        original = self._user.index if self._user.exists else None
+        snapshot = Snapshot(self._quarantine, self._head, self._index, original, staging, skipped)
+        self._write_trees(snapshot)
+        if staging is not None and not self._left_out:
+            failed = {path for path, _ in self._indexer.failed}
+            snapshot.cache = self._to_leave(left, set(extra) - failed, missing)
+        snapshot.left_out = self._left_out
+        return snapshot
 
     @cached_property
     def _head(self) -> Head:
         return read_head(self._repository)
 
-    def _begin_cold(self) -> None:
-        if self._staging is None:
-            return
-        match_disk(self._base, self._staging)
-        self._base.join()
-        self._begin_listing(self._users.index.git)
+    @property
+    def _same_index(self) -> bool:
+        """Whether the user's index is as it was at the last capture."""
+        return self.cache is not None and self.cache.user_index == self._user.fingerprint
 
-    def _begin_warm(self, kept: Kept) -> None:
-        if conversion_rules(self._repository, kept.specials.attributes) != kept.rules:
-            raise _OutdatedError
-        if self._users.fingerprint != kept.users_index and self._repository.index_knows_modes:
-            raise _OutdatedError
-        self._forgotten = set(self._outgrown(kept))
-        self._index.forget(self._forgotten)
-        unread = kept.private.recent.difference(kept.private.overlay)
-        self._index.doubt(changed_since(self._repository.worktree, kept.private.since, unread))
-        self._begin_listing(self._users.index.git)
-
-    def _begin_listing(self, git: Git) -> None:
-        self._listing = git.begin(*LISTING)
-
-    def _outgrown(self, kept: Kept) -> Iterator[str]:
-        """What was recorded though it is not tracked, and must not even be looked at now."""
-        for path in kept.extra.difference(kept.left_to_head):
-            with suppress(OSError):
-                found = os.lstat(os.path.join(self._repository.worktree, path))
-                too_large = stat.S_ISREG(found.st_mode) and found.st_size > self._limit
-                if too_large or not is_recorded(found):
-                    yield path
-
-    @cached_property
     def _staging(self) -> Staging | None:
         """What is staged; None if the user's index cannot be read."""
-        if self.kept is not None:
-            now = self.kept.staging_of(self._users.fingerprint, self._repository.worktree)
-            if now is not None:
-                return now
+        if self.cache is not None and self._same_index:
+            return self.cache.staging(self._repository.worktree)
         try:
-            return self._users.staging()
+            return self._user.staging()
         except GitError as error:
-            if self.kept is not None or not self._users.is_damaged(error):
+            if self.cache is not None or not self._user.is_damaged(error):
                 raise
-            self._do_without_index()
             return None
 
-    def _do_without_index(self) -> None:
-        # It must not cost the user the files: HEAD tells what is tracked.
-        self._skipped.append(Skipped(".git/index", "damaged"))
-        os.unlink(self._base.path)
-        self._base.break_lock()
-        self._base.read_tree(self._head.tree)
-        self._begin_listing(self._base.copy(self._repository.git).git)
-
-    def finish(self, refs: Iterable[Ref]) -> Snapshot:
-        known, listing = self._known, self._listing
-        if known is None or listing is None:
-            raise _OutdatedError
-        # While git is at work, that costs nothing.
-        if self.kept is not None and not self.kept.private.is_intact():
-            raise _OutdatedError
-        if self.kept is not None and Ref(self.kept.ref, self.kept.commit) not in refs:
-            self._check_ref(self.kept)
-        # Looking everywhere takes a while, and so does git.
-        first_look = find_specials(self._repository, NOTHING) if self.kept is None else None
-        left = self._left_to_head()
-        waits = [lambda: self._recorder.finish_known(known), listing.wait]
-        first, second = waits if self._threads else reversed(waits)
-        first()
-        if self.kept is not None and not self.kept.specials.are_many:
-            # The other one is most likely still at work, and leaves us a core.
-            first_look = self._look_again(())
-        second()
-        extra = self._untracked(listing)
-        extra += self._only_in_head(left, extra)
-        come = self._match_names(extra)
-        if self._staging is not None:
-            self._recorder.settle_failed(self._users.entry, self._staging.intended)
-        # All files are written that this takes, most likely; trees are still to come.
-        self._quarantine.begin_sync()
-        specials = first_look or self._look_again(extra)
-        skipped = sorted({*self._skipped, *specials.skipped(), *self._recorder.failed})
-        original = self._users.index if self._users.exists else None
-        tree = self._tree()
-        snapshot = Snapshot(
-            *(self._quarantine, self._head, self._index, original, self._staging, skipped),
-            tree=tree,
-        )
-        snapshot.left_out = self._left_out
-        # What was left out is not hidden from the next capture.
-        if self._staging is not None and not self._left_out:
-            snapshot.kept = self._to_keep(self._staging, extra, come, left, specials)
-        return snapshot
-
-    def _look_again(self, extra: Iterable[str]) -> Specials:
-        """What git passes over, looked for where something may have changed since.
-
-        Args:
-            extra: the files that are untracked, for where there are too many directories.
-        """
-        assert self.kept is not None
-        new = set(extra).difference(self.kept.extra)
-        near = [*new, *self._recorder.changed, *self._recorder.removed]
-        specials = find_specials(self._repository, self.kept.specials, near)
-        if specials.attributes != self.kept.specials.attributes:
-            raise _OutdatedError
-        return specials
-
-    def _check_ref(self, kept: Kept) -> None:
-        # While the ref is there, no object that the private index names has been collected.
-        done = self._repository.git.attempt("rev-parse", "--verify", "--quiet", kept.ref, "--")
-        if os.fsdecode(done.stdout).strip() != kept.commit:
-            raise _OutdatedError
-
-    def _left_to_head(self) -> list[str]:
+    def _left_to_head(self, staging: Staging | None) -> tuple[str, ...]:
         """The paths that HEAD has and the user's index has not."""
-        kept, staging = self.kept, self._staging
         if staging is None or staging.tree == self._head.tree:
-            return []
-        same = kept is not None and kept.users_index == self._users.fingerprint
-        if kept is not None and same and kept.head_tree == self._head.tree:
-            return list(kept.left_to_head)
-        return self._users.left_to(self._head.tree)
+            return ()
+        if self.cache is not None and self._same_index and self.cache.head_tree == self._head.tree:
+            return self.cache.left_to_head
+        return tuple(self._user.left_to(self._head.tree))
 
-    def _only_in_head(self, left: list[str], untracked: list[str]) -> Iterable[str]:
-        """Of what HEAD has and the user's index has not, the files that are there."""
-        there = list(filter(self._disk.is_own_file, left))
-        if there and self._ignores_case:
+    def _only_in_head(self, left: Iterable[str], untracked: list[str]) -> Iterable[str]:
+        """Of what HEAD has and the user's index has not, the files that exist."""
+        files = list(filter(self._disk.is_own_file, left))
+        if files and self._ignores_case:
             # One that was renamed, with its new name in the index, can be found by the old one.
-            others = self._disk.other_spellings(there, [*self._users.records, *untracked])
-            return (path for path in there if path not in others)
-        return there
+            others = self._disk.other_spellings(files, [*self._user.records, *untracked])
+            return (path for path in files if path not in others)
+        return files
 
     @property
     def _ignores_case(self) -> bool:
         return self._repository.config.boolean("core.ignoreCase", default=False)
 
-    def _untracked(self, listing: Running) -> list[str]:
-        done = listing.finish()
+    def _untracked(self) -> list[str]:
+        done = self._listing.finish()
         if done.status:
             raise GitError(LISTING, done.status, os.fsdecode(done.stderr))
         self._skipped += unreadable(os.fsdecode(done.stderr))
         paths = [*nul_records(done.stdout), *self._differing_in_case()]
         wanted, skipped = sort_out(self._repository.worktree, paths, self._limit)
         self._skipped += skipped
+        self._left_out: Collection[str] = ()
         if self._leave_out is None or not wanted:
             return wanted
         self._left_out = frozenset(self._leave_out(wanted))
         return [path for path in wanted if path not in self._left_out]
 
     def _differing_in_case(self) -> list[str]:
-        """Files that git takes for tracked ones of another case, which are not on disk, however."""
-        missing = self._recorder.removed or (self.kept is not None and self.kept.missing)
+        """Files that git confuses with tracked ones of another case, which are not on disk."""
+        missing = {*self._indexer.removed, *(self.cache.missing if self.cache else ())}
         if not missing or not self._ignores_case:
             return []
-        present = self._users.index.copy()
-        present.forget({*self._recorder.removed, *(self.kept.missing if self.kept else ())})
+        present = self._user.index.copy()
+        present.forget(missing)
         return nul_records(present.git.run(*LISTING))
 
-    @cached_property
-    def _names(self) -> Names | None:
-        """The names in the private index and the user's; None if there is none of either."""
-        kept, staging = self.kept, self._staging
-        if kept is None or staging is None or self._layered is None:
-            return None
-        return Names(self._disk, self._layered, self._users, staging, kept, self._recorder)
-
-    def _match_names(self, extra: list[str]) -> list[str]:
-        """Let the private index hold what is tracked, and the extra paths, and nothing else.
+    def _record(self, staging: Staging | None, extra: list[str]) -> frozenset[str]:
+        """Let the private index hold what is tracked, and the extra paths, as they are on disk.
 
         Returns:
-            The tracked paths that it did not hold.
+            The tracked paths that are not on disk.
         """
-        recorder = self._recorder
-        if self.kept is None:
-            self._index.forget(recorder.removed)
-            recorder.add([*recorder.changed, *extra])
-            return []
-        assert self._names is not None
-        come, gone = self._names.differences(extra)
-        modules = self._names.closed_modules()
-        come += modules
-        # What the private index held already has been looked at, unless it was gone just then.
-        held = self.kept.extra.difference(recorder.removed, self._forgotten)
-        new = [*self._names.put(come), *(path for path in extra if path not in held)]
-        if not self.kept.attributes_known(filter(is_attributes, new)):
+        indexer = self._indexer
+        names = self._compare_names(staging, extra)
+        closed = {entry.path: entry for entry in self._closed_modules()}
+        wanted = [entry for entry in names.come if self._is_there(entry)]
+        gone = names.gone.union(indexer.removed).difference(closed)
+        added = [entry.path for entry in wanted if entry.path not in closed]
+        added += [path for path in names.new if path not in closed]
+        changed = [path for path in indexer.changed if path not in gone]
+        if self.cache is not None and any(map(is_attributes, (*gone, *added, *changed))):
             raise _OutdatedError
-        changed = [path for path in recorder.changed if path not in gone]
-        gone.update(recorder.removed)
-        self._index.forget(gone.difference(modules))
-        recorder.add([*changed, *new])
-        return come
+        self._index.forget(gone)
+        # The entry comes first: it may know of a mode that the file system cannot represent.
+        self._index.put((*(entry._replace(stage=0) for entry in wanted), *closed.values()))
+        indexer.add([*changed, *added])
+        if staging is not None:
+            indexer.settle_failed(self._user.entry, staging.intended)
+        self._recorded = frozenset((*changed, *added))
+        doubted = self.cache is not None and self.cache.recent
+        self._is_changed = bool(doubted or self._recorded or gone or wanted or closed)
+        absent = (entry.path for entry in names.come if entry not in wanted)
+        return names.missing.union(absent, set(indexer.removed) - names.untracked)
 
-    def _tree(self) -> str | None:
-        """The tree of the files, made of the last one; None if git is to make it anew."""
-        kept, staging, layered = self.kept, self._staging, self._layered
-        if kept is None or staging is None or layered is None:
-            return None
-        return next_tree(layered, kept, staging, self._quarantine.store_tree)
+    def _compare_names(self, staging: Staging | None, extra: list[str]) -> _Names:
+        """Compare the paths that the private index holds with those that it has to hold."""
+        cache = self.cache
+        if cache is None or staging is None:
+            return _Names([], frozenset(), extra, frozenset(), frozenset())
+        if self._same_index:
+            come = filter(self._disk.is_there, cache.missing)
+            entries = [entry for entry in map(self._user.entry, come) if entry]
+            # What was gone when git looked may be back.
+            held = cache.extra.difference(self._indexer.removed)
+            return _Names(
+                entries,
+                cache.extra.difference(extra),
+                [path for path in extra if path not in held],
+                cache.missing.difference(entry.path for entry in entries),
+                cache.extra,
+            )
+        tracked = self._user.records.keys() - {entry.path for entry in staging.absent}
+        held = frozenset(self._index.paths())
+        untracked = held - tracked
+        return _Names(
+            [entry for entry in map(self._user.entry, sorted(tracked - held)) if entry],
+            untracked.difference(extra),
+            [path for path in extra if path not in held],
+            frozenset(),
+            untracked,
+        )
 
-    def _to_keep(
-        self,
-        staging: Staging,
-        extra: list[str],
-        come: list[str],
-        left: list[str],
-        specials: Specials,
-    ) -> Kept | None:
-        rules = self.kept.rules if self.kept is not None else self._rules(specials.attributes)
-        if rules is None:
-            return None
-        failed = {path for path, _ in self._recorder.failed}
-        return Kept(
-            private=self._index_to_keep(extra, come),
+    def _is_there(self, entry: Entry) -> bool:
+        # A file may have replaced a submodule.
+        is_module = entry.mode == GITLINK and self._disk.is_directory(entry.path)
+        return is_module or self._disk.is_own_file(entry.path)
+
+    def _closed_modules(self) -> list[Entry]:
+        """The entries of submodules without a repository, which the user's index alone knows.
+
+        They have lost it, or an empty directory has replaced something else.
+        """
+        if self.cache is None:
+            return []
+        candidates: Iterable[str] = self._user.modules if not self._same_index else ()
+        if self._same_index:
+            lost = (path for path, opened in self.cache.modules.items() if opened)
+            candidates = {*lost, *self.cache.modules.keys() & set(self._indexer.removed)}
+        closed = [
+            path
+            for path in candidates
+            if self._disk.is_directory(path) and not self._disk.has_repository(path)
+        ]
+        return [entry for entry in map(self._user.entry, closed) if entry]
+
+    def _write_trees(self, snapshot: Snapshot) -> None:
+        cache, staging = self.cache, snapshot.staging
+        is_plain = staging is not None and not staging.special and not self._indexer.failed
+        if cache is not None and is_plain and not (self._is_changed or cache.content.special):
+            snapshot.disk_tree = snapshot.tree = cache.content.tree
+        else:
+            snapshot.write_trees()
+
+    def _to_leave(
+        self, left: tuple[str, ...], extra: Collection[str], missing: frozenset[str]
+    ) -> IndexCache:
+        cache = self.cache
+        modules = cache.modules if cache is not None and self._same_index else self._user.modules
+        return IndexCache(
+            path=self._index.path,
+            crc=None if cache is None or self._is_changed else cache.crc,
+            since=self._start if cache is None or self._is_changed else cache.since,
             ref="",
             commit="",
             content=Content("", None, None, ""),
-            users_index=self._users.fingerprint,
-            staging=staging,
+            user_index=self._user.fingerprint,
             head_tree=self._head.tree,
-            left_to_head=tuple(left),
-            extra=frozenset(extra) - failed,
-            missing=self._names.missing(come) if self._names else frozenset(self._recorder.removed),
-            specials=specials,
-            modules=self._modules(),
-            rules=rules,
+            left_to_head=left,
+            extra=frozenset(extra),
+            missing=missing,
+            recent=self._recent(cache.recent if cache else ()),
+            modules={path: self._disk.has_repository(path) for path in modules},
+            rules=self._rules,
         )
 
-    def _index_to_keep(self, extra: list[str], come: list[str]) -> KeptIndex:
-        """The index that was kept already, and what differs from it; or a new one."""
-        kept, layered = self.kept, self._layered
-        if kept is None or layered is None:
-            return KeptIndex(self._base.path, self._start, self._recent(extra, come))
-        overlay = layered.overlay
-        if not layered.is_whole and len(overlay) <= _MOST_OVERLAID:
-            return kept.private._replace(overlay=overlay)
-        recent = self._recent(extra, [*come, *overlay])
-        return KeptIndex(layered.whole().path, self._start, recent)
-
-    def _rules(self, attributes: tuple[str, ...]) -> str | None:
-        """What files were read by; None if it may have changed while they were."""
-        moment = self._start - COARSE
-        if any(changed_since(self._repository.worktree, moment, attributes)):
-            return None
-        return conversion_rules(self._repository, attributes)
-
-    def _modules(self) -> frozenset[str]:
-        """The submodules and nested repositories that are tracked, and have a repository."""
-        if self.kept is not None and self.kept.users_index == self._users.fingerprint:
-            known: Iterable[str] = self.kept.modules
-        else:
-            known = self._users.modules
-        return frozenset(path for path in known if self._disk.has_repository(path))
-
-    def _recent(self, extra: list[str], come: list[str]) -> frozenset[str]:
-        """What was changed in the second of the reading, and claims to be older."""
-        known = self.kept.extra if self.kept else frozenset()
-        before = self.kept.private.recent if self.kept else frozenset()
-        read = {*self._recorder.changed, *come, *before, *set(extra).difference(known)}
+    def _recent(self, before: Iterable[str]) -> frozenset[str]:
+        """See `IndexCache.recent`; the time of the change of status cannot be set."""
         second = int(self._start)
-        found = changed_since(self._repository.worktree, second, read, before=second)
-        return frozenset(islice(found, _MOST_RECENT))
+        found = {path: self._disk.status(path) for path in self._recorded.union(before)}
+        return frozenset(
+            path
+            for path, status in found.items()
+            if status and status.st_ctime >= second > status.st_mtime
+        )
+
+
+class _Names(NamedTuple):
+    """The paths of a private index, compared with those that it has to hold.
+
+    Attributes:
+        come: the user's entries of tracked paths that it lacks.
+        gone: the paths that it no longer has to hold.
+        new: the untracked paths that it lacks.
+        missing: the tracked paths that it lacks and that are still not on disk.
+        untracked: the paths that it holds and that are not tracked.
+    """
+
+    come: list[Entry]
+    gone: frozenset[str]
+    new: list[str]
+    missing: frozenset[str]
+    untracked: frozenset[str]

@@ -1,4 +1,4 @@
-"""Read the worktree into a private index and a tree, without touching anything of the user's."""
+"""The worktree and the staging area at one moment."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from git_boocode.checkpoints.worktree.disk import Disk
-from git_boocode.checkpoints.worktree.index_cache import Content, Kept
-from git_boocode.checkpoints.worktree.indexer import Recorder, Skipped
-from git_boocode.checkpoints.worktree.layered import LayeredIndex
+from git_boocode.checkpoints.worktree.index_cache import Content, IndexCache
+from git_boocode.checkpoints.worktree.indexer import Indexer, Skipped
 from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.repo.git import Git
 from git_boocode.repo.head import Head
@@ -22,22 +21,23 @@ if TYPE_CHECKING:
 
 
 class Snapshot:
-    """The worktree and the staging area at one moment.
+    """What was read, as trees and a private index.
 
     Attributes:
-        quarantine: where the objects are that were written; others see them once it is released.
+        quarantine: where the new objects are; others see them once it is released.
         head: HEAD at that moment.
+        index: a private index that matches the files on disk.
         original: a copy of the user's index, byte for byte; None if there was no index.
         staging: what was staged; None if the user's index could not be read.
         disk_tree: the tree of the files that are on disk.
         tree: the tree to keep: what is on disk, and what a sparse checkout leaves out.
         skipped: what could not be captured.
-        kept: what to leave to the next capture, once a checkpoint holds this; None for nothing.
         left_out: the user's ignored files that were not recorded, though they are visible now.
+        cache: what to leave to the next capture, once a checkpoint holds this; None for nothing.
         exact: the bytes and modes to record beside the tree, by path.
     """
 
-    kept: Kept | None = None
+    cache: IndexCache | None = None
     left_out: Collection[str] = ()
     exact: Mapping[str, ExactFile] = MappingProxyType({})
 
@@ -45,36 +45,25 @@ class Snapshot:
         self,
         quarantine: Quarantine,
         head: Head,
-        index: Index | LayeredIndex,
+        index: Index,
         original: Index | None,
         staging: Staging | None,
         skipped: list[Skipped],
-        *,
-        tree: str | None = None,
     ) -> None:
         self.quarantine = quarantine
         self.head = head
-        self._index = index
-        self._git: Git | None = None
+        self.index = index
         self.original = original
         self.staging = staging
         self.skipped = skipped
-        self.disk_tree = self.tree = tree or ""
-        if tree is None:
-            self.write_trees()
-
-    @property
-    def index(self) -> Index:
-        """A private index that matches the files on disk."""
-        whole = self._index.whole() if isinstance(self._index, LayeredIndex) else self._index
-        return whole if self._git is None else Index(self._git, whole.path)
+        self.disk_tree = self.tree = ""
 
     def content(self) -> Content:
         """What it holds, to be compared with what a checkpoint holds."""
-        staged, special = (
-            (self.staging.tree, self.staging.encode()) if self.staging else (None, b"")
-        )
-        return Content(self.tree, self.head.commit, staged, os.fsdecode(special))
+        if self.staging is None:
+            return Content(self.tree, self.head.commit, None, "")
+        special = os.fsdecode(self.staging.encode())
+        return Content(self.tree, self.head.commit, self.staging.tree, special)
 
     def dump(self) -> bytes | None:
         """The entries of the user's index; None if it could not be read."""
@@ -83,24 +72,17 @@ class Snapshot:
         return b"" if self.original is None else self.original.dump()
 
     def publish(self, git: Git) -> None:
-        """Let others see the objects that were written, and go on with git as it is.
-
-        Args:
-            git: git for our own work.
-        """
+        """Let others see the objects that were written, and go on with `git`."""
         self.quarantine.release()
-        self._git = git
+        self.index = Index(git, self.index.path)
 
     def force_add(self, paths: Iterable[str], worktree: str) -> None:
         """Take ignored files in as well, and write the trees anew."""
-        wanted = list(paths)
         # Not into the repository at once: git leaves temporary files where the disk is full.
-        index = Index(self.quarantine.git, self.index.path)
-        recorder = Recorder(index, Disk(worktree))
-        recorder.add(wanted)
-        self.skipped += recorder.failed
-        # What the last capture has left goes on to serve the next one.
-        self.kept = None
+        indexer = Indexer(Index(self.quarantine.git, self.index.path), Disk(worktree))
+        indexer.add(list(paths))
+        self.skipped += indexer.failed
+        self.cache = None
         self.write_trees()
         self.quarantine.release()
 

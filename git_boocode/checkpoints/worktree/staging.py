@@ -1,4 +1,4 @@
-"""The staging area as an object that can be kept and put back exactly.
+"""The staging area: read from a copy of the user's index, kept exactly, and built again.
 
 A tree holds what is plainly staged. What a tree cannot hold – conflict stages, intent-to-add
 entries, assume-unchanged and skip-worktree flags – is kept beside it, one record per entry.
@@ -7,22 +7,24 @@ entries, assume-unchanged and skip-worktree flags – is kept beside it, one rec
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterable
+from functools import cached_property
 from typing import NamedTuple
 
+from git_boocode.repo.errors import FatalError
 from git_boocode.repo.files import is_dot_git
-from git_boocode.repo.git import nul_records
-from git_boocode.repo.index import Entry, Index
+from git_boocode.repo.git import Git, GitError, is_disk_full, nul_records
+from git_boocode.repo.index import Entry, Index, borrow_index, fingerprint, is_whole
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import fresh_path
 from git_boocode.repo.trees import GITLINK
 
-# Any record that is not an ordinary entry: another tag than H, or another stage than 0.
-_SPECIAL = re.compile(rb"(?:(?<=\0)|\A)(?!H [0-7]+ [0-9a-f]+ 0\t)[^\0]+")
-# Tags of our own, beside git's: intent-to-add, and skip-worktree without a file on disk.
+# Our own tags, beside git's: intent-to-add, and skip-worktree without a file on disk.
 INTENT_TO_ADD = "I"
 _ABSENT = {"S": "X", "s": "x"}
+# Of the stages of a conflict, the first of these that exists stands for the path: ours.
+_PREFERRED = (0, 2, 3, 1)
 
 
 class Staging(NamedTuple):
@@ -50,6 +52,12 @@ class Staging(NamedTuple):
         """The special entries as bytes, to be kept in a blob."""
         return os.fsencode("".join(f"{entry}\0" for entry in self.special))
 
+    def rechecked(self, worktree: str) -> Staging:
+        """The same, with another look at which entries of a sparse checkout are on disk."""
+        present = {absent: tag for tag, absent in _ABSENT.items()}
+        plain = (entry._replace(tag=present.get(entry.tag, entry.tag)) for entry in self.special)
+        return Staging(self.tree, tuple(_mark_absent(entry, worktree) for entry in plain))
+
 
 def decode_special(data: bytes) -> tuple[Entry, ...]:
     """Read what `Staging.encode` wrote.
@@ -70,22 +78,109 @@ def _may_be_staged(path: str) -> bool:
     return not any(part in ("", ".", "..") or is_dot_git(part) for part in path.split("/"))
 
 
-def read_staging(repository: Repository, index: Index, dump: bytes) -> Staging:
-    """Read the staging area out of a private copy of the index, which stays as it is.
+class UserIndex:
+    """A private copy of the user's index, made once at the beginning of a capture.
 
     Args:
-        repository: whose objects the entries name.
-        index: the copy.
-        dump: the copy's entries.
+        repository: whose index to copy.
+        scratch: a directory for private files.
+        git: git that may write objects.
+
+    Attributes:
+        index: the copy; the file is missing where the user has no index.
+        exists: whether the user has one.
+        fingerprint: distinguishes it from any other index; empty if the user has none.
+
+    Raises:
+        FatalError: the user's index may not be read (`unreadable`).
     """
-    found = (Entry.parse(os.fsdecode(found[0])) for found in _SPECIAL.finditer(dump))
-    special = [_mark_absent(entry, repository.worktree) for entry in found]
-    conflicts = [entry.path for entry in special if entry.stage]
-    plain = _without(index, conflicts) if conflicts else index
-    tree = plain.write_tree()
-    if f" {repository.empty_blob} 0\t".encode() in dump:
-        special += _intent_to_add(plain, tree)
-    return Staging(tree, tuple(special))
+
+    def __init__(self, repository: Repository, scratch: str, git: Git) -> None:
+        self._repository = repository
+        self._git = git
+        self.index = Index(repository.git, fresh_path(os.path.join(scratch, "original.index")))
+        try:
+            self.exists = borrow_index(repository.index_path, self.index.path)
+            self.fingerprint = fingerprint(self.index.path)
+        except (PermissionError, IsADirectoryError) as error:
+            reason = (error.strerror or str(error)).lower()
+            raise FatalError(
+                # The system names the copy, which was made although it cannot be read.
+                f"cannot read the index '{repository.index_path}': {reason}",
+                code="unreadable",
+                hints=("check the file's permissions and try again",),
+            ) from error
+
+    @cached_property
+    def dump(self) -> bytes:
+        """All its entries, as `Index.dump` gives them. GitError if it is damaged."""
+        if not self.exists:
+            return b""
+        if not is_whole(self.index.path, self._repository.object_format):
+            raise GitError(("ls-files",), 128, "fatal: index file corrupt: its checksum is wrong")
+        return self.index.dump()
+
+    @cached_property
+    def special(self) -> tuple[Entry, ...]:
+        """The entries that a tree cannot hold, except those that are intended to be added."""
+        plain = b"H 100644 %s 0" % self._repository.zero_id.encode()
+        stage = slice(len(plain) - 2, len(plain))
+        # One test of two short slices for each of very many entries.
+        found = (
+            Entry.parse(os.fsdecode(record))
+            for record in self.dump.split(b"\0")
+            if record and (record[:2] != b"H " or record[stage] != b" 0")
+        )
+        return tuple(_mark_absent(entry, self._repository.worktree) for entry in found)
+
+    def staging(self) -> Staging:
+        """What is staged. GitError if git cannot read it, or objects that it names are missing."""
+        special = self.special
+        copy = self.index.copy(self._git)
+        copy.forget([entry.path for entry in special if entry.stage])
+        tree = copy.write_tree()
+        if f" {self._repository.empty_blob} 0\t".encode() in self.dump:
+            special += tuple(_intent_to_add(copy, tree))
+        return Staging(tree, special)
+
+    def is_damaged(self, error: GitError) -> bool:
+        """Whether git failed to read it because of its content.
+
+        What is staged must not be taken for lost because git was killed, or the disk is full.
+        """
+        return error.status >= 0 and not is_disk_full(error.stderr)
+
+    @cached_property
+    def records(self) -> dict[str, list[str]]:
+        """Its entries as `Entry.parse` reads them, by path; several of them in a conflict."""
+        found: dict[str, list[str]] = {}
+        for record in nul_records(self.dump):
+            found.setdefault(record[record.index("\t") + 1 :], []).append(record)
+        return found
+
+    @cached_property
+    def modules(self) -> list[str]:
+        """The paths of its submodules and nested repositories."""
+        if f" {GITLINK} ".encode() not in self.dump:
+            return []
+        entries = map(self.entry, self.records)
+        return [entry.path for entry in entries if entry and entry.mode == GITLINK]
+
+    def left_to(self, tree: str) -> list[str]:
+        """The paths that a tree has and the index has not.
+
+        `git rm --cached` on an ignored file leaves it on disk, known to HEAD alone. What lies in a
+        submodule that replaced a directory does not count.
+        """
+        arguments = ("diff-index", "--cached", "--diff-filter=D", "--name-only", "-z")
+        left = nul_records(self.index.git.run(*arguments, tree))
+        modules = tuple(f"{path}/" for path in self.modules) if left else ()
+        return [path for path in left if not path.startswith(modules)] if modules else left
+
+    def entry(self, path: str) -> Entry | None:
+        """The entry of a path; in a conflict our side; None if there is none."""
+        entries = {entry.stage: entry for entry in map(Entry.parse, self.records.get(path, ()))}
+        return next((entries[stage] for stage in _PREFERRED if stage in entries), None)
 
 
 def _mark_absent(entry: Entry, worktree: str) -> Entry:
@@ -94,33 +189,13 @@ def _mark_absent(entry: Entry, worktree: str) -> Entry:
     return entry._replace(tag=_ABSENT[entry.tag])
 
 
-def recheck(staging: Staging, worktree: str) -> Staging:
-    """The same staging area, with what is on disk by now looked at anew.
-
-    Args:
-        staging: as it was read earlier from the same index.
-        worktree: the top of the worktree.
-    """
-    present = {absent: tag for tag, absent in _ABSENT.items()}
-    entries = (entry._replace(tag=present.get(entry.tag, entry.tag)) for entry in staging.special)
-    return Staging(staging.tree, tuple(_mark_absent(entry, worktree) for entry in entries))
-
-
-def _without(index: Index, paths: list[str]) -> Index:
-    copy = index.copy()
-    copy.forget(paths)
-    return copy
-
-
-def _intent_to_add(index: Index, tree: str) -> list[Entry]:
+def _intent_to_add(index: Index, tree: str) -> Iterable[Entry]:
     # A tree written from the index leaves out intent-to-add entries and nothing else.
     arguments = ("diff-index", "--cached", "--ita-visible-in-index", "--raw", "--abbrev=64", "-z")
     records = nul_records(index.git.run(*arguments, tree))
-    found = []
     for fields, path in zip(records[::2], records[1::2], strict=True):
         _, mode, _, identifier, _ = fields.split(" ")
-        found.append(Entry(INTENT_TO_ADD, mode, identifier, 0, path))
-    return found
+        yield Entry(INTENT_TO_ADD, mode, identifier, 0, path)
 
 
 def conflict_blobs(staging: Staging) -> list[str]:
@@ -129,67 +204,54 @@ def conflict_blobs(staging: Staging) -> list[str]:
     return sorted(set(kept))
 
 
+def match_disk(index: Index, special: Iterable[Entry]) -> None:
+    """Make a copy of the user's index look at every file on disk, and at no other.
+
+    Args:
+        index: the copy, flags included.
+        special: the entries that a tree cannot hold, as `UserIndex` reads them.
+    """
+    index.forget(entry.path for entry in special if entry.tag in _ABSENT.values())
+    flagged = [entry for entry in special if not entry.stage and entry.tag not in "IXx"]
+    index.flag("--no-assume-unchanged", (entry.path for entry in flagged if entry.tag.islower()))
+    index.flag("--no-skip-worktree", (entry.path for entry in flagged if entry.tag in "Ss"))
+
+
 def build_index(staging: Staging, base: Index) -> Index:
     """Make an index that holds a staging area.
 
     Args:
-        staging: what it shall hold.
+        staging: the target.
         base: an index that matches the files on disk; its stat data is carried over.
     """
     made = base.copy()
-    # Of the index alone: someone may have written a file since, which is no matter here.
+    # Of the index alone: a file that was written since does not matter here.
     made.read_tree("-i", "-m", staging.tree)
-    _put_conflicts(made, staging.special)
-    _put_intent_to_add(made, staging.special)
-    _put_flags(made, staging.special)
+    stages = [entry for entry in staging.special if entry.stage]
+    made.forget({entry.path for entry in stages})
+    made.put(stages)
+    _put_intent_to_add(made, [entry for entry in staging.special if entry.tag == INTENT_TO_ADD])
+    flagged = [entry for entry in staging.special if not entry.stage and entry.tag != INTENT_TO_ADD]
+    made.flag("--skip-worktree", (entry.path for entry in flagged if entry.tag in "SsXx"))
+    made.flag("--assume-unchanged", (entry.path for entry in flagged if entry.tag.islower()))
     return made
 
 
-def _put_conflicts(index: Index, special: Iterable[Entry]) -> None:
-    stages = [entry for entry in special if entry.stage]
-    index.forget({entry.path for entry in stages})
-    index.put(stages)
-
-
-def _put_intent_to_add(index: Index, special: Iterable[Entry]) -> None:
-    entries = [entry for entry in special if entry.tag == INTENT_TO_ADD]
+def _put_intent_to_add(index: Index, entries: list[Entry]) -> None:
     if not entries:
         return
-    # `add -N` wants files, which may be missing in the worktree: empty ones elsewhere will do.
+    # `add -N` requires files, which may be missing in the worktree: empty ones elsewhere will do.
     scratch = f"{index.path}.intent"
     for entry in entries:
         target = os.path.join(scratch, entry.path)
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        _make_empty(target, int(entry.mode, 8))
+        mode = int(entry.mode, 8)
+        if stat.S_ISLNK(mode):
+            os.symlink("nowhere", target)
+        else:
+            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+            os.chmod(target, mode & 0o777)
     git = index.git.bind(cwd=scratch, GIT_WORK_TREE=scratch, GIT_LITERAL_PATHSPECS="1")
     paths = os.fsencode("".join(f"{entry.path}\0" for entry in entries))
     command = ("add", "--intent-to-add", "--force", "--sparse")
     git.run(*command, "--pathspec-from-file=-", "--pathspec-file-nul", stdin=paths)
-
-
-def _make_empty(path: str, mode: int) -> None:
-    if stat.S_ISLNK(mode):
-        os.symlink("nowhere", path)
-        return
-    with open(path, "wb"):
-        pass
-    os.chmod(path, mode & 0o777)
-
-
-def _put_flags(index: Index, special: Iterable[Entry]) -> None:
-    flagged = [entry for entry in special if not entry.stage and entry.tag != INTENT_TO_ADD]
-    index.flag("--skip-worktree", (entry.path for entry in flagged if entry.tag in "SsXx"))
-    index.flag("--assume-unchanged", (entry.path for entry in flagged if entry.tag.islower()))
-
-
-def match_disk(index: Index, staging: Staging) -> None:
-    """Make a private index look at every file on disk, and at no other.
-
-    Args:
-        index: a copy of the user's index, flags included.
-        staging: what was read from it.
-    """
-    index.forget(entry.path for entry in staging.absent)
-    flagged = [entry for entry in staging.special if not entry.stage and entry.tag not in "IXx"]
-    index.flag("--no-assume-unchanged", (entry.path for entry in flagged if entry.tag.islower()))
-    index.flag("--no-skip-worktree", (entry.path for entry in flagged if entry.tag in "Ss"))

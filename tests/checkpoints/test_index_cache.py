@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from git_boocode.checkpoints.worktree import index_cache as kept
 from git_boocode.repo.errors import BoocodeError
 from tests.checkpoints.kit import back, held, held_without_history, refs, sound, take
 from tests.checkpoints.test_capture import tree
@@ -31,7 +30,7 @@ def state(repo: Repo) -> Path:
 
 def indexes(private: Path) -> list[Path]:
     """The indexes that were left."""
-    return sorted(path for path in private.glob("kept-index-*") if path.suffix != ".json")
+    return sorted(path for path in private.glob("kept-index*") if path.suffix != ".json")
 
 
 def note(repo: Repo) -> dict[str, Any]:
@@ -69,7 +68,7 @@ def goes_on(repo: Repo) -> None:
     assert taken == held_without_history()
     newest = refs(repo, "checkpoints")
     told = note(repo)
-    assert f"kept-index-{told['number']}" in {path.name for path in indexes(state(repo))}
+    assert indexes(state(repo)) == [state(repo) / "kept-index"]
     assert f"{told['ref']} {told['commit']}" in newest
     assert held() == taken
     sound(repo)
@@ -85,21 +84,10 @@ def without(key: str) -> Callable[[dict[str, Any]], str]:
     return lambda old: json.dumps({name: value for name, value in old.items() if name != key})
 
 
+ID = "1" * 40
 KEYS = (
-    *("ref", "commit", "content", "users_index", "head_tree", "left_to_head", "extra", "missing"),
-    *(
-        "since",
-        "recent",
-        "specials",
-        "attributes",
-        "rules",
-        "version",
-        "number",
-        "crc",
-        "tree",
-        "overlay",
-    ),
-    "special",
+    *("ref", "commit", "content", "user_index", "head_tree", "left_to_head", "extra", "missing"),
+    *("since", "recent", "modules", "rules", "version", "crc"),
 )
 NOTES: dict[str, Callable[[dict[str, Any]], str]] = {
     "empty": lambda _: "",
@@ -116,27 +104,18 @@ NOTES: dict[str, Callable[[dict[str, Any]], str]] = {
     "another version": changed(version=99),
     "an earlier version": changed(version=0),
     "a version as text": changed(version="1"),
-    "an index elsewhere": changed(number="../../index"),
-    "an absolute index": changed(number="/etc/passwd"),
-    "an index with a sign": changed(number="-1"),
-    "no number": changed(number="xyz"),
-    "an index that is not there": changed(number="1"),
-    "a huge index": changed(number="f" * 5000),
     "another sum": changed(crc=1),
     "a sum as text": changed(crc="1"),
-    "a bad path": changed(special=f"H 100644 {'1' * 40} 1\t../../x\0"),
-    "bad entries": changed(special="x\0"),
+    "a bad path": changed(content=[ID, ID, ID, f"H 100644 {ID} 1\t../../x\0"]),
+    "bad entries": changed(content=[ID, ID, ID, "x\0"]),
     "content of another kind": changed(content=["x"]),
     "content with too much": changed(content=["x"] * 9),
-    "specials of another kind": changed(specials=[1, 2]),
-    "too many specials": changed(specials=[{}, {}, {}]),
-    "specials with text for times": changed(specials=[{}, {"": "now"}]),
     "a time as text": changed(since="soon"),
     "another ref": changed(ref="refs/heads/main"),
     "a ref that is an option": changed(ref="--all"),
     "another commit": changed(commit="1" * 40),
     "other rules": changed(rules="x"),
-    "another index of the user's": changed(users_index="x"),
+    "another index of the user's": changed(user_index="x"),
     **{f"without {key}": without(key) for key in KEYS},
     **{f"null for {key}": changed(**{key: None}) for key in KEYS},
 }
@@ -168,15 +147,14 @@ def test_a_note_that_is_nonsense_costs_time_only(repo: Repo, kept_aside: Path, s
         try:
             if held() != expected:
                 wrong.append(f"{name}: another content")
-            told = note(repo)
-            if not (state(repo) / f"kept-index-{told['number']}").exists():
+            if not (state(repo) / "kept-index").exists():
                 wrong.append(f"{name}: nothing is left")
         except Exception as error:  # noqa: BLE001
             wrong.append(f"{name}: {error}")
     assert wrong == []
 
 
-@pytest.mark.parametrize("key", ["extra", "missing", "recent", "left_to_head", "attributes"])
+@pytest.mark.parametrize("key", ["extra", "missing", "recent", "left_to_head", "modules"])
 def test_lists_that_are_something_else_break_nothing(
     repo: Repo, kept_aside: Path, key: str
 ) -> None:
@@ -188,9 +166,9 @@ def test_lists_that_are_something_else_break_nothing(
 
 def test_a_note_that_leads_out_reads_and_writes_nothing_there(repo: Repo) -> None:
     scene(repo)
-    outside = repo.write(".git/outside/kept-index-1", indexes(state(repo))[0].read_bytes())
+    outside = repo.write(".git/outside/index", indexes(state(repo))[0].read_bytes())
     before = outside.read_bytes()
-    told = {**note(repo), "number": "../outside/kept-index-1", "extra": ["../../x", "/etc/passwd"]}
+    told = {**note(repo), "path": str(outside), "extra": ["../../x", "/etc/passwd"]}
     (state(repo) / NOTE).write_text(json.dumps(told))
     goes_on(repo)
     assert outside.read_bytes() == before
@@ -331,23 +309,6 @@ def test_one_index_is_left_however_many_checkpoints(repo: Repo) -> None:
     take(paths=("a",))
     assert len(indexes(state(repo))) == 1
     assert list(state(repo).glob("kept-index-*.json")) == []
-
-
-def test_an_index_that_nobody_knows_goes_after_a_while(
-    repo: Repo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scene(repo)
-    names = ("kept-index-123", "kept-index-123.json", "kept-index-zzz")
-    for name in names:
-        repo.write(f".git/boocode/{name}", "left by a killed one")
-    (state(repo) / NOTE).write_text("garbage")
-    take()
-    # Another process may be about to note it.
-    assert all((state(repo) / name).exists() for name in names)
-    monkeypatch.setattr(kept, "_GRACE", 0.0)
-    take()
-    assert len(indexes(state(repo))) == 1
-    assert not any((state(repo) / name).exists() for name in names)
 
 
 def test_two_worktrees_do_not_share_it(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
