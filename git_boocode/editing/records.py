@@ -125,7 +125,7 @@ class Record:
                 if name is not None and data is not None
             }
             git, empty = self._repository.git, self._repository.empty_tree
-            tree = edit_tree(git, empty, items, quarantine.store_tree)
+            tree = edit_tree(git, empty, items, quarantine.store)
             commit = quarantine.store(b"commit", self._commit_body(tree, items))
             quarantine.release()
         return commit.decode("ascii")

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cached_property
 
 from git_boocode.repo.durable import sync_directory, sync_file
 from git_boocode.repo.git import Git
@@ -29,7 +27,6 @@ _LAST = ".idx"
 _COMPRESSION = 1
 # The values of core.sharedRepository that leave modes to the umask.
 _UNSHARED = frozenset(("umask", "false", "no", "off", "0"))
-_FAN_OUT = re.compile("[0-9a-f]{2}")
 
 
 @contextmanager
@@ -39,14 +36,11 @@ def new_objects_aside(repository: Repository) -> Iterator[None]:
     So a command that only looks leaves none in the repository, whatever files it reads.
     """
     objects = objects_directory(repository)
-    with scratch_directory(repository.state_dir, looking=True) as aside:
-        others = repository.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
-        places = [_quoted(os.path.abspath(objects)), *([others] if others else [])]
-        with repository.bound(
-            GIT_OBJECT_DIRECTORY=aside,
-            GIT_ALTERNATE_OBJECT_DIRECTORIES=os.pathsep.join(places),
-        ):
-            yield
+    with (
+        scratch_directory(repository.state_dir, looking=True) as aside,
+        repository.bound(**_reading_from(repository, objects, aside)),
+    ):
+        yield
 
 
 def objects_directory(repository: Repository) -> str:
@@ -58,8 +52,11 @@ def objects_directory(repository: Repository) -> str:
 class Quarantine:
     """A directory of new objects.
 
+    Measured with 30 changed files on a disk, a checkpoint takes a fifth less time than with objects
+    that git writes in their place and syncs in batches (`core.fsyncMethod`).
+
     Args:
-        repository: where they are to go.
+        repository: where they go in the end.
         scratch: a directory for private files, in which there is no other quarantine.
 
     Attributes:
@@ -70,45 +67,33 @@ class Quarantine:
         self._objects = objects_directory(repository)
         self._path = os.path.join(scratch, "objects")
         os.makedirs(self._path)
-        others = repository.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
-        places = [_quoted(os.path.abspath(self._objects)), *([others] if others else [])]
         self._object_format = repository.object_format
         self._stored: set[str] = set()
         shared = repository.config.setting("core.sharedRepository")
-        self._shared = shared is not None and (shared.value or "").lower() not in _UNSHARED
-        self._syncing: _Work | None = None
-        git = repository.git.bind(
-            GIT_OBJECT_DIRECTORY=self._path,
-            GIT_ALTERNATE_OBJECT_DIRECTORIES=os.pathsep.join(places),
-        )
+        self._is_shared = shared is not None and (shared.value or "").lower() not in _UNSHARED
+        git = repository.git.bind(**_reading_from(repository, self._objects, self._path))
         self.git = Git(git.cwd, git.env, (*git.overrides, "core.fsync=none"))
 
-    def store_tree(self, body: bytes) -> bytes:
-        """Keep a tree; see `store`."""
-        return self.store(b"tree", body)
-
     def store(self, kind: bytes, body: bytes) -> bytes:
-        """Keep an object until all is released; only then can git read it.
+        """Keep an object until all are released; only then can git read it. Returns its id.
 
-        Git would make, and we remove, a directory for each: that takes longer than all the rest.
-
-        Args:
-            kind: which kind of object.
-            body: what it holds.
-
-        Returns:
-            Its id.
+        Git would be a process for each, and make a directory for each, which we would remove.
         """
+        if self._is_shared:
+            # Only git knows the modes of objects that a group shares.
+            command = ("hash-object", "-w", "--stdin", "-t", kind.decode("ascii"))
+            return self.git.run(*command, stdin=body).strip()
         content = _object(kind, body)
         hashed = _hash(self._object_format, content)
         if hashed not in self._stored:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-            _write(os.open(f"{self._path}/{hashed}", flags, 0o444), content)
+            with open(os.open(f"{self._path}/{hashed}", flags, 0o444), "wb") as file:
+                file.write(zlib.compress(content, _COMPRESSION))
             self._stored.add(hashed)
         return hashed.encode("ascii")
 
     def keep_packs(self, content: bytes) -> list[str]:
-        """Let a file come with each pack by which git keeps it, refs or not.
+        """Write a file beside each pack that makes git keep it, refs or not.
 
         Args:
             content: what to write to it.
@@ -123,10 +108,6 @@ class Quarantine:
                 file.write(content)
         return [self._target(path) for path in kept]
 
-    def begin_sync(self) -> None:
-        """Start to bring to disk what was written so far, and go on."""
-        self._syncing = _Work(sync_file, self._finished())
-
     def release(self) -> None:
         """Sync what was written, and move it to the repository's objects.
 
@@ -136,9 +117,7 @@ class Quarantine:
         files = self._finished()
         if not files:
             return
-        self._match_mode()
-        synced = self._syncing.finish() if self._syncing else frozenset()
-        _Work(sync_file, [path for path in files if path not in synced]).finish()
+        _for_each(files, sync_file)
         directories = {os.path.dirname(self._target(path)): path for path in files}
         missing = [directory for directory in directories if not os.path.isdir(directory)]
         try:
@@ -152,9 +131,8 @@ class Quarantine:
                 with suppress(OSError):
                     os.rmdir(directory)
             raise
-        _Work(_sync_directory, {self._objects, *directories}).finish()
+        _for_each([self._objects, *directories], _sync_directory)
         self._stored.clear()
-        self._syncing = None
 
     def _finished(self) -> list[str]:
         """The files that are written, and complete."""
@@ -164,31 +142,6 @@ class Quarantine:
             for name in names
             if not name.startswith("tmp_")
         ]
-
-    @cached_property
-    def _pattern(self) -> tuple[str, int]:
-        """A directory that git made for objects, and the mode that it gave to one.
-
-        Both are as `core.sharedRepository` wants them.
-        """
-        for name in filter(_FAN_OUT.fullmatch, os.listdir(self._path)):
-            directory = os.path.join(self._path, name)
-            for found in os.listdir(directory):
-                return directory, stat.S_IMODE(os.stat(os.path.join(directory, found)).st_mode)
-        # What nobody else has written: so git does write it.
-        nonce = os.urandom(20).hex().encode()
-        name = self.git.line("hash-object", "-w", "--stdin", stdin=nonce)
-        directory = os.path.join(self._path, name[:2])
-        return directory, stat.S_IMODE(os.stat(os.path.join(directory, name[2:])).st_mode)
-
-    def _match_mode(self) -> None:
-        """Give the trees the mode that git gives an object."""
-        if not self._shared:
-            return
-        for path in (os.path.join(self._path, name) for name in self._stored):
-            _, mode = self._pattern
-            if stat.S_IMODE(os.stat(path).st_mode) != mode:
-                os.chmod(path, mode)
 
     def _target(self, path: str) -> str:
         below = os.path.relpath(path, self._path)
@@ -219,15 +172,18 @@ class Quarantine:
     def _make_directory(self, directory: str, path: str) -> None:
         with suppress(FileExistsError, FileNotFoundError):
             os.mkdir(directory)
-            if self._shared:
-                made = os.path.dirname(path)
-                pattern = made if made != self._path else self._pattern[0]
-                os.chmod(directory, stat.S_IMODE(os.stat(pattern).st_mode))
+            if self._is_shared:
+                os.chmod(directory, stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode))
 
 
-def _write(descriptor: int, content: bytes) -> None:
-    with open(descriptor, "wb") as file:
-        file.write(zlib.compress(content, _COMPRESSION))
+def _reading_from(repository: Repository, objects: str, new: str) -> dict[str, str]:
+    """The environment in which git writes objects to `new`, and reads those of `objects` too."""
+    others = repository.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
+    places = [_quoted(os.path.abspath(objects)), *([others] if others else [])]
+    return {
+        "GIT_OBJECT_DIRECTORY": new,
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.pathsep.join(places),
+    }
 
 
 def object_id(object_format: str, kind: bytes, body: bytes) -> str:
@@ -280,42 +236,29 @@ def _move_across(path: str, target: str) -> None:
         raise
 
 
-class _Work:
-    """Something that is done with each of some paths, several at a time: the disk takes them so.
+def _for_each(paths: Sequence[str], work: Callable[[str], None]) -> None:
+    """Do something with each path, several at a time: the disk takes them so.
 
-    Args:
-        work: what to do.
-        paths: with what.
+    Raises:
+        OSError: it failed for one of them.
     """
+    failed: list[OSError] = []
 
-    def __init__(self, work: Callable[[str], None], paths: Iterable[str]) -> None:
-        self._work = work
-        self._paths = list(paths)
-        self._failed: list[OSError] = []
-        count = min(_THREADS, len(self._paths))
-        shares = [self._paths[number::count] for number in range(count)]
-        self._threads = [threading.Thread(target=self._do, args=(share,)) for share in shares]
-        for thread in self._threads:
-            thread.start()
-
-    def _do(self, share: Sequence[str]) -> None:
+    def do(share: Sequence[str]) -> None:
         try:
             for path in share:
-                self._work(path)
+                work(path)
         except OSError as error:
-            self._failed.append(error)
+            failed.append(error)
 
-    def finish(self) -> frozenset[str]:
-        """Wait until it is done; the paths.
-
-        Raises:
-            OSError: it failed for one of them.
-        """
-        for thread in self._threads:
-            thread.join()
-        if self._failed:
-            raise self._failed[0]
-        return frozenset(self._paths)
+    count = min(_THREADS, len(paths))
+    threads = [threading.Thread(target=do, args=(paths[n::count],)) for n in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[0]
 
 
 def _sync_directory(path: str) -> None:

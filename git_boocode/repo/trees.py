@@ -38,14 +38,14 @@ Table = dict[bytes, Item]
 Changes = Mapping[bytes, Item | None]
 
 
-def edit_tree(git: Git, tree: str, changes: Changes, store: Callable[[bytes], bytes]) -> str:
+def edit_tree(git: Git, tree: str, changes: Changes, store: Callable[[bytes, bytes], bytes]) -> str:
     """Write the tree that some changes make of another.
 
     Args:
         git: git that may read objects.
         tree: the id of a tree.
         changes: by path, what is to be there; None where no file is to be any more.
-        store: stores a tree object's bytes and gives its id.
+        store: stores an object of a kind and gives its id, as `Quarantine.store` does.
 
     Raises:
         ClashError: the changes leave a file where there is a directory, or the other way round.
@@ -63,7 +63,7 @@ def edit_tree(git: Git, tree: str, changes: Changes, store: Callable[[bytes], by
         if new == old and (old or not directory):
             identifier = _id_of(directory, root, found)
         else:
-            identifier = store(format_tree(new)) if new or not directory else None
+            identifier = store(b"tree", format_tree(new)) if new or not directory else None
         made[directory] = Item(TREE, identifier) if identifier else None
     whole = made[b""]
     assert whole is not None

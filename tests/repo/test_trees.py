@@ -39,7 +39,7 @@ def changes(old: dict[str, str], new: dict[str, str]) -> dict[bytes, Item | None
 def edited(repository: Repository, tree: str, made_of: Mapping[bytes, Item | None]) -> str:
     """The tree that some changes make of another, stored."""
     quarantine = Quarantine(repository, fresh_path(f"{repository.git_dir}/scratch"))
-    made = edit_tree(quarantine.git, tree, made_of, quarantine.store_tree)
+    made = edit_tree(quarantine.git, tree, made_of, quarantine.store)
     quarantine.release()
     return made
 
