@@ -7,9 +7,12 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 
 from tests.benchmarks.checkpoints.worktree import (
+    KEPT_INDEX,
     OURS,
+    PRIVATE_INDEX,
     RECIPE,
     Worktree,
     git,
@@ -18,10 +21,12 @@ from tests.benchmarks.checkpoints.worktree import (
 )
 from tests.benchmarks.measure import Candidate, print_table, side_by_side
 
-SIZES = (1_000, 10_000, 50_000)
+SIZES = (1_800, 10_000, 50_000)
 SMALL = 20
 STATUS = "git status"
-_RECIPE_NAME = "plain recipe (read-tree, add -A, commit-tree)"
+_RECIPE_NAME = "naive recipe (read-tree, add -A, commit-tree)"
+_KEPT_NAME = "plain git, private index kept"
+_COPIED_NAME = "plain git, private index copied"
 _PASS = "python -c pass"
 
 
@@ -41,7 +46,7 @@ def report(size: int, rounds: int) -> None:
     with tempfile.TemporaryDirectory() as top:
         times = side_by_side(candidates(Worktree(top, size)), rounds)
     title = f"{size:,} files, 20 changed and 10 new"
-    print_table(title, times, {"x status": STATUS, "x recipe": _RECIPE_NAME})
+    print_table(title, times, {"x status": STATUS, "x kept": _KEPT_NAME, "x copied": _COPIED_NAME})
 
 
 def report_small(rounds: int) -> None:
@@ -76,6 +81,8 @@ class _Runs:
         self._top = worktree.top
         self._status = self._process("git", "--no-optional-locks", "status", "--porcelain")
         self._recipe = self._process("sh", "-c", RECIPE)
+        self._kept = self._process("sh", "-c", KEPT_INDEX)
+        self._pass = self._process(sys.executable, "-c", "pass")
         self._checkpoint = self._process(*OURS, "checkpoint")
         self._newest = ""
 
@@ -85,6 +92,9 @@ class _Runs:
         return {
             STATUS: Candidate(self._status, self._turn),
             _RECIPE_NAME: Candidate(self._recipe, self._turn),
+            # One start of Python goes with each, as with our own commands.
+            _KEPT_NAME: Candidate(self._with_python(self._kept), self._kept_before),
+            _COPIED_NAME: Candidate(self._with_python(self._kept), self._copied_before),
             "git stash create (leaves out new files)": Candidate(stash, self._turn),
         }
 
@@ -135,6 +145,23 @@ class _Runs:
     def _turn(self) -> None:
         self._worktree.without_added()
         self._worktree.turn()
+
+    def _with_python(self, work: Callable[[], object]) -> Callable[[], object]:
+        def both() -> None:
+            self._pass()
+            work()
+
+        return both
+
+    def _kept_before(self) -> None:
+        self._worktree.without_added()
+        self._kept()
+        self._worktree.turn()
+
+    def _copied_before(self) -> None:
+        self._turn()
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.join(self._top, PRIVATE_INDEX))
 
     def _cold(self) -> None:
         self._turn()
