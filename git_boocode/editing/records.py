@@ -25,7 +25,7 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.retention import DAY, Limits, Owned, patiently
 from git_boocode.repo.scratch import scratch_directory
 from git_boocode.repo.store import RefChange, Store, ambiguous_name, raw_commit
-from git_boocode.repo.trees import Item, edit_tree
+from git_boocode.repo.trees import Item, write_tree
 
 if TYPE_CHECKING:
     from git_boocode.repo.store import Commit, Ref
@@ -124,8 +124,7 @@ class Record:
                 for name, data, mode in zip(file.kept_names, sides, file[2:4], strict=True)
                 if name is not None and data is not None
             }
-            git, empty = self._repository.git, self._repository.empty_tree
-            tree = edit_tree(git, empty, items, quarantine.store)
+            tree = write_tree(items, quarantine.store).decode("ascii")
             commit = quarantine.store(b"commit", self._commit_body(tree, items))
             quarantine.release()
         return commit.decode("ascii")

@@ -23,7 +23,7 @@ from git_boocode.repo.metadata import VERSION, MetadataError
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, RefChange, Store, raw_commit
-from git_boocode.repo.trees import TREE, Item, format_tree
+from git_boocode.repo.trees import Item, write_tree
 
 _FILE = b"100644"
 # What a safety checkpoint takes over from the metadata of the restore's target.
@@ -176,10 +176,10 @@ class _Writer:
     def _records(self, entries: bytes, blobs: Iterable[str], message: str) -> str:
         """Write a commit that holds records, and keeps the blobs reachable that they name."""
         store = self._quarantine.store
-        table = {b"entries": Item(_FILE, store(b"blob", entries))}
-        if below := {blob: Item(_FILE, blob) for blob in (one.encode("ascii") for one in blobs)}:
-            table[b"blobs"] = Item(TREE, store(b"tree", format_tree(below)))
-        tree = store(b"tree", format_tree(table)).decode("ascii")
+        names = (blob.encode("ascii") for blob in blobs)
+        files = {b"blobs/" + blob: Item(_FILE, blob) for blob in names}
+        files[b"entries"] = Item(_FILE, store(b"blob", entries))
+        tree = write_tree(files, store).decode("ascii")
         return self.commit(tree, [], message)
 
 
