@@ -83,8 +83,6 @@ class WorktreeScan:
         repository: Repository,
         scratch: str,
         leave_out: LeaveOut | None = None,
-        *,
-        use_cache: bool = True,
     ) -> None:
         self._repository = repository
         self._leave_out = leave_out
@@ -96,7 +94,8 @@ class WorktreeScan:
         self._limit = size_limit(repository.config)
         self._walks: list[Running] = []
         self._skipped: list[Skipped] = []
-        cache = load_cache(repository, scratch) if use_cache else None
+        self._index = self._user.index
+        cache = load_cache(repository, scratch)
         self.cache = cache if cache is not None and self._fits(cache) else None
 
     def __enter__(self) -> WorktreeScan:  # noqa: PYI034 - typing.Self came with Python 3.11
