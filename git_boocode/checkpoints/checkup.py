@@ -52,7 +52,7 @@ _FIX = "'git boocode doctor --fix'"
 _DIRECTORIES = ("hooks", "transcripts")
 _FILES = (
     *("lock", "hooks.lock", "hooks.log", "hooks.log.1", "hooks.log.lock", "last-prune"),
-    *("turns.json", "tools.json", "kept-index.json", "callback-running"),
+    *("turns.json", "tools.json", "kept-index", "kept-index.json", "callback-running"),
 )
 """The private files of all packages, but for the two notes, which have checks of their own."""
 _LARGEST = {"kept-index.json": LARGEST_NOTE}
@@ -427,7 +427,7 @@ def _is_usable(path: str) -> bool:
     if not is_regular(path):
         return False
     directory, name = os.path.split(path)
-    if name.startswith(KEPT_INDEX):
+    if name == "kept-index" or name.startswith(KEPT_INDEX):
         return True
     largest = _LARGEST.get(name, LARGEST if os.path.basename(directory) == "boocode" else _LARGER)
     if not name.endswith(".json"):
