@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from mmap import ACCESS_READ, mmap
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
 from git_boocode.repo.durable import sync_directory, sync_file
@@ -58,23 +58,14 @@ class Entry(NamedTuple):
 
 
 class Index:
-    """An index file of our own, and what we do with it.
-
-    Args:
-        git: git for our own work.
-        path: the index file; it need not exist.
-    """
+    """A private index file, which need not exist."""
 
     def __init__(self, git: Git, path: str) -> None:
         self.path = path
         self.git = git.bind(GIT_INDEX_FILE=path)
 
     def copy(self, git: Git | None = None) -> Index:
-        """A private copy under a name of its own; without a file where this one has none.
-
-        Args:
-            git: git for the copy; by default the same.
-        """
+        """A private copy, for `git` or the same; without a file where this one has none."""
         path = fresh_path(self.path)
         copy_index(self.path, path)
         return Index(git or self.git, path)
@@ -142,12 +133,7 @@ class Index:
         return list(dict.fromkeys(nul_records(self.git.run("ls-files", "-z"))))
 
     def listed(self, git: Git, *arguments: str) -> list[str]:
-        """What `git ls-files` lists of it.
-
-        Args:
-            git: git, bound to the directory in which it is to run.
-            arguments: for `ls-files`.
-        """
+        """What `git ls-files` lists of it, run in the directory that `git` is bound to."""
         here = git.bind(GIT_INDEX_FILE=self.path)
         return nul_records(here.run("ls-files", "-z", *arguments))
 
@@ -195,11 +181,8 @@ class Index:
 def copy_index(source: str, target: str) -> bool:
     """Copy an index with its mode, and its time stamp, by which git knows racily clean entries.
 
-    Returns:
-        False if there is no such index.
-
-    Raises:
-        FileExistsError: the target exists. It may be a hard link to the user's index.
+    False if there is no such index; FileExistsError if the target exists, which may be a hard link
+    to the user's index.
     """
     try:
         reading = open(source, "rb")  # noqa: SIM115 - closed below
@@ -208,7 +191,8 @@ def copy_index(source: str, target: str) -> bool:
     with reading, open(target, "xb") as writing:
         try:
             status = os.fstat(reading.fileno())
-            _copy(reading, writing)
+            while chunk := reading.read(1 << 20):
+                writing.write(chunk)
             writing.flush()
             os.chmod(target, stat.S_IMODE(status.st_mode))
             os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
@@ -218,24 +202,11 @@ def copy_index(source: str, target: str) -> bool:
     return True
 
 
-def _copy(source: BinaryIO, target: BinaryIO) -> None:
-    # Nearly always a link will do; it takes longer to import than to use.
-    import shutil
-
-    shutil.copyfileobj(source, target, 1 << 20)
-
-
 def borrow_index(source: str, target: str) -> bool:
     """Get hold of an index as it is now, by a hard link where that is possible.
 
     Git never writes an index in place; so what is borrowed stays as it is, and so does the source
-    if git writes the target anew.
-
-    Returns:
-        False if there is no such index.
-
-    Raises:
-        FileExistsError: the target exists.
+    if git writes the target anew. Otherwise as `copy_index`.
     """
     if os.path.islink(source):
         return copy_index(source, target)
@@ -252,13 +223,10 @@ def borrow_index(source: str, target: str) -> bool:
 
 
 def fingerprint(path: str) -> str:
-    """What tells an index from an earlier one: its size, its time, and git's checksum at its end.
+    """Distinguishes an index from an earlier one: its size, its time, and git's checksum.
 
-    Where the user has git leave out the checksum (`index.skipHash`), the file's number stands in:
-    git writes a new file every time.
-
-    Returns:
-        Empty if there is no such index.
+    Where git leaves out the checksum (`index.skipHash`), the number of the file replaces it: git
+    writes a new file every time. Empty if there is no such index.
     """
     try:
         with open(path, "rb") as file:
@@ -272,7 +240,7 @@ def fingerprint(path: str) -> str:
 
 
 def crc_of(path: str) -> int:
-    """A CRC of every byte of an index, by which one is known that a crash has left in shreds."""
+    """A CRC of every byte of an index, to recognise one that a crash has damaged."""
     with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
         return crc32(content)
 
@@ -280,11 +248,8 @@ def crc_of(path: str) -> int:
 def is_whole(path: str, object_format: str) -> bool:
     """Whether an index is as git wrote it, by the checksum at its end.
 
-    Git itself does not look at that when it reads an index, and makes what it can of a damaged one.
-
-    Args:
-        path: the index.
-        object_format: the repository's, `sha1` or `sha256`.
+    Git itself does not look at it when it reads an index, and uses what it can of a damaged one.
+    `object_format` is the repository's, `sha1` or `sha256`.
     """
     # Only needed where the user's index has changed; it takes longer to import than to use.
     import hashlib
@@ -323,7 +288,8 @@ def install_index(new: str, index_path: str, *, expected: bytes | None, git: Git
     Raises:
         RefusedError: someone holds the lock (`locked`), or staged something meanwhile (`conflict`).
     """
-    _match_mode(new, index_path)
+    with suppress(FileNotFoundError):
+        os.chmod(new, stat.S_IMODE(os.stat(index_path).st_mode))
     _sync(sync_file, new)
     lock = f"{index_path}.lock"
     try:
@@ -331,7 +297,7 @@ def install_index(new: str, index_path: str, *, expected: bytes | None, git: Git
     except FileExistsError:
         raise _locked(index_path) from None
     try:
-        if not _still(expected, index_path, git):
+        if expected is not None and _dump(git, index_path) != expected:
             raise RefusedError(
                 "the staging area was changed by another process meanwhile",
                 code="conflict",
@@ -345,16 +311,9 @@ def install_index(new: str, index_path: str, *, expected: bytes | None, git: Git
     _sync(sync_directory, os.path.dirname(index_path))
 
 
-def _still(expected: bytes | None, index_path: str, git: Git) -> bool:
-    if expected is None:
-        return True
+def _dump(git: Git, index_path: str) -> bytes | None:
     done = git.bind(GIT_INDEX_FILE=index_path).attempt("ls-files", "-s", "-v", "-z")
-    return done.status == 0 and done.stdout == expected
-
-
-def _match_mode(new: str, index_path: str) -> None:
-    with suppress(FileNotFoundError):
-        os.chmod(new, os.stat(index_path).st_mode & 0o7777)
+    return None if done.status else done.stdout
 
 
 def _sync(work: Callable[[str], None], path: str) -> None:

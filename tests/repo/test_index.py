@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -173,11 +172,11 @@ def test_a_full_disk_leaves_no_half_written_lock(
     def refuse(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "link", refuse)
-    monkeypatch.setattr(shutil, "copyfileobj", full)
+    monkeypatch.setattr(os, "utime", full)
     with pytest.raises(OSError, match="No space left"):
         install_index(private.path, str(repo.top / ".git/index"), expected=None, git=git)
     assert not (repo.top / ".git/index.lock").exists()
