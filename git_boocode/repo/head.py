@@ -22,6 +22,8 @@ _STATES = (
 )
 # Those that are refs, which not every ref storage keeps in files.
 _STATE_REFS = ("CHERRY_PICK_HEAD", "REVERT_HEAD")
+# Characters; a ref has a name of a file's length at most.
+_LONGEST = 8192
 
 
 class Head(NamedTuple):
@@ -38,30 +40,47 @@ class Head(NamedTuple):
     tree: str
 
 
-def read_head(repository: Repository) -> Head:
-    """Ask git for HEAD."""
-    git = repository.git
-    ref = _branch(repository)
-    found = git.attempt("rev-parse", "HEAD^{commit}", "HEAD^{tree}", "--")
+def read_head(repository: Repository, earlier: Head | None = None) -> Head:
+    """HEAD as it is now.
+
+    Args:
+        repository: the repository.
+        earlier: HEAD at another time. Where it still names the same commit, and files say so, git
+            is not asked: of the seven processes of a checkpoint, that would be the eighth.
+    """
+    ref, commit = _read_files(repository)
+    if commit is not None and earlier is not None and commit == earlier.commit:
+        return earlier._replace(ref=ref)
+    if ref is None and commit is None:
+        symbolic = repository.git.attempt("symbolic-ref", "-q", "HEAD")
+        ref = os.fsdecode(symbolic.stdout).strip() or None
+    found = repository.git.attempt("rev-parse", "HEAD^{commit}", "HEAD^{tree}", "--")
     if found.status:
         return Head(ref, None, repository.empty_tree)
     commit, tree = os.fsdecode(found.stdout).split("\n")[:2]
     return Head(ref, commit, tree)
 
 
-def _branch(repository: Repository) -> str | None:
-    # Read from the file where it is plain: the process would cost as much as all else here.
-    path = os.path.join(repository.git_dir, "HEAD")
-    if repository.has_plain_refs and not os.path.islink(path):
-        with suppress(OSError), open(path, encoding="utf-8", errors="surrogateescape") as file:
-            content = file.read()
-            name = content.removeprefix("ref:").strip()
-            if OBJECT_ID.fullmatch(name):
-                return None
-            if content.startswith("ref:"):
-                return name
-    symbolic = repository.git.attempt("symbolic-ref", "-q", "HEAD")
-    return os.fsdecode(symbolic.stdout).strip() or None
+def _read_files(repository: Repository) -> tuple[str | None, str | None]:
+    """The branch and the commit that HEAD names, where files hold them plainly."""
+    if not repository.has_plain_refs:
+        return None, None
+    name = _read_ref(os.path.join(repository.git_dir, "HEAD"))
+    if OBJECT_ID.fullmatch(name):
+        return None, name
+    if not name.startswith("ref:"):
+        return None, None
+    ref = name.removeprefix("ref:").strip()
+    commit = _read_ref(os.path.join(repository.common_dir, ref))
+    return ref, commit if OBJECT_ID.fullmatch(commit) else None
+
+
+def _read_ref(path: str) -> str:
+    with suppress(OSError):
+        if not os.path.islink(path):
+            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                return file.read(_LONGEST).strip()
+    return ""
 
 
 def tree_of(git: Git, commit: str) -> str:

@@ -12,7 +12,7 @@ from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.ids import ID
 from git_boocode.repo.repository import Repository
-from tests.checkpoints.kit import Host, back, refs, seen, sound, take
+from tests.checkpoints.kit import Effort, Host, back, refs, seen, sound, take
 from tests.repo_kit import Repo
 
 
@@ -319,3 +319,16 @@ def test_a_read_only_object_store_changes_nothing(repo: Repo) -> None:
     Path(".git/away").rename(objects)
     assert refs(repo, "checkpoints") == []
     sound(repo)
+
+
+def test_a_checkpoint_after_a_turn_takes_few_processes(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit(a="a\n", b="b\n")
+    take()
+    repo.write("a", "changed\n")
+    repo.write("new", "new\n")
+    effort = Effort(monkeypatch)
+    assert effort.of(take)[0] <= 7
+    # Nothing changed: no object is written.
+    assert effort.of(take)[0] <= 5

@@ -26,6 +26,30 @@ def test_files_named_as_revisions_do_not_confuse(repo: Repo) -> None:
     assert read_head(Repository.discover()).commit == commit
 
 
+def test_head_since_another_time(repo: Repo) -> None:
+    first = repo.commit(a="1\n")
+    earlier = read_head(Repository.discover())
+    assert read_head(Repository.discover(), earlier) == earlier
+    second = repo.commit(a="2\n")
+    now = read_head(Repository.discover(), earlier)
+    assert (now.commit, earlier.commit) == (second, first)
+    repo.git("pack-refs", "--all")
+    assert read_head(Repository.discover(), earlier) == now
+    repo.git("checkout", "-q", "-b", "other", first)
+    assert read_head(Repository.discover(), earlier) == ("refs/heads/other", first, earlier.tree)
+    repo.git("checkout", "-q", "--orphan", "unborn")
+    head = read_head(Repository.discover(), earlier)
+    assert (head.ref, head.commit) == ("refs/heads/unborn", None)
+
+
+def test_head_on_a_branch_that_names_another(repo: Repo) -> None:
+    commit = repo.commit(a="a\n")
+    earlier = read_head(Repository.discover())
+    repo.git("symbolic-ref", "refs/heads/other", "refs/heads/main")
+    repo.git("symbolic-ref", "HEAD", "refs/heads/other")
+    assert read_head(Repository.discover(), earlier).commit == commit
+
+
 @pytest.mark.parametrize(
     ("state", "expected"),
     [("dirty", None), ("merge_conflict", "merge"), ("mid_rebase", "rebase"),

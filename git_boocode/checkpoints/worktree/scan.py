@@ -199,7 +199,9 @@ class WorktreeScan:
 
     @cached_property
     def _head(self) -> Head:
-        return read_head(self._repository)
+        cache = self.cache
+        earlier = cache and Head(None, cache.content.head, cache.head_tree)
+        return read_head(self._repository, earlier)
 
     @property
     def _same_index(self) -> bool:
