@@ -19,10 +19,9 @@ from git_boocode.checkpoints.store.catalog import (
     SAFETY,
     Catalog,
     Checkpoint,
-    Unusable,
     remote_of,
 )
-from git_boocode.checkpoints.store.last_pruning import last_failure
+from git_boocode.checkpoints.store.daily import last_failure
 from git_boocode.checkpoints.worktree.index_cache import LARGEST as LARGEST_NOTE
 from git_boocode.checkpoints.worktree.index_cache import PREFIX as KEPT_INDEX
 from git_boocode.checkpoints.worktree.index_cache import stale_indexes
@@ -40,6 +39,7 @@ from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import ID_PART, OBJECT_ID
 from git_boocode.repo.index import Index, is_whole
+from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.ref_locks import reftable_locks
 from git_boocode.repo.repository import WORKTREE_ID, Repository, worktree_id
 from git_boocode.repo.store import Ref, RefChange, Store

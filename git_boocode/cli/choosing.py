@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from git_boocode.checkpoints.restore.outcome import Outcome
-from git_boocode.checkpoints.store.turns import Turn, newest_turns
+from git_boocode.checkpoints.store.catalog import Turn, newest_turns
 from git_boocode.cli.asking import agrees, ask, can_ask
 from git_boocode.cli.outcome import show_outcome
 from git_boocode.cli.output import (

@@ -18,11 +18,11 @@ def drop(checkpoints: tuple[str, ...], dry_run: bool, even_needed: bool, as_json
     One that cannot be read is dropped by its full id. The objects stay until `git gc` removes
     them; so long, the commit that is printed brings a checkpoint back.
     """
-    from git_boocode.checkpoints.store import drop as service
+    from git_boocode.checkpoints.store import retention
     from git_boocode.cli.output import print_hints, print_json, print_text
     from git_boocode.repo.repository import Repository
 
-    dropped = service.drop(
+    dropped = retention.drop(
         Repository.discover(), checkpoints, even_needed=even_needed, dry_run=dry_run
     )
     if as_json:

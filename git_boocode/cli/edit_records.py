@@ -48,7 +48,7 @@ def list_edits(
         for record in listed:
             # `@~N` counts the edits of this worktree alone.
             ours = records.is_ours(record)
-            where = f"@~{number}" if ours else f"({record.worktree_name})"
+            where = f"@~{number}" if ours else f"({record.meta.worktree_name})"
             stream.write(encode_text(_line(record, where, short, style)))
             number += ours
     warn_of_unreadable(records)
@@ -69,7 +69,7 @@ def _row(record: EditRecord) -> dict[str, Any]:
         "id": record.id,
         "commit": record.commit.id,
         "created_at": record.meta.text("created_at") or None,
-        "worktree": record.worktree_name,
+        "worktree": record.meta.worktree_name,
         "files": [file.as_json() for file in record.files],
         "edits": len(record.edits),
         "rewound": record.rewound,
@@ -148,7 +148,7 @@ def _text(record: EditRecord, style: Style) -> str:
     lines = [style(f"edit {record.id}", "yellow"), f"commit      {record.commit.id}"]
     told = {
         "created_at": record.meta.text("created_at"),
-        "worktree": record.worktree_name,
+        "worktree": record.meta.worktree_name,
         "rewinds": record.rewinds or "",
         "state": _state(record),
     }

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from git_boocode.checkpoints.store.catalog import REMOTES, Catalog, Checkpoint, Unusable
+from git_boocode.checkpoints.store.catalog import REMOTES, Catalog, Checkpoint
 from git_boocode.cli.interruption import warn_of_interruption
 from git_boocode.cli.output import (
     Style,
@@ -17,6 +17,7 @@ from git_boocode.cli.output import (
     print_json,
     printable,
 )
+from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.repository import Repository
 
 # A screenful first, then larger and larger pages: each costs a git process.
@@ -57,7 +58,7 @@ def list_checkpoints(
             for entry, row in page:
                 # `@~N` counts the checkpoints of this worktree alone.
                 ours = not entry.remote and entry.meta.worktree_key == here
-                elsewhere = f"({entry.remote or entry.worktree_name})"
+                elsewhere = f"({entry.remote or entry.meta.worktree_name})"
                 where = f"@~{number}" if ours else elsewhere
                 stream.write(encode_text(_line(where, row, style)))
                 number += ours
@@ -97,7 +98,7 @@ def _row(entry: Checkpoint, files: int | None) -> dict[str, Any]:
         "commit": entry.commit.id,
         **{key: entry.meta.text(key) or None for key in told},
         "branch": ref.removeprefix("refs/heads/") if ref else None,
-        "worktree": entry.worktree_name,
+        "worktree": entry.meta.worktree_name,
         "remote": entry.remote or None,
         "files": files,
     }

@@ -10,7 +10,8 @@ import click
 from git_boocode.cli.framework import AtLeast, Command, json_option
 
 if TYPE_CHECKING:
-    from git_boocode.checkpoints.store.catalog import Checkpoint, Unusable
+    from git_boocode.checkpoints.store.catalog import Checkpoint
+    from git_boocode.repo.metadata import Unusable
     from git_boocode.repo.repository import Repository
     from git_boocode.repo.store import Ref
 
@@ -78,14 +79,13 @@ def prune(
     that can still be undone.
     """
     from git_boocode.cli.output import print_json, progress
+    from git_boocode.repo.limits import disk_usage
     from git_boocode.repo.repository import Repository
-    from git_boocode.repo.store import Store
-    from git_boocode.repo.usage import disk_usage
 
     repository = Repository.discover()
     with progress("pruning"):
         rows = _prune(repository, keep, older_than, everywhere=everywhere, dry_run=dry_run)
-        size = disk_usage(repository, Store(repository), [row.ref for row in rows])
+        size = disk_usage(repository, [row.ref for row in rows])
     if as_json:
         pruned = list(map(_as_json, rows))
         print_json({"ok": True, "dry_run": dry_run, "pruned": pruned, "bytes": size})

@@ -48,7 +48,7 @@ def _checkpoint(repository: Repository, name: str, edits: list[Ref]) -> Checkpoi
     """
     from git_boocode.checkpoints.store.catalog import Catalog
     from git_boocode.repo.errors import RefusedError
-    from git_boocode.repo.store import ambiguous_name
+    from git_boocode.repo.metadata import ambiguous_name
 
     try:
         found = Catalog(repository).find(name)

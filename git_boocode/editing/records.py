@@ -12,19 +12,20 @@ import stat
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_boocode.repo.blobs import read_blobs
-from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os, shortened
+from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.gc import gc_watches
 from git_boocode.repo.git import GitError, nul_records
-from git_boocode.repo.ids import ID, ID_PART, id_time, new_id, places_back, timestamp
-from git_boocode.repo.metadata import VERSION, Metadata, MetadataError
+from git_boocode.repo.ids import id_time, new_id, timestamp
+from git_boocode.repo.limits import DAY, Limits, patiently
+from git_boocode.repo.metadata import VERSION, EntryCatalog, Metadata, MetadataError, Unusable
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.retention import DAY, Limits, Owned, patiently
 from git_boocode.repo.scratch import scratch_directory
-from git_boocode.repo.store import RefChange, Store, ambiguous_name, raw_commit
+from git_boocode.repo.store import RefChange, Store, raw_commit
 from git_boocode.repo.trees import Item, write_tree
 
 if TYPE_CHECKING:
@@ -164,11 +165,6 @@ class EditRecord(NamedTuple):
     rewound_paths: frozenset[str] = frozenset()
 
     @property
-    def worktree_name(self) -> str:
-        """The name of the worktree that was edited; `main` for the main one."""
-        return self.meta.part("worktree", "name") or "main"
-
-    @property
     def edits(self) -> list[dict[str, Any]]:
         """Its edits, as JSON."""
         return self.meta.tables("edits")
@@ -179,30 +175,36 @@ class EditRecord(NamedTuple):
         return all(file.path in self.rewound_paths for file in self.files)
 
 
-class Records:
+class Records(EntryCatalog[EditRecord]):
     """The records of one repository, as seen from one worktree."""
 
+    noun = "recorded edit"
+    prefixes = (EDITS,)
+    listing_hint = "'git boocode log --edits' lists the edits"
+
     def __init__(self, repository: Repository) -> None:
+        super().__init__(repository)
         # Why those that `history` has met are invalid, by ref.
         self.unreadable: dict[str, MetadataError] = {}
-        self._repository = repository
-        self._worktree = repository.worktree_key
-        self.store = Store(repository)
 
-    def entries(self, *, newest: int = 0) -> Iterator[tuple[Ref, EditRecord | MetadataError]]:
-        """The ``newest`` records, 0 for all, newest first; of an invalid one why it is."""
-        refs = self.store.refs(EDITS, newest=newest)
-        commits = self.store.commits(ref.target for ref in refs)
-        for ref, commit in zip(refs, commits, strict=True):
-            yield ref, _entry(ref, commit)
+    @staticmethod
+    def read(ref: Ref, commit: Commit) -> EditRecord:
+        """See `EntryCatalog.read`."""
+        meta = Metadata.parse(commit.message)
+        if meta.text("kind") != "edit":
+            raise _malformed("it is not the record of an edit")
+        files = tuple(map(_file, meta.tables("files")))
+        if not files:
+            raise _malformed("it names no files")
+        return EditRecord(ref.id, commit, meta, files, meta.part("rewinds", "id"))
 
     def history(self, *, everywhere: bool = False) -> Iterator[EditRecord]:
         """The valid records of this worktree, or of all, newest first, with ``rewound_paths``."""
         # A rewind is newer than what it rewinds, so it comes first.
         rewound: dict[str, set[str]] = {}
-        for ref, entry in self.entries():
-            if isinstance(entry, MetadataError):
-                self.unreadable[ref.name] = entry
+        for entry in self.newest_first(everywhere=True):
+            if isinstance(entry, Unusable):
+                self.unreadable[entry.ref] = entry.why
                 continue
             mine = frozenset(rewound.pop(entry.id, ()))
             paths = entry.meta.table("rewinds").get("paths")
@@ -214,10 +216,6 @@ class Records:
             if everywhere or self.is_ours(entry):
                 yield entry._replace(rewound_paths=mine)
 
-    def is_ours(self, record: EditRecord) -> bool:
-        """Whether a record is of this worktree."""
-        return record.meta.worktree_key == self._worktree
-
     def to_rewind(self) -> EditRecord:
         """The newest record of this worktree that can be rewound; RefusedError (`not_found`)."""
         for record in self.history():
@@ -227,49 +225,15 @@ class Records:
         raise RefusedError(
             f"this worktree has no edit left to rewind{but}",
             code="not_found",
-            hints=(
-                "'git boocode log --edits' lists the edits",
-                "'git boocode rewind <id>' of a rewind brings the edit back",
-            ),
+            hints=(self.listing_hint, "'git boocode rewind <id>' of a rewind brings the edit back"),
         )
-
-    def find(self, name: str) -> EditRecord:
-        """The record with a full id, a unique prefix of its id or commit, or `@` and `@~N`.
-
-        `@~N` counts the records of this worktree, as `log --edits` lists them. Raises RefusedError:
-        `not_found`, `ambiguous`, or for an invalid record `malformed` or `newer`.
-        """
-        if (back := places_back(name)) is not None:
-            return self._nth(back, name)
-        if name.startswith("@"):
-            raise _not_found(f"'{shortened(name)}': '@' is the newest, '@~<n>' the n-th before it")
-        matches = self.matching(name)
-        if len(matches) > 1:
-            raise ambiguous_name(name, matches, "edits")
-        if matches:
-            return self.usable(matches[0])
-        least = "" if ID_PART.fullmatch(name.lower()) else " (ids need at least 4 characters)"
-        raise _not_found(f"no edit matches '{shortened(name)}'{least}")
-
-    def matching(self, name: str) -> list[Ref]:
-        """The refs of the records whose id or commit begins so."""
-        lowered = name.lower()
-        if ID.fullmatch(lowered):
-            return self.store.refs(EDITS + lowered)
-        if not ID_PART.fullmatch(lowered):
-            return []
-        refs = self.store.refs(EDITS)
-        return [r for r in refs if r.id.startswith(lowered) or r.target.startswith(lowered)]
 
     def usable(self, ref: Ref) -> EditRecord:
         """The record of a ref, with ``rewound_paths``; RefusedError if it is invalid."""
         for record in self.history(everywhere=True):
             if EDITS + record.id == ref.name:
                 return record
-        why = self.unreadable.get(ref.name) or _malformed("it is gone")
-        raise RefusedError(
-            f"the record '{ref.id}' cannot be used: {why.message}", code=why.code, hints=why.hints
-        )
+        raise self.unusable(ref.id, self.unreadable.get(ref.name) or _malformed("it is gone"))
 
     def contents(self, record: EditRecord, files: Sequence[KeptFile]) -> list[Contents]:
         """Files of a record with their bytes; RefusedError (`malformed`) if some are missing."""
@@ -299,19 +263,11 @@ class Records:
         split = (row.partition("\t") for row in nul_records(listing))
         return {name: head.split(" ")[2] for head, _, name in split}
 
-    def _nth(self, number: int, name: str) -> EditRecord:
-        count = 0
-        for count, record in enumerate(self.history(), 1):
-            if count > number:
-                return record
-        has = f"{'only ' if count else ''}{count} recorded edit{'' if count == 1 else 's'}"
-        raise _not_found(f"'{shortened(name)}': this worktree has {has}")
-
 
 def problems(repository: Repository, *, most: int = DEFAULTS.keep) -> list[tuple[str, str]]:
     """The ids of the invalid ones among the newest ``most`` records, with the reason."""
-    entries = Records(repository).entries(newest=most)
-    return [(ref.id, entry.message) for ref, entry in entries if isinstance(entry, MetadataError)]
+    entries = islice(Records(repository).newest_first(everywhere=True), most)
+    return [(entry.id, entry.why.message) for entry in entries if isinstance(entry, Unusable)]
 
 
 def edits_beyond(
@@ -323,11 +279,13 @@ def edits_beyond(
     records count; ``now`` is in seconds since 1970. Raises FatalError (`bad_config`).
     """
     limits = DEFAULTS.configured(repository.config, "boocode.keepEdits", "boocode.editsMaxAge")
+    records = Records(repository)
+    refs = records.store.refs(EDITS)
     found = (
-        Owned(ref, entry.meta.worktree_key if isinstance(entry, EditRecord) else None)
-        for ref, entry in Records(repository).entries()
+        (ref, entry.meta.worktree_key if isinstance(entry, EditRecord) else None)
+        for ref, entry in zip(refs, records.entries(refs), strict=True)
     )
-    wanted = (owned for owned in found if worktree in (None, owned.worktree))
+    wanted = (owned for owned in found if worktree in (None, owned[1]))
     beyond = limits.beyond(wanted, time.time() if now is None else now)
     needed = needed_records(repository)
     return [(ref, why) for ref, why in beyond if ref.id not in needed]
@@ -368,32 +326,6 @@ def _file_json(file: KeptFile, items: Mapping[bytes, Item]) -> dict[str, object]
     mode, new_mode = (f"{stat.S_IMODE(mode):04o}" for mode in file[2:4])
     sides = {"mode": mode, "new_mode": new_mode, "before": before, "after": after}
     return file.as_json() | sides
-
-
-def _not_found(message: str) -> RefusedError:
-    return RefusedError(
-        message, code="not_found", hints=("'git boocode log --edits' lists the edits",)
-    )
-
-
-def _entry(ref: Ref, commit: Commit | None) -> EditRecord | MetadataError:
-    try:
-        return _parsed(ref, commit)
-    except MetadataError as error:
-        return error
-
-
-def _parsed(ref: Ref, commit: Commit | None) -> EditRecord:
-    if commit is None:
-        raise _malformed("it names no commit")
-    meta = Metadata.parse(commit.message)
-    if meta.text("kind") != "edit":
-        raise _malformed("it is not the record of an edit")
-    files = tuple(map(_file, meta.tables("files")))
-    if not files:
-        raise _malformed("it names no files")
-    rewinds = meta.part("rewinds", "id")
-    return EditRecord(ref.name.removeprefix(EDITS), commit, meta, files, rewinds)
 
 
 def _file(row: dict[str, Any]) -> KeptFile:

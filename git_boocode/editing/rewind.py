@@ -134,7 +134,7 @@ def _other_worktree(record: EditRecord) -> RefusedError:
     where = record.meta.part("worktree", "path")
     hint = f"rewind it there: git -C '{where}' boocode rewind {record.id}"
     return RefusedError(
-        f"the edit '{record.id}' was made in another worktree, '{record.worktree_name}'",
+        f"the edit '{record.id}' was made in another worktree, '{record.meta.worktree_name}'",
         code="other_worktree",
         hints=(hint,) if where else (),
     )

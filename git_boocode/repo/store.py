@@ -15,7 +15,6 @@ from git_boocode.repo.config import Identity
 from git_boocode.repo.durable import sync_refs
 from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.git import batch_bodies, is_disk_full
-from git_boocode.repo.refnames import greatest_names
 from git_boocode.repo.repository import Repository
 
 
@@ -31,25 +30,7 @@ class Ref(NamedTuple):
         return self.name.rpartition("/")[2]
 
 
-_SHOWN_MATCHES = 5
 _LEAST_ABBREVIATION = 13  # the part of an id that is its time; its hyphen tells it from a hash
-
-
-def ambiguous_name(name: str, matches: Sequence[Ref], what: str) -> RefusedError:
-    """The error of a beginning that the ids of several refs have.
-
-    Args:
-        name: the beginning.
-        matches: the refs.
-        what: what they are, in the plural.
-    """
-    shown = [ref.id for ref in matches[:_SHOWN_MATCHES]]
-    more = len(matches) - len(shown)
-    return RefusedError(
-        f"'{name}' is the beginning of {len(matches)} {what}",
-        code="ambiguous",
-        hints=("it could be: " + ", ".join(shown) + (f" and {more} more" if more else ""),),
-    )
 
 
 class Commit(NamedTuple):
@@ -119,49 +100,47 @@ class Store:
             prefixes: whole names, or beginnings that end in `/`.
             newest: how many to return at the most; 0 for all.
         """
-        if not any(prefix.endswith("/") for prefix in prefixes):
-            names = sorted(prefixes, key=os.fsencode, reverse=True)
-            existing = (self._resolve([name]) for name in names)
-            return [ref for found in existing for ref in found or ()][: newest or None]
-        if newest and len(prefixes) == 1 and (found := self._greatest(prefixes[0], newest)):
-            return found
-        return self._list(f"--count={newest}", *prefixes)
-
-    def _greatest(self, prefix: str, count: int) -> list[Ref] | None:
-        """What `refs` gives, asked for by name; None if one of the names is no ref."""
-        if not self._repository.has_plain_refs:
-            return None
-        names = greatest_names(self._repository.common_dir, prefix, count)
-        if not names:
-            return None
-        found = []
-        for start in range(0, len(names), self.LARGEST_BATCH):
-            some = self._resolve(names[start : start + self.LARGEST_BATCH])
-            if some is None:
-                return None
-            found += some
-        return found
-
-    def _resolve(self, names: Sequence[str]) -> list[Ref] | None:
-        """The refs of some names; None if one of them is no ref."""
-        # Not `for-each-ref`, which opens the files of all refs in the same directory.
-        done = self._git.attempt("rev-parse", *names, "--")
-        if done.status:
-            return None
-        targets = os.fsdecode(done.stdout).split("\n")
-        return [Ref(name, target) for name, target in zip(names, targets, strict=False)]
-
-    def _list(self, *arguments: str) -> list[Ref]:
+        if not prefixes:
+            return []
         listing = self._git.line(
             "for-each-ref",
             "--sort=-refname",
             "--format=%(objectname) %(refname)",
-            *arguments,
+            f"--count={newest}",
+            *prefixes,
         )
         # Git allows neither a space nor a newline in the name of a ref, but what else Python
         # takes for the end of a line.
         records = (line.partition(" ") for line in listing.split("\n") if line)
-        return [Ref(name, target) for target, _, name in records]
+        below = tuple(prefix for prefix in prefixes if prefix.endswith("/"))
+        found = (Ref(name, target) for target, _, name in records)
+        return [ref for ref in found if ref.name in prefixes or ref.name.startswith(below)]
+
+    def newest(self, count: int, *prefixes: str) -> list[tuple[Ref, Commit | None]]:
+        """The newest refs below some prefixes, 0 for all, and the commits that they name.
+
+        It takes one git process, or two where an object is missing or damaged. None stands for
+        what is missing or is no commit.
+        """
+        done = self._git.attempt(
+            "for-each-ref",
+            "--sort=-refname",
+            "--format=%(objectname) %(objecttype) %(raw:size) %(refname)%00%(raw)",
+            f"--count={count}",
+            *prefixes,
+        )
+        if done.status:
+            refs = self.refs(*prefixes, newest=count)
+            return list(zip(refs, self.commits(ref.target for ref in refs), strict=True))
+        found, position = [], 0
+        while position < len(done.stdout):
+            start = done.stdout.index(b"\0", position) + 1
+            target, kind, size, name = os.fsdecode(done.stdout[position : start - 1]).split(" ", 3)
+            end = start + int(size)
+            commit = parse_commit(target, done.stdout[start:end]) if kind == "commit" else None
+            found.append((Ref(name, target), commit))
+            position = end + 1
+        return found
 
     def commits(self, ids: Iterable[str]) -> Iterator[Commit | None]:
         """Commits in the order asked for; None for what is missing or is no commit."""

@@ -9,8 +9,7 @@ import pytest
 
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY
-from git_boocode.checkpoints.store.drop import Dropped, drop
-from git_boocode.checkpoints.store.retention import PATIENCE
+from git_boocode.checkpoints.store.retention import PATIENCE, Dropped, drop
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import worktree_lock
@@ -143,7 +142,7 @@ def test_what_an_interrupted_restore_needs_in_any_worktree(repo: Repo, tmp_path:
 
 
 def test_not_while_a_restore_is_at_work(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("git_boocode.checkpoints.store.drop.PATIENCE", PATIENCE / 100)
+    monkeypatch.setattr("git_boocode.checkpoints.store.retention.PATIENCE", PATIENCE / 100)
     take()
     with worktree_lock(Repository.discover().state_dir, shared=False, patience=0):
         assert refusal("@").code == "locked"

@@ -19,9 +19,7 @@ from hypothesis import strategies as st
 
 from git_boocode.checkpoints.restore import history
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Checkpoint
-from git_boocode.checkpoints.store.daily import prune_now_and_then
-from git_boocode.checkpoints.store.last_pruning import last_failure
-from git_boocode.checkpoints.store.metadata import Metadata
+from git_boocode.checkpoints.store.daily import last_failure, prune_now_and_then
 from git_boocode.checkpoints.store.retention import (
     DEFAULTS,
     SAFETY_MAX_AGE,
@@ -29,11 +27,12 @@ from git_boocode.checkpoints.store.retention import (
     prune,
     whole_chains,
 )
-from git_boocode.repo import packing
+from git_boocode.repo import limits as repo_limits
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.ids import id_time, new_id
+from git_boocode.repo.limits import DAY, Limits
+from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.retention import DAY, Limits
 from git_boocode.repo.scratch import INSIDE_RESTORE, worktree_lock
 from git_boocode.repo.store import Commit
 from tests.checkpoints.kit import back, refs, seen, take, undone
@@ -422,7 +421,7 @@ def loose(repo: Repo) -> list[str]:
 def test_very_many_refs_are_packed_once_a_day(
     repo: Repo, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], packed: bool
 ) -> None:
-    monkeypatch.setattr(packing, "MANY", 3)
+    monkeypatch.setattr(repo_limits, "MANY_LOOSE", 3)
     repo.commit(a="a\n")
     for key, value in settings.items():
         repo.git("config", key, value)
@@ -445,7 +444,7 @@ def test_very_many_refs_are_packed_once_a_day(
 def test_refs_that_another_process_packs_just_now(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packing, "MANY", 0)
+    monkeypatch.setattr(repo_limits, "MANY_LOOSE", 0)
     repo.git("config", "gc.auto", "100")
     repo.git("config", "core.packedRefsTimeout", "0")
     taken = take()

@@ -20,7 +20,6 @@ from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.restore.restore import Options, restore
 from git_boocode.checkpoints.store import sharing
 from git_boocode.checkpoints.store.catalog import CHECKPOINTS, REMOTES, Catalog, Checkpoint
-from git_boocode.checkpoints.store.metadata import Metadata
 from git_boocode.checkpoints.store.sharing import (
     Fetched,
     FetchOptions,
@@ -31,6 +30,7 @@ from git_boocode.checkpoints.store.sharing import (
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.ids import new_id
 from git_boocode.repo.incoming import _MARK
+from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import RefChange, Store
 from tests.checkpoints.kit import back, take

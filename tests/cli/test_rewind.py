@@ -153,8 +153,8 @@ def test_paths_from_a_subdirectory(repo: Repo) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nonsense"], "no edit matches 'nonsense' (ids need at least 4 characters)"),
-        (["ffffffff"], "no edit matches 'ffffffff'"),
+        (["nonsense"], "no recorded edit matches 'nonsense' (ids need at least 4 characters)"),
+        (["ffffffff"], "no recorded edit matches 'ffffffff'"),
         (["@~1"], "'@~1': this worktree has only 1 recorded edit"),
         (["--", "b"], "'b' is not among the files of the edit"),
         (["b"], "'b' is not among the files of the edit"),

@@ -17,7 +17,7 @@ from git_boocode.editing.records import (
 from git_boocode.editing.rewind import rewind
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.ids import new_id
-from git_boocode.repo.metadata import MetadataError
+from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import abbreviations
 from tests.editing.kit import apply, records, replace
@@ -58,7 +58,7 @@ def test_the_newest_comes_first(repo: Repo) -> None:
     assert [file.action for record in found for file in record.files] == [
         "modify", "modify", "create"
     ]  # fmt: skip
-    assert [record.worktree_name for record in found] == ["main"] * 3
+    assert [record.meta.worktree_name for record in found] == ["main"] * 3
     assert not any(record.rewound or record.rewinds for record in found)
 
 
@@ -88,15 +88,15 @@ def test_by_id_and_by_commit(repo: Repo) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("nonsense", "no edit matches 'nonsense' (ids need at least 4 characters)"),
-        ("abc", "no edit matches 'abc' (ids need at least 4 characters)"),
-        ("ffffffff", "no edit matches 'ffffffff'"),
+        ("nonsense", "no recorded edit matches 'nonsense' (ids need at least 4 characters)"),
+        ("abc", "no recorded edit matches 'abc' (ids need at least 4 characters)"),
+        ("ffffffff", "no recorded edit matches 'ffffffff'"),
         ("@~7", "'@~7': this worktree has only 1 recorded edit"),
         ("@~99999999999999", "'@~99999999999999': this worktree has only 1 recorded edit"),
         ("@~x", "'@~x': '@' is the newest, '@~<n>' the n-th before it"),
         (
             "00000000-0000-7000-8000-000000000000",
-            "no edit matches '00000000-0000-7000-8000-000000000000'",
+            "no recorded edit matches '00000000-0000-7000-8000-000000000000'",
         ),
     ],
 )
@@ -110,7 +110,7 @@ def test_there_is_no_such_record(repo: Repo, name: str, said: str) -> None:
 
 
 def test_there_are_no_records(repo: Repo) -> None:
-    with pytest.raises(RefusedError, match=r"'@': this worktree has 0 recorded edits$"):
+    with pytest.raises(RefusedError, match=r"'@': this worktree has no recorded edits$"):
         catalog().find("@")
 
 
@@ -120,7 +120,7 @@ def test_the_beginning_of_several(repo: Repo) -> None:
         catalog().find(first[:6])
     assert (caught.value.code, caught.value.message) == (
         "ambiguous",
-        f"'{first[:6]}' is the beginning of 2 edits",
+        f"'{first[:6]}' is the beginning of 2 recorded edits",
     )
     assert caught.value.hints == (f"it could be: {second}, {first}",)
 
@@ -145,11 +145,12 @@ def test_what_cannot_be_used_breaks_nothing_else(repo: Repo, text: str) -> None:
     bad = forged(repo, text)
     assert [record.id for record in catalog().history(everywhere=True)] == [good]
     assert catalog().to_rewind().id == good
-    assert [type(entry) for _, entry in catalog().entries()] == [MetadataError, EditRecord]
+    kinds = [type(entry) for entry in catalog().newest_first()]
+    assert kinds == [Unusable, EditRecord]
     with pytest.raises(RefusedError) as caught:
         catalog().find(bad)
     assert caught.value.code == ("newer" if "2" in text[:20] else "malformed")
-    assert caught.value.message.startswith(f"the record '{bad}' cannot be used: ")
+    assert caught.value.message.startswith(f"recorded edit '{bad}' cannot be used: ")
     done = repo.boocode("log", "--edits", "--json")
     assert [row["id"] for row in done.json["edits"]] == [good]
 
@@ -174,7 +175,7 @@ def test_a_ref_to_something_else(repo: Repo) -> None:
 def test_parts_of_the_wrong_kind_count_as_missing(repo: Repo, more: dict[str, object]) -> None:
     forged(repo, message(**more))
     (record,) = catalog().history()
-    assert (record.worktree_name, record.rewinds, record.edits) == (
+    assert (record.meta.worktree_name, record.rewinds, record.edits) == (
         "main", None if "id" not in str(more) else record.rewinds, []
     )  # fmt: skip
 

@@ -25,12 +25,12 @@ from git_boocode.agents.registry import AGENTS, find_agent
 from git_boocode.agents.tool_files import named_files, pathspecs
 from git_boocode.checkpoints import conversation_files as transcripts
 from git_boocode.checkpoints.restore import journal
-from git_boocode.checkpoints.store.metadata import Metadata
 from git_boocode.checkpoints.worktree import index_cache as kept
-from git_boocode.editing import records as edit_records
+from git_boocode.editing.records import Records
 from git_boocode.editing.recovery import interrupted_edit, noted_record
 from git_boocode.repo.config import Config, Setting
 from git_boocode.repo.errors import BoocodeError, FatalError
+from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.scratch import EDIT_NOTE
 from git_boocode.repo.store import Commit, Ref
 
@@ -112,7 +112,8 @@ def metadata(data: bytes) -> None:
 def edit_metadata(data: bytes) -> None:
     message = data.decode("utf-8", "surrogateescape")
     commit = Commit("1" * 40, "2" * 40, (), message)
-    edit_records._entry(Ref(f"refs/boocode/edits/{ID}", "1" * 40), commit)  # noqa: SLF001
+    with suppress(BoocodeError):
+        Records.read(Ref(f"refs/boocode/edits/{ID}", "1" * 40), commit)
 
 
 def setting(data: bytes) -> None:

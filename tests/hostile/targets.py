@@ -7,11 +7,8 @@ expect are caught where the target calls the code, everything else is a bug.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 from git_boocode.editing.actions import Replace
 from git_boocode.editing.answer import retry_context
@@ -22,7 +19,6 @@ from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.revert import Revert
 from git_boocode.editing.textfile import decode
 from git_boocode.matching import PROFILES, MatchError, locate_match, replace_text
-from git_boocode.repo.refnames import greatest_names
 
 SEPARATOR = b"\0\0"
 """Two NUL bytes separate the parts of an input that a target reads as several texts."""
@@ -98,15 +94,6 @@ def rewind(data: bytes) -> None:
         Revert(before, after).apply(decode(now), How())
 
 
-def packed_refs(data: bytes) -> None:
-    """A packed-refs file of a hostile clone."""
-    with tempfile.TemporaryDirectory() as directory:
-        Path(directory, "packed-refs").write_bytes(data)
-        names = greatest_names(directory, "refs/boocode/checkpoints/", 3)
-    assert names is None or all(name.startswith("refs/boocode/checkpoints/") for name in names)
-    assert names is None or all(os.fsencode(name) in data for name in names)
-
-
 TARGETS: dict[str, Callable[[bytes], None]] = {
     "edits": read_edits,
     **{f"edits-{name}": edits_in_format(name) for name in FORMATS},
@@ -116,7 +103,6 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "replace": replace,
     "replace-action": replace_action,
     "rewind": rewind,
-    "packed-refs": packed_refs,
 }
 
 WORDS: dict[str, tuple[bytes, ...]] = {
@@ -128,10 +114,6 @@ WORDS: dict[str, tuple[bytes, ...]] = {
         *(b"<<<<<<< SEARCH\n", b"=======\n", b">>>>>>> REPLACE\n", b"f.py\n", b"@@ f\n"),
         *(b'"path":', b'"old_string":', b'"new_string":', b'"edits":', b'"content":', b'"a"'),
         *(b'"changes":', b'"start":', b'"end":', b'"patch":', b'"base":', b'"start_line":'),
-    ),
-    "packed-refs": (
-        *(b"# pack-refs with: peeled fully-peeled sorted \n", b"^", b" ", b"\n", b"a" * 40),
-        b"refs/boocode/checkpoints/",
     ),
 }
 """What the inputs of targets are put together from, by the beginning of a target's name."""

@@ -19,7 +19,6 @@ from git_boocode.checkpoints.restore.ignore_rules import StateRules
 from git_boocode.checkpoints.restore.plan import Plan, in_the_way, plan_return
 from git_boocode.checkpoints.store.changes import Change, tree_changes
 from git_boocode.checkpoints.store.commit import safety_checkpoint
-from git_boocode.checkpoints.store.metadata import Metadata
 from git_boocode.checkpoints.worktree.attributes import filtered
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
@@ -28,6 +27,7 @@ from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, Refused
 from git_boocode.repo.gc import GcWatch, kept_from_gc
 from git_boocode.repo.git import is_disk_full, nul_lines
 from git_boocode.repo.index import Index, install_index, refuse_if_locked
+from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import scratch_directory
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, Catalog, Unusable
-from git_boocode.checkpoints.store.metadata import Metadata
+from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, Catalog
+from git_boocode.repo.metadata import Metadata, Unusable
 from git_boocode.repo.store import RefChange
 
 

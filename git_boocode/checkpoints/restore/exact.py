@@ -15,14 +15,13 @@ from contextlib import contextmanager, suppress
 from typing import IO, NamedTuple
 
 from git_boocode.checkpoints.store.changes import Change
-from git_boocode.checkpoints.store.metadata import Metadata
 from git_boocode.checkpoints.worktree.attributes import filtered, may_convert
 from git_boocode.checkpoints.worktree.disk import Disk
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.repo.git import GitError, Talk, nul_lines, nul_records, quoted_lines
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import Index
-from git_boocode.repo.metadata import MetadataError
+from git_boocode.repo.metadata import Metadata, MetadataError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.trees import GITLINK
 

@@ -57,7 +57,7 @@ def _strangeness(
         look = f"it was fetched; 'git boocode show {checkpoint.id}' shows what is in it"
         yield REPOSITORY, f"repository: '{checkpoint.remote}'", look
     elif checkpoint.meta.worktree_key != repository.worktree_key:
-        where = checkpoint.meta.part("worktree", "path") or checkpoint.worktree_name
+        where = checkpoint.meta.part("worktree", "path") or checkpoint.meta.worktree_name
         there = f"run it there: git -C {shlex.quote(where)} boocode restore {checkpoint.id}"
         gone = "that worktree is gone"
         exists = os.path.isdir(where) and os.path.realpath(where) != repository.worktree

@@ -34,13 +34,7 @@ from git_boocode.checkpoints.restore.ignore_rules import StateRules
 from git_boocode.checkpoints.restore.operation import Course, Scope, Told, checkpoint_at
 from git_boocode.checkpoints.restore.outcome import Manner, Outcome
 from git_boocode.checkpoints.restore.plan import Plan, disk_tree, plan_restore, take_in_hidden
-from git_boocode.checkpoints.store.catalog import (
-    ARCHIVE,
-    SAFETY,
-    Catalog,
-    Checkpoint,
-    unusable,
-)
+from git_boocode.checkpoints.store.catalog import ARCHIVE, SAFETY, Catalog, Checkpoint
 from git_boocode.checkpoints.store.changes import Change, count_lines, staged_changes, tree_changes
 from git_boocode.checkpoints.store.commit import kept_staging, safety_checkpoint
 from git_boocode.checkpoints.worktree.pathspecs import Pathspecs
@@ -227,7 +221,7 @@ class Transaction:
                 raise
             raise _missing_objects(target, error) from error
         except MetadataError as error:
-            raise unusable(target.id, error) from error
+            raise Catalog(self._repository).unusable(target.id, error) from error
         return plan, None if staging == snapshot.staging else staging
 
     def _with_lost(self, snapshot: Snapshot, plan: Plan, choice: Choice | None) -> Plan:

@@ -12,8 +12,8 @@ from git_boocode.repo.trees import GITLINK
 if TYPE_CHECKING:
     from git_boocode.checkpoints.worktree.staging import Staging
 
-# Whatever the user wants to hear of them.
-_MODULES = "--ignore-submodules=none"
+# `diff.ignoreSubmodules` of the user is about other diffs.
+_DIFF_TREE = ("diff-tree", "-r", "-z", "--no-renames", "--ignore-submodules=none")
 _ACTIONS = {"A": "create", "D": "delete"}
 
 
@@ -47,27 +47,19 @@ class Change(NamedTuple):
 
 
 def tree_changes(git: Git, old: str, new: str, pathspecs: Iterable[str] = ()) -> list[Change]:
-    """The paths that differ between two trees, in git's order.
-
-    Args:
-        git: git for our own work.
-        old: tree A.
-        new: tree B.
-        pathspecs: limits to these, from the top of the worktree; git's own syntax.
-    """
-    arguments = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--abbrev=64", _MODULES)
-    records = nul_records(_without_index(git).run(*arguments, old, new, "--", *pathspecs))
-    return [_change(fields, path) for fields, path in zip(records[::2], records[1::2], strict=True)]
+    """The paths that differ between two trees, in git's order."""
+    raw = _without_index(git).run(*_DIFF_TREE, "--raw", "--abbrev=64", old, new, "--", *pathspecs)
+    records = nul_records(raw)
+    changes = []
+    for fields, path in zip(records[::2], records[1::2], strict=True):
+        old_mode, mode, old_id, new_id, letter = fields.removeprefix(":").split(" ")
+        action = _ACTIONS.get(letter, "modify")
+        changes.append(Change(path, action, old_mode, mode, new_id, old_id))
+    return changes
 
 
 def staged_changes(git: Git, current: Staging | None, target: Staging) -> list[Change]:
-    """The paths whose staging differs, and what going from one to the other does to it.
-
-    Args:
-        git: git for our own work.
-        current: what is staged; None if the index cannot be read.
-        target: what is to be staged.
-    """
+    """The paths whose staging differs; none where the current index cannot be read."""
     if current is None:
         return []
     changes = tree_changes(git, current.tree, target.tree)
@@ -78,45 +70,19 @@ def staged_changes(git: Git, current: Staging | None, target: Staging) -> list[C
 
 
 def count_lines(git: Git, old: str, new: str) -> dict[str, tuple[int, int] | None]:
-    """How many lines come and go from tree A to tree B, as `git diff --numstat` counts them.
-
-    Args:
-        git: git for our own work.
-        old: tree A.
-        new: tree B.
-
-    Returns:
-        Added and removed lines by path; None for what is not text.
-    """
-    arguments = ("diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", _MODULES)
+    """The added and removed lines by path, as `git diff --numstat` has them; None if binary."""
+    options = ("--numstat", "--no-ext-diff", "--no-textconv")
     counts: dict[str, tuple[int, int] | None] = {}
-    for record in nul_records(_without_index(git).run(*arguments, "--no-textconv", old, new)):
+    for record in nul_records(_without_index(git).run(*_DIFF_TREE, *options, old, new)):
         added, removed, path = record.split("\t", 2)
         counts[path] = None if added == "-" else (int(added), int(removed))
     return counts
 
 
-def _without_index(git: Git) -> Git:
-    # Comparing trees needs no index, but git reads it first, and fails where it is damaged. Nobody
-    # can have put anything where this one would be.
-    name = f"no-index-{os.urandom(6).hex()}"
-    return git.bind(GIT_INDEX_FILE=os.path.join(git.env["GIT_DIR"], name))
-
-
-def _change(fields: str, path: str) -> Change:
-    old_mode, mode, old, new, letter = fields.removeprefix(":").split(" ")
-    return Change(path, _ACTIONS.get(letter, "modify"), old_mode, mode, new, old)
-
-
 def count_changes(git: Git, pairs: list[tuple[str, str]]) -> list[int | None]:
-    """How many paths differ within each of some pairs.
+    """How many paths differ within each pair of trees or commits; None where objects are missing.
 
-    Args:
-        git: git for our own work.
-        pairs: an old and a new tree each, or a commit and an older one to compare it with.
-
-    Returns:
-        The counts in order; None where objects are missing.
+    Of two commits, the older one comes second.
     """
     if not pairs:
         return []
@@ -124,7 +90,13 @@ def count_changes(git: Git, pairs: list[tuple[str, str]]) -> list[int | None]:
     done = _without_index(git).attempt(
         "diff-tree", "--stdin", "-r", "--raw", "--no-renames", "--always", stdin=request
     )
-    counts = _count_lines(done.stdout)
+    counts: list[int | None] = []
+    for line in done.stdout.splitlines():
+        # Each pair is announced by a line of its own, even where nothing differs.
+        if line.startswith(b":"):
+            counts[-1] = (counts[-1] or 0) + 1
+        else:
+            counts.append(0)
     # A pair whose trees are missing is passed over, or ends it all.
     if done.status == 0 and len(counts) == len(pairs):
         return counts
@@ -134,12 +106,8 @@ def count_changes(git: Git, pairs: list[tuple[str, str]]) -> list[int | None]:
     return [*count_changes(git, pairs[:middle]), *count_changes(git, pairs[middle:])]
 
 
-def _count_lines(output: bytes) -> list[int | None]:
-    counts: list[int] = []
-    for line in output.splitlines():
-        # Each pair is announced by a line of its own, even where nothing differs.
-        if line.startswith(b":"):
-            counts[-1] += 1
-        else:
-            counts.append(0)
-    return list(counts)
+def _without_index(git: Git) -> Git:
+    # Comparing trees needs no index, but git reads it first, and fails where it is damaged. Nobody
+    # can have put anything where this one would be.
+    name = f"no-index-{os.urandom(6).hex()}"
+    return git.bind(GIT_INDEX_FILE=os.path.join(git.env["GIT_DIR"], name))

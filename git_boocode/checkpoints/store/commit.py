@@ -11,7 +11,6 @@ from git_boocode.checkpoints.store.catalog import (
     SAFETY_KIND,
     Checkpoint,
 )
-from git_boocode.checkpoints.store.metadata import Metadata
 from git_boocode.checkpoints.worktree.index_cache import IndexCache, discard_cache, save_cache
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging, conflict_blobs, decode_special
@@ -19,7 +18,7 @@ from git_boocode.repo.config import Identity
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.ids import OBJECT_ID, id_time, new_id, timestamp
-from git_boocode.repo.metadata import VERSION, MetadataError
+from git_boocode.repo.metadata import VERSION, Metadata, MetadataError
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, RefChange, Store, raw_commit

@@ -1,8 +1,8 @@
-"""How long checkpoints are kept, and which of them may go at all.
+"""How long checkpoints are kept, which of them may go at all, and how they are deleted.
 
 Checkpoints go by number and age, safety checkpoints by an age of their own, and with them what
 their restore archived. A restore and what undid or redid it since form a chain, which goes as a
-whole: `undo` reads history out of the safety checkpoints, and half a chain would tell it something
+whole: `undo` reads history out of the safety checkpoints, and half a chain would mean something
 else. What an interrupted restore needs stays in any case.
 """
 
@@ -15,19 +15,21 @@ from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from git_boocode.checkpoints.restore import journal
+from git_boocode.checkpoints.restore.history import needed, read_history
 from git_boocode.checkpoints.store.catalog import (
     ARCHIVE,
     CHECKPOINTS,
     SAFETY,
     Catalog,
     Checkpoint,
-    Unusable,
 )
-from git_boocode.checkpoints.store.last_pruning import note_pruning
+from git_boocode.checkpoints.store.daily import note_pruning
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.limits import DAY, TOO_OLD, Limits, is_older, patiently
+from git_boocode.repo.metadata import Metadata, Unusable
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.retention import DAY, TOO_OLD, Limits, Owned, is_older, patiently
 from git_boocode.repo.scratch import worktree_lock
-from git_boocode.repo.store import Ref, RefChange
+from git_boocode.repo.store import Commit, Ref, RefChange
 
 DEFAULTS = Limits(keep=1_000, max_age=90 * DAY)
 """What is kept unless `boocode.keep` and `boocode.maxAge` say otherwise."""
@@ -41,10 +43,8 @@ KINDS = {CHECKPOINTS: "checkpoint", SAFETY: "safety", ARCHIVE: "archived"}
 class Rules(NamedTuple):
     """What is kept.
 
-    Attributes:
-        checkpoints: the limits of checkpoints.
-        safety_max_age: the age of safety checkpoints and of what their restores archived, in
-            seconds; None for no limit.
+    `safety_max_age`, in seconds and None for no limit, is the age of safety checkpoints and of what
+    their restores archived.
     """
 
     checkpoints: Limits
@@ -52,11 +52,7 @@ class Rules(NamedTuple):
 
     @classmethod
     def configured(cls, repository: Repository) -> Rules:
-        """The rules that are configured.
-
-        Raises:
-            FatalError: a setting makes no sense (`bad_config`).
-        """
+        """The rules that are configured; FatalError (`bad_config`) if a setting makes no sense."""
         config = repository.config
         return cls(
             DEFAULTS.configured(config, "boocode.keep", "boocode.maxAge"),
@@ -65,14 +61,7 @@ class Rules(NamedTuple):
 
 
 class Beyond(NamedTuple):
-    """A ref that is beyond the limits.
-
-    Attributes:
-        ref: it.
-        kind: `checkpoint`, `safety` or `archived`.
-        why: `too_old` or `too_many`.
-        entry: what it holds.
-    """
+    """A ref beyond the limits: its kind as in `KINDS`, `too_old` or `too_many`, what it holds."""
 
     ref: Ref
     kind: str
@@ -80,8 +69,16 @@ class Beyond(NamedTuple):
     entry: Checkpoint | Unusable
 
 
+class Dropped(NamedTuple):
+    """A checkpoint that was dropped: its id, its commit, the names of all its refs."""
+
+    id: str
+    commit: str
+    refs: list[str]
+
+
 class Survey:
-    """All checkpoints of a repository, of every kind but the fetched ones, newest first.
+    """All checkpoints of a repository but the fetched ones, newest first.
 
     Attributes:
         found: the refs with what they hold, by the beginning of their names.
@@ -90,16 +87,10 @@ class Survey:
 
     def __init__(self, repository: Repository, catalog: Catalog, refs: Sequence[Ref]) -> None:
         self._repository = repository
-        entries = zip(refs, catalog.entries(refs), strict=True)
-        self.found: dict[str, list[tuple[Ref, Checkpoint | Unusable]]] = {
-            beginning: [] for beginning in KINDS
-        }
-        for ref, whole in entries:
-            entry, beginning = whole, _beginning(ref)
-            # Of safety checkpoints alone, more than the label and the worktree is needed.
-            if beginning != SAFETY and isinstance(entry, Checkpoint):
-                entry = entry.reduced()
-            self.found[beginning].append((ref, entry))
+        self.found: dict[str, list[tuple[Ref, Checkpoint | Unusable]]] = {key: [] for key in KINDS}
+        for ref, entry in zip(refs, catalog.entries(refs), strict=True):
+            below = next(beginning for beginning in KINDS if ref.name.startswith(beginning))
+            self.found[below].append((ref, entry if below == SAFETY else _slim(entry)))
         self.interrupted = interrupted(repository)
 
     @property
@@ -107,8 +98,8 @@ class Survey:
         """The safety checkpoints that can be read, newest first."""
         return [entry for _, entry in self.found[SAFETY] if isinstance(entry, Checkpoint)]
 
-    def beyond(self, rules: Rules, now: float, worktree: str | None) -> Iterator[Beyond]:
-        """What is beyond the rules and needed by nothing.
+    def beyond(self, rules: Rules, now: float, worktree: str | None) -> list[Beyond]:
+        """What is beyond the rules and needed by nothing, checkpoints first, newest first.
 
         Args:
             rules: what is kept.
@@ -116,95 +107,39 @@ class Survey:
             worktree: the key of the only worktree to look at; None for all, and for what cannot
                 be read, of which nobody knows whose it is.
         """
-        old = self._old_safety(rules, now, worktree)
-        kept = [entry for entry in self.safety if entry.id not in old]
-        needed = {entry.meta.part("restore", "target") for entry in kept}
-        found = (
-            *self._beyond_limits(rules.checkpoints, now, worktree),
-            *(
-                Beyond(ref, KINDS[SAFETY], TOO_OLD, entry)
-                for ref, entry in self.found[SAFETY]
-                if ref.id in old
-            ),
-            *self._without_restore(rules, now, worktree, old),
-        )
-        yield from (beyond for beyond in found if beyond.ref.id not in needed)
 
-    def _beyond_limits(self, limits: Limits, now: float, worktree: str | None) -> Iterator[Beyond]:
-        wanted = [pair for pair in self.found[CHECKPOINTS] if _is_wanted(pair[1], worktree)]
-        entries = {ref.name: entry for ref, entry in wanted}
-        owned = (Owned(ref, _worktree(entry)) for ref, entry in wanted)
-        # A worktree that is there keeps a last checkpoint, however long nobody has worked in it.
-        spared = {*self._repository.worktree_keys(), *self._repository.worktree_names()}
-        for ref, why in limits.beyond(owned, now, spared=spared):
-            yield Beyond(ref, KINDS[CHECKPOINTS], why, entries[ref.name])
+        def may_go(entry: Checkpoint | Unusable) -> bool:
+            old = is_older(entry.id, rules.safety_max_age, now)
+            return old and entry.id not in self.interrupted and _is_wanted(entry, worktree)
 
-    def _without_restore(
-        self, rules: Rules, now: float, worktree: str | None, old: set[str]
-    ) -> Iterator[Beyond]:
-        """What was archived by restores that are old, and go too or have gone already."""
+        unread = [entry for _, entry in self.found[SAFETY] if isinstance(entry, Unusable)]
+        old = {entry.id for entry in unread if may_go(entry)} | whole_chains(self.safety, may_go)
+        found = list(self._beyond_limits(rules.checkpoints, now, worktree))
+        for ref, entry in self.found[SAFETY]:
+            if ref.id in old:
+                found.append(Beyond(ref, KINDS[SAFETY], TOO_OLD, entry))
         staying = {ref.id for ref, _ in self.found[SAFETY]} - old
         for ref, entry in self.found[ARCHIVE]:
             restore = restore_of(ref)
-            if restore in staying or not is_older(restore, rules.safety_max_age, now):
-                continue
-            if _is_wanted(entry, worktree):
-                yield Beyond(ref, KINDS[ARCHIVE], TOO_OLD, entry)
+            gone = restore not in staying and is_older(restore, rules.safety_max_age, now)
+            if gone and _is_wanted(entry, worktree):
+                found.append(Beyond(ref, KINDS[ARCHIVE], TOO_OLD, entry))
+        kept = (entry for entry in self.safety if entry.id not in old)
+        targets = {entry.meta.part("restore", "target") for entry in kept}
+        return [beyond for beyond in found if beyond.ref.id not in targets]
 
-    def _old_safety(self, rules: Rules, now: float, worktree: str | None) -> set[str]:
-        """The ids of the safety checkpoints that go."""
-
-        def may_go(entry: Checkpoint | Unusable) -> bool:
-            name = entry.ref.rpartition("/")[2]
-            old = is_older(name, rules.safety_max_age, now) and name not in self.interrupted
-            return old and _is_wanted(entry, worktree)
-
-        unread = [pair for pair in self.found[SAFETY] if isinstance(pair[1], Unusable)]
-        return {ref.id for ref, entry in unread if may_go(entry)} | whole_chains(
-            self.safety, may_go
+    def _beyond_limits(self, limits: Limits, now: float, worktree: str | None) -> Iterator[Beyond]:
+        wanted = {
+            ref: entry for ref, entry in self.found[CHECKPOINTS] if _is_wanted(entry, worktree)
+        }
+        owned = (
+            (ref, entry.meta.worktree_key if isinstance(entry, Checkpoint) else None)
+            for ref, entry in wanted.items()
         )
-
-
-def interrupted(repository: Repository) -> set[str]:
-    """The ids of the safety checkpoints of restores that never ended, in whichever worktree."""
-    found = map(journal.interrupted, repository.state_dirs())
-    return {identifier for identifier in found if identifier is not None}
-
-
-def restore_of(archived: Ref) -> str:
-    """The id of the restore that archived a checkpoint."""
-    return archived.name.removeprefix(ARCHIVE).partition("/")[0]
-
-
-def chains(safety: Iterable[Checkpoint]) -> list[list[Checkpoint]]:
-    """Safety checkpoints, those together that tell of each other.
-
-    The one of an undo names that of what it undid, that of a redo the one of the undo, and so on.
-
-    Args:
-        safety: the safety checkpoints, newest first.
-    """
-    chain_of: dict[str, list[Checkpoint]] = {}
-    for entry in reversed(list(safety)):
-        chain = chain_of[entry.id] = [entry]
-        for named in (entry.meta.part("restore", key) for key in ("of", "target")):
-            other = chain_of.get(named or "", chain)
-            if other is not chain:
-                other += chain
-                chain_of.update((each.id, other) for each in chain)
-                chain = other
-    return list({id(chain): chain for chain in chain_of.values()}.values())
-
-
-def whole_chains(safety: Iterable[Checkpoint], may_go: Callable[[Checkpoint], bool]) -> set[str]:
-    """The ids of the safety checkpoints that may go, those only whose whole chain may.
-
-    Args:
-        safety: the safety checkpoints, newest first.
-        may_go: whether one may go by itself.
-    """
-    going = (chain for chain in chains(safety) if all(map(may_go, chain)))
-    return {entry.id for chain in going for entry in chain}
+        # A worktree that is there keeps a last checkpoint, however long nobody has worked in it.
+        spared = {*self._repository.worktree_keys(), *self._repository.worktree_names()}
+        for ref, why in limits.beyond(owned, now, spared=spared):
+            yield Beyond(ref, KINDS[CHECKPOINTS], why, wanted[ref])
 
 
 def prune(
@@ -222,12 +157,9 @@ def prune(
         repository: where they are.
         rules: what is kept; by default what is configured.
         everywhere: those of all worktrees, also of those that are gone, not of this one alone.
-        dry_run: only say what would go.
+        dry_run: only report what would go.
         now: the time, in seconds since 1970; by default the current one.
         patience: how many seconds to wait for a restore to end.
-
-    Returns:
-        What has gone, checkpoints first, newest first.
 
     Raises:
         FatalError: a setting makes no sense (`bad_config`).
@@ -236,76 +168,182 @@ def prune(
     """
     rules = Rules.configured(repository) if rules is None else rules
     now = time.time() if now is None else now
-    worktree = None if everywhere else repository.worktree_key
-    with beside_restores(repository, patience, looking=dry_run):
-        if dry_run:
-            return _beyond(repository, rules, now, worktree)
-        going = patiently(lambda: _delete(repository, _beyond(repository, rules, now, worktree)))
-    if everywhere:
-        note_pruning(repository, "")
-    return going
-
-
-@contextmanager
-def beside_restores(
-    repository: Repository, patience: float, *, looking: bool = False
-) -> Iterator[None]:
-    """Keep restores from beginning, in every worktree, while refs are deleted; captures go on.
-
-    Args:
-        repository: the repository.
-        patience: how many seconds to wait for one that is at work.
-        looking: whether nothing is to be deleted after all.
-
-    Raises:
-        RefusedError: one was at work for longer (`locked`).
-    """
-    with ExitStack() as held:
-        for state_dir in repository.state_dirs():
-            # Where there is none, nothing of ours has ever run.
-            if os.path.isdir(state_dir):
-                held.enter_context(
-                    worktree_lock(state_dir, shared=True, patience=patience, looking=looking)
-                )
-        yield
-
-
-def _beyond(repository: Repository, rules: Rules, now: float, worktree: str | None) -> list[Beyond]:
     catalog = Catalog(repository)
-    refs = catalog.store.refs(*KINDS)
-    if not _worth_reading(refs, rules, now):
-        return []
-    return list(Survey(repository, catalog, refs).beyond(rules, now, worktree))
+
+    def look() -> list[Beyond]:
+        refs = catalog.store.refs(*KINDS)
+        if not _worth_reading(refs, rules, now):
+            return []
+        worktree = None if everywhere else repository.worktree_key
+        return Survey(repository, catalog, refs).beyond(rules, now, worktree)
+
+    def delete() -> list[Beyond]:
+        going = look()
+        # If git is killed on the way, an undo may be left without its restore, which means nothing;
+        # but no restore without the undo that shows it was undone, or without what it archived.
+        ordered = sorted(going, key=lambda beyond: (beyond.kind != KINDS[SAFETY], beyond.ref.id))
+        changes = [RefChange(beyond.ref.name, None, beyond.ref.target) for beyond in ordered]
+        catalog.store.update_refs(changes)
+        return going
+
+    with _beside_restores(repository, patience, looking=dry_run):
+        going = look() if dry_run else patiently(delete)
+    if everywhere and not dry_run:
+        note_pruning(repository)
+    return going
 
 
 def _worth_reading(refs: list[Ref], rules: Rules, now: float) -> bool:
     """Whether anything could be beyond the rules, by the names of the refs alone."""
     keep, max_age = rules.checkpoints
-    checkpoints = [ref for ref in refs if ref.name.startswith(CHECKPOINTS)]
-    if 0 < keep < len(checkpoints):
-        return True
-    if any(is_older(ref.id, max_age, now) for ref in checkpoints):
-        return True
+    checkpoints = [ref.id for ref in refs if ref.name.startswith(CHECKPOINTS)]
     restores = [ref.id for ref in refs if ref.name.startswith(SAFETY)]
     restores += [restore_of(ref) for ref in refs if ref.name.startswith(ARCHIVE)]
-    return any(is_older(identifier, rules.safety_max_age, now) for identifier in restores)
+    return (
+        0 < keep < len(checkpoints)
+        or any(is_older(identifier, max_age, now) for identifier in checkpoints)
+        or any(is_older(identifier, rules.safety_max_age, now) for identifier in restores)
+    )
 
 
-def _delete(repository: Repository, going: list[Beyond]) -> list[Beyond]:
-    # If git is killed on the way, an undo may be left without its restore, which means nothing, but
-    # no restore without the undo that tells that it has been undone, nor without what it archived.
-    ordered = sorted(going, key=lambda beyond: (beyond.kind != KINDS[SAFETY], beyond.ref.id))
-    changes = [RefChange(beyond.ref.name, None, beyond.ref.target) for beyond in ordered]
-    Catalog(repository).store.update_refs(changes)
-    return going
+def drop(
+    repository: Repository,
+    names: Sequence[str],
+    *,
+    even_needed: bool = False,
+    dry_run: bool = False,
+) -> list[Dropped]:
+    """Delete the refs of all checkpoints named as for `Catalog.refs_of`, or of none.
+
+    Raises:
+        RefusedError: one of them cannot be found, an interrupted restore or `undo` needs one
+            (`needed`) and not `even_needed`, a restore is at work (`locked`), or a ref was changed
+            meanwhile (`conflict`).
+    """
+    with _beside_restores(repository, PATIENCE, looking=dry_run):
+        catalog = Catalog(repository)
+        # A checkpoint may have been named twice, by its id and as `@`.
+        found = {refs[0].name: refs for refs in map(catalog.refs_of, names)}
+        if not even_needed:
+            _refuse_needed(repository, catalog, [refs[0].id for refs in found.values()])
+        refs = {ref.name: ref for each in found.values() for ref in each}
+        if not dry_run:
+            changes = [RefChange(ref.name, None, ref.target) for ref in refs.values()]
+            catalog.store.update_refs(changes)
+    return [
+        Dropped(refs[0].id, refs[0].target, [ref.name for ref in refs]) for refs in found.values()
+    ]
 
 
-def _beginning(ref: Ref) -> str:
-    return next(beginning for beginning in KINDS if ref.name.startswith(beginning))
+def _refuse_needed(repository: Repository, catalog: Catalog, ids: list[str]) -> None:
+    reasons = dict(_needed(repository, catalog, frozenset(ids)))
+    refused = [identifier for identifier in ids if identifier in reasons]
+    if not refused:
+        return
+    first, *others = refused
+    more = f", and so are {len(others)} more of them" if others else ""
+    raise RefusedError(
+        f"checkpoint '{first}' is needed: {reasons[first]}{more}",
+        code="needed",
+        hints=(
+            "nothing was dropped",
+            "--even-needed drops it anyway; undo or redo through it will fail",
+        ),
+        details={"needed": [{"id": each, "reason": reasons[each]} for each in refused]},
+    )
 
 
-def _worktree(entry: Checkpoint | Unusable) -> str | None:
-    return entry.meta.worktree_key if isinstance(entry, Checkpoint) else None
+def _needed(
+    repository: Repository, catalog: Catalog, going: frozenset[str]
+) -> Iterator[tuple[str, str]]:
+    """What must not go, and why; of several reasons for the same the last counts."""
+    entries = catalog.entries(catalog.store.refs(SAFETY))
+    safety = [entry for entry in entries if isinstance(entry, Checkpoint)]
+    unended = interrupted(repository)
+    for worktree in {entry.meta.worktree_key for entry in safety}:
+        own = [entry for entry in safety if entry.meta.worktree_key == worktree]
+        yield from _reviving(own, going)
+        live = needed(own, next((entry.id for entry in own if entry.id in unended), None))
+        for entry in own:
+            if entry.id in live:
+                operation = entry.meta.part("restore", "operation")
+                why = f"taking back the {operation} {entry.id} compares files with it"
+                yield _target(entry), why
+        for identifier in live:
+            yield identifier, "'git boocode undo' and 'redo' go by it"
+    for entry in safety:
+        if entry.id in unended:
+            yield _target(entry), f"the interrupted restore {entry.id} was on its way to it"
+    for identifier in unended:
+        yield identifier, "it is the state before an interrupted restore"
+
+
+def _reviving(safety: list[Checkpoint], going: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Those without which something would count that does not: as not undone, or to be redone."""
+    rest = [entry for entry in safety if entry.id not in going]
+    for revived in sorted(_counting(rest) - _counting(safety)):
+        for identifier in going.intersection(entry.id for entry in safety):
+            yield identifier, f"without it, {revived} would count for undo and redo again"
+
+
+def _counting(safety: list[Checkpoint]) -> set[str]:
+    """What can be undone and redone."""
+    found = read_history(safety)
+    return {operation.id for operation in (*found.done, *found.undone)}
+
+
+def _target(safety: Checkpoint) -> str:
+    return safety.meta.part("restore", "target") or ""
+
+
+@contextmanager
+def _beside_restores(repository: Repository, patience: float, *, looking: bool) -> Iterator[None]:
+    """Keep restores from beginning, in every worktree, while refs are deleted; captures go on.
+
+    RefusedError (`locked`) if one is at work for longer than `patience` seconds.
+    """
+    with ExitStack() as held:
+        # Where there is no private directory, nothing of ours has ever run.
+        for state_dir in filter(os.path.isdir, repository.state_dirs()):
+            lock = worktree_lock(state_dir, shared=True, patience=patience, looking=looking)
+            held.enter_context(lock)
+        yield
+
+
+def interrupted(repository: Repository) -> set[str]:
+    """The ids of the safety checkpoints of restores that never ended, in whichever worktree."""
+    return set(filter(None, map(journal.interrupted, repository.state_dirs())))
+
+
+def restore_of(archived: Ref) -> str:
+    """The id of the restore that archived a checkpoint."""
+    return archived.name.removeprefix(ARCHIVE).partition("/")[0]
+
+
+def whole_chains(safety: Iterable[Checkpoint], may_go: Callable[[Checkpoint], bool]) -> set[str]:
+    """The ids of the safety checkpoints, newest first, whose whole chain may go.
+
+    The one of an undo names that of what it undid, that of a redo the one of the undo, and so on.
+    """
+    chain_of: dict[str, list[Checkpoint]] = {}
+    for entry in reversed(list(safety)):
+        chain = chain_of[entry.id] = [entry]
+        for named in (entry.meta.part("restore", key) for key in ("of", "target")):
+            other = chain_of.get(named or "", chain)
+            if other is not chain:
+                other += chain
+                chain_of.update((each.id, other) for each in chain)
+                chain = other
+    chains = {id(chain): chain for chain in chain_of.values()}.values()
+    return {entry.id for chain in chains if all(map(may_go, chain)) for entry in chain}
+
+
+def _slim(entry: Checkpoint | Unusable) -> Checkpoint | Unusable:
+    """The same with the label and the worktree alone, as messages can be long and many."""
+    if isinstance(entry, Unusable):
+        return entry
+    values = {key: entry.meta.values.get(key) for key in ("label", "worktree")}
+    return entry._replace(commit=Commit(entry.commit.id, "", (), ""), meta=Metadata(values))
 
 
 def _is_wanted(entry: Checkpoint | Unusable, worktree: str | None) -> bool:

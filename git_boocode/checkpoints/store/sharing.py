@@ -19,17 +19,17 @@ from git_boocode.checkpoints.store.catalog import (
     REMOTES,
     Catalog,
     Checkpoint,
-    Unusable,
 )
 from git_boocode.repo.durable import sync_refs
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import Git
 from git_boocode.repo.ids import ID, ID_PART
 from git_boocode.repo.incoming import Incoming, incoming
+from git_boocode.repo.metadata import Unusable, ambiguous_name
 from git_boocode.repo.remotes import Remote, find_remote, named_remote, push_addresses
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.signals import ended_by_signals
-from git_boocode.repo.store import Ref, RefChange, ambiguous_name
+from git_boocode.repo.store import Ref, RefChange
 from git_boocode.repo.transport import INSIDE_PUSH, ObjectsError, Show, Transport
 
 # So many refs go to `git push` by name; for more, it has one pattern.

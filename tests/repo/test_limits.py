@@ -4,23 +4,23 @@ import pytest
 
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import new_id
+from git_boocode.repo.limits import DAY, TOO_MANY, TOO_OLD, Limits, is_older, patiently
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.retention import DAY, TOO_MANY, TOO_OLD, Limits, Owned, is_older, patiently
 from git_boocode.repo.store import Ref
 from tests.repo_kit import Repo
 
 NOW = 1_800_000_000.0
 
 
-def owned(days: float, worktree: str | None) -> Owned:
+def owned(days: float, worktree: str | None) -> tuple[Ref, str | None]:
     name = new_id(int((NOW - days * DAY) * 1e9))
-    return Owned(Ref(f"refs/x/{name}", "1" * 40), worktree)
+    return Ref(f"refs/x/{name}", "1" * 40), worktree
 
 
 def test_number_and_age() -> None:
     listed = [owned(1, "a"), owned(2, "b"), owned(3, None), owned(4, "a"), owned(9, "b"),
               owned(10, None), owned(11, "a")]  # fmt: skip
-    refs = [each.ref for each in listed]
+    refs = [ref for ref, _ in listed]
 
     def beyond(keep: int, max_age: float | None, *spared: str) -> list[tuple[Ref, str]]:
         return list(Limits(keep, max_age).beyond(listed, NOW, spared=spared))
