@@ -1,12 +1,13 @@
-"""What is amiss with checkpoints and what killed commands left, in plain words; and mend it."""
+"""Diagnose and repair checkpoints and what killed commands left."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 from git_boocode.checkpoints.conversation_files import damaged_files
@@ -40,15 +41,18 @@ from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import ID_PART, OBJECT_ID
 from git_boocode.repo.index import Index, is_whole
 from git_boocode.repo.metadata import Unusable
-from git_boocode.repo.ref_locks import reftable_locks
+from git_boocode.repo.ref_locks import loose_locks, reftable_locks
 from git_boocode.repo.repository import WORKTREE_ID, Repository, worktree_id
 from git_boocode.repo.store import Ref, RefChange, Store
 
 _MOMENT = 10.0
-"""Seconds for which git may lock refs without anything being amiss."""
+"""Seconds for which git may lock refs without anything being wrong."""
 _ABANDONED = 60.0
 """Seconds after which no git command can still be writing the refs of ours that it has locked."""
 _FIX = "'git boocode doctor --fix'"
+_OURS = "refs/boocode/"
+_EDITS = "refs/boocode/edits/"
+_BROKEN = "warning: ignoring broken ref "
 _DIRECTORIES = ("hooks", "transcripts")
 _FILES = (
     *("lock", "hooks.lock", "hooks.log", "hooks.log.1", "hooks.log.lock", "last-prune"),
@@ -61,16 +65,16 @@ _LARGER = 64 << 20
 
 
 class Finding(NamedTuple):
-    """Something that is amiss.
+    """A problem.
 
     Attributes:
         kind: a stable word for it.
         message: what it is, in one sentence.
         paths: the files that it is about.
         remedy: what to do about it by hand, or what was done.
-        fixed: whether it is mended now.
-        lines: what it consists of, each as one sentence.
-        past: whether it is over, and only told of.
+        fixed: whether it is repaired now.
+        lines: its parts, each as one sentence.
+        past: whether it is over, and only reported.
     """
 
     kind: str
@@ -81,153 +85,64 @@ class Finding(NamedTuple):
     lines: tuple[str, ...] = ()
     past: bool = False
 
+    def repaired(self, repair: Callable[[], object], done: str, *, fix: bool) -> Finding:
+        """The finding once it is repaired, if `fix`; `done` says what was done."""
+        if not fix:
+            return self
+        repair()
+        return self._replace(remedy=done, fixed=True)
+
 
 def check_directories(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    """Look for something else where the private directories belong.
-
-    Args:
-        repository: the repository; nobody can hold a lock in what is found.
-        fix: whether to remove it.
-    """
+    """Look for something else where the private directories belong; nobody can hold locks there."""
     for state in filter(is_blocked, repository.state_dirs()):
         message = f"'{state}' is not a directory"
-        if fix:
-            remove(state)
-            yield Finding("unusable_files", message, (state,), "it was removed", fixed=True)
-        else:
-            yield Finding("unusable_files", message, (state,), f"{_FIX} removes it")
+        yield Finding("unusable_files", message, (state,), f"{_FIX} removes it").repaired(
+            partial(remove, state), "it was removed", fix=fix
+        )
 
 
 def check_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     """Look for what killed commands left in this worktree, and for a damaged index.
 
-    Args:
-        repository: the repository; the caller holds the worktree's lock for itself alone.
-        fix: whether to mend what can be mended safely.
+    The caller holds the worktree's lock for itself alone.
     """
     # The lock first: what proves whose it is goes with the leftover files.
     yield from _index_lock(repository, fix=fix)
     yield from _index(repository)
     yield from _leftover_files(repository, fix=fix)
     yield from _stale_note(repository, fix=fix)
-    yield from _unusable(repository, fix=fix)
+    yield from _unusable_files(repository, fix=fix)
     yield from _damaged_id(repository, fix=fix)
     yield from _ref_locks(repository, fix=fix)
 
 
 def check_checkpoints(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    """Look for checkpoints that cannot be used or reached, and for objects that are missing.
+    """Look for checkpoints that cannot be used or reached, and for missing objects.
 
-    Args:
-        repository: the repository; no lock is held, for it can take a while.
-        fix: whether to mend what can be mended safely.
+    No lock is held, for it can take a while.
     """
     yield from _broken_refs(repository, fix=fix)
     catalog = Catalog(repository)
     yield from _other_refs(repository, catalog.store, fix=fix)
     yield from _broken_checkpoints(repository, catalog, fix=fix)
     survey = retention.Survey(repository, catalog, catalog.store.refs(*retention.KINDS))
-    yield from map(_halfway, filter(_is_halfway, survey.safety))
+    yield from _halfway(survey)
     yield from _orphans(catalog, survey, fix=fix)
     yield from _pruning(repository, fix=fix)
 
 
-def _broken_checkpoints(
-    repository: Repository, catalog: Catalog, *, fix: bool
-) -> Iterator[Finding]:
-    """The checkpoints that cannot be read or lack objects; the latter are removed."""
-    refs = [*catalog.store.refs(*retention.KINDS), *catalog.store.refs(REMOTES)]
-    entries: dict[Ref, Checkpoint] = {}
-    for ref, entry in zip(refs, catalog.entries(refs), strict=True):
-        if isinstance(entry, Checkpoint):
-            entries[ref] = entry
-            continue
-        finding = _unreadable_fetched(entry) if remote_of(ref.name) else _unreadable(ref, entry)
-        is_gone = fix and repository.git.attempt("cat-file", "-e", ref.target).status
-        yield remove_broken(catalog.store, ref, finding) if is_gone else finding
-    try:
-        lacking = missing_objects(
-            repository, {ref.name: entry.commits for ref, entry in entries.items()}
-        )
-    except GitError as error:
-        yield _damaged(error)
-        return
-    # What is left of these is still needed.
-    needed = retention.interrupted(repository)
-    for ref, entry in entries.items():
-        if lost := lacking.get(ref.name):
-            finding = _incomplete(entry, lost)
-            goes = fix and ref.id not in needed
-            yield remove_broken(catalog.store, ref, finding) if goes else finding
-
-
-def remove_broken(store: Store, ref: Ref, finding: Finding) -> Finding:
-    """Remove a ref that lacks objects, because of which `git gc` and `git fsck` fail.
-
-    Returns:
-        The finding, with what was done.
-    """
-    try:
-        store.update_refs([RefChange(ref.name, None, ref.target)])
-    except BoocodeError as error:
-        return finding._replace(remedy=f"'{ref.name}' could not be removed: {error.message}")
-    return finding._replace(
-        remedy=f"the ref '{ref.name}' was removed; it named {ref.target}", fixed=True
-    )
-
-
-_ALL = "refs/boocode/"
-_EDITS = "refs/boocode/edits/"
-_BROKEN = "warning: ignoring broken ref "
-
-
-def _broken_refs(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    """Refs whose file a crash left empty; git can neither read nor delete them."""
-    listed = repository.git.attempt("for-each-ref", "--format=", _ALL)
-    for line in os.fsdecode(listed.stderr).split("\n"):
-        if not line.startswith(_BROKEN):
-            continue
-        name = line.removeprefix(_BROKEN)
-        path = os.path.join(repository.common_dir, name)
-        message = f"the ref '{name}' names nothing; 'git gc' and 'git fsck' fail because of it"
-        if not fix or not os.path.isfile(path):
-            yield Finding("unreadable_checkpoint", message, (path,), f"{_FIX} removes it")
-            continue
-        os.unlink(path)
-        yield Finding(
-            "unreadable_checkpoint", message, (path,), f"the ref '{name}' was removed", fixed=True
-        )
-
-
-def _other_refs(repository: Repository, store: Store, *, fix: bool) -> Iterator[Finding]:
-    """Refs of another kind than this version writes that name no object."""
-    known = (*retention.KINDS, REMOTES, _EDITS)
-    for ref in store.refs(_ALL):
-        if (
-            ref.name.startswith(known)
-            or not repository.git.attempt("cat-file", "-e", ref.target).status
-        ):
-            continue
-        message = f"the ref '{ref.name}' names nothing; 'git gc' and 'git fsck' fail because of it"
-        finding = Finding("unreadable_checkpoint", message, (), f"{_FIX} removes it")
-        yield remove_broken(store, ref, finding) if fix else finding
-
-
 def _index_lock(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    lock = f"{repository.index_path}.lock"
+    lock, state = f"{repository.index_path}.lock", repository.state_dir
     if not os.path.lexists(lock):
         return
-    state = repository.state_dir
-    ours = any(scratch.leftover_index_lock(state, path) for path in scratch.leftovers(state))
-    if not ours:
+    if not any(scratch.leftover_index_lock(state, path) for path in scratch.leftovers(state)):
         yield _foreign_lock(lock, "the index")
         return
     message = "a killed git boocode command left the index locked"
-    if fix:
-        scratch.sweep(state)
-        yield Finding("leftover_lock", message, (lock,), "the lock was removed", fixed=True)
-    else:
-        yield Finding("leftover_lock", message, (lock,), f"{_FIX} removes the lock")
+    yield Finding("leftover_lock", message, (lock,), f"{_FIX} removes the lock").repaired(
+        partial(scratch.sweep, state), "the lock was removed", fix=fix
+    )
 
 
 def _index(repository: Repository) -> Iterator[Finding]:
@@ -240,25 +155,19 @@ def _index(repository: Repository) -> Iterator[Finding]:
             "unreadable_index",
             f"the index '{path}' cannot be read: {reason}; without it, no checkpoint can be taken",
             (path,),
-            "see to its owner and its mode",
+            "check its owner and its mode",
         )
         return
     if damage is not None:
-        yield Finding(
-            "damaged_index",
-            f"the index '{path}' is damaged: {damage}; what is staged in it may be lost, files "
-            "and commits are not",
-            (path,),
-            _way_to_an_index(repository),
+        message = (
+            f"the index '{path}' is damaged: {damage}; what is staged in it may be lost, "
+            "files and commits are not"
         )
+        yield Finding("damaged_index", message, (path,), _way_to_an_index(repository))
 
 
 def _damage(repository: Repository) -> str | None:
-    """What is wrong with the user's index; None if nothing is.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """What is wrong with the user's index; None if nothing is. OSError if it cannot be read."""
     try:
         if not is_whole(repository.index_path, repository.object_format):
             return "its checksum is wrong"
@@ -274,153 +183,80 @@ def _damage(repository: Repository) -> str | None:
 
 
 def _way_to_an_index(repository: Repository) -> str:
-    remove = f"rm {shlex.quote(repository.index_path)}"
-    anew = f"'{remove} && git reset' makes it anew from HEAD, and leaves the files as they are"
-    for entry in Catalog(repository).newest_first():
-        staged = entry.meta.part("index", "tree") if isinstance(entry, Checkpoint) else None
-        if isinstance(entry, Checkpoint) and staged and OBJECT_ID.fullmatch(staged):
-            back = f"'{remove} && git read-tree {staged}'"
+    gone = f"rm {shlex.quote(repository.index_path)}"
+    anew = f"'{gone} && git reset' makes it anew from HEAD, and leaves the files as they are"
+    for entry in Catalog(repository).history():
+        staged = entry.meta.part("index", "tree")
+        if staged and OBJECT_ID.fullmatch(staged):
+            back = f"'{gone} && git read-tree {staged}'"
             return f"{anew}; {back} brings back what was staged at the checkpoint {entry.id}"
     return anew
-
-
-def _ref_locks(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    packed = os.path.join(repository.common_dir, "packed-refs.lock")
-    if _age(packed) > _MOMENT:
-        yield _foreign_lock(packed, "packed-refs", ", so that no ref can be deleted")
-    for path in reftable_locks(repository):
-        if _age(path) > _MOMENT:
-            yield _foreign_lock(path, "the reftable", ", so that no ref can be written")
-    ages = {path: _age(path) for path in _locks_of_ours(repository)}
-    # A command that writes many refs locks them all, one after the other, before it is done.
-    abandoned = min(ages.values(), default=0.0) > _ABANDONED
-    for path, age in ages.items():
-        if age > _MOMENT:
-            yield _ref_lock(path, abandoned=abandoned, fix=fix)
-
-
-def _locks_of_ours(repository: Repository) -> Iterator[str]:
-    for directory, _, names in os.walk(os.path.join(repository.common_dir, "refs", "boocode")):
-        # Git allows no ref such a name.
-        locks = (name for name in sorted(names) if name.endswith(".lock"))
-        yield from (os.path.join(directory, name) for name in locks)
-
-
-def _ref_lock(path: str, *, abandoned: bool, fix: bool) -> Finding:
-    told = _foreign_lock(path, "a ref")
-    if not abandoned:
-        return told
-    if not fix:
-        return told._replace(remedy=f"{_FIX} removes the lock")
-    with suppress(FileNotFoundError):
-        os.unlink(path)
-    return told._replace(remedy="the lock was removed", fixed=True)
-
-
-def _age(path: str) -> float:
-    """Seconds since a file was written; 0 if it is gone."""
-    try:
-        return max(0.0, time.time() - os.lstat(path).st_mtime)
-    except FileNotFoundError:
-        return 0.0
-
-
-def _foreign_lock(lock: str, what: str, effect: str = "") -> Finding:
-    return Finding(
-        "leftover_lock",
-        f"{what} {_locked(_age(lock))}{effect}: '{lock}' exists; "
-        "another git process is at work, or was killed",
-        (lock,),
-        "if no git command runs here any more, delete that file",
-    )
-
-
-def _locked(seconds: float) -> str:
-    for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
-        if seconds >= length:
-            number = int(seconds // length)
-            return f"has been locked for {number} {unit}" + ("" if number == 1 else "s")
-    return "was locked less than a minute ago"
 
 
 def _leftover_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     state = repository.state_dir
     stale = stale_indexes(state)
-    paths = (*scratch.leftovers(state), *stale)
-    if not paths:
-        return
-    message = "killed git boocode commands left private files behind"
-    if not fix:
+
+    def clear() -> None:
+        scratch.sweep(state)
+        _remove_all(stale)
+
+    if paths := (*scratch.leftovers(state), *stale):
+        message = "killed git boocode commands left private files behind"
         remedy = f"{_FIX} removes them, and so does the next checkpoint"
-        yield Finding("leftover_files", message, paths, remedy)
+        found = Finding("leftover_files", message, paths, remedy)
+        yield found.repaired(clear, "they were removed", fix=fix)
+
+
+def _stale_note(repository: Repository, *, fix: bool) -> Iterator[Finding]:
+    state = repository.state_dir
+    if not journal.is_noted(state):
         return
-    scratch.sweep(state)
-    for path in stale:
-        remove(path)
-    yield Finding("leftover_files", message, paths, "they were removed", fixed=True)
+    safety, store = journal.interrupted(state), Store(repository)
+    if safety is None:
+        message = "the note of a restore that was interrupted cannot be read"
+        if newest := store.refs(SAFETY, newest=1):
+            message += f"; the newest state that was kept before a restore is {newest[0].id}"
+    elif not store.refs(f"{SAFETY}{safety}"):
+        message = "a restore was interrupted before it changed anything"
+    else:
+        return
+    yield Finding("stale_note", message, (), f"{_FIX} removes its note").repaired(
+        partial(journal.end, state), "its note was removed", fix=fix
+    )
 
 
-def _unusable(repository: Repository, *, fix: bool) -> Iterator[Finding]:
+def _unusable_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     paths = tuple(path for state in repository.state_dirs() for path in _unusable_in(state))
-    if not paths:
-        return
-    message = "private files are not what git boocode writes"
-    if not fix:
-        yield Finding("unusable_files", message, paths, f"{_FIX} removes them")
-        return
+    if paths:
+        message = "private files are not what git boocode writes"
+        yield Finding("unusable_files", message, paths, f"{_FIX} removes them").repaired(
+            partial(_remove_all, paths), "they were removed", fix=fix
+        )
+
+
+def _remove_all(paths: Iterable[str]) -> None:
     for path in paths:
         remove(path)
-    yield Finding("unusable_files", message, paths, "they were removed", fixed=True)
-
-
-def _damaged_id(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    path = os.path.join(repository.state_dir, WORKTREE_ID)
-    if not os.path.lexists(path) or worktree_id(repository.state_dir):
-        return
-    message = "the id of this worktree is damaged, so that its checkpoints are not found"
-    if not fix:
-        yield Finding("unusable_files", message, (path,), f"{_FIX} writes it anew")
-        return
-    remove(path)
-    known = _recorded_id(repository)
-    write_private(path, (known or os.urandom(16).hex()).encode("ascii"))
-    how = "it was taken from the newest checkpoint" if known else "a new one was made"
-    yield Finding("unusable_files", message, (path,), how, fixed=True)
-
-
-def _recorded_id(repository: Repository) -> str | None:
-    """The id of this worktree in its newest checkpoint."""
-    catalog = Catalog(repository)
-    for entry in catalog.entries(catalog.store.refs(*retention.KINDS)):
-        if isinstance(entry, Checkpoint):
-            worktree = entry.meta.table("worktree")
-            here = (repository.worktree_name, repository.worktree)
-            if (worktree.get("name"), worktree.get("path")) == here:
-                return entry.meta.part("worktree", "id")
-    return None
 
 
 def _unusable_in(state: str) -> Iterator[str]:
     directories = [os.path.join(state, name) for name in _DIRECTORIES]
     yield from (path for path in directories if is_blocked(path) or os.path.islink(path))
-    files = [os.path.join(state, name) for name in (*_FILES, *_names(state, KEPT_INDEX))]
-    files += _paths(directories[0])
-    yield from (path for path in files if os.path.lexists(path) and not _is_usable(path))
-    for path in _paths(directories[1]):
-        # A directory for each restore.
-        if os.path.islink(path) or not os.path.isdir(path):
+    hooks, transcripts = map(_listed, directories)
+    files = [os.path.join(state, name) for name in _FILES]
+    files += [path for path in _listed(state) if os.path.basename(path).startswith(KEPT_INDEX)]
+    for path in (*files, *hooks):
+        if os.path.lexists(path) and not _is_usable(path):
             yield path
+    # A directory for each restore.
+    yield from (path for path in transcripts if os.path.islink(path) or not os.path.isdir(path))
     yield from damaged_files(state)
 
 
-def _paths(directory: str) -> list[str]:
-    return [os.path.join(directory, name) for name in _names(directory)]
-
-
-def _names(directory: str, beginning: str = "") -> list[str]:
-    if not os.path.isdir(directory):
-        return []
-    return sorted(name for name in os.listdir(directory) if name.startswith(beginning))
+def _listed(directory: str) -> list[str]:
+    names = sorted(os.listdir(directory)) if os.path.isdir(directory) else []
+    return [os.path.join(directory, name) for name in names]
 
 
 def _is_usable(path: str) -> bool:
@@ -435,77 +271,175 @@ def _is_usable(path: str) -> bool:
     return read_private_json(path, largest=largest) is not None
 
 
-def _stale_note(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    state = repository.state_dir
-    if not journal.is_noted(state):
+def _damaged_id(repository: Repository, *, fix: bool) -> Iterator[Finding]:
+    path = os.path.join(repository.state_dir, WORKTREE_ID)
+    if not os.path.lexists(path) or worktree_id(repository.state_dir):
         return
-    safety = journal.interrupted(state)
-    store = Catalog(repository).store
-    if safety is None:
-        message = "the note of a restore that was interrupted cannot be read"
-        newest = store.refs(SAFETY, newest=1)
-        if newest:
-            message += f"; the newest state that was kept before a restore is {newest[0].id}"
-    elif not store.refs(f"{SAFETY}{safety}"):
-        message = "a restore was interrupted before it changed anything"
-    else:
+    message = "the id of this worktree is damaged, so that its checkpoints are not found"
+    finding = Finding("unusable_files", message, (path,), f"{_FIX} writes it anew")
+    if not fix:
+        yield finding
         return
-    if fix:
-        journal.end(state)
-        yield Finding("stale_note", message, (), "its note was removed", fixed=True)
-    else:
-        yield Finding("stale_note", message, (), f"{_FIX} removes its note")
+    remove(path)
+    known = _recorded_id(repository)
+    write_private(path, (known or os.urandom(16).hex()).encode("ascii"))
+    how = "it was taken from the newest checkpoint" if known else "a new one was made"
+    yield finding._replace(remedy=how, fixed=True)
+
+
+def _recorded_id(repository: Repository) -> str | None:
+    """The id of this worktree in its newest checkpoint."""
+    catalog = Catalog(repository)
+    for entry in catalog.entries(catalog.store.refs(*retention.KINDS)):
+        if isinstance(entry, Checkpoint):
+            worktree = entry.meta.table("worktree")
+            here = (repository.worktree_name, repository.worktree)
+            if (worktree.get("name"), worktree.get("path")) == here:
+                return entry.meta.part("worktree", "id")
+    return None
+
+
+def _ref_locks(repository: Repository, *, fix: bool) -> Iterator[Finding]:
+    packed = os.path.join(repository.common_dir, "packed-refs.lock")
+    if _age(packed) > _MOMENT:
+        yield _foreign_lock(packed, "packed-refs", ", so that no ref can be deleted")
+    for path in reftable_locks(repository):
+        if _age(path) > _MOMENT:
+            yield _foreign_lock(path, "the reftable", ", so that no ref can be written")
+    ours = os.path.join(repository.common_dir, "refs", "boocode")
+    ages = {path: _age(path) for path in loose_locks(ours)}
+    # A command that writes many refs locks them all, one after the other, before it is done.
+    abandoned = min(ages.values(), default=0.0) > _ABANDONED
+    for path, age in ages.items():
+        if age <= _MOMENT:
+            continue
+        finding = _foreign_lock(path, "a ref")
+        if abandoned and not fix:
+            finding = finding._replace(remedy=f"{_FIX} removes the lock")
+        elif abandoned:
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+            finding = finding._replace(remedy="the lock was removed", fixed=True)
+        yield finding
+
+
+def _foreign_lock(lock: str, what: str, effect: str = "") -> Finding:
+    seconds, since = _age(lock), "was locked less than a minute ago"
+    for unit, length in (("minute", 60), ("hour", 3600), ("day", 86_400)):
+        if seconds >= length:
+            number = int(seconds // length)
+            since = f"has been locked for {number} {unit}" + ("" if number == 1 else "s")
+    return Finding(
+        "leftover_lock",
+        f"{what} {since}{effect}: '{lock}' exists; another git process is at work, or was killed",
+        (lock,),
+        "if no git command runs here any more, delete that file",
+    )
+
+
+def _age(path: str) -> float:
+    """Seconds since a file was written; 0 if it is gone."""
+    try:
+        return max(0.0, time.time() - os.lstat(path).st_mtime)
+    except FileNotFoundError:
+        return 0.0
+
+
+def _broken_refs(repository: Repository, *, fix: bool) -> Iterator[Finding]:
+    """Refs whose file a crash left empty; git can neither read nor delete them."""
+    listed = repository.git.attempt("for-each-ref", "--format=", _OURS)
+    for line in os.fsdecode(listed.stderr).split("\n"):
+        if line.startswith(_BROKEN):
+            name = line.removeprefix(_BROKEN)
+            path = os.path.join(repository.common_dir, name)
+            yield _dead_ref(name, path).repaired(
+                partial(os.unlink, path),
+                f"the ref '{name}' was removed",
+                fix=fix and os.path.isfile(path),
+            )
+
+
+def _other_refs(repository: Repository, store: Store, *, fix: bool) -> Iterator[Finding]:
+    """Refs of another kind than this version writes that name no object."""
+    known = (*retention.KINDS, REMOTES, _EDITS)
+    for ref in store.refs(_OURS):
+        if not ref.name.startswith(known) and _is_gone(repository, ref):
+            finding = _dead_ref(ref.name)
+            yield remove_broken(store, ref, finding) if fix else finding
+
+
+def _dead_ref(name: str, *paths: str) -> Finding:
+    message = f"the ref '{name}' names nothing; 'git gc' and 'git fsck' fail because of it"
+    return Finding("unreadable_checkpoint", message, paths, f"{_FIX} removes it")
+
+
+def _is_gone(repository: Repository, ref: Ref) -> bool:
+    return repository.git.attempt("cat-file", "-e", ref.target).status != 0
+
+
+def _broken_checkpoints(
+    repository: Repository, catalog: Catalog, *, fix: bool
+) -> Iterator[Finding]:
+    """The checkpoints that cannot be read or lack objects; the latter are removed."""
+    refs = [*catalog.store.refs(*retention.KINDS), *catalog.store.refs(REMOTES)]
+    entries: dict[Ref, Checkpoint] = {}
+    for ref, entry in zip(refs, catalog.entries(refs), strict=True):
+        if isinstance(entry, Checkpoint):
+            entries[ref] = entry
+        else:
+            finding, goes = _unreadable(ref, entry), fix and _is_gone(repository, ref)
+            yield remove_broken(catalog.store, ref, finding) if goes else finding
+    needs = {ref.name: entry.commits for ref, entry in entries.items()}
+    try:
+        lacking = missing_objects(repository, needs)
+    except GitError as error:
+        yield Finding(
+            "missing_objects",
+            f"git cannot go through the objects of the checkpoints: {error.message}",
+            (),
+            "'git fsck' shows which objects are damaged or missing",
+        )
+        return
+    # What is left of these is still needed.
+    needed = retention.interrupted(repository)
+    for ref, entry in entries.items():
+        if lost := lacking.get(ref.name):
+            finding = _incomplete(entry, lost)
+            goes = fix and ref.id not in needed
+            yield remove_broken(catalog.store, ref, finding) if goes else finding
+
+
+def remove_broken(store: Store, ref: Ref, finding: Finding) -> Finding:
+    """Remove a ref that lacks objects, because of which `git gc` and `git fsck` fail.
+
+    Returns the finding with what was done.
+    """
+    try:
+        store.update_refs([RefChange(ref.name, None, ref.target)])
+    except BoocodeError as error:
+        return finding._replace(remedy=f"'{ref.name}' could not be removed: {error.message}")
+    return finding._replace(
+        remedy=f"the ref '{ref.name}' was removed; it named {ref.target}", fixed=True
+    )
 
 
 def _unreadable(ref: Ref, entry: Unusable) -> Finding:
-    remedy = "; ".join(entry.why.hints) or f"{_dropping(ref)} drops it, if it is of no use"
-    return Finding(
-        "unreadable_checkpoint",
-        f"the checkpoint at {ref.name} cannot be used: {entry.why.message}",
-        (),
-        remedy,
-    )
-
-
-def _dropping(ref: Ref) -> str:
-    if ID_PART.fullmatch(ref.id):
-        return f"'git boocode drop {ref.id}'"
-    return f"'git update-ref -d {ref.name}'"
-
-
-def _unreadable_fetched(entry: Unusable) -> Finding:
-    return Finding(
-        "unreadable_fetched",
-        f"the fetched checkpoint at {entry.ref} cannot be used: {entry.why.message}",
-        (),
-        "; ".join(entry.why.hints) or _fetching_again(entry.ref),
-    )
-
-
-def _fetching_again(ref: str) -> str:
-    # Its id may be that of a checkpoint taken here as well, which `drop` would take it for.
-    gone, again = f"git update-ref -d {shlex.quote(ref)}", shlex.quote(remote_of(ref))
-    return f"'{gone}' drops it, and 'git boocode fetch {again}' gets it again"
-
-
-def _damaged(error: GitError) -> Finding:
-    return Finding(
-        "missing_objects",
-        f"git cannot go through the objects of the checkpoints: {error.message}",
-        (),
-        "'git fsck' tells which objects are damaged or missing",
-    )
+    kind, what = "unreadable_checkpoint", "checkpoint"
+    if remote_of(ref.name):
+        kind, what, remedy = "unreadable_fetched", "fetched checkpoint", _fetching_again(ref.name)
+    elif ID_PART.fullmatch(ref.id):
+        remedy = f"'git boocode drop {ref.id}' drops it, if it is of no use"
+    else:
+        remedy = f"'git update-ref -d {ref.name}' drops it, if it is of no use"
+    message = f"the {what} at {ref.name} cannot be used: {entry.why.message}"
+    return Finding(kind, message, (), "; ".join(entry.why.hints) or remedy)
 
 
 def _incomplete(entry: Checkpoint, lost: str) -> Finding:
     if entry.remote:
-        return Finding(
-            "missing_objects_fetched",
-            f"the checkpoint {entry.id}, fetched from '{entry.remote}', lacks objects, "
-            f"such as {lost}",
-            (),
-            _fetching_again(entry.ref),
-        )
+        message = f"the checkpoint {entry.id}, fetched from '{entry.remote}', lacks objects"
+        remedy = _fetching_again(entry.ref)
+        return Finding("missing_objects_fetched", f"{message}, such as {lost}", (), remedy)
     return Finding(
         "missing_objects",
         f"the checkpoint {entry.id} lacks objects, such as {lost}",
@@ -515,18 +449,22 @@ def _incomplete(entry: Checkpoint, lost: str) -> Finding:
     )
 
 
-def _is_halfway(entry: Checkpoint) -> bool:
-    return entry.meta.table("restore").get("halfway") is True
+def _fetching_again(ref: str) -> str:
+    # Its id may be that of a checkpoint taken here as well, which `drop` would take it for.
+    gone, again = f"git update-ref -d {shlex.quote(ref)}", shlex.quote(remote_of(ref))
+    return f"'{gone}' drops it, and 'git boocode fetch {again}' gets it again"
 
 
-def _halfway(entry: Checkpoint) -> Finding:
-    return Finding(
-        "halfway",
-        f"a restore failed, and files had changed meanwhile; as they were then, {entry.id} "
-        "keeps them",
-        (),
-        f"'git boocode show {entry.id}' shows it; 'git boocode drop {entry.id}' drops it",
-    )
+def _halfway(survey: retention.Survey) -> Iterator[Finding]:
+    for entry in survey.safety:
+        if entry.meta.table("restore").get("halfway") is True:
+            yield Finding(
+                "halfway",
+                "a restore failed, and files had changed meanwhile; "
+                f"{entry.id} keeps them as they were then",
+                (),
+                f"'git boocode show {entry.id}' shows it; 'git boocode drop {entry.id}' drops it",
+            )
 
 
 def _orphans(catalog: Catalog, survey: retention.Survey, *, fix: bool) -> Iterator[Finding]:
@@ -540,18 +478,14 @@ def _orphans(catalog: Catalog, survey: retention.Survey, *, fix: bool) -> Iterat
     for restore, refs in orphans.items():
         what = "a checkpoint" if len(refs) == 1 else f"{len(refs)} checkpoints"
         message = f"{what} left the log with the restore {restore}, which can no longer be undone"
-        if not fix:
-            remedy = f"{_FIX} brings back to the log what it archived"
-            yield Finding("orphaned_archive", message, (), remedy)
-            continue
+        remedy = f"{_FIX} brings back to the log what it archived"
+        finding = Finding("orphaned_archive", message, (), remedy)
+        done = "what it archived is in the log again"
         try:
-            _bring_back(catalog, refs)
+            finding = finding.repaired(partial(_bring_back, catalog, refs), done, fix=fix)
         except RefusedError as error:
-            yield Finding("orphaned_archive", message, (), error.message)
-        else:
-            yield Finding(
-                "orphaned_archive", message, (), "what it archived is in the log again", fixed=True
-            )
+            finding = finding._replace(remedy=error.message)
+        yield finding
 
 
 def _bring_back(catalog: Catalog, refs: list[Ref]) -> None:
@@ -571,14 +505,13 @@ def _pruning(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     if why is None:
         return
     message = f"old checkpoints could not be pruned: {why}"
+    finding = Finding("pruning_failed", message, (), "'git boocode prune --all' tries it again")
     if not fix:
-        yield Finding("pruning_failed", message, (), "'git boocode prune --all' tries it again")
+        yield finding
         return
     try:
         gone = retention.prune(repository, everywhere=True)
     except BoocodeError as error:
-        yield Finding("pruning_failed", message, (), "; ".join((error.message, *error.hints)))
+        yield finding._replace(remedy="; ".join((error.message, *error.hints)))
     else:
-        yield Finding(
-            "pruning_failed", message, (), f"it succeeds now; deleted: {len(gone)}", fixed=True
-        )
+        yield finding._replace(remedy=f"it succeeds now; deleted: {len(gone)}", fixed=True)

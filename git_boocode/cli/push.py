@@ -67,7 +67,7 @@ def _answer(pushed: Pushed, *, as_json: bool) -> int:
 
 
 def _print(pushed: Pushed) -> None:
-    from git_boocode.repo.transport import INSIDE_PUSH
+    from git_boocode.repo.remotes import INSIDE_PUSH
 
     if os.environ.get(INSIDE_PUSH):
         print_text("nothing is pushed inside a push of checkpoints")

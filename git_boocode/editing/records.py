@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_boocode.repo.blobs import read_blobs
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
-from git_boocode.repo.gc import gc_watches
+from git_boocode.repo.gc import GcWatch, kept_from_gc
 from git_boocode.repo.git import GitError, nul_records
 from git_boocode.repo.ids import id_time, new_id, timestamp
 from git_boocode.repo.limits import DAY, Limits, patiently
@@ -98,12 +98,7 @@ class Record:
     def publish(self) -> None:
         """Store everything, and make the ref; FatalError if that fails."""
         try:
-            for watch in gc_watches(self._repository):
-                with watch:
-                    ref, commit = EDITS + self.id, self._store()
-                    Store(self._repository).update_refs([RefChange(ref, commit, None)])
-                    watch.confirm(ref, [commit])
-                    return
+            kept_from_gc(self._repository, self._publish)
         except (BoocodeError, OSError) as error:
             why = from_os(error) if isinstance(error, OSError) else error
             raise FatalError(
@@ -112,6 +107,11 @@ class Record:
                 hints=("--no-record edits without the safety copy",),
                 details={"applied": False},
             ) from error
+
+    def _publish(self, watch: GcWatch) -> None:
+        ref, commit = EDITS + self.id, self._store()
+        Store(self._repository).update_refs([RefChange(ref, commit, None)])
+        watch.confirm(ref, [commit])
 
     def _store(self) -> str:
         """Store all objects anew, also those that exist already: `git gc` may remove them."""

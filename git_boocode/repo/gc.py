@@ -1,4 +1,4 @@
-"""Write objects and the ref that names them beside a `git gc` that deletes what no ref names.
+"""Write objects and the refs that name them beside a `git gc` that deletes what no ref names.
 
 `git gc --prune=now` looks at all refs, indexes and reflogs, and later deletes every object that
 none of them reached, however new. Objects are written before their ref, so they can be deleted
@@ -14,6 +14,10 @@ is written gets time to end before the check.
 Not covered: a gc that goes on for more than `PATIENCE` seconds after the ref was written or runs
 on another host, and `git prune` or `git repack` started by hand, where these read the refs before
 ours was written and delete after our check. `doctor --fix` removes such a ref.
+
+What comes from a remote is `incoming`: packs in a quarantine, which get into the repository
+together with a file whose name ends in `.keep`. Git neither deletes nor repacks a pack beside one,
+whatever names what is in it: gitformat-pack(5), git-repack(1). It goes once there are refs.
 """
 
 from __future__ import annotations
@@ -22,20 +26,27 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from git_boocode.repo.connectivity import missing_objects
 from git_boocode.repo.errors import BoocodeError, FatalError
-from git_boocode.repo.git import GitError
-from git_boocode.repo.quarantine import objects_directory
+from git_boocode.repo.git import Git, GitError
+from git_boocode.repo.quarantine import Quarantine, objects_directory
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import scratch_directory
 from git_boocode.repo.store import RefChange, Store
 
 PATIENCE = 10.0
 """Seconds to wait for a running `git gc` to end."""
 _ATTEMPTS = 8
 _POLL = 0.01
+KEEP_MARK = b"git-boocode fetch\n"
+"""What our `.keep` files hold; git and users write others."""
+# Seconds after which nobody is going to name what a `.keep` file of ours keeps.
+_ABANDONED = 3600.0
+# However few they are: loose objects cannot be kept so.
+_PACKED = ("fetch.unpackLimit=1", "transfer.unpackLimit=1")
 
 _Result = TypeVar("_Result")
 
@@ -57,22 +68,12 @@ def kept_from_gc(repository: Repository, write: Callable[[GcWatch], _Result]) ->
     `write` writes them, and calls `GcWatch.confirm` once the ref is written. CollectedError if
     objects were deleted again and again.
     """
-    for watch in gc_watches(repository):
-        with watch:
-            return write(watch)
-    raise AssertionError
-
-
-def gc_watches(repository: Repository) -> Iterator[GcWatch]:
-    """A watch for each attempt to write objects and a ref.
-
-    Whoever leaves the loop from within the context has succeeded. The last one raises
-    CollectedError.
-    """
     for attempts_left in reversed(range(_ATTEMPTS)):
-        yield GcWatch(repository, is_last=not attempts_left)
+        with GcWatch(repository, is_last=not attempts_left) as watch:
+            return write(watch)
         # The next gc takes a while before it deletes anything.
         _wait_for_gc(repository)
+    raise AssertionError
 
 
 class GcWatch:
@@ -85,22 +86,17 @@ class GcWatch:
         self._repository = repository
         self._is_last = is_last
         self._objects = objects_directory(repository)
-        self._witnesses = self._new_witnesses()
         self._confirmed = False
-
-    def _new_witnesses(self) -> list[str]:
-        """Paths for temporary files that `git prune --expire=now` removes first and last.
-
-        Any other prune leaves them for two weeks.
-        """
-        name = f"tmp_obj_boocode_{os.urandom(8).hex()}"
+        # `git prune --expire=now` removes temporary files, first and last in these directories; any
+        # other prune leaves them for two weeks.
         fan_out = (os.path.join(self._objects, f"{number:02x}") for number in range(256))
-        first = next(filter(os.path.isdir, fan_out), None)
-        return [os.path.join(directory, name) for directory in (first, self._objects) if directory]
+        first = next(filter(os.path.isdir, fan_out), self._objects)
+        name = f"tmp_obj_boocode_{os.urandom(8).hex()}"
+        self._witnesses = [os.path.join(place, name) for place in {first, self._objects}]
 
     def __enter__(self) -> GcWatch:  # noqa: PYI034 - typing.Self came with Python 3.11
         self._gc = _running_gc(self._repository)
-        self._packs = _modified(os.path.join(self._objects, "pack"))
+        self._packs = self._packs_time()
         for path in self._witnesses:
             # Git may just have removed the directory, because it was empty.
             with suppress(FileNotFoundError):
@@ -138,7 +134,7 @@ class GcWatch:
         return (
             bool(self._gc or _running_gc(self._repository))
             or not all(map(os.path.lexists, self._witnesses))
-            or _modified(os.path.join(self._objects, "pack")) != self._packs
+            or self._packs_time() != self._packs
         )
 
     def _is_whole(self, commits: Sequence[str]) -> bool:
@@ -147,13 +143,15 @@ class GcWatch:
         except GitError:
             return False
 
+    def _packs_time(self) -> int:
+        try:
+            return os.stat(os.path.join(self._objects, "pack")).st_mtime_ns
+        except FileNotFoundError:
+            return 0
+
 
 def _wait_for_gc(repository: Repository) -> str:
-    """Wait until the gc that runs now has ended, if it could delete recent objects.
-
-    Returns:
-        Its process id; empty if none runs.
-    """
+    """Wait for the gc that runs now, if it could delete recent objects; returns its process id."""
     found = _running_gc(repository)
     if found and _deletes_recent(repository, found):
         deadline = time.monotonic() + PATIENCE
@@ -171,17 +169,13 @@ def _running_gc(repository: Repository) -> str:
         return ""
     if host != socket.gethostname() or not process.isdecimal() or len(process) > len(str(1 << 63)):
         return ""
-    return process if _is_alive(int(process)) else ""
-
-
-def _is_alive(process: int) -> bool:
     try:
-        os.kill(process, 0)
+        os.kill(int(process), 0)
     except ProcessLookupError:
-        return False
+        return ""
     except (PermissionError, OverflowError):
-        return True
-    return True
+        pass
+    return process
 
 
 def _deletes_recent(repository: Repository, process: str) -> bool:
@@ -195,8 +189,47 @@ def _deletes_recent(repository: Repository, process: str) -> bool:
         return True
 
 
-def _modified(directory: str) -> int:
-    try:
-        return os.stat(directory).st_mtime_ns
-    except FileNotFoundError:
-        return 0
+class Incoming:
+    """A place for objects from a remote; `git` fetches there, and reads the repository as well."""
+
+    def __init__(self, repository: Repository, scratch: str) -> None:
+        self._quarantine = Quarantine(repository, scratch)
+        self._kept: list[str] = []
+        git = self._quarantine.git
+        self.git = Git(git.cwd, git.env, (*git.overrides, *_PACKED))
+
+    def release(self) -> None:
+        """Let others see what has come; OSError if there is no room or no permission for it."""
+        self._kept += self._quarantine.keep_packs(KEEP_MARK)
+        self._quarantine.release()
+
+    def let_go(self) -> None:
+        """Leave the objects to `git gc`, which goes by refs."""
+        for path in self._kept:
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+
+
+@contextmanager
+def incoming(repository: Repository) -> Iterator[Incoming]:
+    """A place for objects that come; in the end, those that no ref names are left to `git gc`."""
+    packs = os.path.join(objects_directory(repository), "pack")
+    for name in os.listdir(packs) if os.path.isdir(packs) else []:
+        path = os.path.join(packs, name)
+        if name.endswith(".keep") and _is_abandoned(path):
+            with suppress(OSError):
+                os.unlink(path)
+    with scratch_directory(repository.state_dir) as scratch:
+        arrived = Incoming(repository, scratch)
+        try:
+            yield arrived
+        finally:
+            arrived.let_go()
+
+
+def _is_abandoned(path: str) -> bool:
+    """Whether a killed fetch has left a file to keep a pack by."""
+    with suppress(OSError), open(path, "rb") as file:
+        age = time.time() - os.fstat(file.fileno()).st_mtime
+        return age > _ABANDONED and file.read(len(KEEP_MARK) + 1) == KEEP_MARK
+    return False

@@ -17,14 +17,7 @@ MOST_DIGITS = 4000
 
 
 def places_back(name: str) -> int | None:
-    """How far before the newest a name counts: 0 for `@`, N for `@~N`, 1 for `@~`.
-
-    Args:
-        name: as a user gives it.
-
-    Returns:
-        None if it is no such name.
-    """
+    """How far before the newest a name counts: `@` 0, `@~N` N, `@~` 1, any other name None."""
     found = _RELATIVE.fullmatch(name)
     if found is None:
         return None
@@ -39,18 +32,12 @@ def new_id(now_ns: int | None = None) -> str:
 
     The fraction (method 3 of RFC 9562 §6.2) keeps ids of one millisecond in order. Python's own
     `uuid.uuid7` came with 3.14 only.
-
-    Args:
-        now_ns: the time in nanoseconds since 1970; by default now.
     """
-    now_ns = time.time_ns() if now_ns is None else now_ns
-    milliseconds, rest = divmod(now_ns, 1_000_000)
+    milliseconds, rest = divmod(time.time_ns() if now_ns is None else now_ns, 1_000_000)
     fraction = (rest << 12) // 1_000_000
     random = int.from_bytes(os.urandom(8), "big") & ((1 << 62) - 1)
-    number = (
-        (milliseconds & ((1 << 48) - 1)) << 80 | 0x7 << 76 | fraction << 64 | 0b10 << 62 | random
-    )
-    digits = f"{number:032x}"
+    number = (milliseconds & ((1 << 48) - 1)) << 80 | 0x7 << 76 | fraction << 64 | 0b10 << 62
+    digits = f"{number | random:032x}"
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from git_boocode.repo.repository import Repository
 
 PATIENCE = 3.0
-"""So many seconds old is a lock that nobody holds any more: git holds one for milliseconds."""
+"""Seconds after which nobody holds a lock any more: git holds one for milliseconds."""
 
 
 def break_ref_locks(repository: Repository, ref: str | None, since: float) -> None:
@@ -23,7 +23,16 @@ def break_ref_locks(repository: Repository, ref: str | None, since: float) -> No
         ref: the branch that it was to move, if any; it has then locked HEAD, too.
         since: when it began, in seconds since 1970.
     """
-    for path in _candidates(repository, ref):
+    common, own = repository.common_dir, os.path.join(repository.common_dir, "refs", "boocode")
+    paths = [
+        os.path.join(common, "packed-refs.lock"),
+        os.path.join(repository.git_dir, "HEAD.lock"),
+    ]
+    if ref is not None:
+        paths.append(os.path.join(common, f"{ref}.lock"))
+    for name in ("archive", "checkpoints", "safety"):
+        paths += loose_locks(os.path.join(own, name))
+    for path in (*paths, *reftable_locks(repository)):
         # Times of files are coarser than those of the clock.
         while (made := _made(path)) is not None and made > since - 1:
             age = time.time() - made
@@ -34,17 +43,12 @@ def break_ref_locks(repository: Repository, ref: str | None, since: float) -> No
             time.sleep(min(PATIENCE - age, 0.1))
 
 
-def _candidates(repository: Repository, ref: str | None) -> Iterator[str]:
-    """Where there may be locks: of our own refs, of what their deletion locks, and of HEAD."""
-    top = os.path.join(repository.common_dir, "refs", "boocode")
-    for name in ("archive", "checkpoints", "safety"):
-        for directory, _, files in os.walk(os.path.join(top, name)):
-            yield from (os.path.join(directory, file) for file in files if file.endswith(".lock"))
-    yield os.path.join(repository.common_dir, "packed-refs.lock")
-    yield os.path.join(repository.git_dir, "HEAD.lock")
-    if ref is not None:
-        yield os.path.join(repository.common_dir, f"{ref}.lock")
-    yield from reftable_locks(repository)
+def loose_locks(top: str) -> Iterator[str]:
+    """The locks of the loose refs in a directory; git allows no ref such a name."""
+    for directory, _, names in os.walk(top):
+        yield from (
+            os.path.join(directory, name) for name in sorted(names) if name.endswith(".lock")
+        )
 
 
 def reftable_locks(repository: Repository) -> Iterator[str]:

@@ -1,88 +1,132 @@
-"""The remotes of a repository: which one is meant, and where fetched checkpoints of it are kept."""
+"""The remotes of a repository, and what goes to them and comes from them.
+
+The user's own git does it, with its credentials, ssh and proxies.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.ids import ID_PART
+from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.foreground import run_relayed
+from git_boocode.repo.git import Completed, Git
+from git_boocode.repo.ids import ID_PART, OBJECT_ID
 from git_boocode.repo.repository import Repository
+
+Show = Callable[[str], None]
+"""Takes what git says of its progress."""
+
+# Set for what a push of ours starts, so that a `pre-push` hook that pushes checkpoints ends.
+INSIDE_PUSH = "GIT_BOOCODE_PUSH"
 
 # What git takes for a remote where nothing says which one.
 _USUAL = "origin"
 _WHO = re.compile(r"://[^/@]*@")
 
+# Objects come and nothing else happens, whatever the user has configured for `git fetch`: no ref is
+# written, none is pruned, no tag and no submodule comes along.
+_FETCH = (
+    *("fetch", "--refmap=", "--no-tags", "--no-prune", "--no-prune-tags", "--no-write-fetch-head"),
+    *("--no-recurse-submodules", "--no-auto-maintenance", "--stdin"),
+)
+_CHECKED = ("fetch.fsckObjects=true", "fetch.writeCommitGraph=false")
+_PUSH = ("push", "--porcelain", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
+# What git says where it is one of the objects that it does not take, or does not get.
+_OBJECTS_FAULT = (
+    *("fsck error", "not our ref", "unadvertised object", "bad pack header"),
+    *("did not send all necessary objects", "unresolved deltas", "bad object"),
+)
+# What it says beside that, on lines of their own, whatever the cause.
+_ADVICE = (
+    *("hint:", "fatal: Could not read from remote", "Please make sure you have"),
+    *("and the repository exists.", "error: failed to push some refs to"),
+)
+_NOISE = re.compile(r"^(fatal|error|remote|warning): *")
+# Which ref names the listing of a remote may hold is for the caller to judge.
+_LISTED = re.compile(rb"^([0-9a-f]+)\t([^\n]+)", re.MULTILINE)
+
 
 class Remote(NamedTuple):
-    """A remote to push to or to fetch from.
-
-    Attributes:
-        name: its name in the configuration; empty for one that was given as a URL or a path.
-        address: what to call it towards git.
-    """
+    """A remote: its address for git, and its name, which is empty for a mere URL or path."""
 
     name: str
     address: str
 
     @property
     def shown(self) -> str:
-        """What to call it towards people; a URL may hold a password."""
+        """The address for people; a URL may hold a password."""
         return _WHO.sub("://", self.address)
 
 
-def find_remote(repository: Repository, given: str | None, *, pushing: bool) -> Remote:
-    """The remote that a user means.
+class RefAnswer(NamedTuple):
+    """What became of one ref of a push.
 
-    Args:
-        repository: the repository.
-        given: a remote's name, a URL or a path; None for the one that git itself would take.
-        pushing: whether to push to it.
+    `flag` is `*` for new, a space for moved on, `=` for unchanged, `!` for refused, with a reason.
+    """
+
+    ref: str
+    flag: str
+    reason: str
+
+
+class ObjectsError(FatalError):
+    """A remote did not give some of the objects asked for, or they are not sound."""
+
+
+def find_remote(repository: Repository, given: str | None, *, pushing: bool) -> Remote:
+    """The remote of a name, a URL or a path; of None, the one that git itself would take.
 
     Raises:
-        RefusedError: there is no such remote, or no telling which one is meant (`no_remote`).
+        RefusedError: there is none, or it is not clear which one is meant (`no_remote`).
     """
-    names = repository.git.line("remote").split("\n")
-    known = [name for name in names if name]
+    known = [name for name in repository.git.line("remote").split("\n") if name]
     wanted = _default(repository, known, pushing=pushing) if given is None else given
     if wanted in known:
-        return Remote(_storable(repository, wanted), wanted)
+        # Whoever edits the configuration can give a remote any name.
+        if repository.git.attempt("check-ref-format", f"refs/boocode/remotes/{wanted}/x").status:
+            raise RefusedError(
+                f"no ref can be named after the remote '{wanted}'",
+                code="no_remote",
+                hints=("git remote rename gives it another name",),
+            )
+        return Remote(wanted, wanted)
     if given is None and not known and wanted == _USUAL:
         raise RefusedError(
             "this repository has no remote",
             code="no_remote",
             hints=("name one: git remote add origin <url>",),
         )
-    if not _is_address(repository, wanted):
-        raise _unknown(wanted, known)
-    return Remote("", wanted)
+    here = os.path.join(repository.worktree, repository.prefix)
+    if {"/", ":"} & {*wanted} or (wanted and os.path.exists(os.path.join(here, wanted))):
+        return Remote("", wanted)
+    names = f"the remotes are: {', '.join(known)}"
+    hints = [names if known else "name one: git remote add <name> <url>"]
+    if wanted.startswith("@") or ID_PART.fullmatch(wanted):
+        hints.append("the remote comes first, and then the checkpoints")
+    raise RefusedError(f"there is no remote '{wanted}'", code="no_remote", hints=tuple(hints))
 
 
 def named_remote(repository: Repository, given: str | None) -> Remote:
-    """The remote that a user means, which must have a name; see `find_remote`.
+    """The remote to fetch from, which must have a name; see `find_remote`.
 
     Raises:
-        RefusedError: there is no such remote (`no_remote`), or it was given as a URL or a path
-            (`unnamed_remote`).
+        RefusedError: there is none (`no_remote`), or it is a URL or a path (`unnamed_remote`).
     """
     remote = find_remote(repository, given, pushing=False)
     if remote.name:
         return remote
     raise RefusedError(
-        f"'{remote.shown}' is no remote's name, and fetched checkpoints are kept under one",
+        f"'{remote.shown}' is not the name of a remote, and fetched checkpoints are kept under one",
         code="unnamed_remote",
         hints=(f"git remote add <name> {remote.shown}, then git boocode fetch <name>",),
     )
 
 
 def push_addresses(repository: Repository, remote: Remote) -> list[str]:
-    """What to look at before a push: the remote itself, or the other places that it pushes to.
-
-    Args:
-        repository: the repository.
-        remote: where to push.
-    """
+    """What to look at before a push: the remote itself, or the other places that it pushes to."""
     if not remote.name:
         return [remote.address]
     urls = repository.git.line("remote", "get-url", "--push", "--all", remote.address).split("\n")
@@ -92,7 +136,6 @@ def push_addresses(repository: Repository, remote: Remote) -> list[str]:
 
 def _default(repository: Repository, known: list[str], *, pushing: bool) -> str:
     """The remote that git takes where none is named; see `branch.<name>.remote` in git-config."""
-    config = repository.config
     head = repository.git.attempt("symbolic-ref", "-q", "HEAD")
     branch = os.fsdecode(head.stdout).strip().removeprefix("refs/heads/")
     keys = [f"branch.{branch}.remote"] if branch else []
@@ -100,36 +143,149 @@ def _default(repository: Repository, known: list[str], *, pushing: bool) -> str:
         keys = [f"branch.{branch}.pushRemote", "remote.pushDefault", *keys]
     for key in keys:
         # A branch may follow another one of the same repository, which "." stands for.
-        if (value := config.text(key)) and value != ".":
+        if (value := repository.config.text(key)) and value != ".":
             return value
     return known[0] if len(known) == 1 else _USUAL
 
 
-def _storable(repository: Repository, name: str) -> str:
-    """A remote's name that can be part of a ref's; whoever edits the configuration can write any.
+class Transport:
+    """A connection to a remote, made anew for everything that is asked of it.
 
-    Raises:
-        RefusedError: it cannot.
+    Where nobody watches, `show` is None, and then git asks for no password either.
     """
-    if repository.git.attempt("check-ref-format", f"refs/boocode/remotes/{name}/x").status:
-        raise RefusedError(
-            f"no ref can be named after the remote '{name}'",
-            code="no_remote",
-            hints=("git remote rename gives it another name",),
+
+    def __init__(self, repository: Repository, remote: Remote, show: Show | None = None) -> None:
+        self._repository = repository
+        self._remote = remote
+        self._show = show
+        self._progress = "--no-progress" if show is None else "--progress"
+
+    def listing(self, below: str, address: str | None = None) -> dict[str, str]:
+        """What the remote has: object ids by the rest of the ref's name, which may be anything.
+
+        Args:
+            below: the beginning of the names, which ends in `/`.
+            address: where to look instead of at the remote itself.
+
+        Raises:
+            FatalError: the remote cannot be read, or uses another hash (`object_format`).
+        """
+        asked = address or self._remote.address
+        done = self._run(self._git(), "ls-remote", "--refs", "--", asked, f"{below}*")
+        if done.status:
+            raise self._failure("cannot read from", done)
+        found = {
+            os.fsdecode(name[len(below) :]): identifier.decode()
+            for identifier, name in _LISTED.findall(done.stdout)
+            if name.startswith(below.encode())
+        }
+        length = len(self._repository.zero_id)
+        if any(len(each) != length or not OBJECT_ID.fullmatch(each) for each in found.values()):
+            raise FatalError(
+                f"'{self._remote.shown}' names its objects otherwise than this repository, "
+                f"by another hash than {self._repository.object_format}",
+                code="object_format",
+                hints=("git has no way to share objects between the two",),
+            )
+        return found
+
+    def fetch(self, ids: Sequence[str], into: Git) -> None:
+        """Get objects and all that they consist of; they are checked, and no ref is written.
+
+        Args:
+            ids: of the objects.
+            into: git for our own work, which says where they go.
+
+        Raises:
+            ObjectsError: the remote lacks some of them, or they are not sound; none is here.
+            FatalError: the remote cannot be read.
+        """
+        git = self._git(into, *_CHECKED)
+        asked = "".join(f"{identifier}\n" for identifier in ids).encode()
+        done = self._run(git, *_FETCH, self._progress, "--", self._remote.address, stdin=asked)
+        if done.status == 0:
+            return
+        said = os.fsdecode(done.stderr)
+        if any(phrase in said for phrase in _OBJECTS_FAULT):
+            first = next(filter(None, map(_bare, said.split("\n"))), said)
+            raise ObjectsError(first, code="malformed")
+        raise self._failure("cannot fetch from", done)
+
+    def push(self, refspecs: Sequence[str], *, verify: bool) -> list[RefAnswer]:
+        """Push refs, none of them by force, and report what became of each.
+
+        Args:
+            refspecs: what to push.
+            verify: whether the user's `pre-push` hook runs.
+
+        Raises:
+            RefusedError: the hook said no (`refused`).
+            FatalError: the remote cannot be written.
+        """
+        # The user's hook runs with what we set for git, so that is nearly nothing.
+        git = self._git().bind(**{INSIDE_PUSH: "1"})
+        mirror = f"remote.{self._remote.name}.mirror"
+        # `git push` takes no refspec for what is configured as a mirror.
+        plain = (f"{mirror}=false",) if self._repository.config.setting(mirror) else ()
+        git = Git(git.cwd, git.env, plain)
+        options = [self._progress, "--verify" if verify else "--no-verify"]
+        done = self._run(git, *_PUSH, *options, "--", self._remote.address, *refspecs)
+        answers = [answer for line in _lines(done.stdout) if (answer := _answer(line))]
+        if not done.status or any(answer.flag == "!" for answer in answers):
+            return answers
+        if done.status == 1:
+            raise RefusedError(
+                f"the push was refused here: {_whole(done.stderr)}",
+                code="refused",
+                hints=("nothing was pushed; --no-verify goes without the pre-push hook",),
+            )
+        raise self._failure("cannot push to", done)
+
+    def _git(self, git: Git | None = None, *overrides: str) -> Git:
+        git = git or self._repository.git
+        here = os.path.join(self._repository.worktree, self._repository.prefix)
+        env = dict(git.env)
+        if self._show is not None:
+            env.pop("GIT_TERMINAL_PROMPT", None)
+            if "GIT_TERMINAL_PROMPT" in os.environ:
+                env["GIT_TERMINAL_PROMPT"] = os.environ["GIT_TERMINAL_PROMPT"]
+        elif not {"SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "GIT_ASKPASS"} & env.keys():
+            # ssh turns to the terminal of whoever started all this, even out of a hook.
+            env.update(SSH_ASKPASS="false", SSH_ASKPASS_REQUIRE="force")
+        return Git(here if os.path.isdir(here) else git.cwd, env, (*git.overrides, *overrides))
+
+    def _run(self, git: Git, *arguments: str, stdin: bytes = b"") -> Completed:
+        return run_relayed(git, *arguments, stdin=stdin, show=self._show)
+
+    def _failure(self, what: str, done: Completed) -> FatalError:
+        return FatalError(
+            f"{what} '{self._remote.shown}': {_whole(done.stderr)}",
+            code="remote",
+            hints=(f"'git ls-remote {self._remote.shown}' tests whether it can be reached",),
         )
-    return name
 
 
-def _is_address(repository: Repository, text: str) -> bool:
-    if "/" in text or ":" in text:
-        return True
-    here = os.path.join(repository.worktree, repository.prefix)
-    return bool(text) and os.path.exists(os.path.join(here, text))
+def _answer(line: str) -> RefAnswer | None:
+    """Read a line of `git push --porcelain` about a ref; None for any other."""
+    parts = line.split("\t")
+    if len(parts) != 3 or len(parts[0]) != 1:
+        return None
+    flag, refs, summary = parts
+    # A refusal is written `[rejected] (reason)`.
+    head, bracket, reason = summary.rpartition("] (")
+    refused = bracket and head.startswith("[") and reason.endswith(")")
+    return RefAnswer(refs.rpartition(":")[2], flag, reason[:-1] if refused else summary)
 
 
-def _unknown(wanted: str, known: list[str]) -> RefusedError:
-    names = f"the remotes are: {', '.join(known)}"
-    hints = [names if known else "name one: git remote add <name> <url>"]
-    if wanted.startswith("@") or ID_PART.fullmatch(wanted):
-        hints.append("the remote comes first, and then the checkpoints")
-    return RefusedError(f"there is no remote '{wanted}'", code="no_remote", hints=tuple(hints))
+def _whole(stderr: bytes) -> str:
+    """What git said, without its advice, as one line."""
+    lines = (line for line in _lines(stderr) if not line.startswith(_ADVICE))
+    return "; ".join(filter(None, map(_bare, lines))) or "it gave no reason"
+
+
+def _bare(line: str) -> str:
+    return _NOISE.sub("", line).rstrip()
+
+
+def _lines(output: bytes) -> list[str]:
+    return os.fsdecode(output).split("\n")

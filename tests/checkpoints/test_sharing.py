@@ -28,8 +28,8 @@ from git_boocode.checkpoints.store.sharing import (
     Rejected,
 )
 from git_boocode.repo.errors import BoocodeError
+from git_boocode.repo.gc import KEEP_MARK
 from git_boocode.repo.ids import new_id
-from git_boocode.repo.incoming import _MARK
 from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import RefChange, Store
@@ -444,7 +444,7 @@ def test_what_a_killed_fetch_left_to_keep_packs_by_is_swept(both: Both) -> None:
     packs = both.theirs.top / ".git/objects/pack"
     old, young, foreign = (packs / f"pack-{name}.keep" for name in ("old", "young", "foreign"))
     for path in (old, young):
-        path.write_bytes(_MARK)
+        path.write_bytes(KEEP_MARK)
     foreign.write_text("the user's own\n")
     for path in (old, foreign):
         os.utime(path, (0, 0))
@@ -550,7 +550,7 @@ def test_a_remote_that_cannot_be_reached(
         error = error_of(lambda work=work: work(both.ours))  # type: ignore[misc]
         assert (error.code, error.exit_code) == ("remote", 128), error.message
         assert error.message.startswith("cannot read from 'origin': ")
-        assert error.hints == ("'git ls-remote origin' tells whether it can be reached",)
+        assert error.hints == ("'git ls-remote origin' tests whether it can be reached",)
     assert not (both.ours.top / "x").exists()
 
 

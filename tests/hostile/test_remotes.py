@@ -208,7 +208,7 @@ def no_checkpoints(repo: Repo) -> dict[str, str]:
     made = {
         "it names no commit": (blob, tree, repo.git("rev-parse", "t").strip()),
         "its message holds no JSON object": (repo.git("rev-parse", "main").strip(),),
-        "its message tells of another id": (
+        "its message has another id": (
             genuine, repo.git("commit-tree", tree, stdin=message).strip(),
         ),
     }  # fmt: skip
@@ -218,7 +218,7 @@ def no_checkpoints(repo: Repo) -> dict[str, str]:
             found[name := new_id()] = reason
             plant(repo, name, target)
     for reason, values in (
-        ("its message tells of another kind", {"kind": "pre-restore"}),
+        ("its message has another kind", {"kind": "pre-restore"}),
         ("it was written in format 2, newer than this git-boocode reads", {"boocode": 2}),
     ):
         name, commit = forged(repo, **values)

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -342,35 +340,22 @@ def test_a_linked_worktree_sees_the_same_refs(repo: Repo, store: Store) -> None:
     assert [make(linked).refs("refs/x/") for make in opened] == [[Ref("refs/x/a", one)]] * 2
 
 
-def opened(repo: Repo, tmp_path: Path, act: str) -> int:
-    """How many files of refs git opens while a program does something with the store."""
-    if shutil.which("strace") is None:
-        pytest.skip("there is no strace")
-    code = (
-        "from git_boocode.repo.repository import Repository\n"
-        "from git_boocode.repo.store import Store\n"
-        f"store = Store(Repository.discover())\n{act}\n"
-    )
-    trace = tmp_path / "trace"
-    command = [
-        "strace",
-        "-f",
-        "-o",
-        str(trace),
-        "-e",
-        "trace=openat,open",
-        sys.executable,
-        "-c",
-        code,
-    ]
-    done = subprocess.run(command, cwd=repo.top, capture_output=True)
-    if done.returncode:
-        pytest.skip(f"strace does not work here: {os.fsdecode(done.stderr[-200:])}")
-    return trace.read_text().count("refs/x/")
+def test_the_newest_refs_and_their_commits(repo: Repo, store: Store) -> None:
+    one, two = targets(repo, 2)
+    blob = repo.git("hash-object", "-w", "--stdin", stdin="a\0b\n\n").strip()
+    create(store, a=one, b=blob, c=two, ä=one)
+    commits = store.commits([one, two, blob, one])
+    expected = list(zip(store.refs("refs/x/"), commits, strict=True))
+    assert [commit and commit.id for _, commit in expected] == [one, two, None, one]
+    assert store.newest(0, "refs/x/") == expected
+    assert store.newest(2, "refs/x/") == expected[:2]
+    assert store.newest(0, "refs/y/") == []
 
 
-@pytest.mark.parametrize("act", ["store.refs('refs/x/', newest=3)", "store.refs('refs/x/n250')"])
-def test_to_find_few_refs_opens_few_files(repo: Repo, tmp_path: Path, act: str) -> None:
+@pytest.mark.ref_files
+def test_the_newest_refs_beside_a_missing_object(repo: Repo, store: Store) -> None:
     (one,) = targets(repo, 1)
-    create(Store(Repository.discover()), **{f"n{number}": one for number in range(300)})
-    assert 0 < opened(repo, tmp_path, act) < 30
+    create(store, a=one)
+    repo.write(".git/refs/x/b", f"{'12' * (len(one) // 2)}\n")
+    found = store.newest(5, "refs/x/")
+    assert [(ref.id, commit and commit.id) for ref, commit in found] == [("b", None), ("a", one)]

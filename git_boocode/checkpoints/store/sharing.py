@@ -9,8 +9,7 @@ a remote makes up ever becomes one of ours. Until then `git gc` may run: what ca
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from git_boocode.checkpoints.store.catalog import (
@@ -22,21 +21,29 @@ from git_boocode.checkpoints.store.catalog import (
 )
 from git_boocode.repo.durable import sync_refs
 from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.gc import Incoming, incoming
 from git_boocode.repo.git import Git
 from git_boocode.repo.ids import ID, ID_PART
-from git_boocode.repo.incoming import Incoming, incoming
 from git_boocode.repo.metadata import Unusable, ambiguous_name
-from git_boocode.repo.remotes import Remote, find_remote, named_remote, push_addresses
+from git_boocode.repo.remotes import (
+    INSIDE_PUSH,
+    ObjectsError,
+    Remote,
+    Show,
+    Transport,
+    find_remote,
+    named_remote,
+    push_addresses,
+)
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.signals import ended_by_signals
 from git_boocode.repo.store import Ref, RefChange
-from git_boocode.repo.transport import INSIDE_PUSH, ObjectsError, Show, Transport
 
 # So many refs go to `git push` by name; for more, it has one pattern.
 _BY_NAME = 1000
 # From so many new refs on, one file for all serves better than a file for each.
 _TO_BE_PACKED = 1000
-# No genuine checkpoint tells so much of itself. In bytes.
+# No genuine checkpoint's metadata is that long. In bytes.
 _LARGEST_COMMIT = 16 << 20
 # So often a fetch that was given unsound objects is tried again in halves, to find the sound ones.
 _TRIES = 64
@@ -44,17 +51,10 @@ _TRIES = 64
 _ROUNDS = 3
 
 
-_TAKEN = "the remote has another commit under this id"
-_TOO_MANY = "too many are unsound to look at each by itself"
-_NO_ID = "its name is no checkpoint's id"
-
-
 class Rejected(NamedTuple):
-    """A ref that was not taken, by the remote or by us.
+    """A ref that was not taken, by the remote or by us, and why.
 
-    Attributes:
-        name: the part of its name below `refs/boocode/checkpoints/`; it need not be an id.
-        reason: why not.
+    `name` is the part below `refs/boocode/checkpoints/`; it need not be an id.
     """
 
     name: str
@@ -64,12 +64,7 @@ class Rejected(NamedTuple):
 class Pushed(NamedTuple):
     """What a push did, or would do.
 
-    Attributes:
-        remote: the remote, as it is called.
-        ids: the checkpoints that the remote has now and had not before.
-        rejected: those that it did not take.
-        first: whether it had no checkpoints at all before.
-        dry_run: whether it was only asked what would be pushed.
+    `ids` are the checkpoints that the remote did not have; `first` tells whether it had none.
     """
 
     remote: str
@@ -80,16 +75,16 @@ class Pushed(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """What a fetch did, or would do.
+    """What a fetch did, or would do; in a dry run nothing was looked at.
 
     Attributes:
         remote: the name of the remote.
         ids: the checkpoints that are new here.
         moved: those that were here, and are another commit now.
-        pruned: those that are gone, because the remote has them no more.
-        differing: those of which a checkpoint taken here has the id, and is another commit.
+        pruned: those that are gone here because they are gone on the remote.
+        differing: those whose id a checkpoint taken here has, which is another commit.
         rejected: what the remote has and was not taken.
-        dry_run: whether it was only asked what would be fetched; nothing was looked at then.
+        dry_run: whether it was only asked what would be fetched.
     """
 
     remote: str
@@ -102,14 +97,7 @@ class Fetched(NamedTuple):
 
 
 class PushOptions(NamedTuple):
-    """How to push.
-
-    Attributes:
-        everywhere: the checkpoints of all worktrees, not of this one alone.
-        verify: whether the user's `pre-push` hook runs.
-        dry_run: only say what would be pushed.
-        show: takes git's progress; None where nobody watches.
-    """
+    """How to push: the checkpoints of all worktrees; with the `pre-push` hook; only a report."""
 
     everywhere: bool = False
     verify: bool = True
@@ -118,13 +106,7 @@ class PushOptions(NamedTuple):
 
 
 class FetchOptions(NamedTuple):
-    """How to fetch.
-
-    Attributes:
-        prune: also delete what was fetched earlier and is gone on the remote.
-        dry_run: only say what would be fetched.
-        show: takes git's progress; None where nobody watches.
-    """
+    """How to fetch: whether to delete what is gone on the remote; only a report."""
 
     prune: bool = False
     dry_run: bool = False
@@ -134,7 +116,7 @@ class FetchOptions(NamedTuple):
 def push(
     repository: Repository, given: str | None, names: Sequence[str], options: PushOptions
 ) -> Pushed:
-    """Give checkpoints to a remote that it does not have.
+    """Push the checkpoints that a remote does not have.
 
     Args:
         repository: the repository.
@@ -150,14 +132,83 @@ def push(
     if os.environ.get(INSIDE_PUSH):
         # A `pre-push` hook pushes checkpoints, and this is the push that it started.
         return Pushed(remote.shown, [], [], first=False, dry_run=options.dry_run)
+    catalog = Catalog(repository)
     with ended_by_signals():
-        return _Push(repository, remote, options).run(names)
+        # Named first: for what is not here, no connection is made.
+        named = {_pushable(catalog, name, remote) for name in names}
+        transport = Transport(repository, remote, options.show)
+        places = [
+            transport.listing(CHECKPOINTS, each) for each in push_addresses(repository, remote)
+        ]
+        refs = catalog.store.refs(CHECKPOINTS)
+        missing = [ref for ref in refs if any(each.get(ref.id) != ref.target for each in places)]
+        wanted = named or set(_usable(catalog, missing, everywhere=options.everywhere))
+        # What the remote has otherwise is never overwritten.
+        free, rejected, others = [], [], []
+        for ref in missing:
+            if ref not in wanted:
+                others.append(ref)
+            elif any(place.get(ref.id, ref.target) != ref.target for place in places):
+                others.append(ref)
+                reason = "the remote has another commit under this id"
+                rejected.append(Rejected(ref.id, reason))
+            else:
+                free.append(ref)
+        ids = [ref.id for ref in free]
+        if not options.dry_run:
+            ids, refused = _push(transport, free, others, verify=options.verify)
+            rejected += refused
+    return Pushed(remote.shown, ids, rejected, not any(places), options.dry_run)
+
+
+def _pushable(catalog: Catalog, name: str, remote: Remote) -> Ref:
+    found = catalog.find(name)
+    if found.ref.startswith(CHECKPOINTS) and ID.fullmatch(found.id):
+        return Ref(found.ref, found.commit.id)
+    by_hand = f"git push {remote.shown} {found.commit.id}:{CHECKPOINTS}{found.id}"
+    raise RefusedError(
+        f"'{name}' is not among the checkpoints of this repository: {found.ref}",
+        code="not_found",
+        hints=(
+            "safety checkpoints, archived and fetched ones are not pushed",
+            f"git itself pushes anything: {by_hand}",
+        ),
+    )
+
+
+def _usable(catalog: Catalog, refs: Iterable[Ref], *, everywhere: bool) -> Iterable[Ref]:
+    """Those that can be used, and belong to this worktree if only its own are wanted."""
+    for entry in catalog.entries(ref for ref in refs if ID.fullmatch(ref.id)):
+        if isinstance(entry, Checkpoint) and (everywhere or catalog.is_ours(entry)):
+            yield Ref(entry.ref, entry.commit.id)
+
+
+def _push(
+    transport: Transport, wanted: list[Ref], others: list[Ref], *, verify: bool
+) -> tuple[list[str], list[Rejected]]:
+    """Push refs; `others` are those that the remote lacks or has otherwise, and is not given."""
+    names = [ref.name for ref in wanted]
+    calls = [names[start : start + _BY_NAME] for start in range(0, len(names), _BY_NAME)]
+    if len(names) > _BY_NAME >= len(others):
+        calls = [[f"{CHECKPOINTS}*:{CHECKPOINTS}*", *(f"^{ref.name}" for ref in others)]]
+    done: dict[str, None] = {}
+    refused: dict[str, str] = {}
+    for refspecs in calls:
+        for answer in transport.push(refspecs, verify=verify):
+            name = answer.ref.removeprefix(CHECKPOINTS)
+            if answer.flag == "!":
+                refused[name] = answer.reason
+            elif answer.flag != "=":
+                done[name] = None
+    # One remote may stand for several places, and each answers for itself.
+    ids = [name for name in done if name not in refused]
+    return ids, [Rejected(*each) for each in refused.items()]
 
 
 def fetch(
     repository: Repository, given: str | None, names: Sequence[str], options: FetchOptions
 ) -> Fetched:
-    """Get the checkpoints of a remote that are not here.
+    """Fetch the checkpoints of a remote that are not here.
 
     Args:
         repository: the repository.
@@ -180,99 +231,11 @@ def fetch(
         return _Fetch(repository, remote, options).run(names)
 
 
-class _Push:
-    """One push."""
-
-    def __init__(self, repository: Repository, remote: Remote, options: PushOptions) -> None:
-        self._catalog = Catalog(repository)
-        self._worktree = repository.worktree_key
-        self._remote = remote
-        self._options = options
-        self._transport = Transport(repository, remote, options.show)
-        self._addresses = push_addresses(repository, remote)
-
-    def run(self, names: Sequence[str]) -> Pushed:
-        """Do it."""
-        # Named first: for what is not here, no connection is made.
-        named = set(map(self._named, names))
-        places = [self._transport.listing(CHECKPOINTS, each) for each in self._addresses]
-        missing = [ref for ref in self._here() if any(_lacks(place, ref) for place in places)]
-        wanted = [ref for ref in missing if ref in named] if names else self._ours(missing)
-        taken = {ref for ref in wanted if any(_has_another(place, ref) for place in places)}
-        rejected = [Rejected(ref.id, _TAKEN) for ref in wanted if ref in taken]
-        free = [ref for ref in wanted if ref not in taken]
-        if self._options.dry_run:
-            ids = [ref.id for ref in free]
-        else:
-            chosen = set(free)
-            others = [ref for ref in missing if ref not in chosen]
-            ids, refused = self._give(free, others)
-            rejected += refused
-        return Pushed(self._remote.shown, ids, rejected, not any(places), self._options.dry_run)
-
-    def _named(self, name: str) -> Ref:
-        found = self._catalog.find(name)
-        if found.ref.startswith(CHECKPOINTS) and ID.fullmatch(found.id):
-            return Ref(found.ref, found.commit.id)
-        by_hand = f"git push {self._remote.shown} {found.commit.id}:{CHECKPOINTS}{found.id}"
-        raise RefusedError(
-            f"'{name}' is not among the checkpoints of this repository: {found.ref}",
-            code="not_found",
-            hints=(
-                "safety checkpoints, archived and fetched ones are not pushed",
-                f"git itself pushes anything: {by_hand}",
-            ),
-        )
-
-    def _here(self) -> list[Ref]:
-        return self._catalog.store.refs(CHECKPOINTS)
-
-    def _ours(self, refs: Iterable[Ref]) -> list[Ref]:
-        """Those that can be used, and belong to this worktree if only its own are wanted."""
-        ours = []
-        for entry in self._catalog.entries(ref for ref in refs if ID.fullmatch(ref.id)):
-            if isinstance(entry, Unusable):
-                continue
-            if self._options.everywhere or entry.meta.worktree_key == self._worktree:
-                ours.append(Ref(entry.ref, entry.commit.id))
-        return ours
-
-    def _give(self, wanted: list[Ref], others: list[Ref]) -> tuple[list[str], list[Rejected]]:
-        done: dict[str, None] = {}
-        refused: dict[str, str] = {}
-        for refspecs in _refspecs(wanted, others):
-            for answer in self._transport.push(refspecs, verify=self._options.verify):
-                name = answer.ref.removeprefix(CHECKPOINTS)
-                if answer.flag == "!":
-                    refused[name] = answer.reason
-                elif answer.flag != "=":
-                    done[name] = None
-        return (
-            # One remote may stand for several places, and each answers for itself.
-            [name for name in done if name not in refused],
-            [Rejected(*each) for each in refused.items()],
-        )
-
-
-def _refspecs(wanted: list[Ref], others: list[Ref]) -> Iterator[list[str]]:
-    """What to give to `git push`, call by call.
-
-    Args:
-        wanted: what to push.
-        others: what the remote lacks as well, or has otherwise, and is not to be pushed.
-    """
-    if len(wanted) > _BY_NAME >= len(others):
-        yield [f"{CHECKPOINTS}*:{CHECKPOINTS}*", *(f"^{ref.name}" for ref in others)]
-        return
-    remaining = iter(wanted)
-    while some := list(islice(remaining, _BY_NAME)):
-        yield [ref.name for ref in some]
-
-
 class _Fetch:
     """One fetch."""
 
     def __init__(self, repository: Repository, remote: Remote, options: FetchOptions) -> None:
+        self._git = repository.git
         self._repository = repository
         self._catalog = Catalog(repository)
         self._remote = remote
@@ -284,15 +247,16 @@ class _Fetch:
         """Do it."""
         listed = self._transport.listing(CHECKPOINTS)
         offered = {name: target for name, target in listed.items() if ID.fullmatch(name)}
-        rejected = (
-            [] if names else [Rejected(name, _NO_ID) for name in sorted(listed.keys() - offered)]
-        )
+        odd = [] if names else sorted(listed.keys() - offered)
+        rejected = [Rejected(name, "its name is no checkpoint's id") for name in odd]
         chosen = _choose(names, offered, self._remote.name) if names else offered
-        known, ours = self._known(), self._ours()
+        known = self._known()
+        # What was taken here comes back from the remote if it was pushed.
+        taken = {ref.id: ref.target for ref in self._catalog.store.refs(ARCHIVE, CHECKPOINTS)}
         wanted = {
             name: target
             for name, target in sorted(chosen.items())
-            if target not in (known.get(name), ours.get(name))
+            if target not in (known.get(name), taken.get(name))
         }
         gone = sorted(known.keys() - offered) if self._options.prune else []
         if not self._options.dry_run:
@@ -306,7 +270,7 @@ class _Fetch:
             ids=[name for name in wanted if name not in known],
             moved=[name for name in wanted if name in known],
             pruned=gone,
-            differing=[name for name in wanted if name in ours],
+            differing=[name for name in wanted if name in taken],
             rejected=rejected,
             dry_run=self._options.dry_run,
         )
@@ -315,10 +279,6 @@ class _Fetch:
         """What was fetched from this remote; another one's name may begin with its name."""
         refs = self._catalog.store.refs(self._below)
         return {ref.id: ref.target for ref in refs if ref.name == f"{self._below}{ref.id}"}
-
-    def _ours(self) -> dict[str, str]:
-        """What was taken here, and so comes back from the remote if it was pushed."""
-        return {ref.id: ref.target for ref in self._catalog.store.refs(ARCHIVE, CHECKPOINTS)}
 
     def _take(self, wanted: Mapping[str, str], arrived: Incoming) -> dict[str, str]:
         """Get the objects; what is wrong with those that cannot be taken, by name."""
@@ -351,7 +311,8 @@ class _Fetch:
                 if len(some) == 1:
                     wrong[some[0]] = error.message
                 elif tries < 0:
-                    wrong |= dict.fromkeys(some, f"{_TOO_MANY}: {error.message}")
+                    many = f"too many are unsound to look at each by itself: {error.message}"
+                    wrong |= dict.fromkeys(some, many)
                 else:
                     middle = len(some) // 2
                     pending += [some[middle:], some[:middle]]
@@ -361,7 +322,7 @@ class _Fetch:
         """Which of them are not commits of a size that can be read, and what they are."""
         asked = "".join(f"{ref.target}\n" for ref in refs).encode()
         check = "--batch-check=%(objecttype) %(objectsize)"
-        answers = self._repository.git.line("cat-file", check, stdin=asked).split("\n")
+        answers = self._git.line("cat-file", check, stdin=asked).split("\n")
         found = {}
         for ref, answer in zip(refs, answers, strict=False):
             kind, _, size = answer.partition(" ")
@@ -375,15 +336,11 @@ class _Fetch:
         """Write the refs, all or none; a fetch that runs beside this one writes the same."""
         for rounds_left in reversed(range(_ROUNDS)):
             known = self._known()
+            targets = {**{name: None for name in gone if name in known}, **wanted}
             changes = [
                 RefChange(f"{self._below}{name}", target, known.get(name))
-                for name, target in wanted.items()
+                for name, target in targets.items()
                 if known.get(name) != target
-            ]
-            changes += [
-                RefChange(f"{self._below}{name}", None, known[name])
-                for name in gone
-                if name in known
             ]
             try:
                 self._catalog.store.update_refs(changes)
@@ -393,7 +350,7 @@ class _Fetch:
                     raise
         if len(wanted) >= _TO_BE_PACKED:
             # If another process is at it, that one does the work.
-            self._repository.git.attempt("pack-refs", "--all")
+            self._git.attempt("pack-refs", "--all")
             sync_refs(self._repository.common_dir, (), packed=True)
 
 
@@ -401,17 +358,17 @@ def _choose(names: Iterable[str], offered: Mapping[str, str], remote: str) -> di
     """The checkpoints of a remote that a user names by the beginnings of ids or commits."""
     chosen = {}
     for name in names:
-        lowered = name.lower()
+        beginning = name.lower()
         found = [
             Ref(each, target)
             for each, target in offered.items()
-            if each.startswith(lowered) or target.startswith(lowered)
+            if each.startswith(beginning) or target.startswith(beginning)
         ]
-        if not found or not ID_PART.fullmatch(lowered):
+        if not found or not ID_PART.fullmatch(beginning):
             raise RefusedError(
                 f"no checkpoint of '{remote}' has an id or commit that begins with '{name}'",
                 code="not_found",
-                hints=("the beginning must have four characters or more; -n lists what there is",),
+                hints=("ids need at least 4 characters; -n lists what there is",),
             )
         if len(found) > 1:
             raise ambiguous_name(name, found, f"checkpoints of '{remote}'")
@@ -424,15 +381,7 @@ def _flaw(name: str, entry: Checkpoint | Unusable) -> str:
     if isinstance(entry, Unusable):
         return entry.why.message
     if entry.meta.text("id") != name:
-        return "its message tells of another id"
+        return "its message has another id"
     if entry.meta.text("kind") != "checkpoint":
-        return "its message tells of another kind"
+        return "its message has another kind"
     return ""
-
-
-def _lacks(place: Mapping[str, str], ref: Ref) -> bool:
-    return place.get(ref.id) != ref.target
-
-
-def _has_another(place: Mapping[str, str], ref: Ref) -> bool:
-    return place.get(ref.id, ref.target) != ref.target
