@@ -1,10 +1,10 @@
-"""`git boocode diff`."""
+"""`git boocode diff`, and git's own diff below what another command shows."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from git_boocode.repo.repository import Repository
 
 _READER_GONE = (-13, 141)
-"""How git ends when it writes to a closed pipe: by the signal, or as a shell tells of it."""
+"""How git ends when it writes to a closed pipe: by the signal, or with a shell's status for it."""
 
 
 @click.command(cls=Command)
@@ -41,7 +41,9 @@ def diff(
     from git_boocode.repo.repository import Repository
 
     repository = Repository.discover()
-    named, paths = _split(repository, Catalog(repository), list(arguments), _after_dashes(context))
+    # How many arguments there were after `--`.
+    after_dashes = context.meta.get(AFTER_DASHES)
+    named, paths = _split(repository, Catalog(repository), list(arguments), after_dashes)
     paths = checked(repository, paths) if paths else paths
     old = named[0].tree
     with new_objects_aside(repository):
@@ -57,92 +59,14 @@ def diff(
     return EXIT_FATAL if status else 0
 
 
-def _tree_now(repository: Repository) -> str:
-    from git_boocode.checkpoints.worktree.scan import take_snapshot
-    from git_boocode.cli.output import progress
-    from git_boocode.repo.scratch import scratch_directory
-
-    state = repository.state_dir
-    with progress("reading the worktree"), scratch_directory(state, looking=True) as scratch:
-        return take_snapshot(repository, scratch).tree
-
-
-def print_page(
-    repository: Repository, head: Callable[[Style], str], arguments: list[str], *, stat: bool
-) -> int:
-    """Print what is known of something, and below it git's diff, in the user's pager.
-
-    Args:
-        repository: the repository.
-        head: gives the text above the diff.
-        arguments: what to compare, for `git diff`.
-        stat: whether a summary is wanted instead of the whole diff.
-    """
-    from git_boocode.cli.output import Style, colour_wanted, encode_text, paged
-
-    style = Style(enabled=colour_wanted(repository.config))
-    with paged(repository.users_git) as stream:
-        stream.write(encode_text(head(style)))
-        stream.flush()
-        return print_diff(repository, stream, [*(["--stat"] if stat else []), *arguments, "--"])
-
-
-def print_diff(repository: Repository, stream: IO[bytes], arguments: list[str]) -> int:
-    """Let git write a diff in the user's colours and with the user's drivers.
-
-    Args:
-        repository: the repository.
-        stream: where to; git's pager, or standard output.
-        arguments: what to compare, for `git diff`.
-
-    Raises:
-        BrokenPipeError: the reader has seen enough.
-        GitError: git failed.
-    """
-    from git_boocode.cli.output import colour_wanted
-    from git_boocode.repo.git import GitError
-
-    colour = "always" if colour_wanted(repository.config, "color.diff") else "never"
-    git = _users_git(repository)
-    try:
-        git.stream("--no-pager", "diff", f"--color={colour}", *arguments, to=stream)
-    except GitError as error:
-        if error.status in _READER_GONE:
-            raise BrokenPipeError from None
-        raise
-    return 0
-
-
-def _users_git(repository: Repository) -> Git:
-    return repository.users_git.bind(cwd=os.path.join(repository.worktree, repository.prefix))
-
-
-def _print_json(repository: Repository, old: str, new: str, paths: list[str]) -> int:
-    from git_boocode.checkpoints.store.changes import tree_changes
-    from git_boocode.cli.output import print_json
-
-    git = repository.git.bind(cwd=os.path.join(repository.worktree, repository.prefix))
-    changes = tree_changes(git, old, new, paths)
-    # Plumbing: its output does not depend on how the user likes diffs to look.
-    text = git.run("diff-tree", "-r", "-p", old, new, "--", *paths)
-    files = [change.as_json() for change in changes]
-    print_json({"ok": True, "files": files, "diff": text.decode("utf-8", "surrogateescape")})
-    return 0
-
-
-def _after_dashes(context: click.Context) -> int | None:
-    """How many arguments stood behind `--`; None if there was none."""
-    rest: int | None = context.meta.get(AFTER_DASHES)
-    return rest
-
-
 def _split(
     repository: Repository, catalog: Catalog, arguments: list[str], behind: int | None
 ) -> tuple[list[Checkpoint], list[str]]:
-    """Tell checkpoints from paths, as `git diff` tells revisions from paths."""
+    """The checkpoints and the paths, distinguished as `git diff` does revisions and paths."""
     from git_boocode.repo.errors import RefusedError
 
     front = arguments if behind is None else arguments[: len(arguments) - behind]
+    paths = [] if behind is None else arguments[len(arguments) - behind :]
     named: list[Checkpoint] = []
     while front and len(named) < 2:
         try:
@@ -154,23 +78,71 @@ def _split(
         front = front[1:]
     if behind is not None and front:
         raise click.UsageError(f"only two checkpoints can be compared, not also '{front[0]}'")
-    if behind is None:
-        _check_paths(repository, front)
-    paths = front if behind is None else arguments[len(arguments) - behind :]
-    return named or [catalog.find("@")], paths
-
-
-def _check_paths(repository: Repository, paths: list[str]) -> None:
-    from git_boocode.repo.errors import RefusedError
-
-    for path in paths:
+    for path in front:
         if not _exists(repository, path):
             raise RefusedError(
                 f"'{path}' is neither one of two checkpoints nor an existing path",
                 code="not_found",
                 hints=("put paths that exist no longer behind '--'",),
             )
+    return named or [catalog.find("@")], [*front, *paths]
 
 
 def _exists(repository: Repository, path: str) -> bool:
     return os.path.lexists(os.path.join(repository.worktree, repository.prefix, path))
+
+
+def _tree_now(repository: Repository) -> str:
+    from git_boocode.checkpoints.worktree.scan import take_snapshot
+    from git_boocode.cli.output import progress
+    from git_boocode.repo.scratch import scratch_directory
+
+    state = repository.state_dir
+    with progress("reading the worktree"), scratch_directory(state, looking=True) as scratch:
+        return take_snapshot(repository, scratch).tree
+
+
+def _print_json(repository: Repository, old: str, new: str, paths: list[str]) -> int:
+    from git_boocode.checkpoints.store.changes import tree_changes
+    from git_boocode.cli.output import print_json
+
+    git = repository.git.bind(cwd=os.path.join(repository.worktree, repository.prefix))
+    files = [change.as_json() for change in tree_changes(git, old, new, paths)]
+    # Plumbing: its output does not depend on how the user likes diffs to look.
+    text = git.run("diff-tree", "-r", "-p", old, new, "--", *paths)
+    print_json({"ok": True, "files": files, "diff": text.decode("utf-8", "surrogateescape")})
+    return 0
+
+
+def print_page(
+    repository: Repository, head: Callable[[Style], str], arguments: list[str], *, stat: bool
+) -> int:
+    """Print a text, and below it git's diff or its summary, in the user's pager.
+
+    Git writes the diff in the user's colours and with the user's drivers.
+
+    Raises:
+        BrokenPipeError: the reader has seen enough.
+        GitError: git failed.
+    """
+    from git_boocode.cli.output import Style, colour_wanted, encode_text, paged
+    from git_boocode.repo.git import GitError
+
+    colour = "always" if colour_wanted(repository.config, "color.diff") else "never"
+    options = [f"--color={colour}", *(["--stat"] if stat else [])]
+    style = Style(enabled=colour_wanted(repository.config))
+    with paged(repository.users_git) as stream:
+        stream.write(encode_text(head(style)))
+        stream.flush()
+        git = _users_git(repository)
+        try:
+            git.stream("--no-pager", "diff", *options, *arguments, "--", to=stream)
+        except GitError as error:
+            if error.status in _READER_GONE:
+                raise BrokenPipeError from None
+            raise
+    return 0
+
+
+def _users_git(repository: Repository) -> Git:
+    return repository.users_git.bind(cwd=os.path.join(repository.worktree, repository.prefix))

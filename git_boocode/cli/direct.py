@@ -71,7 +71,7 @@ COMMANDS = {
         paths="paths",
     ),
     "log": Direct(
-        "git_boocode.cli.listing",
+        "git_boocode.cli.log",
         "list_checkpoints",
         flags={"--json": "as_json", "--all": "everywhere", "--remotes": "remotes"},
         texts={"--remote": "remote"},

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def fetch(
     remote: str | None, checkpoints: tuple[str, ...], prune: bool, dry_run: bool, as_json: bool
 ) -> int:
-    """Get the checkpoints of a remote that are not here, or only those named.
+    """Fetch the checkpoints of a remote that are not here, or only those named.
 
     They stay apart under the remote's name: git boocode log --remote shows them, and their ids
     lead to them.
@@ -41,49 +41,31 @@ def fetch(
     with relay() as show:
         fetched = run(repository, remote, checkpoints, FetchOptions(prune, dry_run, show))
     if as_json:
-        print_json(_as_json(fetched))
+        answer = {**fetched._asdict(), "fetched": fetched.ids}
+        del answer["ids"]
+        answer["rejected"] = [{"name": name, "reason": reason} for name, reason in fetched.rejected]
+        print_json({"ok": True, **answer})
     else:
         _print(fetched)
     return 0
 
 
-def _as_json(fetched: Fetched) -> dict[str, object]:
-    return {
-        "ok": True,
-        "remote": fetched.remote,
-        "fetched": fetched.ids,
-        "moved": fetched.moved,
-        "pruned": fetched.pruned,
-        "differing": fetched.differing,
-        "rejected": [{"name": name, "reason": reason} for name, reason in fetched.rejected],
-        "dry_run": fetched.dry_run,
-    }
-
-
 def _print(fetched: Fetched) -> None:
     remote = printable(fetched.remote)
-    marked = ((" *", fetched.ids), (" +", fetched.moved), (" -", fetched.pruned))
-    for mark, ids in marked:
+    for mark, ids in ((" *", fetched.ids), (" +", fetched.moved), (" -", fetched.pruned)):
         for identifier in ids:
             print_text(f"{mark} {identifier}")
-    print_text(_summary(fetched, remote))
+    come, gone = len(fetched.ids) + len(fetched.moved), len(fetched.pruned)
+    fetch, prune = ("would fetch", "would prune") if fetched.dry_run else ("fetched", "pruned")
+    done = [f"{fetch} {counted(come)} from {remote}"] if come else []
+    done += [f"{prune} {counted(gone)} of {remote}"] if gone else []
+    print_text("; ".join(done) or f"nothing to fetch: what {remote} has is here")
     for identifier in fetched.differing:
         warn(f"{identifier} is another checkpoint here than on '{remote}'; ours is untouched")
     if fetched.moved:
         warn(f"'{remote}' has other commits now for {counted(len(fetched.moved))}")
     if fetched.rejected:
-        warn(f"{counted(len(fetched.rejected))} of '{remote}' cannot be used and did not come")
+        warn(f"skipped {counted(len(fetched.rejected))} of '{remote}' that cannot be used")
         print_text(reasons(fetched.rejected), to_stderr=True)
     if fetched.ids and not fetched.dry_run:
         print_hints((f"'git boocode log --remote {remote}' shows them",))
-
-
-def _summary(fetched: Fetched, remote: str) -> str:
-    come, gone = len(fetched.ids) + len(fetched.moved), len(fetched.pruned)
-    would = "would " if fetched.dry_run else ""
-    told = []
-    if come:
-        told.append(f"{would}{'fetch' if would else 'fetched'} {counted(come)} from {remote}")
-    if gone:
-        told.append(f"{would}{'prune' if would else 'pruned'} {counted(gone)} of {remote}")
-    return "; ".join(told) or f"nothing to fetch: what {remote} has is here"

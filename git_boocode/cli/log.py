@@ -1,47 +1,234 @@
-"""`git boocode log`."""
+"""`git boocode log`; without click, which `git_boocode.cli.direct` does without."""
 
 from __future__ import annotations
 
-import click
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
-from git_boocode.cli.framework import AtLeast, Command, json_option
-
-
-@click.command(cls=Command)
-@click.option(
-    "-n",
-    "--max-count",
-    type=AtLeast(0),
-    metavar="<n>",
-    help="At the most this many.",
+from git_boocode.checkpoints.store.catalog import (
+    ARCHIVE,
+    CHECKPOINTS,
+    REMOTES,
+    SAFETY,
+    Catalog,
+    Checkpoint,
 )
-@click.option("--all", "everywhere", is_flag=True, help="Those of every worktree.")
-@click.option("--remote", metavar="<name>", help="Those fetched from a remote instead.")
-@click.option("--remotes", is_flag=True, help="Those fetched from any remote instead.")
-@click.option("--edits", is_flag=True, help="The applied edits instead, which rewind undoes.")
-@json_option
-def log(
-    max_count: int | None,
-    everywhere: bool,
-    remote: str | None,
-    remotes: bool,
-    edits: bool,
-    as_json: bool,
-) -> int:
-    """List the checkpoints of this worktree, newest first."""
-    from git_boocode.cli.listing import list_checkpoints
+from git_boocode.cli.interruption import warn_of_interruption
+from git_boocode.cli.output import (
+    Style,
+    colour_wanted,
+    encode_text,
+    paged,
+    print_json,
+    printable,
+    quote_path,
+    warn,
+)
+from git_boocode.repo.metadata import Unusable
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import abbreviations
 
-    if edits and (remotes or remote is not None):
-        raise click.UsageError("--edits and what was fetched exclude each other")
-    if remotes and remote is not None:
-        raise click.UsageError("--remote and --remotes exclude each other")
-    if everywhere and (remotes or remote is not None):
-        raise click.UsageError("--all and what was fetched exclude each other")
-    return list_checkpoints(
-        max_count=max_count,
-        everywhere=everywhere,
-        remote=remote,
-        remotes=remotes,
-        edits=edits,
-        as_json=as_json,
+if TYPE_CHECKING:
+    import click
+
+    from git_boocode.editing.records import EditRecord, Records
+
+# A screenful first, then larger and larger pages: each costs a git process.
+_FIRST_PAGE = 32
+_LARGEST_PAGE = 512
+_SHOWN_FILES = 3
+
+
+def command() -> click.Command:
+    """The command as click sees it."""
+    import click
+
+    from git_boocode.cli.framework import AtLeast, Command, json_option
+
+    @click.command(cls=Command)
+    @click.option("-n", "--max-count", type=AtLeast(0), metavar="<n>", help="At most this many.")
+    @click.option("--all", "everywhere", is_flag=True, help="Those of every worktree.")
+    @click.option("--remote", metavar="<name>", help="Those fetched from a remote instead.")
+    @click.option("--remotes", is_flag=True, help="Those fetched from any remote instead.")
+    @click.option("--edits", is_flag=True, help="The applied edits instead, which rewind undoes.")
+    @json_option
+    def log(**given: Any) -> int:  # noqa: ANN401 - the parameters of `list_checkpoints`
+        """List the checkpoints of this worktree, newest first."""
+        fetched = given["remotes"] or given["remote"] is not None
+        if given["edits"] and fetched:
+            raise click.UsageError("--edits and what was fetched exclude each other")
+        if given["remotes"] and given["remote"] is not None:
+            raise click.UsageError("--remote and --remotes exclude each other")
+        if given["everywhere"] and fetched:
+            raise click.UsageError("--all and what was fetched exclude each other")
+        return list_checkpoints(**given)
+
+    return log
+
+
+def list_checkpoints(
+    *,
+    max_count: int | None = None,
+    everywhere: bool = False,
+    remote: str | None = None,
+    remotes: bool = False,
+    edits: bool = False,
+    as_json: bool = False,
+) -> int:
+    """Print the checkpoints, and return the exit code; see the command's help."""
+    repository = Repository.discover()
+    warn_of_interruption(repository)
+    limit = None if max_count is None else min(max_count, sys.maxsize)
+    if edits:
+        return _list_edits(repository, limit, everywhere=everywhere, as_json=as_json)
+    catalog = Catalog(repository)
+    if remotes or remote is not None:
+        entries = _fetched(repository, catalog, None if remotes else remote)
+    else:
+        entries = catalog.newest_first(everywhere=everywhere)
+    pages = _pages(catalog, entries, limit)
+    if as_json:
+        print_json({"ok": True, "checkpoints": [row for page in pages for _, row in page]})
+        return 0
+    style = Style(enabled=colour_wanted(repository.config))
+    number = 0
+    with paged(repository.users_git) as stream:
+        for page in pages:
+            for entry, row in page:
+                # `@~N` counts the checkpoints of this worktree alone.
+                ours = not entry.remote and catalog.is_ours(entry)
+                where = f"@~{number}" if ours else f"({entry.remote or row['worktree']})"
+                stream.write(encode_text(_line(where, row, style)))
+                number += ours
+            # Someone is reading, and the next page takes its time.
+            stream.flush()
+    return 0
+
+
+def _fetched(
+    repository: Repository, catalog: Catalog, remote: str | None
+) -> Iterator[Checkpoint | Unusable]:
+    # What was fetched stays when the remote goes.
+    if remote is not None and not catalog.store.refs(f"{REMOTES}{remote}/", newest=1):
+        from git_boocode.repo.remotes import named_remote
+
+        named_remote(repository, remote)
+    return catalog.fetched(remote)
+
+
+def _pages(
+    catalog: Catalog, entries: Iterator[Checkpoint | Unusable], max_count: int | None
+) -> Iterator[list[tuple[Checkpoint, dict[str, Any]]]]:
+    wanted = islice((each for each in entries if not isinstance(each, Unusable)), max_count)
+    size = _FIRST_PAGE
+    while page := list(islice(wanted, size)):
+        counts = catalog.count_files(page)
+        yield [(entry, _row(entry, files)) for entry, files in zip(page, counts, strict=True)]
+        size = min(size * 2, _LARGEST_PAGE)
+
+
+def _row(entry: Checkpoint, files: int | None) -> dict[str, Any]:
+    keys = ("created_at", "label", "session", "chat", "message", "agent", "trigger")
+    ref = entry.meta.part("head", "ref")
+    return {
+        "id": entry.id,
+        "commit": entry.commit.id,
+        **{key: entry.meta.text(key) or None for key in keys},
+        "branch": ref.removeprefix("refs/heads/") if ref else None,
+        "worktree": entry.meta.worktree_name,
+        "remote": entry.remote or None,
+        "files": files,
+    }
+
+
+def _line(where: str, row: dict[str, Any], style: Style) -> str:
+    who = " ".join(printable(row[key]) for key in ("agent", "chat", "session") if row[key])
+    return _columns(
+        style(row["commit"][:10], "yellow"),
+        printable(where).ljust(4),
+        _time(row["created_at"] or ""),
+        style(printable(row["branch"] or "(no branch)"), "green"),
+        "?" if row["files"] is None else f"{row['files']} changed",
+        printable(row["label"] or ""),
+        style(f"[{who}]", "cyan") if who else "",
     )
+
+
+def _columns(*parts: str) -> str:
+    return "  ".join(filter(None, parts)) + "\n"
+
+
+def _time(created_at: str) -> str:
+    return printable(created_at).replace("T", " ")[:19]
+
+
+def _list_edits(
+    repository: Repository, limit: int | None, *, everywhere: bool, as_json: bool
+) -> int:
+    from git_boocode.editing.records import EDITS, Records
+
+    records = Records(repository)
+    listed = islice(records.history(everywhere=everywhere), limit)
+    if as_json:
+        print_json({"ok": True, "edits": [_edit_row(record) for record in listed]})
+        warn_of_unreadable(records)
+        return 0
+    # `show` takes the ids of checkpoints too.
+    short = abbreviations(records.store, EDITS, CHECKPOINTS, SAFETY, ARCHIVE)
+    style = Style(enabled=colour_wanted(repository.config))
+    number = 0
+    with paged(repository.users_git) as stream:
+        for record in listed:
+            # `@~N` counts the edits of this worktree alone.
+            ours = records.is_ours(record)
+            where = f"@~{number}" if ours else f"({record.meta.worktree_name})"
+            stream.write(encode_text(_edit_line(record, where, short, style)))
+            number += ours
+    warn_of_unreadable(records)
+    return 0
+
+
+def warn_of_unreadable(records: Records) -> None:
+    """Say on standard error how many of the records that were read cannot be used."""
+    if count := len(records.unreadable):
+        what = "1 record of an edit" if count == 1 else f"{count} records of edits"
+        warn(f"{what} cannot be read", ("'git boocode doctor' shows which, and why",))
+
+
+def _edit_row(record: EditRecord) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "commit": record.commit.id,
+        "created_at": record.meta.text("created_at") or None,
+        "worktree": record.meta.worktree_name,
+        "files": [file.as_json() for file in record.files],
+        "edits": len(record.edits),
+        "rewound": record.rewound,
+        "rewinds": record.rewinds,
+    }
+
+
+def _edit_line(record: EditRecord, where: str, short: dict[str, str], style: Style) -> str:
+    count, more = len(record.edits), len(record.files) - _SHOWN_FILES
+    shown = ", ".join(quote_path(file.path) for file in record.files[:_SHOWN_FILES])
+    what = f"{count} edit" + ("" if count == 1 else "s")
+    if record.rewinds:
+        what = f"rewinds {printable(short.get(record.rewinds, record.rewinds))}"
+    state = edit_state(record)
+    return _columns(
+        style(short.get(record.id, record.id), "yellow"),
+        printable(where).ljust(4),
+        _time(record.meta.text("created_at")),
+        shown + (f" and {more} more" if more > 0 else ""),
+        what,
+        style(f"[{state}]", "cyan") if state else "",
+    )
+
+
+def edit_state(record: EditRecord) -> str:
+    """Whether an edit is rewound, in words; empty if it is not."""
+    if record.rewound:
+        return "rewound"
+    return "rewound in part" if record.rewound_paths else ""

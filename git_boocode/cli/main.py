@@ -28,7 +28,7 @@ COMMANDS = {
         "git_boocode.cli.checkpoint", "checkpoint", "Record the worktree and the staging area."
     ),
     "run": Entry("git_boocode.cli.run", "run", "Take a checkpoint, then run a command."),
-    "log": Entry("git_boocode.cli.log", "log", "List the checkpoints, newest first."),
+    "log": Entry("git_boocode.cli.log", "command", "List the checkpoints, newest first."),
     "show": Entry("git_boocode.cli.show", "show", "Show a checkpoint and what it changes."),
     "diff": Entry("git_boocode.cli.diff", "diff", "Compare a checkpoint with the worktree."),
     "restore": Entry(
@@ -40,8 +40,8 @@ COMMANDS = {
     "prune": Entry(
         "git_boocode.cli.prune", "prune", "Delete checkpoints that are too old or too many."
     ),
-    "push": Entry("git_boocode.cli.push", "push", "Give checkpoints to a remote."),
-    "fetch": Entry("git_boocode.cli.fetch", "fetch", "Get the checkpoints of a remote."),
+    "push": Entry("git_boocode.cli.push", "push", "Push checkpoints to a remote."),
+    "fetch": Entry("git_boocode.cli.fetch", "fetch", "Fetch checkpoints from a remote."),
     "hook": Entry(
         "git_boocode.cli.hook", "hook", "Take the checkpoint of a turn, called by a hook."
     ),
@@ -49,7 +49,7 @@ COMMANDS = {
         "git_boocode.cli.hooks", "hooks", "Have agents and git take checkpoints themselves."
     ),
     "doctor": Entry(
-        "git_boocode.cli.doctor", "doctor", "Find and mend what killed commands left behind."
+        "git_boocode.cli.doctor", "doctor", "Repair what interrupted commands left behind."
     ),
     "demo": Entry("git_boocode.cli.demo", "demo", "Show the main job in a scratch repository."),
 }

@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from git_boocode.cli.framework import AtLeast, Command, json_option
 
 if TYPE_CHECKING:
-    from git_boocode.checkpoints.store.catalog import Checkpoint
-    from git_boocode.repo.metadata import Unusable
+    from git_boocode.checkpoints.store.retention import Rules
     from git_boocode.repo.repository import Repository
     from git_boocode.repo.store import Ref
 
 _EDIT = "edit"
 _NOUNS = {
-    "checkpoint": "checkpoint",
-    "safety": "safety checkpoint",
-    "archived": "archived checkpoint",
-    _EDIT: "record of an edit",
+    "checkpoint": ("checkpoint", "checkpoints"),
+    "safety": ("safety checkpoint", "safety checkpoints"),
+    "archived": ("archived checkpoint", "archived checkpoints"),
+    _EDIT: ("record of an edit", "records of edits"),
 }
-_PLURALS = {_EDIT: "records of edits"}
 _REASONS = {"too_old": "too old", "too_many": "beyond the number to keep"}
 
 
-class _Row(NamedTuple):
+class _Pruned(NamedTuple):
+    """A ref that goes: its kind, as in `_NOUNS`, and why; the label as stored and as shown."""
+
     ref: Ref
     kind: str
     why: str
-    entry: Checkpoint | Unusable | None
+    label: str = ""
+    shown: str = ""
 
 
 class _Age(NamedTuple):
@@ -56,10 +57,7 @@ def _parse_age(_: click.Context, __: click.Parameter, text: str | None) -> _Age 
 @click.command(cls=Command)
 @click.option("-n", "--dry-run", is_flag=True, help="Only say what would go, and its size on disk.")
 @click.option(
-    "--keep",
-    type=AtLeast(1),
-    metavar="<n>",
-    help="Keep the newest <n>, instead of boocode.keep.",
+    "--keep", type=AtLeast(1), metavar="<n>", help="Keep the newest <n>, instead of boocode.keep."
 )
 @click.option(
     "--older-than",
@@ -78,84 +76,80 @@ def prune(
     own. The newest checkpoint of a worktree stays, and what an interrupted restore needs, or one
     that can still be undone.
     """
+    from git_boocode.checkpoints.store.retention import Rules
     from git_boocode.cli.output import print_json, progress
     from git_boocode.repo.limits import disk_usage
     from git_boocode.repo.repository import Repository
 
     repository = Repository.discover()
     with progress("pruning"):
-        rows = _prune(repository, keep, older_than, everywhere=everywhere, dry_run=dry_run)
-        size = disk_usage(repository, [row.ref for row in rows])
+        rules = Rules.configured(repository)
+        limits = rules.checkpoints
+        if keep is not None:
+            limits = limits._replace(keep=keep)
+        if older_than is not None:
+            limits = limits._replace(max_age=older_than.seconds)
+        rules = rules._replace(checkpoints=limits)
+        gone = _prune(repository, rules, everywhere=everywhere, dry_run=dry_run)
+        size = disk_usage(repository, [each.ref for each in gone])
     if as_json:
-        pruned = list(map(_as_json, rows))
+        pruned = [
+            {
+                "id": each.ref.id,
+                "kind": each.kind,
+                "ref": each.ref.name,
+                "commit": each.ref.target,
+                "label": each.label or None,
+                "reason": each.why,
+            }
+            for each in gone
+        ]
         print_json({"ok": True, "dry_run": dry_run, "pruned": pruned, "bytes": size})
     else:
-        _print(rows, size, dry_run=dry_run)
+        _print(gone, size, dry_run=dry_run)
     return 0
 
 
 def _prune(
-    repository: Repository,
-    keep: int | None,
-    older_than: _Age | None,
-    *,
-    everywhere: bool,
-    dry_run: bool,
-) -> list[_Row]:
+    repository: Repository, rules: Rules, *, everywhere: bool, dry_run: bool
+) -> list[_Pruned]:
     from git_boocode.checkpoints.store import retention
+    from git_boocode.checkpoints.store.catalog import Checkpoint
+    from git_boocode.cli.show import label_of
     from git_boocode.editing.records import edits_beyond, prune_edits
 
-    rules = retention.Rules.configured(repository)
-    limits = rules.checkpoints
-    if keep is not None:
-        limits = limits._replace(keep=keep)
-    if older_than is not None:
-        limits = limits._replace(max_age=older_than.seconds)
-    rules = rules._replace(checkpoints=limits)
     worktree = None if everywhere else repository.worktree_key
     # First what is only looked at: a setting that makes no sense is told before anything goes.
     edits = edits_beyond(repository, worktree=worktree)
     gone = retention.prune(repository, rules, everywhere=everywhere, dry_run=dry_run)
     if not dry_run:
         edits = prune_edits(repository, worktree=worktree)
-    rows = [_Row(beyond.ref, beyond.kind, beyond.why, beyond.entry) for beyond in gone]
-    return rows + [_Row(ref, _EDIT, why, None) for ref, why in edits]
+    pruned = []
+    for ref, kind, why, entry in gone:
+        labels = ("", "")
+        if isinstance(entry, Checkpoint):
+            labels = (entry.meta.text("label"), label_of(entry))
+        pruned.append(_Pruned(ref, kind, why, *labels))
+    return pruned + [_Pruned(ref, _EDIT, why) for ref, why in edits]
 
 
-def _as_json(row: _Row) -> dict[str, Any]:
-    from git_boocode.checkpoints.store.catalog import Checkpoint
-
-    label = row.entry.meta.text("label") if isinstance(row.entry, Checkpoint) else ""
-    return {
-        "id": row.ref.id,
-        "kind": row.kind,
-        "ref": row.ref.name,
-        "commit": row.ref.target,
-        "label": label or None,
-        "reason": row.why,
-    }
-
-
-def _print(rows: list[_Row], size: int | None, *, dry_run: bool) -> None:
-    from git_boocode.checkpoints.store.catalog import Checkpoint
-    from git_boocode.cli.naming import label_of
+def _print(gone: list[_Pruned], size: int | None, *, dry_run: bool) -> None:
     from git_boocode.cli.output import human_size, print_hints, print_text, printable
 
-    if not rows:
+    if not gone:
         print_text("nothing to prune")
         return
-    for row in rows if dry_run else ():
-        label = label_of(row.entry) if isinstance(row.entry, Checkpoint) else ""
-        what = f"{_NOUNS[row.kind]}{f' ({label})' if label else ''}"
-        print_text(f"{printable(row.ref.id)}  {what}: {_REASONS[row.why]}")
-    counts = Counter(row.kind for row in rows)
-    listed = ", ".join(_counted(counts[kind], kind) for kind in _NOUNS if counts[kind])
+    for each in gone if dry_run else ():
+        label = f" ({each.shown})" if each.shown else ""
+        what = f"{_NOUNS[each.kind][0]}{label}: {_REASONS[each.why]}"
+        print_text(f"{printable(each.ref.id)}  {what}")
+    counts = Counter(each.kind for each in gone)
+    listed = ", ".join(
+        f"{counts[kind]} {nouns[counts[kind] > 1]}"
+        for kind, nouns in _NOUNS.items()
+        if counts[kind]
+    )
     held = "git cannot tell the size" if size is None else f"{human_size(size)} on disk"
     print_text(f"{'would prune' if dry_run else 'pruned'} {listed}: {held}")
     if not dry_run:
         print_hints(("'git gc' frees the space, once the objects are older than gc.pruneExpire",))
-
-
-def _counted(number: int, kind: str) -> str:
-    noun = _NOUNS[kind] if number == 1 else _PLURALS.get(kind, f"{_NOUNS[kind]}s")
-    return f"{number} {noun}"

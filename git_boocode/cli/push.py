@@ -13,6 +13,8 @@ from git_boocode.cli.output import print_hints, print_json, print_text, printabl
 if TYPE_CHECKING:
     from git_boocode.checkpoints.store.sharing import Pushed, Rejected
 
+_SHOWN = 5
+
 
 @click.command(cls=Command)
 @click.argument("remote", required=False, metavar="[<remote>]")
@@ -29,7 +31,7 @@ def push(
     no_verify: bool,
     as_json: bool,
 ) -> int:
-    """Give a remote the checkpoints of this worktree that it does not have, or only those named.
+    """Push the checkpoints of this worktree that a remote does not have, or only those named.
 
     With them go the untracked files that they hold. What the remote has is never overwritten.
     """
@@ -46,23 +48,18 @@ def push(
     with relay() as show:
         options = PushOptions(everywhere, not no_verify, dry_run, show)
         pushed = run(repository, remote, checkpoints, options)
-    return _answer(pushed, as_json=as_json)
-
-
-def _answer(pushed: Pushed, *, as_json: bool) -> int:
-    told = {
+    answer = {
         "remote": pushed.remote,
         "pushed": pushed.ids,
         "rejected": [{"id": name, "reason": reason} for name, reason in pushed.rejected],
         "dry_run": pushed.dry_run,
     }
-    if as_json and not pushed.rejected:
-        print_json({"ok": True, **told})
-        return 0
     if not as_json:
         _print(pushed)
     if pushed.rejected:
-        raise _refusal(pushed, told)
+        raise _refusal(pushed, answer)
+    if as_json:
+        print_json({"ok": True, **answer})
     return 0
 
 
@@ -70,15 +67,16 @@ def _print(pushed: Pushed) -> None:
     from git_boocode.repo.remotes import INSIDE_PUSH
 
     if os.environ.get(INSIDE_PUSH):
-        print_text("nothing is pushed inside a push of checkpoints")
+        print_text("skipped: a push of checkpoints is already running")
         return
+    remote = printable(pushed.remote)
     for identifier in pushed.ids:
         print_text(f" * {identifier}")
     if pushed.ids:
         verb = "would push" if pushed.dry_run else "pushed"
-        print_text(f"{verb} {counted(len(pushed.ids))} to {printable(pushed.remote)}")
+        print_text(f"{verb} {counted(len(pushed.ids))} to {remote}")
     elif not pushed.rejected:
-        print_text(f"nothing to push: {printable(pushed.remote)} has them all")
+        print_text(f"nothing to push: {remote} has them all")
     if pushed.first and pushed.ids:
         print_hints(
             (
@@ -88,38 +86,28 @@ def _print(pushed: Pushed) -> None:
         )
 
 
-def _refusal(pushed: Pushed, told: dict[str, object]) -> Exception:
+def _refusal(pushed: Pushed, answer: dict[str, object]) -> Exception:
     from git_boocode.repo.errors import FatalError, RefusedError
 
-    message = f"'{pushed.remote}' did not take {counted(len(pushed.rejected))}"
-    details = {key: value for key, value in told.items() if key != "remote"}
     kind = FatalError if pushed.ids and not pushed.dry_run else RefusedError
+    refused = f"'{pushed.remote}' did not take {counted(len(pushed.rejected))}"
+    hint = "what it has is never overwritten: git push <remote> --delete <ref> removes it there"
+    taken = any("another commit" in reason for _, reason in pushed.rejected)
     return kind(
-        f"{message}\n{reasons(pushed.rejected)}",
+        f"{refused}\n{reasons(pushed.rejected)}",
         code="rejected",
-        hints=(
-            "what it has is never overwritten: git push <remote> --delete <ref> removes it there",
-        )
-        if any("another commit" in reason for _, reason in pushed.rejected)
-        else (),
-        details={"remote": pushed.remote, **details},
+        hints=(hint,) if taken else (),
+        details=answer,
     )
 
 
-_SHOWN = 5
-
-
 def reasons(rejected: list[Rejected]) -> str:
-    """The first few of what was not taken, and why, a line each.
-
-    Args:
-        rejected: all of it.
-    """
+    """The first few of what was not taken, and why, a line each."""
     lines = [f" ! {printable(name)}: {printable(reason)}" for name, reason in rejected[:_SHOWN]]
     more = len(rejected) - len(lines)
     return "\n".join([*lines, *([f" ! and {more} more"] if more else [])])
 
 
 def counted(number: int) -> str:
-    """So many checkpoints, in words."""
+    """A number of checkpoints, in words."""
     return f"{number} checkpoint" + ("" if number == 1 else "s")

@@ -94,7 +94,7 @@ def _split(
 
 def _counted(records: Records, name: str | None = None) -> EditRecord:
     """The newest edit, or one so many before it, where one that is unreadable may be meant."""
-    from git_boocode.cli.edit_records import warn_of_unreadable
+    from git_boocode.cli.log import warn_of_unreadable
 
     try:
         return records.to_rewind() if name is None else records.find(name)

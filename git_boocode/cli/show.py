@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
 from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.output import Style, print_json, printable, quote_path
 
 if TYPE_CHECKING:
     from git_boocode.checkpoints.store.catalog import Checkpoint
-    from git_boocode.cli.output import Style
-    from git_boocode.repo.errors import RefusedError
+    from git_boocode.editing.records import EditRecord, Records
     from git_boocode.repo.repository import Repository
     from git_boocode.repo.store import Ref
 
 _SHOWN_EDITS = 3
 _LINES = ("created_at", "label", "agent", "session", "chat", "message", "trigger", "state")
+# As many characters of a commit as `log` shows.
+_ABBREVIATION = 10
 
 
 @click.command(cls=Command)
@@ -29,50 +32,47 @@ def show(name: str, stat: bool, as_json: bool) -> int:
 
     Of an applied edit, show where it landed and what it changed.
     """
-    from git_boocode.cli.edit_records import find_edit, show_edit
+    from git_boocode.editing.records import Records
     from git_boocode.repo.repository import Repository
 
     repository = Repository.discover()
-    records, edits = find_edit(repository, name)
-    found = _checkpoint(repository, name, edits)
+    records = Records(repository)
+    edits = records.matching(name)
+    found = _checkpoint(repository, name, records, edits)
     if found is None:
-        return show_edit(repository, records, edits[0], stat=stat, as_json=as_json)
+        return _show_edit(repository, records, edits[0], stat=stat, as_json=as_json)
     return _show_checkpoint(repository, found, stat=stat, as_json=as_json)
 
 
-def _checkpoint(repository: Repository, name: str, edits: list[Ref]) -> Checkpoint | None:
+def _checkpoint(
+    repository: Repository, name: str, records: Records, edits: list[Ref]
+) -> Checkpoint | None:
     """The checkpoint that is meant; None if it is the one edit instead.
 
     Raises:
-        RefusedError: there is none of both, there are several, or it cannot be used.
+        RefusedError: there is neither, there are several, or it cannot be used.
     """
     from git_boocode.checkpoints.store.catalog import Catalog
     from git_boocode.repo.errors import RefusedError
-    from git_boocode.repo.metadata import ambiguous_name
 
+    other = "several checkpoints"
     try:
         found = Catalog(repository).find(name)
+        if not edits:
+            return found
+        other = f"the checkpoint {found.id}"
     except RefusedError as error:
         if not edits:
             raise
         if error.code == "not_found":
             if len(edits) > 1:
-                raise ambiguous_name(name, edits, "edits") from None
+                raise records.ambiguous(name, edits) from None
             return None
-        raise _of_both(name, "several checkpoints", edits) from None
-    if edits:
-        raise _of_both(name, f"the checkpoint {found.id}", edits)
-    return found
-
-
-def _of_both(name: str, checkpoint: str, edits: list[Ref]) -> RefusedError:
-    from git_boocode.repo.errors import RefusedError
-
-    shown = " or ".join(f"the edit {ref.name.rpartition('/')[2]}" for ref in edits[:_SHOWN_EDITS])
-    return RefusedError(
+    shown = " or ".join(f"the edit {ref.id}" for ref in edits[:_SHOWN_EDITS])
+    raise RefusedError(
         f"'{name}' is the beginning of a checkpoint's id and of an edit's",
         code="ambiguous",
-        hints=(f"it could be {shown}, or {checkpoint}",),
+        hints=(f"it could be {shown}, or {other}",),
     )
 
 
@@ -81,47 +81,109 @@ def _show_checkpoint(
 ) -> int:
     from git_boocode.checkpoints.store.changes import tree_changes
     from git_boocode.cli.diff import print_page
-    from git_boocode.cli.output import print_json
     from git_boocode.repo.head import tree_of
 
     old = tree_of(repository.git, found.head) if found.head else repository.empty_tree
     if as_json:
-        changes = tree_changes(repository.git, old, found.tree)
-        print_json(
-            {"ok": True, "checkpoint": _as_json(found), "files": [c.as_json() for c in changes]}
-        )
+        own = {"id": found.id, "commit": found.commit.id, "tree": found.tree}
+        files = [each.as_json() for each in tree_changes(repository.git, old, found.tree)]
+        print_json({"ok": True, "checkpoint": {**found.meta.values, **own}, "files": files})
         return 0
     compared = [old, found.tree]
     return print_page(repository, lambda style: _text(found, style), compared, stat=stat)
 
 
-def _as_json(found: Checkpoint) -> dict[str, Any]:
-    return {**found.meta.values, "id": found.id, "commit": found.commit.id, "tree": found.tree}
-
-
 def _text(found: Checkpoint, style: Style) -> str:
-    from git_boocode.cli.naming import label_of
-    from git_boocode.cli.output import printable
-
-    lines = [style(f"checkpoint {found.id}", "yellow"), f"commit      {found.commit.id}"]
-    told = {key: found.meta.text(key) for key in _LINES} | {"label": label_of(found)}
-    lines += [f"{key:<11} {printable(value)}" for key, value in told.items() if value]
-    ref, commit = found.meta.part("head", "ref"), found.head
-    lines.append(f"head        {printable(ref or 'detached')} {commit or '(unborn)'}")
-    if meta := found.meta.table("meta"):
-        lines.append(f"meta        {printable(json.dumps(meta))}")
-    if base := found.meta.part("partial", "base"):
-        paths = found.meta.table("partial").get("paths")
-        lines.append(
-            f"only        {printable(json.dumps(paths))}, the rest as in {printable(base)}"
-        )
-    lines += map(_not_kept, found.meta.tables("skipped"))
-    return "\n".join(lines) + "\n\n"
+    meta = found.meta
+    values = {key: meta.text(key) for key in _LINES} | {"label": label_of(found)}
+    lines = [_row(key, printable(value)) for key, value in values.items() if value]
+    ref = printable(meta.part("head", "ref") or "detached")
+    lines.append(_row("head", f"{ref} {found.head or '(unborn)'}"))
+    if more := meta.table("meta"):
+        lines.append(_row("meta", printable(json.dumps(more))))
+    if base := meta.part("partial", "base"):
+        paths = printable(json.dumps(meta.table("partial").get("paths")))
+        lines.append(_row("only", f"{paths}, the rest as in {printable(base)}"))
+    for row in meta.tables("skipped"):
+        path, reason = (row.get(key) for key in ("path", "reason"))
+        why = f" ({printable(reason)})" if isinstance(reason, str) else ""
+        lines.append(_row("not kept", quote_path(path if isinstance(path, str) else "?") + why))
+    return _head("checkpoint", found, style) + "".join(lines) + "\n"
 
 
-def _not_kept(row: dict[str, Any]) -> str:
-    from git_boocode.cli.output import printable, quote_path
+def _head(kind: str, found: Checkpoint | EditRecord, style: Style) -> str:
+    return style(f"{kind} {found.id}", "yellow") + "\n" + _row("commit", found.commit.id)
 
-    path, reason = (row.get(key) for key in ("path", "reason"))
-    why = f" ({printable(reason)})" if isinstance(reason, str) else ""
-    return f"not kept    {quote_path(path if isinstance(path, str) else '?')}{why}"
+
+def _row(key: str, value: str) -> str:
+    return f"{key:<11} {value}\n"
+
+
+def label_of(checkpoint: Checkpoint) -> str:
+    """The label of a checkpoint; of the state before an operation, which operation that was.
+
+    The text is safe to print, and empty if there is no label.
+    """
+    from git_boocode.checkpoints.restore.history import REDO, RESTORE, UNDO, operation_of
+    from git_boocode.repo.ids import OBJECT_ID
+
+    operation = operation_of(checkpoint) if checkpoint.is_safety else None
+    if operation is None:
+        return printable(checkpoint.meta.text("label"))
+    if operation.kind != RESTORE:
+        return {UNDO: "before an undo", REDO: "before a redo"}[operation.kind]
+    commit = checkpoint.meta.part("restore", "target_commit") or ""
+    target = commit[:_ABBREVIATION] if OBJECT_ID.fullmatch(commit) else operation.target
+    return f"before the restore to {printable(target)}"
+
+
+def _show_edit(
+    repository: Repository, records: Records, ref: Ref, *, stat: bool, as_json: bool
+) -> int:
+    from git_boocode.cli.diff import print_page
+
+    record = records.usable(ref)
+    before, after = records.sides(record)
+    if as_json:
+        diff = repository.git.run("diff-tree", "-r", "-p", "-M", before, after, "--")
+        own = {"id": record.id, "commit": record.commit.id, "rewound": record.rewound}
+        files = [file.as_json() for file in record.files]
+        text = diff.decode("utf-8", "surrogateescape")
+        edit = {**record.meta.values, **own}
+        print_json({"ok": True, "edit": edit, "files": files, "diff": text})
+        return 0
+    # As in the JSON answer, whatever `diff.renames` says: the record knows of renames.
+    compared = ["-M", before, after]
+    return print_page(repository, lambda style: _edit_text(record, style), compared, stat=stat)
+
+
+def _edit_text(record: EditRecord, style: Style) -> str:
+    from git_boocode.cli.log import edit_state
+
+    values = {
+        "created_at": record.meta.text("created_at"),
+        "worktree": record.meta.worktree_name,
+        "rewinds": record.rewinds or "",
+        "state": edit_state(record),
+    }
+    lines = [_row(key, printable(value)) for key, value in values.items() if value]
+    for file in record.files:
+        source = f"{quote_path(file.source)} -> " if file.source else ""
+        lines.append(_row("file", f"{source}{quote_path(file.path)}: {file.action}"))
+    lines += [_row("edit", line) for line in _edit_lines(record)]
+    return _head("edit", record, style) + "".join(lines) + "\n"
+
+
+def _edit_lines(record: EditRecord) -> Iterator[str]:
+    """Each edit on one line; the message may be of any program's making."""
+    from git_boocode.matching.text import lines_of
+
+    for edit in record.edits:
+        texts = (edit.get(key) for key in ("path", "kind", "rung"))
+        path, kind, rung = (value if isinstance(value, str) else "?" for value in texts)
+        parts = [kind if kind == rung else f"{kind} ({rung})"]
+        start, end, notes = (edit.get(key) for key in ("start_line", "end_line", "notes"))
+        if isinstance(start, int) and isinstance(end, int):
+            parts.append(lines_of(start, end))
+        parts += map(str, notes) if isinstance(notes, list) else []
+        yield f"{quote_path(path)}: {printable(', '.join(parts))}"

@@ -90,7 +90,7 @@ def test_the_newest_are_counted(tmp_path: Path) -> None:
 
 
 def test_doctor_shows_it_and_is_content(repo: Repo) -> None:
-    assert repo.boocode("doctor").out == "all is well\n"
+    assert repo.boocode("doctor").out == "no problems found\n"
     fire(repo, "claude-code", "Stop", payload=b"{}")
     fire(repo, "claude-code", "Stop", payload=b"{}")
     fire(repo, "nobody\x1b[0m", "UserPromptSubmit", payload=b"{}")

@@ -500,7 +500,7 @@ def test_doctor_rolls_back(three: Three, monkeypatch: pytest.MonkeyPatch) -> Non
     assert done.json["findings"][0]["fixed"] is True
     assert seen(repo) == mess
     assert host.events == ["prepare", "trim", "prepare", "undo"]
-    assert repo.boocode("doctor").out == "all is well\n"
+    assert repo.boocode("doctor").out == "no problems found\n"
     redone()
     assert seen(repo) == states[1]
 

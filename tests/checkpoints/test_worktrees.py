@@ -128,4 +128,4 @@ def test_doctor_restores_a_damaged_id(linked: Repo, repo: Repo, damage: str) -> 
     assert linked.boocode("doctor", "--fix").code == 0
     assert log(linked) == there
     assert linked.boocode("undo").code == 0
-    assert linked.boocode("doctor").out == "all is well\n"
+    assert linked.boocode("doctor").out == "no problems found\n"

@@ -7,7 +7,7 @@ from tests.repo_kit import Repo
 
 def test_a_repository_in_which_nothing_is_amiss(repo: Repo) -> None:
     done = repo.boocode("doctor")
-    assert (done.code, done.out, done.err) == (0, "all is well\n", "")
+    assert (done.code, done.out, done.err) == (0, "no problems found\n", "")
     assert repo.boocode("doctor", "--fix", "--json").json == {"ok": True, "findings": []}
 
 

@@ -69,7 +69,7 @@ def test_what_is_odd_is_told(repo: Repo, clone: Repo) -> None:
     assert done.code == 0
     assert done.err.splitlines() == [
         f"warning: {mine} is another checkpoint here than on 'origin'; ours is untouched",
-        "warning: 1 checkpoint of 'origin' cannot be used and did not come",
+        "warning: skipped 1 checkpoint of 'origin' that cannot be used",
         " ! x?: its name is no checkpoint's id",
         "hint: 'git boocode log --remote origin' shows them",
     ]

@@ -90,7 +90,7 @@ def test_a_kill_at_any_step_is_mended_to_all_old_or_all_new(
         assert done.code == 0, done.err
         assert not leftovers(repo.top)
         assert not Path(".git/boocode", EDIT_NOTE).exists()
-        assert repo.boocode("doctor").out == "all is well\n"
+        assert repo.boocode("doctor").out == "no problems found\n"
         if repo.files() == before:
             assert set(records(repo)) == known
             assert sorted(path.name for path in repo.top.iterdir()) == [

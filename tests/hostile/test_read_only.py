@@ -102,7 +102,7 @@ def test_by_the_modes_of_files(messy: Repo) -> None:
 def test_where_nothing_of_ours_ever_ran(repo: Repo) -> None:
     repo.commit(a="a\n")
     with read_only(repo.top / ".git"):
-        assert repo.boocode("doctor").out == "all is well\n"
+        assert repo.boocode("doctor").out == "no problems found\n"
         assert repo.boocode("prune", "-n").code == 0
         assert repo.boocode("restore", "-n", "@").code == 1
 
