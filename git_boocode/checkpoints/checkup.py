@@ -126,7 +126,7 @@ def check_checkpoints(repository: Repository, *, fix: bool) -> Iterator[Finding]
     catalog = Catalog(repository)
     yield from _other_refs(repository, catalog.store, fix=fix)
     yield from _broken_checkpoints(repository, catalog, fix=fix)
-    survey = retention.Survey(repository, catalog, catalog.store.refs(*retention.KINDS))
+    survey = retention.Survey(repository, catalog)
     yield from _halfway(survey)
     yield from _orphans(catalog, survey, fix=fix)
     yield from _pruning(repository, fix=fix)

@@ -28,8 +28,7 @@ def fetch(
     They stay apart under the remote's name: git boocode log --remote shows them, and their ids
     lead to them.
     """
-    from git_boocode.checkpoints.store.sharing import FetchOptions
-    from git_boocode.checkpoints.store.sharing import fetch as run
+    from git_boocode.checkpoints.store import sharing
     from git_boocode.cli.interruption import warn_of_interruption
     from git_boocode.cli.output import relay
     from git_boocode.repo.repository import Repository
@@ -39,7 +38,12 @@ def fetch(
     repository = Repository.discover()
     warn_of_interruption(repository)
     with relay() as show:
-        fetched = run(repository, remote, checkpoints, FetchOptions(prune, dry_run, show))
+        fetched = sharing.fetch(
+            repository,
+            remote,
+            checkpoints,
+            sharing.Sharing(prune=prune, dry_run=dry_run, show=show),
+        )
     if as_json:
         answer = {**fetched._asdict(), "fetched": fetched.ids}
         del answer["ids"]

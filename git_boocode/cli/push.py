@@ -35,8 +35,7 @@ def push(
 
     With them go the untracked files that they hold. What the remote has is never overwritten.
     """
-    from git_boocode.checkpoints.store.sharing import PushOptions
-    from git_boocode.checkpoints.store.sharing import push as run
+    from git_boocode.checkpoints.store import sharing
     from git_boocode.cli.interruption import warn_of_interruption
     from git_boocode.cli.output import relay
     from git_boocode.repo.repository import Repository
@@ -46,8 +45,8 @@ def push(
     repository = Repository.discover()
     warn_of_interruption(repository)
     with relay() as show:
-        options = PushOptions(everywhere, not no_verify, dry_run, show)
-        pushed = run(repository, remote, checkpoints, options)
+        options = sharing.Sharing(everywhere, not no_verify, dry_run=dry_run, show=show)
+        pushed = sharing.push(repository, remote, checkpoints, options)
     answer = {
         "remote": pushed.remote,
         "pushed": pushed.ids,

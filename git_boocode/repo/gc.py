@@ -194,20 +194,14 @@ class Incoming:
 
     def __init__(self, repository: Repository, scratch: str) -> None:
         self._quarantine = Quarantine(repository, scratch)
-        self._kept: list[str] = []
         git = self._quarantine.git
         self.git = Git(git.cwd, git.env, (*git.overrides, *_PACKED))
+        self.kept: list[str] = []
 
     def release(self) -> None:
         """Let others see what has come; OSError if there is no room or no permission for it."""
-        self._kept += self._quarantine.keep_packs(KEEP_MARK)
+        self.kept += self._quarantine.keep_packs(KEEP_MARK)
         self._quarantine.release()
-
-    def let_go(self) -> None:
-        """Leave the objects to `git gc`, which goes by refs."""
-        for path in self._kept:
-            with suppress(FileNotFoundError):
-                os.unlink(path)
 
 
 @contextmanager
@@ -224,7 +218,9 @@ def incoming(repository: Repository) -> Iterator[Incoming]:
         try:
             yield arrived
         finally:
-            arrived.let_go()
+            for path in arrived.kept:
+                with suppress(FileNotFoundError):
+                    os.unlink(path)
 
 
 def _is_abandoned(path: str) -> bool:

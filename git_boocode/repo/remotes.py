@@ -13,7 +13,7 @@ from typing import NamedTuple
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.foreground import run_relayed
 from git_boocode.repo.git import Completed, Git
-from git_boocode.repo.ids import ID_PART, OBJECT_ID
+from git_boocode.repo.ids import ID_PART
 from git_boocode.repo.repository import Repository
 
 Show = Callable[[str], None]
@@ -180,10 +180,10 @@ class Transport:
             if name.startswith(below.encode())
         }
         length = len(self._repository.zero_id)
-        if any(len(each) != length or not OBJECT_ID.fullmatch(each) for each in found.values()):
+        if any(len(each) != length for each in found.values()):
+            own = self._repository.object_format
             raise FatalError(
-                f"'{self._remote.shown}' names its objects otherwise than this repository, "
-                f"by another hash than {self._repository.object_format}",
+                f"'{self._remote.shown}' uses another hash than this repository, which uses {own}",
                 code="object_format",
                 hints=("git has no way to share objects between the two",),
             )

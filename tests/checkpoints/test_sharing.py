@@ -22,10 +22,9 @@ from git_boocode.checkpoints.store import sharing
 from git_boocode.checkpoints.store.catalog import CHECKPOINTS, REMOTES, Catalog, Checkpoint
 from git_boocode.checkpoints.store.sharing import (
     Fetched,
-    FetchOptions,
     Pushed,
-    PushOptions,
     Rejected,
+    Sharing,
 )
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.gc import KEEP_MARK
@@ -44,11 +43,11 @@ REPOSITORY = "other_repository"
 
 
 def push(repo: Repo, remote: str | None = None, *names: str, **options: Any) -> Pushed:
-    return sharing.push(at(repo), remote, names, PushOptions(**options))
+    return sharing.push(at(repo), remote, names, Sharing(**options))
 
 
 def fetch(repo: Repo, remote: str | None = None, *names: str, **options: Any) -> Fetched:
-    return sharing.fetch(at(repo), remote, names, FetchOptions(**options))
+    return sharing.fetch(at(repo), remote, names, Sharing(**options))
 
 
 def at(repo: Repo) -> Repository:
@@ -212,7 +211,7 @@ def test_of_this_worktree_or_of_all(both: Both, monkeypatch: pytest.MonkeyPatch)
     theirs = take_in(linked)
     linked.write("sub/file")
     monkeypatch.chdir(linked.top / "sub")
-    assert sharing.push(Repository.discover(), None, (), PushOptions()).ids == [theirs.id]
+    assert sharing.push(Repository.discover(), None, (), Sharing()).ids == [theirs.id]
     assert push(both.ours, everywhere=True).ids == [ours.id]
 
 
@@ -246,7 +245,8 @@ def test_more_than_are_pushed_by_name(
 
 @pytest.mark.ref_files
 def test_many_are_packed(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharing, "_TO_BE_PACKED", 3)
+    monkeypatch.setattr("git_boocode.repo.limits.MANY_LOOSE", 2)
+    both.theirs.git("config", "gc.auto", "100")
     for _ in range(3):
         take()
     push(both.ours)

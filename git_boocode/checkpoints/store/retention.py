@@ -16,20 +16,14 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.restore import journal
 from git_boocode.checkpoints.restore.history import needed, read_history
-from git_boocode.checkpoints.store.catalog import (
-    ARCHIVE,
-    CHECKPOINTS,
-    SAFETY,
-    Catalog,
-    Checkpoint,
-)
+from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Catalog, Checkpoint
 from git_boocode.checkpoints.store.daily import note_pruning
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.limits import DAY, TOO_OLD, Limits, is_older, patiently
-from git_boocode.repo.metadata import Metadata, Unusable
+from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import worktree_lock
-from git_boocode.repo.store import Commit, Ref, RefChange
+from git_boocode.repo.store import Ref, RefChange
 
 DEFAULTS = Limits(keep=1_000, max_age=90 * DAY)
 """What is kept unless `boocode.keep` and `boocode.maxAge` say otherwise."""
@@ -85,12 +79,12 @@ class Survey:
         interrupted: the ids of the safety checkpoints of restores that never ended.
     """
 
-    def __init__(self, repository: Repository, catalog: Catalog, refs: Sequence[Ref]) -> None:
+    def __init__(self, repository: Repository, catalog: Catalog) -> None:
         self._repository = repository
         self.found: dict[str, list[tuple[Ref, Checkpoint | Unusable]]] = {key: [] for key in KINDS}
-        for ref, entry in zip(refs, catalog.entries(refs), strict=True):
+        for ref, commit in catalog.store.newest(0, *KINDS):
             below = next(beginning for beginning in KINDS if ref.name.startswith(beginning))
-            self.found[below].append((ref, entry if below == SAFETY else _slim(entry)))
+            self.found[below].append((ref, catalog.entry(ref, commit)))
         self.interrupted = interrupted(repository)
 
     @property
@@ -171,11 +165,8 @@ def prune(
     catalog = Catalog(repository)
 
     def look() -> list[Beyond]:
-        refs = catalog.store.refs(*KINDS)
-        if not _worth_reading(refs, rules, now):
-            return []
         worktree = None if everywhere else repository.worktree_key
-        return Survey(repository, catalog, refs).beyond(rules, now, worktree)
+        return Survey(repository, catalog).beyond(rules, now, worktree)
 
     def delete() -> list[Beyond]:
         going = look()
@@ -191,19 +182,6 @@ def prune(
     if everywhere and not dry_run:
         note_pruning(repository)
     return going
-
-
-def _worth_reading(refs: list[Ref], rules: Rules, now: float) -> bool:
-    """Whether anything could be beyond the rules, by the names of the refs alone."""
-    keep, max_age = rules.checkpoints
-    checkpoints = [ref.id for ref in refs if ref.name.startswith(CHECKPOINTS)]
-    restores = [ref.id for ref in refs if ref.name.startswith(SAFETY)]
-    restores += [restore_of(ref) for ref in refs if ref.name.startswith(ARCHIVE)]
-    return (
-        0 < keep < len(checkpoints)
-        or any(is_older(identifier, max_age, now) for identifier in checkpoints)
-        or any(is_older(identifier, rules.safety_max_age, now) for identifier in restores)
-    )
 
 
 def drop(
@@ -336,14 +314,6 @@ def whole_chains(safety: Iterable[Checkpoint], may_go: Callable[[Checkpoint], bo
                 chain = other
     chains = {id(chain): chain for chain in chain_of.values()}.values()
     return {entry.id for chain in chains if all(map(may_go, chain)) for entry in chain}
-
-
-def _slim(entry: Checkpoint | Unusable) -> Checkpoint | Unusable:
-    """The same with the label and the worktree alone, as messages can be long and many."""
-    if isinstance(entry, Unusable):
-        return entry
-    values = {key: entry.meta.values.get(key) for key in ("label", "worktree")}
-    return entry._replace(commit=Commit(entry.commit.id, "", (), ""), meta=Metadata(values))
 
 
 def _is_wanted(entry: Checkpoint | Unusable, worktree: str | None) -> bool:

@@ -12,18 +12,12 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from git_boocode.checkpoints.store.catalog import (
-    ARCHIVE,
-    CHECKPOINTS,
-    REMOTES,
-    Catalog,
-    Checkpoint,
-)
-from git_boocode.repo.durable import sync_refs
+from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, REMOTES, Catalog, Checkpoint
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.gc import Incoming, incoming
 from git_boocode.repo.git import Git
 from git_boocode.repo.ids import ID, ID_PART
+from git_boocode.repo.limits import pack_many_refs
 from git_boocode.repo.metadata import Unusable, ambiguous_name
 from git_boocode.repo.remotes import (
     INSIDE_PUSH,
@@ -41,8 +35,6 @@ from git_boocode.repo.store import Ref, RefChange
 
 # So many refs go to `git push` by name; for more, it has one pattern.
 _BY_NAME = 1000
-# From so many new refs on, one file for all serves better than a file for each.
-_TO_BE_PACKED = 1000
 # No genuine checkpoint's metadata is that long. In bytes.
 _LARGEST_COMMIT = 16 << 20
 # So often a fetch that was given unsound objects is tried again in halves, to find the sound ones.
@@ -96,25 +88,26 @@ class Fetched(NamedTuple):
     dry_run: bool
 
 
-class PushOptions(NamedTuple):
-    """How to push: the checkpoints of all worktrees; with the `pre-push` hook; only a report."""
+class Sharing(NamedTuple):
+    """How to push or fetch.
+
+    Attributes:
+        everywhere: push the checkpoints of all worktrees, not of this one alone.
+        verify: let the user's `pre-push` hook run.
+        prune: also delete what was fetched earlier and is gone on the remote.
+        dry_run: only report what would be pushed or fetched.
+        show: takes git's progress; None where nobody watches.
+    """
 
     everywhere: bool = False
     verify: bool = True
-    dry_run: bool = False
-    show: Show | None = None
-
-
-class FetchOptions(NamedTuple):
-    """How to fetch: whether to delete what is gone on the remote; only a report."""
-
     prune: bool = False
     dry_run: bool = False
     show: Show | None = None
 
 
 def push(
-    repository: Repository, given: str | None, names: Sequence[str], options: PushOptions
+    repository: Repository, given: str | None, names: Sequence[str], options: Sharing
 ) -> Pushed:
     """Push the checkpoints that a remote does not have.
 
@@ -206,7 +199,7 @@ def _push(
 
 
 def fetch(
-    repository: Repository, given: str | None, names: Sequence[str], options: FetchOptions
+    repository: Repository, given: str | None, names: Sequence[str], options: Sharing
 ) -> Fetched:
     """Fetch the checkpoints of a remote that are not here.
 
@@ -234,7 +227,7 @@ def fetch(
 class _Fetch:
     """One fetch."""
 
-    def __init__(self, repository: Repository, remote: Remote, options: FetchOptions) -> None:
+    def __init__(self, repository: Repository, remote: Remote, options: Sharing) -> None:
         self._git = repository.git
         self._repository = repository
         self._catalog = Catalog(repository)
@@ -287,7 +280,16 @@ class _Fetch:
         flaws = {name: missing[target] for name, target in wanted.items() if target in missing}
         here = [Ref(f"{self._below}{name}", target) for name, target in wanted.items()]
         here = [ref for ref in here if ref.target not in missing]
-        flaws |= self._not_commits(here)
+        # Of a size that can be read.
+        asked = "".join(f"{ref.target}\n" for ref in here).encode()
+        check = "--batch-check=%(objecttype) %(objectsize)"
+        answers = self._git.line("cat-file", check, stdin=asked).split("\n")
+        for ref, answer in zip(here, answers, strict=False):
+            kind, _, size = answer.partition(" ")
+            if kind != "commit":
+                flaws[ref.id] = "it names no commit"
+            elif int(size) > _LARGEST_COMMIT:
+                flaws[ref.id] = f"its message has {size} bytes"
         commits = [ref for ref in here if ref.id not in flaws]
         for ref, entry in zip(commits, self._catalog.entries(commits), strict=True):
             if flaw := _flaw(ref.id, entry):
@@ -318,20 +320,6 @@ class _Fetch:
                     pending += [some[middle:], some[:middle]]
         return wrong
 
-    def _not_commits(self, refs: list[Ref]) -> dict[str, str]:
-        """Which of them are not commits of a size that can be read, and what they are."""
-        asked = "".join(f"{ref.target}\n" for ref in refs).encode()
-        check = "--batch-check=%(objecttype) %(objectsize)"
-        answers = self._git.line("cat-file", check, stdin=asked).split("\n")
-        found = {}
-        for ref, answer in zip(refs, answers, strict=False):
-            kind, _, size = answer.partition(" ")
-            if kind != "commit":
-                found[ref.id] = "it names no commit"
-            elif int(size) > _LARGEST_COMMIT:
-                found[ref.id] = f"its message has {size} bytes"
-        return found
-
     def _name(self, wanted: Mapping[str, str], gone: Iterable[str]) -> None:
         """Write the refs, all or none; a fetch that runs beside this one writes the same."""
         for rounds_left in reversed(range(_ROUNDS)):
@@ -348,10 +336,7 @@ class _Fetch:
             except RefusedError:
                 if not rounds_left:
                     raise
-        if len(wanted) >= _TO_BE_PACKED:
-            # If another process is at it, that one does the work.
-            self._git.attempt("pack-refs", "--all")
-            sync_refs(self._repository.common_dir, (), packed=True)
+        pack_many_refs(self._repository)
 
 
 def _choose(names: Iterable[str], offered: Mapping[str, str], remote: str) -> dict[str, str]:
