@@ -6,7 +6,6 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -65,16 +64,10 @@ _LARGER = 64 << 20
 
 
 class Finding(NamedTuple):
-    """A problem.
+    """A problem: a stable word for it, one sentence, the files that it is about.
 
-    Attributes:
-        kind: a stable word for it.
-        message: what it is, in one sentence.
-        paths: the files that it is about.
-        remedy: what to do about it by hand, or what was done.
-        fixed: whether it is repaired now.
-        lines: its parts, each as one sentence.
-        past: whether it is over, and only reported.
+    `remedy` is what to do about it by hand or, once it is `fixed`, what was done. A problem that is
+    `past` is only reported, in `lines` where it has several parts.
     """
 
     kind: str
@@ -146,40 +139,23 @@ def _index_lock(repository: Repository, *, fix: bool) -> Iterator[Finding]:
 
 
 def _index(repository: Repository) -> Iterator[Finding]:
-    path = repository.index_path
+    path, damage = repository.index_path, "its checksum is wrong"
     try:
-        damage = _damage(repository)
+        if is_whole(path, repository.object_format):
+            Index(repository.git, path).paths()
+            return
+    except FileNotFoundError:
+        return
     except (PermissionError, IsADirectoryError) as error:
         reason = (error.strerror or str(error)).lower()
-        yield Finding(
-            "unreadable_index",
-            f"the index '{path}' cannot be read: {reason}; without it, no checkpoint can be taken",
-            (path,),
-            "check its owner and its mode",
-        )
+        message = f"the index '{path}' cannot be read: {reason}; no checkpoint can be taken"
+        yield Finding("unreadable_index", message, (path,), "check its owner and its mode")
         return
-    if damage is not None:
-        message = (
-            f"the index '{path}' is damaged: {damage}; what is staged in it may be lost, "
-            "files and commits are not"
-        )
-        yield Finding("damaged_index", message, (path,), _way_to_an_index(repository))
-
-
-def _damage(repository: Repository) -> str | None:
-    """What is wrong with the user's index; None if nothing is. OSError if it cannot be read."""
-    try:
-        if not is_whole(repository.index_path, repository.object_format):
-            return "its checksum is wrong"
-    except FileNotFoundError:
-        return None
-    index = Index(repository.git, repository.index_path)
-    try:
-        index.paths()
     except GitError as error:
         said = error.stderr.strip().partition("\n")[0].removeprefix("fatal: ")
-        return said.removeprefix(f"{index.path}: ") or error.message
-    return None
+        damage = said.removeprefix(f"{path}: ") or error.message
+    message = f"the index '{path}' is damaged: {damage}; what is staged in it may be lost"
+    yield Finding("damaged_index", message, (path,), _way_to_an_index(repository))
 
 
 def _way_to_an_index(repository: Repository) -> str:
@@ -276,24 +252,22 @@ def _damaged_id(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     if not os.path.lexists(path) or worktree_id(repository.state_dir):
         return
     message = "the id of this worktree is damaged, so that its checkpoints are not found"
-    finding = Finding("unusable_files", message, (path,), f"{_FIX} writes it anew")
-    if not fix:
-        yield finding
-        return
-    remove(path)
     known = _recorded_id(repository)
-    write_private(path, (known or os.urandom(16).hex()).encode("ascii"))
     how = "it was taken from the newest checkpoint" if known else "a new one was made"
-    yield finding._replace(remedy=how, fixed=True)
+    if fix:
+        remove(path)
+        write_private(path, (known or os.urandom(16).hex()).encode("ascii"))
+    remedy = how if fix else f"{_FIX} writes it anew"
+    yield Finding("unusable_files", message, (path,), remedy, fixed=fix)
 
 
 def _recorded_id(repository: Repository) -> str | None:
     """The id of this worktree in its newest checkpoint."""
+    here = (repository.worktree_name, repository.worktree)
     catalog = Catalog(repository)
-    for entry in catalog.entries(catalog.store.refs(*retention.KINDS)):
+    for entry in (catalog.entry(*each) for each in catalog.store.newest(0, *retention.KINDS)):
         if isinstance(entry, Checkpoint):
             worktree = entry.meta.table("worktree")
-            here = (repository.worktree_name, repository.worktree)
             if (worktree.get("name"), worktree.get("path")) == here:
                 return entry.meta.part("worktree", "id")
     return None
@@ -310,16 +284,11 @@ def _ref_locks(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     ages = {path: _age(path) for path in loose_locks(ours)}
     # A command that writes many refs locks them all, one after the other, before it is done.
     abandoned = min(ages.values(), default=0.0) > _ABANDONED
-    for path, age in ages.items():
-        if age <= _MOMENT:
-            continue
+    for path in (path for path, age in ages.items() if age > _MOMENT):
         finding = _foreign_lock(path, "a ref")
-        if abandoned and not fix:
+        if abandoned:
             finding = finding._replace(remedy=f"{_FIX} removes the lock")
-        elif abandoned:
-            with suppress(FileNotFoundError):
-                os.unlink(path)
-            finding = finding._replace(remedy="the lock was removed", fixed=True)
+            finding = finding.repaired(partial(remove, path), "the lock was removed", fix=fix)
         yield finding
 
 
@@ -393,12 +362,9 @@ def _broken_checkpoints(
     try:
         lacking = missing_objects(repository, needs)
     except GitError as error:
-        yield Finding(
-            "missing_objects",
-            f"git cannot go through the objects of the checkpoints: {error.message}",
-            (),
-            "'git fsck' shows which objects are damaged or missing",
-        )
+        message = f"git cannot go through the objects of the checkpoints: {error.message}"
+        remedy = "'git fsck' shows which objects are damaged or missing"
+        yield Finding("missing_objects", message, (), remedy)
         return
     # What is left of these is still needed.
     needed = retention.interrupted(repository)
@@ -418,9 +384,8 @@ def remove_broken(store: Store, ref: Ref, finding: Finding) -> Finding:
         store.update_refs([RefChange(ref.name, None, ref.target)])
     except BoocodeError as error:
         return finding._replace(remedy=f"'{ref.name}' could not be removed: {error.message}")
-    return finding._replace(
-        remedy=f"the ref '{ref.name}' was removed; it named {ref.target}", fixed=True
-    )
+    done = f"the ref '{ref.name}' was removed; it named {ref.target}"
+    return finding._replace(remedy=done, fixed=True)
 
 
 def _unreadable(ref: Ref, entry: Unusable) -> Finding:
@@ -436,17 +401,13 @@ def _unreadable(ref: Ref, entry: Unusable) -> Finding:
 
 
 def _incomplete(entry: Checkpoint, lost: str) -> Finding:
+    lacks = f"lacks objects, such as {lost}"
     if entry.remote:
-        message = f"the checkpoint {entry.id}, fetched from '{entry.remote}', lacks objects"
-        remedy = _fetching_again(entry.ref)
-        return Finding("missing_objects_fetched", f"{message}, such as {lost}", (), remedy)
-    return Finding(
-        "missing_objects",
-        f"the checkpoint {entry.id} lacks objects, such as {lost}",
-        (),
-        f"fetch it again from a clone that has it, or remove it: {_FIX} "
-        f"or 'git boocode drop {entry.id}'",
-    )
+        message = f"the checkpoint {entry.id}, fetched from '{entry.remote}', {lacks}"
+        return Finding("missing_objects_fetched", message, (), _fetching_again(entry.ref))
+    drop = f"{_FIX} or 'git boocode drop {entry.id}'"
+    remedy = f"fetch it again from a clone that has it, or remove it: {drop}"
+    return Finding("missing_objects", f"the checkpoint {entry.id} {lacks}", (), remedy)
 
 
 def _fetching_again(ref: str) -> str:
@@ -458,13 +419,10 @@ def _fetching_again(ref: str) -> str:
 def _halfway(survey: retention.Survey) -> Iterator[Finding]:
     for entry in survey.safety:
         if entry.meta.table("restore").get("halfway") is True:
-            yield Finding(
-                "halfway",
-                "a restore failed, and files had changed meanwhile; "
-                f"{entry.id} keeps them as they were then",
-                (),
-                f"'git boocode show {entry.id}' shows it; 'git boocode drop {entry.id}' drops it",
-            )
+            kept = f"{entry.id} keeps them as they were then"
+            message = f"a restore failed, and files had changed meanwhile; {kept}"
+            show, drop = f"git boocode show {entry.id}", f"git boocode drop {entry.id}"
+            yield Finding("halfway", message, (), f"'{show}' shows it; '{drop}' drops it")
 
 
 def _orphans(catalog: Catalog, survey: retention.Survey, *, fix: bool) -> Iterator[Finding]:

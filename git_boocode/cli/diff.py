@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import click
 
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
+from git_boocode.checkpoints.store.changes import tree_changes
+from git_boocode.checkpoints.worktree.pathspecs import checked
+from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
-
-if TYPE_CHECKING:
-    from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
-    from git_boocode.cli.output import Style
-    from git_boocode.repo.git import Git
-    from git_boocode.repo.repository import Repository
+from git_boocode.cli.output import Style, colour_wanted, encode_text, paged, print_json, progress
+from git_boocode.repo.errors import EXIT_FATAL, RefusedError
+from git_boocode.repo.foreground import run_in_foreground
+from git_boocode.repo.git import Git, GitError
+from git_boocode.repo.quarantine import new_objects_aside
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import scratch_directory
 
 _READER_GONE = (-13, 141)
 """How git ends when it writes to a closed pipe: by the signal, or with a shell's status for it."""
@@ -33,13 +37,6 @@ def diff(
 
     The output is git's own, with the user's pager, colours and diff drivers.
     """
-    from git_boocode.checkpoints.store.catalog import Catalog
-    from git_boocode.checkpoints.worktree.pathspecs import checked
-    from git_boocode.repo.errors import EXIT_FATAL
-    from git_boocode.repo.foreground import run_in_foreground
-    from git_boocode.repo.quarantine import new_objects_aside
-    from git_boocode.repo.repository import Repository
-
     repository = Repository.discover()
     # How many arguments there were after `--`.
     after_dashes = context.meta.get(AFTER_DASHES)
@@ -63,8 +60,6 @@ def _split(
     repository: Repository, catalog: Catalog, arguments: list[str], behind: int | None
 ) -> tuple[list[Checkpoint], list[str]]:
     """The checkpoints and the paths, distinguished as `git diff` does revisions and paths."""
-    from git_boocode.repo.errors import RefusedError
-
     front = arguments if behind is None else arguments[: len(arguments) - behind]
     paths = [] if behind is None else arguments[len(arguments) - behind :]
     named: list[Checkpoint] = []
@@ -93,19 +88,12 @@ def _exists(repository: Repository, path: str) -> bool:
 
 
 def _tree_now(repository: Repository) -> str:
-    from git_boocode.checkpoints.worktree.scan import take_snapshot
-    from git_boocode.cli.output import progress
-    from git_boocode.repo.scratch import scratch_directory
-
     state = repository.state_dir
     with progress("reading the worktree"), scratch_directory(state, looking=True) as scratch:
         return take_snapshot(repository, scratch).tree
 
 
 def _print_json(repository: Repository, old: str, new: str, paths: list[str]) -> int:
-    from git_boocode.checkpoints.store.changes import tree_changes
-    from git_boocode.cli.output import print_json
-
     git = repository.git.bind(cwd=os.path.join(repository.worktree, repository.prefix))
     files = [change.as_json() for change in tree_changes(git, old, new, paths)]
     # Plumbing: its output does not depend on how the user likes diffs to look.
@@ -125,9 +113,6 @@ def print_page(
         BrokenPipeError: the reader has seen enough.
         GitError: git failed.
     """
-    from git_boocode.cli.output import Style, colour_wanted, encode_text, paged
-    from git_boocode.repo.git import GitError
-
     colour = "always" if colour_wanted(repository.config, "color.diff") else "never"
     options = [f"--color={colour}", *(["--stat"] if stat else [])]
     style = Style(enabled=colour_wanted(repository.config))

@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from time import time
 
 import click
 
-from git_boocode.checkpoints.checkup import Finding
+from git_boocode.agents.hook_log import entries, log_path, newest
+from git_boocode.checkpoints.checkup import (
+    Finding,
+    check_checkpoints,
+    check_directories,
+    check_files,
+    remove_broken,
+)
+from git_boocode.checkpoints.restore.journal import interrupted
+from git_boocode.checkpoints.restore.restore import Options, mend
 from git_boocode.cli.framework import Command, json_option
-
-if TYPE_CHECKING:
-    from git_boocode.repo.errors import BoocodeError
-    from git_boocode.repo.repository import Repository
+from git_boocode.cli.interruption import is_edit_noted, is_kept, remedy
+from git_boocode.cli.output import print_json, print_text, printable, progress, quote_path, report
+from git_boocode.cli.restoring import LazyEditor
+from git_boocode.editing.records import EDITS, needed_records, problems
+from git_boocode.editing.recovery import DAMAGED, describe, forget_note, interrupted_edit, repair
+from git_boocode.repo.connectivity import missing_objects
+from git_boocode.repo.errors import BoocodeError, FatalError, from_os
+from git_boocode.repo.git import GitError
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import worktree_lock
+from git_boocode.repo.store import Store
 
 _PATIENCE = 2.0
 """Seconds to wait for a command at work, which is no problem."""
@@ -26,11 +42,6 @@ _NEWEST = 5
 @json_option
 def doctor(fix: bool, as_json: bool) -> int:
     """Find what killed commands left, and checkpoints that cannot be used, and explain it."""
-    from git_boocode.checkpoints.checkup import check_checkpoints, check_directories
-    from git_boocode.cli.output import print_json, progress
-    from git_boocode.repo.repository import Repository
-    from git_boocode.repo.scratch import worktree_lock
-
     repository = Repository.discover()
     failures: list[BoocodeError] = []
     findings = list(check_directories(repository, fix=fix))
@@ -63,8 +74,6 @@ def _worst(
     as_json: bool,
 ) -> BoocodeError:
     """The worst of what could not be looked at or repaired, once all else is reported."""
-    from git_boocode.cli.output import report
-
     *others, worst = sorted(failures, key=lambda error: error.exit_code)
     if as_json:
         worst.details["findings"] = rows
@@ -80,8 +89,6 @@ def _in_worktree(
     repository: Repository, failures: list[BoocodeError], *, fix: bool
 ) -> list[Finding]:
     """The problems with the files of this worktree; a failed repair is added to `failures`."""
-    from git_boocode.checkpoints.checkup import check_files
-    from git_boocode.repo.errors import BoocodeError, from_os
 
     def look(check: Callable[..., Finding | None]) -> Finding | None:
         try:
@@ -102,16 +109,6 @@ def _in_worktree(
 
 
 def _interrupted_edit(repository: Repository, *, fix: bool) -> Finding | None:
-    from git_boocode.cli.interruption import is_edit_noted, remedy
-    from git_boocode.editing.recovery import (
-        DAMAGED,
-        describe,
-        forget_note,
-        interrupted_edit,
-        repair,
-    )
-    from git_boocode.repo.errors import FatalError
-
     try:
         found = interrupted_edit(repository)
     except FatalError as error:
@@ -135,9 +132,6 @@ def _interrupted_edit(repository: Repository, *, fix: bool) -> Finding | None:
 
 
 def _interrupted_restore(repository: Repository, *, fix: bool) -> Finding | None:
-    from git_boocode.checkpoints.restore.journal import interrupted
-    from git_boocode.cli.interruption import is_kept
-
     safety = interrupted(repository.state_dir)
     if safety is None or not is_kept(repository, safety):
         return None
@@ -150,9 +144,6 @@ def _interrupted_restore(repository: Repository, *, fix: bool) -> Finding | None
 
 
 def _rolled_back(repository: Repository) -> str:
-    from git_boocode.checkpoints.restore.restore import Options, mend
-    from git_boocode.cli.restoring import LazyEditor
-
     outcome = mend(repository, Options(editor=LazyEditor()))
     if outcome is None:
         return "there was nothing to roll back"
@@ -163,12 +154,6 @@ def _rolled_back(repository: Repository) -> str:
 
 
 def _broken_records(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    from git_boocode.checkpoints.checkup import remove_broken
-    from git_boocode.editing.records import EDITS, needed_records, problems
-    from git_boocode.repo.connectivity import missing_objects
-    from git_boocode.repo.git import GitError
-    from git_boocode.repo.store import Store
-
     store = Store(repository)
     refs = {ref.id: ref for ref in store.refs(EDITS)}
     try:
@@ -192,10 +177,6 @@ def _broken_records(repository: Repository, *, fix: bool) -> Iterator[Finding]:
 
 
 def _hooks(repository: Repository) -> Iterator[Finding]:
-    from time import time
-
-    from git_boocode.agents.hook_log import entries, log_path, newest
-
     found = entries(repository.common_state_dir, since=time() - _DAYS * 86_400)
     if not found:
         return
@@ -213,8 +194,6 @@ def _hooks(repository: Repository) -> Iterator[Finding]:
 
 
 def _print(findings: list[Finding]) -> None:
-    from git_boocode.cli.output import print_text, printable, quote_path
-
     for finding in findings:
         print_text(printable(finding.message))
         if finding.kind == "leftover_files":

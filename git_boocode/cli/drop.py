@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import click
 
+from git_boocode.checkpoints.store import retention
 from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.output import print_hints, print_json, print_text
+from git_boocode.repo.repository import Repository
 
 
 @click.command(cls=Command)
@@ -18,10 +21,6 @@ def drop(checkpoints: tuple[str, ...], dry_run: bool, even_needed: bool, as_json
     One that cannot be read is dropped by its full id. The objects stay until `git gc` removes
     them; so long, the commit that is printed brings a checkpoint back.
     """
-    from git_boocode.checkpoints.store import retention
-    from git_boocode.cli.output import print_hints, print_json, print_text
-    from git_boocode.repo.repository import Repository
-
     dropped = retention.drop(
         Repository.discover(), checkpoints, even_needed=even_needed, dry_run=dry_run
     )

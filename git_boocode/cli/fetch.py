@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
+from git_boocode.checkpoints.store import sharing
+from git_boocode.checkpoints.store.sharing import Fetched
 from git_boocode.cli.framework import Command, json_option
-from git_boocode.cli.output import print_hints, print_json, print_text, printable, warn
+from git_boocode.cli.interruption import warn_of_interruption
+from git_boocode.cli.output import print_hints, print_json, print_text, printable, relay, warn
 from git_boocode.cli.push import counted, reasons
-
-if TYPE_CHECKING:
-    from git_boocode.checkpoints.store.sharing import Fetched
+from git_boocode.repo.repository import Repository
 
 
 @click.command(cls=Command)
@@ -28,11 +27,6 @@ def fetch(
     They stay apart under the remote's name: git boocode log --remote shows them, and their ids
     lead to them.
     """
-    from git_boocode.checkpoints.store import sharing
-    from git_boocode.cli.interruption import warn_of_interruption
-    from git_boocode.cli.output import relay
-    from git_boocode.repo.repository import Repository
-
     if prune and checkpoints:
         raise click.UsageError("--prune and the name of a checkpoint exclude each other")
     repository = Repository.discover()

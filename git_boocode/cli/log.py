@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 _FIRST_PAGE = 32
 _LARGEST_PAGE = 512
 _SHOWN_FILES = 3
+# Characters of a commit.
+_ABBREVIATION = 10
 
 
 def command() -> click.Command:
@@ -146,7 +148,7 @@ def _row(entry: Checkpoint, files: int | None) -> dict[str, Any]:
 def _line(where: str, row: dict[str, Any], style: Style) -> str:
     who = " ".join(printable(row[key]) for key in ("agent", "chat", "session") if row[key])
     return _columns(
-        style(row["commit"][:10], "yellow"),
+        style(row["commit"][:_ABBREVIATION], "yellow"),
         printable(where).ljust(4),
         _time(row["created_at"] or ""),
         style(printable(row["branch"] or "(no branch)"), "green"),
@@ -154,6 +156,24 @@ def _line(where: str, row: dict[str, Any], style: Style) -> str:
         printable(row["label"] or ""),
         style(f"[{who}]", "cyan") if who else "",
     )
+
+
+def label_of(checkpoint: Checkpoint) -> str:
+    """The label of a checkpoint; of the state before an operation, which operation that was.
+
+    The text is safe to print, and empty if there is no label.
+    """
+    from git_boocode.checkpoints.restore.history import REDO, RESTORE, UNDO, operation_of
+    from git_boocode.repo.ids import OBJECT_ID
+
+    operation = operation_of(checkpoint) if checkpoint.is_safety else None
+    if operation is None:
+        return printable(checkpoint.meta.text("label"))
+    if operation.kind != RESTORE:
+        return {UNDO: "before an undo", REDO: "before a redo"}[operation.kind]
+    commit = checkpoint.meta.part("restore", "target_commit") or ""
+    target = commit[:_ABBREVIATION] if OBJECT_ID.fullmatch(commit) else operation.target
+    return f"before the restore to {printable(target)}"
 
 
 def _columns(*parts: str) -> str:

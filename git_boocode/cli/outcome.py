@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from git_boocode.checkpoints.restore.outcome import Outcome
 from git_boocode.checkpoints.store.changes import Change
+from git_boocode.cli.log import label_of
 from git_boocode.cli.output import (
     Style,
     colour_wanted,
@@ -17,7 +18,6 @@ from git_boocode.cli.output import (
     quote_path,
     warn,
 )
-from git_boocode.cli.show import label_of
 from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.repository import Repository
 

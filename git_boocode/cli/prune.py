@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
 
+from git_boocode.checkpoints.store import retention
+from git_boocode.checkpoints.store.catalog import Checkpoint
+from git_boocode.checkpoints.store.retention import Beyond, Rules
 from git_boocode.cli.framework import AtLeast, Command, json_option
-
-if TYPE_CHECKING:
-    from git_boocode.checkpoints.store.retention import Rules
-    from git_boocode.repo.repository import Repository
-    from git_boocode.repo.store import Ref
+from git_boocode.cli.log import label_of
+from git_boocode.cli.output import (
+    human_size,
+    print_hints,
+    print_json,
+    print_text,
+    printable,
+    progress,
+)
+from git_boocode.editing.records import edits_beyond, prune_edits
+from git_boocode.repo.config import parse_age
+from git_boocode.repo.errors import shortened
+from git_boocode.repo.limits import disk_usage
+from git_boocode.repo.repository import Repository
 
 _EDIT = "edit"
 _NOUNS = {
@@ -24,16 +36,6 @@ _NOUNS = {
 _REASONS = {"too_old": "too old", "too_many": "beyond the number to keep"}
 
 
-class _Pruned(NamedTuple):
-    """A ref that goes: its kind, as in `_NOUNS`, and why; the label as stored and as shown."""
-
-    ref: Ref
-    kind: str
-    why: str
-    label: str = ""
-    shown: str = ""
-
-
 class _Age(NamedTuple):
     """An age as given; None stands for `never`."""
 
@@ -41,9 +43,6 @@ class _Age(NamedTuple):
 
 
 def _parse_age(_: click.Context, __: click.Parameter, text: str | None) -> _Age | None:
-    from git_boocode.repo.config import parse_age
-    from git_boocode.repo.errors import shortened
-
     if text is None:
         return None
     try:
@@ -76,11 +75,6 @@ def prune(
     own. The newest checkpoint of a worktree stays, and what an interrupted restore needs, or one
     that can still be undone.
     """
-    from git_boocode.checkpoints.store.retention import Rules
-    from git_boocode.cli.output import print_json, progress
-    from git_boocode.repo.limits import disk_usage
-    from git_boocode.repo.repository import Repository
-
     repository = Repository.discover()
     with progress("pruning"):
         rules = Rules.configured(repository)
@@ -93,18 +87,7 @@ def prune(
         gone = _prune(repository, rules, everywhere=everywhere, dry_run=dry_run)
         size = disk_usage(repository, [each.ref for each in gone])
     if as_json:
-        pruned = [
-            {
-                "id": each.ref.id,
-                "kind": each.kind,
-                "ref": each.ref.name,
-                "commit": each.ref.target,
-                "label": each.label or None,
-                "reason": each.why,
-            }
-            for each in gone
-        ]
-        print_json({"ok": True, "dry_run": dry_run, "pruned": pruned, "bytes": size})
+        print_json({"ok": True, "dry_run": dry_run, "pruned": list(map(_row, gone)), "bytes": size})
     else:
         _print(gone, size, dry_run=dry_run)
     return 0
@@ -112,37 +95,37 @@ def prune(
 
 def _prune(
     repository: Repository, rules: Rules, *, everywhere: bool, dry_run: bool
-) -> list[_Pruned]:
-    from git_boocode.checkpoints.store import retention
-    from git_boocode.checkpoints.store.catalog import Checkpoint
-    from git_boocode.cli.show import label_of
-    from git_boocode.editing.records import edits_beyond, prune_edits
-
+) -> list[Beyond]:
     worktree = None if everywhere else repository.worktree_key
-    # First what is only looked at: a setting that makes no sense is told before anything goes.
+    # First what is only looked at: a setting that makes no sense is reported before anything goes.
     edits = edits_beyond(repository, worktree=worktree)
     gone = retention.prune(repository, rules, everywhere=everywhere, dry_run=dry_run)
     if not dry_run:
         edits = prune_edits(repository, worktree=worktree)
-    pruned = []
-    for ref, kind, why, entry in gone:
-        labels = ("", "")
-        if isinstance(entry, Checkpoint):
-            labels = (entry.meta.text("label"), label_of(entry))
-        pruned.append(_Pruned(ref, kind, why, *labels))
-    return pruned + [_Pruned(ref, _EDIT, why) for ref, why in edits]
+    return gone + [Beyond(ref, _EDIT, why) for ref, why in edits]
 
 
-def _print(gone: list[_Pruned], size: int | None, *, dry_run: bool) -> None:
-    from git_boocode.cli.output import human_size, print_hints, print_text, printable
+def _row(beyond: Beyond) -> dict[str, object]:
+    ref, kind, why, entry = beyond
+    label = entry.meta.text("label") if isinstance(entry, Checkpoint) else ""
+    return {
+        "id": ref.id,
+        "kind": kind,
+        "ref": ref.name,
+        "commit": ref.target,
+        "label": label or None,
+        "reason": why,
+    }
 
+
+def _print(gone: list[Beyond], size: int | None, *, dry_run: bool) -> None:
     if not gone:
         print_text("nothing to prune")
         return
-    for each in gone if dry_run else ():
-        label = f" ({each.shown})" if each.shown else ""
-        what = f"{_NOUNS[each.kind][0]}{label}: {_REASONS[each.why]}"
-        print_text(f"{printable(each.ref.id)}  {what}")
+    for ref, kind, why, entry in gone if dry_run else ():
+        label = label_of(entry) if isinstance(entry, Checkpoint) else ""
+        what = f"{_NOUNS[kind][0]}{f' ({label})' if label else ''}"
+        print_text(f"{printable(ref.id)}  {what}: {_REASONS[why]}")
     counts = Counter(each.kind for each in gone)
     listed = ", ".join(
         f"{counts[kind]} {nouns[counts[kind] > 1]}"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import click
 
+from git_boocode.checkpoints.store import sharing
+from git_boocode.checkpoints.store.sharing import Pushed, Rejected
 from git_boocode.cli.framework import Command, json_option
-from git_boocode.cli.output import print_hints, print_json, print_text, printable
-
-if TYPE_CHECKING:
-    from git_boocode.checkpoints.store.sharing import Pushed, Rejected
+from git_boocode.cli.interruption import warn_of_interruption
+from git_boocode.cli.output import print_hints, print_json, print_text, printable, relay
+from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.remotes import INSIDE_PUSH
+from git_boocode.repo.repository import Repository
 
 _SHOWN = 5
 
@@ -35,11 +37,6 @@ def push(
 
     With them go the untracked files that they hold. What the remote has is never overwritten.
     """
-    from git_boocode.checkpoints.store import sharing
-    from git_boocode.cli.interruption import warn_of_interruption
-    from git_boocode.cli.output import relay
-    from git_boocode.repo.repository import Repository
-
     if everywhere and checkpoints:
         raise click.UsageError("--all and the name of a checkpoint exclude each other")
     repository = Repository.discover()
@@ -63,8 +60,6 @@ def push(
 
 
 def _print(pushed: Pushed) -> None:
-    from git_boocode.repo.remotes import INSIDE_PUSH
-
     if os.environ.get(INSIDE_PUSH):
         print_text("skipped: a push of checkpoints is already running")
         return
@@ -86,8 +81,6 @@ def _print(pushed: Pushed) -> None:
 
 
 def _refusal(pushed: Pushed, answer: dict[str, object]) -> Exception:
-    from git_boocode.repo.errors import FatalError, RefusedError
-
     kind = FatalError if pushed.ids and not pushed.dry_run else RefusedError
     refused = f"'{pushed.remote}' did not take {counted(len(pushed.rejected))}"
     hint = "what it has is never overwritten: git push <remote> --delete <ref> removes it there"

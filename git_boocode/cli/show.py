@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import click
 
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
+from git_boocode.checkpoints.store.changes import tree_changes
+from git_boocode.cli.diff import print_page
 from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.log import edit_state, label_of
 from git_boocode.cli.output import Style, print_json, printable, quote_path
-
-if TYPE_CHECKING:
-    from git_boocode.checkpoints.store.catalog import Checkpoint
-    from git_boocode.editing.records import EditRecord, Records
-    from git_boocode.repo.repository import Repository
-    from git_boocode.repo.store import Ref
+from git_boocode.editing.records import EditRecord, Records
+from git_boocode.matching.text import lines_of
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.head import tree_of
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import Ref
 
 _SHOWN_EDITS = 3
 _LINES = ("created_at", "label", "agent", "session", "chat", "message", "trigger", "state")
-# As many characters of a commit as `log` shows.
-_ABBREVIATION = 10
 
 
 @click.command(cls=Command)
@@ -32,9 +33,6 @@ def show(name: str, stat: bool, as_json: bool) -> int:
 
     Of an applied edit, show where it landed and what it changed.
     """
-    from git_boocode.editing.records import Records
-    from git_boocode.repo.repository import Repository
-
     repository = Repository.discover()
     records = Records(repository)
     edits = records.matching(name)
@@ -52,9 +50,6 @@ def _checkpoint(
     Raises:
         RefusedError: there is neither, there are several, or it cannot be used.
     """
-    from git_boocode.checkpoints.store.catalog import Catalog
-    from git_boocode.repo.errors import RefusedError
-
     other = "several checkpoints"
     try:
         found = Catalog(repository).find(name)
@@ -79,10 +74,6 @@ def _checkpoint(
 def _show_checkpoint(
     repository: Repository, found: Checkpoint, *, stat: bool, as_json: bool
 ) -> int:
-    from git_boocode.checkpoints.store.changes import tree_changes
-    from git_boocode.cli.diff import print_page
-    from git_boocode.repo.head import tree_of
-
     old = tree_of(repository.git, found.head) if found.head else repository.empty_tree
     if as_json:
         own = {"id": found.id, "commit": found.commit.id, "tree": found.tree}
@@ -119,29 +110,9 @@ def _row(key: str, value: str) -> str:
     return f"{key:<11} {value}\n"
 
 
-def label_of(checkpoint: Checkpoint) -> str:
-    """The label of a checkpoint; of the state before an operation, which operation that was.
-
-    The text is safe to print, and empty if there is no label.
-    """
-    from git_boocode.checkpoints.restore.history import REDO, RESTORE, UNDO, operation_of
-    from git_boocode.repo.ids import OBJECT_ID
-
-    operation = operation_of(checkpoint) if checkpoint.is_safety else None
-    if operation is None:
-        return printable(checkpoint.meta.text("label"))
-    if operation.kind != RESTORE:
-        return {UNDO: "before an undo", REDO: "before a redo"}[operation.kind]
-    commit = checkpoint.meta.part("restore", "target_commit") or ""
-    target = commit[:_ABBREVIATION] if OBJECT_ID.fullmatch(commit) else operation.target
-    return f"before the restore to {printable(target)}"
-
-
 def _show_edit(
     repository: Repository, records: Records, ref: Ref, *, stat: bool, as_json: bool
 ) -> int:
-    from git_boocode.cli.diff import print_page
-
     record = records.usable(ref)
     before, after = records.sides(record)
     if as_json:
@@ -158,8 +129,6 @@ def _show_edit(
 
 
 def _edit_text(record: EditRecord, style: Style) -> str:
-    from git_boocode.cli.log import edit_state
-
     values = {
         "created_at": record.meta.text("created_at"),
         "worktree": record.meta.worktree_name,
@@ -176,8 +145,6 @@ def _edit_text(record: EditRecord, style: Style) -> str:
 
 def _edit_lines(record: EditRecord) -> Iterator[str]:
     """Each edit on one line; the message may be of any program's making."""
-    from git_boocode.matching.text import lines_of
-
     for edit in record.edits:
         texts = (edit.get(key) for key in ("path", "kind", "rung"))
         path, kind, rung = (value if isinstance(value, str) else "?" for value in texts)

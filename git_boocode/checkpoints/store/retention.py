@@ -60,7 +60,7 @@ class Beyond(NamedTuple):
     ref: Ref
     kind: str
     why: str
-    entry: Checkpoint | Unusable
+    entry: Checkpoint | Unusable | None = None
 
 
 class Dropped(NamedTuple):
