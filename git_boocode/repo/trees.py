@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
-
-from git_boocode.repo.git import Git, batch_bodies
 
 TREE = b"40000"
 """The mode of a directory in a tree object."""
@@ -46,29 +44,6 @@ def write_tree(files: Mapping[bytes, Item], store: Callable[[bytes, bytes], byte
         parent, _, name = directory.rpartition(b"/")
         tables[parent][name] = Item(TREE, store(b"tree", format_tree(tables[directory])))
     return store(b"tree", format_tree(tables[b""]))
-
-
-def read_trees(git: Git, ids: Sequence[str]) -> list[Table | None]:
-    """What some trees hold; None for what is missing or is no tree. GitError if one is damaged."""
-    request = "".join(f"{identifier}\n" for identifier in ids).encode()
-    bodies = batch_bodies(git.run("cat-file", "--batch", stdin=request), b"tree")
-    sizes = (len(identifier) // 2 for identifier in ids)
-    return [
-        None if body is None else _parse(body, size)
-        for body, size in zip(bodies, sizes, strict=True)
-    ]
-
-
-def _parse(body: bytes, size: int) -> Table:
-    """Read a tree object, in which an id has so many bytes."""
-    table: Table = {}
-    position = 0
-    while position < len(body):
-        end = body.index(b"\0", position)
-        mode, _, name = body[position:end].partition(b" ")
-        position = end + 1 + size
-        table[name] = Item(mode, body[end + 1 : position].hex().encode("ascii"))
-    return table
 
 
 def format_tree(table: Table) -> bytes:

@@ -9,7 +9,7 @@ import pytest
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import fresh_path
-from git_boocode.repo.trees import Item, read_trees, write_tree
+from git_boocode.repo.trees import Item, write_tree
 from tests.repo_kit import Repo
 
 # Names whose order in a tree depends on whether they are directories, and odd ones.
@@ -79,12 +79,3 @@ def test_a_path_of_very_many_directories(repo: Repo) -> None:
     path = b"d/" * 1500 + b"file"
     made = written({path: Item(b"100644", blob)})
     assert repo.git("rev-parse", f"{made}:{path.decode()}").strip() == blob.decode()
-
-
-def test_trees_that_are_there_and_others(repo: Repo) -> None:
-    repo.commit(**{"a": "a\n", "d/b": "b\n"})
-    tree, blob = repo.git("rev-parse", "HEAD^{tree}", "HEAD:a").split()
-    first, *others = read_trees(Repository.discover().git, [tree, blob, "1" * len(tree)])
-    assert first is not None
-    assert {name: item.mode for name, item in first.items()} == {b"a": b"100644", b"d": b"40000"}
-    assert others == [None, None]
