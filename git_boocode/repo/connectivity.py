@@ -23,7 +23,9 @@ def missing_objects(repository: Repository, commits: Mapping[str, Sequence[str]]
     """
     git = repository.git
     wanted = sorted({identifier for group in commits.values() for identifier in group})
-    known = _existing(git, wanted) if wanted else []
+    asked = git.run("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=_lines(wanted))
+    answers = (line.split(" ") for line in os.fsdecode(asked).splitlines())
+    known = [identifier for identifier, kind in answers if kind == "commit"]
     lost = {identifier: identifier for identifier in set(wanted).difference(known)}
     if known and repository.config.has("remote.", ".promisor"):
         git.run(*_WALK, "--missing=allow-promisor", "--quiet", stdin=_lines(known))
@@ -34,13 +36,6 @@ def missing_objects(repository: Repository, commits: Mapping[str, Sequence[str]]
         if lacking := [lost[identifier] for identifier in group if identifier in lost]:
             found[name] = lacking[0]
     return found
-
-
-def _existing(git: Git, ids: Sequence[str]) -> list[str]:
-    """The commits that are there."""
-    done = git.run("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=_lines(ids))
-    answers = (line.split(" ") for line in os.fsdecode(done).splitlines())
-    return [identifier for identifier, kind in answers if kind == "commit"]
 
 
 def _lacking(git: Git, commits: Sequence[str]) -> dict[str, str]:

@@ -114,20 +114,20 @@ class GcWatch:
         return collected
 
     def confirm(self, ref: str, commits: Sequence[str]) -> None:
-        """Check that everything is there that a new ref needs; delete the ref if not.
+        """Check that everything is there that a new ref needs; delete it and raise if not.
 
-        Args:
-            ref: its name.
-            commits: the commit that it names, and others whose trees are needed.
-
-        Raises:
-            CollectedError: something is missing.
+        The first of the commits is the one that it names; the trees of all are needed.
         """
         self._gc = _wait_for_gc(self._repository) or self._gc
-        if self._is_disturbed() and not self._is_whole(commits):
-            with suppress(BoocodeError):
-                Store(self._repository).update_refs([RefChange(ref, None, commits[0])])
-            raise CollectedError
+        if self._is_disturbed():
+            try:
+                whole = not missing_objects(self._repository, {"": commits})
+            except GitError:
+                whole = False
+            if not whole:
+                with suppress(BoocodeError):
+                    Store(self._repository).update_refs([RefChange(ref, None, commits[0])])
+                raise CollectedError
         self._confirmed = True
 
     def _is_disturbed(self) -> bool:
@@ -136,12 +136,6 @@ class GcWatch:
             or not all(map(os.path.lexists, self._witnesses))
             or self._packs_time() != self._packs
         )
-
-    def _is_whole(self, commits: Sequence[str]) -> bool:
-        try:
-            return not missing_objects(self._repository, {"": commits})
-        except GitError:
-            return False
 
     def _packs_time(self) -> int:
         try:

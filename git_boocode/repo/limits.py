@@ -48,11 +48,8 @@ class Limits(NamedTuple):
     ) -> Iterator[tuple[Ref, str]]:
         """The refs beyond the limits, each with the reason, `too_old` or `too_many`.
 
-        Args:
-            newest_first: the refs, each with the key of its worktree. One whose worktree is not
-                known does not count, and goes by the time in its id alone.
-            now: the time, in seconds since 1970.
-            spared: the worktrees whose newest stays, whatever its age.
+        They come with the keys of their worktrees. One whose worktree is not known does not count,
+        and goes by the time in its id alone. The newest of each `spared` worktree stays.
         """
         counted: Counter[str] = Counter()
         for ref, worktree in newest_first:

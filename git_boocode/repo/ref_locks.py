@@ -14,14 +14,10 @@ PATIENCE = 3.0
 
 
 def break_ref_locks(repository: Repository, ref: str | None, since: float) -> None:
-    """Remove the locks that a killed operation of ours may have left.
+    """Remove the locks that an operation of ours left which was killed.
 
-    Call it with the worktree's lock held: the operation itself is gone then.
-
-    Args:
-        repository: where it happened.
-        ref: the branch that it was to move, if any; it has then locked HEAD, too.
-        since: when it began, in seconds since 1970.
+    Call it with the worktree's lock held: the operation itself is gone then. It began at `since`,
+    in seconds since 1970, and was to move the branch `ref`, if any, and HEAD with it.
     """
     common, own = repository.common_dir, os.path.join(repository.common_dir, "refs", "boocode")
     paths = [

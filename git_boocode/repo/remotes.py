@@ -161,11 +161,9 @@ class Transport:
         self._progress = "--no-progress" if show is None else "--progress"
 
     def listing(self, below: str, address: str | None = None) -> dict[str, str]:
-        """What the remote has: object ids by the rest of the ref's name, which may be anything.
+        """What the remote, or another address, has below a prefix that ends in `/`.
 
-        Args:
-            below: the beginning of the names, which ends in `/`.
-            address: where to look instead of at the remote itself.
+        Object ids by the rest of the ref's name, which may be anything.
 
         Raises:
             FatalError: the remote cannot be read, or uses another hash (`object_format`).
@@ -192,9 +190,7 @@ class Transport:
     def fetch(self, ids: Sequence[str], into: Git) -> None:
         """Get objects and all that they consist of; they are checked, and no ref is written.
 
-        Args:
-            ids: of the objects.
-            into: git for our own work, which says where they go.
+        They go where `into`, git for our own work, puts objects.
 
         Raises:
             ObjectsError: the remote lacks some of them, or they are not sound; none is here.
@@ -214,9 +210,7 @@ class Transport:
     def push(self, refspecs: Sequence[str], *, verify: bool) -> list[RefAnswer]:
         """Push refs, none of them by force, and report what became of each.
 
-        Args:
-            refspecs: what to push.
-            verify: whether the user's `pre-push` hook runs.
+        With `verify`, the user's `pre-push` hook runs.
 
         Raises:
             RefusedError: the hook said no (`refused`).

@@ -18,15 +18,9 @@ _ACTIONS = {"A": "create", "D": "delete"}
 
 
 class Change(NamedTuple):
-    """One path that differs from tree A to tree B.
+    """One path, from the top of the worktree, that differs from an old tree to a new one.
 
-    Attributes:
-        path: from the top of the worktree.
-        action: what going from A to B does to it: `create`, `delete` or `modify`.
-        old_mode: its mode in A; `000000` if it is not there.
-        mode: its mode in B; `000000` if it is not there.
-        id: its object in B.
-        old_id: its object in A.
+    `action` is `create`, `delete` or `modify`; a mode is `000000` where the path does not exist.
     """
 
     path: str

@@ -74,9 +74,7 @@ class Dropped(NamedTuple):
 class Survey:
     """All checkpoints of a repository but the fetched ones, newest first.
 
-    Attributes:
-        found: the refs with what they hold, by the beginning of their names.
-        interrupted: the ids of the safety checkpoints of restores that never ended.
+    `found` are the refs with what they hold, by the beginning of their names.
     """
 
     def __init__(self, repository: Repository, catalog: Catalog) -> None:
@@ -95,11 +93,8 @@ class Survey:
     def beyond(self, rules: Rules, now: float, worktree: str | None) -> list[Beyond]:
         """What is beyond the rules and needed by nothing, checkpoints first, newest first.
 
-        Args:
-            rules: what is kept.
-            now: the time, in seconds since 1970.
-            worktree: the key of the only worktree to look at; None for all, and for what cannot
-                be read, of which nobody knows whose it is.
+        With the key of a worktree, only its own; without, also what cannot be read, of which nobody
+        knows whose it is.
         """
 
         def may_go(entry: Checkpoint | Unusable) -> bool:
@@ -145,15 +140,10 @@ def prune(
     now: float | None = None,
     patience: float = PATIENCE,
 ) -> list[Beyond]:
-    """Delete the checkpoints that are beyond the rules and that nothing needs.
+    """Delete the checkpoints beyond the rules, by default the configured ones, that nothing needs.
 
-    Args:
-        repository: where they are.
-        rules: what is kept; by default what is configured.
-        everywhere: those of all worktrees, also of those that are gone, not of this one alone.
-        dry_run: only report what would go.
-        now: the time, in seconds since 1970; by default the current one.
-        patience: how many seconds to wait for a restore to end.
+    With `everywhere` also those of other worktrees, and of worktrees that are gone. `now` is in
+    seconds since 1970; `patience` is how many seconds to wait for a restore to end.
 
     Raises:
         FatalError: a setting makes no sense (`bad_config`).

@@ -69,14 +69,8 @@ class Pushed(NamedTuple):
 class Fetched(NamedTuple):
     """What a fetch did, or would do; in a dry run nothing was looked at.
 
-    Attributes:
-        remote: the name of the remote.
-        ids: the checkpoints that are new here.
-        moved: those that were here, and are another commit now.
-        pruned: those that are gone here because they are gone on the remote.
-        differing: those whose id a checkpoint taken here has, which is another commit.
-        rejected: what the remote has and was not taken.
-        dry_run: whether it was only asked what would be fetched.
+    `ids` are new here, `moved` are another commit now, `pruned` are gone because the remote has them
+    no more. Each of `differing` has the id of a checkpoint taken here, which is another commit.
     """
 
     remote: str
@@ -109,13 +103,9 @@ class Sharing(NamedTuple):
 def push(
     repository: Repository, given: str | None, names: Sequence[str], options: Sharing
 ) -> Pushed:
-    """Push the checkpoints that a remote does not have.
+    """Push the named checkpoints, or all of this worktree, that a remote does not have.
 
-    Args:
-        repository: the repository.
-        given: the remote; None for git's own choice.
-        names: the checkpoints, as `Catalog.find` reads them; none for all of this worktree.
-        options: how.
+    `given` is the remote, None for git's own choice; the names are for `Catalog.find`.
 
     Raises:
         RefusedError: there is no such remote or checkpoint, or a hook here said no.
@@ -201,13 +191,10 @@ def _push(
 def fetch(
     repository: Repository, given: str | None, names: Sequence[str], options: Sharing
 ) -> Fetched:
-    """Fetch the checkpoints of a remote that are not here.
+    """Fetch all checkpoints of a remote that are not here, or the named ones.
 
-    Args:
-        repository: the repository.
-        given: the name of the remote; None for git's own choice.
-        names: beginnings of their ids or commits; none for all.
-        options: how.
+    `given` is the name of the remote, None for git's own choice; the names are the beginnings of
+    ids or commits.
 
     Raises:
         RefusedError: there is no such remote or checkpoint.
