@@ -69,8 +69,8 @@ class Pushed(NamedTuple):
 class Fetched(NamedTuple):
     """What a fetch did, or would do; in a dry run nothing was looked at.
 
-    `ids` are new here, `moved` are another commit now, `pruned` are gone because the remote has them
-    no more. Each of `differing` has the id of a checkpoint taken here, which is another commit.
+    `ids` are new here, `moved` are another commit now, `pruned` are gone with those of the remote.
+    Each of `differing` has the id of a checkpoint taken here, which is another commit.
     """
 
     remote: str
