@@ -119,7 +119,7 @@ def check_checkpoints(repository: Repository, *, fix: bool) -> Iterator[Finding]
     catalog = Catalog(repository)
     yield from _other_refs(repository, catalog.store, fix=fix)
     yield from _broken_checkpoints(repository, catalog, fix=fix)
-    survey = retention.Survey(repository, catalog)
+    survey = retention.Survey(repository, catalog, catalog.store.refs(*retention.KINDS))
     yield from _halfway(survey)
     yield from _orphans(catalog, survey, fix=fix)
     yield from _pruning(repository, fix=fix)
@@ -265,7 +265,7 @@ def _recorded_id(repository: Repository) -> str | None:
     """The id of this worktree in its newest checkpoint."""
     here = (repository.worktree_name, repository.worktree)
     catalog = Catalog(repository)
-    for entry in (catalog.entry(*each) for each in catalog.store.newest(0, *retention.KINDS)):
+    for entry in catalog.entries(catalog.store.refs(*retention.KINDS)):
         if isinstance(entry, Checkpoint):
             worktree = entry.meta.table("worktree")
             if (worktree.get("name"), worktree.get("path")) == here:

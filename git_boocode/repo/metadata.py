@@ -22,7 +22,7 @@ VERSION = 1
 # `git log` prints subjects as they are: nothing there may steer a terminal or turn its text around.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _SUBJECT_LENGTH = 72
-# A page of `log`; `@` is nearly always among them, so that one git process finds it.
+# A page of `log`; `@` is nearly always among them.
 _FIRST_LOOK = 32
 _SHOWN_MATCHES = 5
 
@@ -176,11 +176,12 @@ class EntryCatalog(Generic[AnyEntry]):
 
     def _newest_first(self) -> Iterator[AnyEntry | Unusable]:
         below = self.prefixes[0]
-        first = self.store.newest(_FIRST_LOOK, below)
-        yield from (self.entry(*found) for found in first)
+        # Not the messages as well, in one process: git would read those of all refs to sort them.
+        first = self.store.refs(below, newest=_FIRST_LOOK)
+        yield from self.entries(first)
         if len(first) == _FIRST_LOOK:
             # Git sorts by bytes; what came or went since then shifts none of the others.
-            last = os.fsencode(first[-1][0].name)
+            last = os.fsencode(first[-1].name)
             others = (ref for ref in self.store.refs(below) if os.fsencode(ref.name) < last)
             yield from self.entries(others)
 

@@ -116,32 +116,6 @@ class Store:
         found = (Ref(name, target) for target, _, name in records)
         return [ref for ref in found if ref.name in prefixes or ref.name.startswith(below)]
 
-    def newest(self, count: int, *prefixes: str) -> list[tuple[Ref, Commit | None]]:
-        """The newest refs below some prefixes, 0 for all, and the commits that they name.
-
-        It takes one git process, or two where an object is missing or damaged. None stands for
-        what is missing or is no commit.
-        """
-        done = self._git.attempt(
-            "for-each-ref",
-            "--sort=-refname",
-            "--format=%(objectname) %(objecttype) %(raw:size) %(refname)%00%(raw)",
-            f"--count={count}",
-            *prefixes,
-        )
-        if done.status:
-            refs = self.refs(*prefixes, newest=count)
-            return list(zip(refs, self.commits(ref.target for ref in refs), strict=True))
-        found, position = [], 0
-        while position < len(done.stdout):
-            start = done.stdout.index(b"\0", position) + 1
-            target, kind, size, name = os.fsdecode(done.stdout[position : start - 1]).split(" ", 3)
-            end = start + int(size)
-            commit = parse_commit(target, done.stdout[start:end]) if kind == "commit" else None
-            found.append((Ref(name, target), commit))
-            position = end + 1
-        return found
-
     def commits(self, ids: Iterable[str]) -> Iterator[Commit | None]:
         """Commits in the order asked for; None for what is missing or is no commit."""
         remaining = iter(ids)

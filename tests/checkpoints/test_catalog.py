@@ -9,7 +9,7 @@ from git_boocode.checkpoints.store.catalog import CHECKPOINTS, Catalog, Checkpoi
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.metadata import Metadata, Unusable
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Store
+from git_boocode.repo.store import Ref, Store
 from tests.checkpoints.kit import back, take
 from tests.repo_kit import Repo
 
@@ -196,8 +196,17 @@ def test_the_first_of_many_are_found_without_listing_all(
 ) -> None:
     ids = many(repo, 600)
     catalog = Catalog(Repository.discover())
-    monkeypatch.delattr(Store, "refs")
+    asked: list[int] = []
+    real = Store.refs
+
+    def refs(store: Store, *prefixes: str, newest: int = 0) -> list[Ref]:
+        asked.append(newest)
+        return real(store, *prefixes, newest=newest)
+
+    monkeypatch.setattr(Store, "refs", refs)
     assert catalog.find("@~20").id == ids[-21]
+    assert len(asked) == 1
+    assert asked[0] > 0
 
 
 def test_what_comes_while_listing_shifts_nothing(repo: Repo) -> None:

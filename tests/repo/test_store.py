@@ -338,24 +338,3 @@ def test_a_linked_worktree_sees_the_same_refs(repo: Repo, store: Store) -> None:
     linked = Repository.discover(str(repo.top / "linked"))
     opened: list[Callable[[Repository], Store]] = [Store, libgit2]
     assert [make(linked).refs("refs/x/") for make in opened] == [[Ref("refs/x/a", one)]] * 2
-
-
-def test_the_newest_refs_and_their_commits(repo: Repo, store: Store) -> None:
-    one, two = targets(repo, 2)
-    blob = repo.git("hash-object", "-w", "--stdin", stdin="a\0b\n\n").strip()
-    create(store, a=one, b=blob, c=two, ä=one)
-    commits = store.commits([one, two, blob, one])
-    expected = list(zip(store.refs("refs/x/"), commits, strict=True))
-    assert [commit and commit.id for _, commit in expected] == [one, two, None, one]
-    assert store.newest(0, "refs/x/") == expected
-    assert store.newest(2, "refs/x/") == expected[:2]
-    assert store.newest(0, "refs/y/") == []
-
-
-@pytest.mark.ref_files
-def test_the_newest_refs_beside_a_missing_object(repo: Repo, store: Store) -> None:
-    (one,) = targets(repo, 1)
-    create(store, a=one)
-    repo.write(".git/refs/x/b", f"{'12' * (len(one) // 2)}\n")
-    found = store.newest(5, "refs/x/")
-    assert [(ref.id, commit and commit.id) for ref, commit in found] == [("b", None), ("a", one)]

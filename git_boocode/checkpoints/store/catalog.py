@@ -76,7 +76,7 @@ class Catalog(EntryCatalog[Checkpoint]):
 
     def safety(self) -> list[Checkpoint]:
         """The safety checkpoints of this worktree, newest first."""
-        entries = (self.entry(*found) for found in self.store.newest(0, SAFETY))
+        entries = self.entries(self.store.refs(SAFETY))
         return [each for each in entries if isinstance(each, Checkpoint) and self.is_ours(each)]
 
     def fetched(self, remote: str | None = None) -> Iterator[Checkpoint | Unusable]:

@@ -77,12 +77,12 @@ class Survey:
     `found` are the refs with what they hold, by the beginning of their names.
     """
 
-    def __init__(self, repository: Repository, catalog: Catalog) -> None:
+    def __init__(self, repository: Repository, catalog: Catalog, refs: Sequence[Ref]) -> None:
         self._repository = repository
         self.found: dict[str, list[tuple[Ref, Checkpoint | Unusable]]] = {key: [] for key in KINDS}
-        for ref, commit in catalog.store.newest(0, *KINDS):
+        for ref, entry in zip(refs, catalog.entries(refs), strict=True):
             below = next(beginning for beginning in KINDS if ref.name.startswith(beginning))
-            self.found[below].append((ref, catalog.entry(ref, commit)))
+            self.found[below].append((ref, entry))
         self.interrupted = interrupted(repository)
 
     @property
@@ -155,8 +155,11 @@ def prune(
     catalog = Catalog(repository)
 
     def look() -> list[Beyond]:
+        refs = catalog.store.refs(*KINDS)
+        if not _is_worth_reading(refs, rules, now):
+            return []
         worktree = None if everywhere else repository.worktree_key
-        return Survey(repository, catalog).beyond(rules, now, worktree)
+        return Survey(repository, catalog, refs).beyond(rules, now, worktree)
 
     def delete() -> list[Beyond]:
         going = look()
@@ -172,6 +175,17 @@ def prune(
     if everywhere and not dry_run:
         note_pruning(repository)
     return going
+
+
+def _is_worth_reading(refs: list[Ref], rules: Rules, now: float) -> bool:
+    """Whether anything could be beyond the rules, by the names of the refs alone."""
+    keep, max_age = rules.checkpoints
+    checkpoints = [ref.id for ref in refs if ref.name.startswith(CHECKPOINTS)]
+    restores = [ref.id for ref in refs if ref.name.startswith(SAFETY)]
+    restores += [restore_of(ref) for ref in refs if ref.name.startswith(ARCHIVE)]
+    old = any(is_older(each, max_age, now) for each in checkpoints)
+    old = old or any(is_older(each, rules.safety_max_age, now) for each in restores)
+    return old or 0 < keep < len(checkpoints)
 
 
 def drop(
