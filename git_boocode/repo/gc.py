@@ -69,49 +69,50 @@ def kept_from_gc(repository: Repository, write: Callable[[GcWatch], _Result]) ->
     objects were deleted again and again.
     """
     for attempts_left in reversed(range(_ATTEMPTS)):
-        with GcWatch(repository, is_last=not attempts_left) as watch:
+        watch = GcWatch(repository)
+        try:
             return write(watch)
+        except FatalError as error:
+            if not watch.explains(error):
+                raise
+            if not attempts_left:
+                raise CollectedError from error
+        finally:
+            watch.end()
         # The next gc takes a while before it deletes anything.
         _wait_for_gc(repository)
     raise AssertionError
 
 
 class GcWatch:
-    """Detects whether git may have deleted objects since this was entered.
+    """Detects whether git may have deleted objects since this was made."""
 
-    As a context, it suppresses a CollectedError, unless it is the last attempt.
-    """
-
-    def __init__(self, repository: Repository, *, is_last: bool) -> None:
+    def __init__(self, repository: Repository) -> None:
         self._repository = repository
-        self._is_last = is_last
         self._objects = objects_directory(repository)
         self._confirmed = False
+        self._gc = _running_gc(repository)
+        self._packs = self._packs_time()
         # `git prune --expire=now` removes temporary files, first and last in these directories; any
         # other prune leaves them for two weeks.
         fan_out = (os.path.join(self._objects, f"{number:02x}") for number in range(256))
         first = next(filter(os.path.isdir, fan_out), self._objects)
         name = f"tmp_obj_boocode_{os.urandom(8).hex()}"
         self._witnesses = [os.path.join(place, name) for place in {first, self._objects}]
-
-    def __enter__(self) -> GcWatch:  # noqa: PYI034 - typing.Self came with Python 3.11
-        self._gc = _running_gc(self._repository)
-        self._packs = self._packs_time()
         for path in self._witnesses:
             # Git may just have removed the directory, because it was empty.
             with suppress(FileNotFoundError):
                 os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        return self
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        failed = isinstance(error, FatalError) and not self._confirmed
-        collected = isinstance(error, CollectedError) or (failed and self._is_disturbed())
+    def end(self) -> None:
+        """Clean up."""
         for path in self._witnesses:
             with suppress(OSError):
                 os.unlink(path)
-        if collected and self._is_last:
-            raise CollectedError from error
-        return collected
+
+    def explains(self, error: FatalError) -> bool:
+        """Whether an error may come from deleted objects."""
+        return isinstance(error, CollectedError) or (not self._confirmed and self._is_disturbed())
 
     def confirm(self, ref: str, commits: Sequence[str]) -> None:
         """Check that everything is there that a new ref needs; delete it and raise if not.
