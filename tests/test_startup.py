@@ -81,7 +81,7 @@ def test_a_checkpoint_loads_nothing_for_pruning_but_once_a_day(repo: Repo) -> No
 
 @pytest.mark.parametrize(
     "command",
-    [("checkpoint", "-m", "x", "--json"), ("checkpoint", "a"), ("log",), ("log", "-n", "1")],
+    [("checkpoint", "-m", "x", "--json"), ("checkpoint", "a")],
 )
 def test_what_is_called_at_every_turn_costs_no_click(repo: Repo, command: tuple[str, ...]) -> None:
     repo.write("a", "a\n")

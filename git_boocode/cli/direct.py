@@ -70,14 +70,6 @@ COMMANDS = {
         },
         paths="paths",
     ),
-    "log": Direct(
-        "git_boocode.cli.log",
-        "list_checkpoints",
-        flags={"--json": "as_json", "--all": "everywhere", "--remotes": "remotes"},
-        texts={"--remote": "remote"},
-        numbers={"-n": "max_count", "--max-count": "max_count"},
-        exclusive=frozenset(("everywhere", "remote", "remotes")),
-    ),
 }
 
 

@@ -11,7 +11,7 @@ from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 # Set by the completion script, as click expects it.
 COMPLETION = "_GIT_BOOCODE_COMPLETE"
 # What agents call at every turn; most spellings of it do without click.
-OFTEN_CALLED = ("checkpoint", "hook", "log")
+OFTEN_CALLED = ("checkpoint", "hook")
 
 
 def run(argv: list[str]) -> int:

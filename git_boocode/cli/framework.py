@@ -160,9 +160,7 @@ class LazyGroup(click.Group):
         entry = self.entries.get(cmd_name)
         if entry is None:
             return None
-        found = getattr(import_module(entry.module), entry.attribute)
-        # A module that is also used without click makes its command only here.
-        command: click.Command = found if isinstance(found, click.Command) else found()
+        command: click.Command = getattr(import_module(entry.module), entry.attribute)
         return command
 
     def resolve_command(

@@ -1,4 +1,4 @@
-"""`git boocode log`; without click, which `git_boocode.cli.direct` does without."""
+"""`git boocode log`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from git_boocode.checkpoints.store.catalog import (
     ARCHIVE,
@@ -15,6 +17,7 @@ from git_boocode.checkpoints.store.catalog import (
     Catalog,
     Checkpoint,
 )
+from git_boocode.cli.framework import AtLeast, Command, json_option
 from git_boocode.cli.interruption import warn_of_interruption
 from git_boocode.cli.output import (
     Style,
@@ -26,13 +29,13 @@ from git_boocode.cli.output import (
     quote_path,
     warn,
 )
+from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.metadata import Unusable
+from git_boocode.repo.remotes import named_remote
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import abbreviations
 
 if TYPE_CHECKING:
-    import click
-
     from git_boocode.editing.records import EditRecord, Records
 
 # A screenful first, then larger and larger pages: each costs a git process.
@@ -41,56 +44,48 @@ _LARGEST_PAGE = 512
 _SHOWN_FILES = 3
 # Characters of a commit.
 _ABBREVIATION = 10
+_Page = list[tuple[Checkpoint, dict[str, Any]]]
 
 
-def command() -> click.Command:
-    """The command as click sees it."""
-    import click
-
-    from git_boocode.cli.framework import AtLeast, Command, json_option
-
-    @click.command(cls=Command)
-    @click.option("-n", "--max-count", type=AtLeast(0), metavar="<n>", help="At most this many.")
-    @click.option("--all", "everywhere", is_flag=True, help="Those of every worktree.")
-    @click.option("--remote", metavar="<name>", help="Those fetched from a remote instead.")
-    @click.option("--remotes", is_flag=True, help="Those fetched from any remote instead.")
-    @click.option("--edits", is_flag=True, help="The applied edits instead, which rewind undoes.")
-    @json_option
-    def log(**given: Any) -> int:  # noqa: ANN401 - the parameters of `list_checkpoints`
-        """List the checkpoints of this worktree, newest first."""
-        fetched = given["remotes"] or given["remote"] is not None
-        if given["edits"] and fetched:
-            raise click.UsageError("--edits and what was fetched exclude each other")
-        if given["remotes"] and given["remote"] is not None:
-            raise click.UsageError("--remote and --remotes exclude each other")
-        if given["everywhere"] and fetched:
-            raise click.UsageError("--all and what was fetched exclude each other")
-        return list_checkpoints(**given)
-
-    return log
-
-
-def list_checkpoints(
-    *,
-    max_count: int | None = None,
-    everywhere: bool = False,
-    remote: str | None = None,
-    remotes: bool = False,
-    edits: bool = False,
-    as_json: bool = False,
+@click.command(cls=Command)
+@click.option("-n", "--max-count", type=AtLeast(0), metavar="<n>", help="At most this many.")
+@click.option("--all", "everywhere", is_flag=True, help="Those of every worktree.")
+@click.option("--remote", metavar="<name>", help="Those fetched from a remote instead.")
+@click.option("--remotes", is_flag=True, help="Those fetched from any remote instead.")
+@click.option("--edits", is_flag=True, help="The applied edits instead, which rewind undoes.")
+@json_option
+def log(
+    max_count: int | None,
+    everywhere: bool,
+    remote: str | None,
+    remotes: bool,
+    edits: bool,
+    as_json: bool,
 ) -> int:
-    """Print the checkpoints, and return the exit code; see the command's help."""
+    """List the checkpoints of this worktree, newest first."""
+    fetched = remotes or remote is not None
+    if edits and fetched:
+        raise click.UsageError("--edits and what was fetched exclude each other")
+    if remotes and remote is not None:
+        raise click.UsageError("--remote and --remotes exclude each other")
+    if everywhere and fetched:
+        raise click.UsageError("--all and what was fetched exclude each other")
     repository = Repository.discover()
     warn_of_interruption(repository)
     limit = None if max_count is None else min(max_count, sys.maxsize)
     if edits:
         return _list_edits(repository, limit, everywhere=everywhere, as_json=as_json)
     catalog = Catalog(repository)
-    if remotes or remote is not None:
-        entries = _fetched(repository, catalog, None if remotes else remote)
-    else:
-        entries = catalog.newest_first(everywhere=everywhere)
-    pages = _pages(catalog, entries, limit)
+    # What was fetched stays when the remote goes.
+    if remote is not None and not catalog.store.refs(f"{REMOTES}{remote}/", newest=1):
+        named_remote(repository, remote)
+    entries = catalog.fetched(remote) if fetched else catalog.newest_first(everywhere=everywhere)
+    return _list(repository, catalog, _pages(catalog, entries, limit), as_json=as_json)
+
+
+def _list(
+    repository: Repository, catalog: Catalog, pages: Iterator[_Page], *, as_json: bool
+) -> int:
     if as_json:
         print_json({"ok": True, "checkpoints": [row for page in pages for _, row in page]})
         return 0
@@ -109,20 +104,9 @@ def list_checkpoints(
     return 0
 
 
-def _fetched(
-    repository: Repository, catalog: Catalog, remote: str | None
-) -> Iterator[Checkpoint | Unusable]:
-    # What was fetched stays when the remote goes.
-    if remote is not None and not catalog.store.refs(f"{REMOTES}{remote}/", newest=1):
-        from git_boocode.repo.remotes import named_remote
-
-        named_remote(repository, remote)
-    return catalog.fetched(remote)
-
-
 def _pages(
     catalog: Catalog, entries: Iterator[Checkpoint | Unusable], max_count: int | None
-) -> Iterator[list[tuple[Checkpoint, dict[str, Any]]]]:
+) -> Iterator[_Page]:
     wanted = islice((each for each in entries if not isinstance(each, Unusable)), max_count)
     size = _FIRST_PAGE
     while page := list(islice(wanted, size)):
@@ -164,7 +148,6 @@ def label_of(checkpoint: Checkpoint) -> str:
     The text is safe to print, and empty if there is no label.
     """
     from git_boocode.checkpoints.restore.history import REDO, RESTORE, UNDO, operation_of
-    from git_boocode.repo.ids import OBJECT_ID
 
     operation = operation_of(checkpoint) if checkpoint.is_safety else None
     if operation is None:

@@ -28,7 +28,7 @@ COMMANDS = {
         "git_boocode.cli.checkpoint", "checkpoint", "Record the worktree and the staging area."
     ),
     "run": Entry("git_boocode.cli.run", "run", "Take a checkpoint, then run a command."),
-    "log": Entry("git_boocode.cli.log", "command", "List the checkpoints, newest first."),
+    "log": Entry("git_boocode.cli.log", "log", "List the checkpoints, newest first."),
     "show": Entry("git_boocode.cli.show", "show", "Show a checkpoint and what it changes."),
     "diff": Entry("git_boocode.cli.diff", "diff", "Compare a checkpoint with the worktree."),
     "restore": Entry(
