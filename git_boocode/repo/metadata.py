@@ -154,8 +154,12 @@ class EntryCatalog(Generic[AnyEntry]):
         """The entry that a commit holds; MetadataError if it holds none."""
         raise NotImplementedError
 
-    def entry(self, ref: Ref, commit: Commit | None) -> AnyEntry | Unusable:
-        """The entry of a ref, or why there is none."""
+    def entries(self, refs: Iterable[Ref]) -> Iterator[AnyEntry | Unusable]:
+        """Read refs one after the other, the unusable ones included."""
+        listed, asked_for = tee(refs)
+        return map(self._entry, listed, self.store.commits(ref.target for ref in asked_for))
+
+    def _entry(self, ref: Ref, commit: Commit | None) -> AnyEntry | Unusable:
         try:
             if commit is None:
                 raise MetadataError("it names no commit", code="malformed")
@@ -163,27 +167,21 @@ class EntryCatalog(Generic[AnyEntry]):
         except MetadataError as error:
             return Unusable(ref.name, error.with_traceback(None))
 
-    def entries(self, refs: Iterable[Ref]) -> Iterator[AnyEntry | Unusable]:
-        """Read refs one after the other, the unusable ones included."""
-        listed, asked_for = tee(refs)
-        return map(self.entry, listed, self.store.commits(ref.target for ref in asked_for))
-
     def newest_first(self, *, everywhere: bool = False) -> Iterator[AnyEntry | Unusable]:
         """The entries of this worktree, or of all, and the unusable ones; read as they are used."""
-        for entry in self._newest_first():
+        for entry in self.entries(self._newest_refs()):
             if everywhere or isinstance(entry, Unusable) or self.is_ours(entry):
                 yield entry
 
-    def _newest_first(self) -> Iterator[AnyEntry | Unusable]:
+    def _newest_refs(self) -> Iterator[Ref]:
         below = self.prefixes[0]
         # Not the messages as well, in one process: git would read those of all refs to sort them.
         first = self.store.refs(below, newest=_FIRST_LOOK)
-        yield from self.entries(first)
+        yield from first
         if len(first) == _FIRST_LOOK:
             # Git sorts by bytes; what came or went since then shifts none of the others.
             last = os.fsencode(first[-1].name)
-            others = (ref for ref in self.store.refs(below) if os.fsencode(ref.name) < last)
-            yield from self.entries(others)
+            yield from (ref for ref in self.store.refs(below) if os.fsencode(ref.name) < last)
 
     def is_ours(self, entry: AnyEntry) -> bool:
         """Whether an entry is of this worktree."""
@@ -258,8 +256,8 @@ class EntryCatalog(Generic[AnyEntry]):
         raise self._not_found(f"'{shortened(name)}': this worktree has {has} {self.noun}{plural}")
 
     def _labelled(self, key: str, wanted: str) -> AnyEntry:
-        for entry in self.history():
-            if wanted and entry.meta.text(key) == wanted:
+        for entry in self.history() if wanted else ():
+            if entry.meta.text(key) == wanted:
                 return entry
         raise self._not_found(f"no {self.noun} of this worktree has the {key} '{wanted}'")
 

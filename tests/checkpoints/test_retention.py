@@ -6,6 +6,7 @@ import json
 import os
 import threading
 import time
+import tracemalloc
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -451,3 +452,18 @@ def test_refs_that_another_process_packs_just_now(
     prune_now_and_then(Repository.discover())
     assert (lock.exists(), last_failure(Repository.discover())) == (True, None)
     assert loose(repo) == [taken.ref]
+
+
+def test_the_survey_of_many_holds_little(repo: Repo) -> None:
+    """What a checkpoint's message holds beside the label is not kept in memory."""
+    large = {"filler": "x" * 100_000}
+    for number in range(40):
+        forged(repo, new_id(number + 1), meta=large)
+    tracemalloc.start()
+    try:
+        going = prune(Repository.discover(), Rules(Limits(1, None), None), dry_run=True)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(going) == 39
+    assert held < 1_000_000

@@ -20,10 +20,10 @@ from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, 
 from git_boocode.checkpoints.store.daily import note_pruning
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.limits import DAY, TOO_OLD, Limits, is_older, patiently
-from git_boocode.repo.metadata import Unusable
+from git_boocode.repo.metadata import Metadata, Unusable
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import worktree_lock
-from git_boocode.repo.store import Ref, RefChange
+from git_boocode.repo.store import Commit, Ref, RefChange
 
 DEFAULTS = Limits(keep=1_000, max_age=90 * DAY)
 """What is kept unless `boocode.keep` and `boocode.maxAge` say otherwise."""
@@ -82,7 +82,7 @@ class Survey:
         self.found: dict[str, list[tuple[Ref, Checkpoint | Unusable]]] = {key: [] for key in KINDS}
         for ref, entry in zip(refs, catalog.entries(refs), strict=True):
             below = next(beginning for beginning in KINDS if ref.name.startswith(beginning))
-            self.found[below].append((ref, entry))
+            self.found[below].append((ref, entry if below == SAFETY else _slim(entry)))
         self.interrupted = interrupted(repository)
 
     @property
@@ -318,6 +318,14 @@ def whole_chains(safety: Iterable[Checkpoint], may_go: Callable[[Checkpoint], bo
                 chain = other
     chains = {id(chain): chain for chain in chain_of.values()}.values()
     return {entry.id for chain in chains if all(map(may_go, chain)) for entry in chain}
+
+
+def _slim(entry: Checkpoint | Unusable) -> Checkpoint | Unusable:
+    """The same with the label and the worktree alone: there can be many, with long messages."""
+    if isinstance(entry, Unusable):
+        return entry
+    values = {key: entry.meta.values.get(key) for key in ("label", "worktree")}
+    return entry._replace(commit=Commit(entry.commit.id, "", (), ""), meta=Metadata(values))
 
 
 def _is_wanted(entry: Checkpoint | Unusable, worktree: str | None) -> bool:
