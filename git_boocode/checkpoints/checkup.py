@@ -47,7 +47,7 @@ from git_boocode.repo.store import Ref, RefChange, Store
 _MOMENT = 10.0
 """Seconds for which git may lock refs without anything being wrong."""
 _ABANDONED = 60.0
-"""Seconds after which no git command can still be writing the refs of ours that it has locked."""
+"""Seconds after which no git command can still be writing our refs that it has locked."""
 _FIX = "'git boocode doctor --fix'"
 _OURS = "refs/boocode/"
 _EDITS = "refs/boocode/edits/"
@@ -119,9 +119,9 @@ def check_checkpoints(repository: Repository, *, fix: bool) -> Iterator[Finding]
     catalog = Catalog(repository)
     yield from _other_refs(repository, catalog.store, fix=fix)
     yield from _broken_checkpoints(repository, catalog, fix=fix)
-    survey = retention.Survey(repository, catalog, catalog.store.refs(*retention.KINDS))
-    yield from _halfway(survey)
-    yield from _orphans(catalog, survey, fix=fix)
+    inventory = retention.Inventory(repository, catalog, catalog.store.refs(*retention.KINDS))
+    yield from _halfway(inventory)
+    yield from _orphans(catalog, inventory, fix=fix)
     yield from _pruning(repository, fix=fix)
 
 
@@ -416,8 +416,8 @@ def _fetching_again(ref: str) -> str:
     return f"'{gone}' drops it, and 'git boocode fetch {again}' gets it again"
 
 
-def _halfway(survey: retention.Survey) -> Iterator[Finding]:
-    for entry in survey.safety:
+def _halfway(inventory: retention.Inventory) -> Iterator[Finding]:
+    for entry in inventory.safety:
         if entry.meta.table("restore").get("halfway") is True:
             kept = f"{entry.id} keeps them as they were then"
             message = f"a restore failed, and files had changed meanwhile; {kept}"
@@ -425,10 +425,10 @@ def _halfway(survey: retention.Survey) -> Iterator[Finding]:
             yield Finding("halfway", message, (), f"'{show}' shows it; '{drop}' drops it")
 
 
-def _orphans(catalog: Catalog, survey: retention.Survey, *, fix: bool) -> Iterator[Finding]:
-    known = {ref.id for ref, _ in survey.found[SAFETY]}
+def _orphans(catalog: Catalog, inventory: retention.Inventory, *, fix: bool) -> Iterator[Finding]:
+    known = {ref.id for ref, _ in inventory.found[SAFETY]}
     orphans: dict[str, list[Ref]] = {}
-    for ref, entry in survey.found[ARCHIVE]:
+    for ref, entry in inventory.found[ARCHIVE]:
         restore = retention.restore_of(ref)
         # What cannot be read is of no use in the log.
         if restore not in known and isinstance(entry, Checkpoint):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from git_boocode.checkpoints.restore.outcome import Outcome
-from git_boocode.checkpoints.store.catalog import Turn, newest_turns
+from git_boocode.checkpoints.store.catalog import RecentTurn, newest_turns
 from git_boocode.cli.asking import agrees, ask, can_ask
 from git_boocode.cli.outcome import show_outcome
 from git_boocode.cli.output import (
@@ -92,7 +92,7 @@ def choose(
 _NONE = ("this worktree has no checkpoints; 'git boocode checkpoint' takes one",)
 
 
-def _example(turns: list[Turn]) -> str:
+def _example(turns: list[RecentTurn]) -> str:
     return "@~1" if len(turns) > 1 else "@"
 
 
@@ -114,7 +114,7 @@ def _ask_number(count: int) -> int | None:
     return None
 
 
-def _line(turn: Turn, style: Style) -> str:
+def _line(turn: RecentTurn, style: Style) -> str:
     meta = turn.checkpoint.meta
     files = "  ?" if turn.files is None else f"{turn.files:>3}"
     parts = [
@@ -126,7 +126,7 @@ def _line(turn: Turn, style: Style) -> str:
     return "  ".join(parts).rstrip()
 
 
-def _as_json(turn: Turn) -> dict[str, Any]:
+def _as_json(turn: RecentTurn) -> dict[str, Any]:
     meta = turn.checkpoint.meta
     told = ("created_at", "label", "session", "chat", "message", "agent", "trigger")
     return {

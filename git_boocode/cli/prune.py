@@ -132,7 +132,7 @@ def _print(gone: list[Beyond], size: int | None, *, dry_run: bool) -> None:
         for kind, nouns in _NOUNS.items()
         if counts[kind]
     )
-    held = "git cannot tell the size" if size is None else f"{human_size(size)} on disk"
+    held = "size unknown" if size is None else f"{human_size(size)} on disk"
     print_text(f"{'would prune' if dry_run else 'pruned'} {listed}: {held}")
     if not dry_run:
         print_hints(("'git gc' frees the space, once the objects are older than gc.pruneExpire",))

@@ -43,7 +43,7 @@ _ATTEMPTS = 8
 _POLL = 0.01
 KEEP_MARK = b"git-boocode fetch\n"
 """What our `.keep` files hold; git and users write others."""
-# Seconds after which nobody is going to name what a `.keep` file of ours keeps.
+# Seconds after which nobody is going to name what one of our `.keep` files keeps.
 _ABANDONED = 3600.0
 # However few they are: loose objects cannot be kept so.
 _PACKED = ("fetch.unpackLimit=1", "transfer.unpackLimit=1")

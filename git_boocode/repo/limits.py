@@ -1,4 +1,4 @@
-"""How many refs of ours are kept and how long, how they are stored, and what they hold on disk."""
+"""How many of our refs are kept and how long, how they are stored, and what they hold on disk."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def patiently(prune: Callable[[], _Result], attempts: int = 3) -> _Result:
 
 
 def pack_many_refs(repository: Repository) -> None:
-    """Pack the refs of a repository if many of ours are loose.
+    """Pack the refs of a repository if many of our refs are loose.
 
     Git packs all refs or none but tags, as `git gc` does; so it is left to the user where
     `gc.auto` or `gc.packRefs` keeps git from doing it unasked.
@@ -109,7 +109,7 @@ def disk_usage(repository: Repository, going: Collection[Ref]) -> int | None:
     The refs may be deleted already. What only a reflog, an index or a detached HEAD reaches besides
     counts as kept. The figure is a little too high where a file was once committed, changed, and is
     back as it was then: git looks at the ends of what is kept, not through all of its history.
-    None if git cannot tell, because objects are missing.
+    None if objects are missing.
     """
     if not going:
         return 0

@@ -1,4 +1,4 @@
-"""Commits of ours under refs: the JSON in their messages, and how they are listed and found.
+"""Our commits under refs: the JSON in their messages, and how they are listed and found.
 
 Checkpoints and records of edits are both such commits, and share the names that a user may give
 them: an id, the beginning of an id or of a commit's hash, `@`, `@~N`, `message:ID`, `label:TEXT`.
@@ -118,7 +118,7 @@ class Unusable(NamedTuple):
         return self.ref.rpartition("/")[2]
 
 
-class Entry(Protocol):
+class CatalogEntry(Protocol):
     """What a catalogue lists."""
 
     @property
@@ -130,7 +130,7 @@ class Entry(Protocol):
         """Its metadata."""
 
 
-AnyEntry = TypeVar("AnyEntry", bound=Entry)
+AnyEntry = TypeVar("AnyEntry", bound=CatalogEntry)
 
 
 class EntryCatalog(Generic[AnyEntry]):

@@ -14,7 +14,7 @@ PATIENCE = 3.0
 
 
 def break_ref_locks(repository: Repository, ref: str | None, since: float) -> None:
-    """Remove the locks that an operation of ours left which was killed.
+    """Remove the locks that one of our operations left when it was killed.
 
     Call it with the worktree's lock held: the operation itself is gone then. It began at `since`,
     in seconds since 1970, and was to move the branch `ref`, if any, and HEAD with it.

@@ -19,7 +19,7 @@ from git_boocode.repo.repository import Repository
 Show = Callable[[str], None]
 """Takes what git says of its progress."""
 
-# Set for what a push of ours starts, so that a `pre-push` hook that pushes checkpoints ends.
+# Set for what our push starts, so that a `pre-push` hook that pushes checkpoints ends.
 INSIDE_PUSH = "GIT_BOOCODE_PUSH"
 
 # What git takes for a remote where nothing says which one.

@@ -47,7 +47,7 @@ def test_the_json_answer(repo: Repo, clone: Repo) -> None:
     assert done.json == {
         "ok": True, "remote": "origin", "fetched": [taken.id], "moved": [], "pruned": [],
         "differing": [], "dry_run": False,
-        "rejected": [{"name": "x", "reason": "its name is no checkpoint's id"}],
+        "rejected": [{"name": "x", "reason": "its name is not a checkpoint id"}],
     }  # fmt: skip
 
 
@@ -70,7 +70,7 @@ def test_what_is_odd_is_told(repo: Repo, clone: Repo) -> None:
     assert done.err.splitlines() == [
         f"warning: {mine} is another checkpoint here than on 'origin'; ours is untouched",
         "warning: skipped 1 checkpoint of 'origin' that cannot be used",
-        " ! x?: its name is no checkpoint's id",
+        " ! x?: its name is not a checkpoint id",
         "hint: 'git boocode log --remote origin' shows them",
     ]
     rewrite(repo, taken, {"label": "moved"})

@@ -136,7 +136,7 @@ class Catalog(EntryCatalog[Checkpoint]):
         return count_changes(self._repository.git, pairs)
 
 
-class Turn(NamedTuple):
+class RecentTurn(NamedTuple):
     """A checkpoint, and how many files differ between it and the next one or the worktree now.
 
     `files` is None where objects are missing.
@@ -146,7 +146,7 @@ class Turn(NamedTuple):
     files: int | None
 
 
-def newest_turns(repository: Repository, count: int) -> list[Turn]:
+def newest_turns(repository: Repository, count: int) -> list[RecentTurn]:
     """At most `count` turns of this worktree, newest first; BoocodeError if it cannot be read."""
     # Whatever takes a snapshot needs this module.
     from git_boocode.checkpoints.worktree.scan import take_snapshot
@@ -158,7 +158,7 @@ def newest_turns(repository: Repository, count: int) -> list[Turn]:
         now = take_snapshot(repository, scratch).tree
     trees = [now, *(entry.tree for entry in found)]
     counts = count_changes(repository.git, list(zip(trees[1:], trees, strict=False)))
-    return [Turn(entry, files) for entry, files in zip(found, counts, strict=True)]
+    return [RecentTurn(entry, files) for entry, files in zip(found, counts, strict=True)]
 
 
 def _distance(ref: Ref) -> int:

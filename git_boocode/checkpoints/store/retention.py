@@ -71,7 +71,7 @@ class Dropped(NamedTuple):
     refs: list[str]
 
 
-class Survey:
+class Inventory:
     """All checkpoints of a repository but the fetched ones, newest first.
 
     `found` are the refs with what they hold, by the beginning of their names.
@@ -159,7 +159,7 @@ def prune(
         if not _is_worth_reading(refs, rules, now):
             return []
         worktree = None if everywhere else repository.worktree_key
-        return Survey(repository, catalog, refs).beyond(rules, now, worktree)
+        return Inventory(repository, catalog, refs).beyond(rules, now, worktree)
 
     def delete() -> list[Beyond]:
         going = look()
@@ -285,7 +285,7 @@ def _beside_restores(repository: Repository, patience: float, *, looking: bool) 
     RefusedError (`locked`) if one is at work for longer than `patience` seconds.
     """
     with ExitStack() as held:
-        # Where there is no private directory, nothing of ours has ever run.
+        # Where there is no private directory, git-boocode has never run.
         for state_dir in filter(os.path.isdir, repository.state_dirs()):
             lock = worktree_lock(state_dir, shared=True, patience=patience, looking=looking)
             held.enter_context(lock)

@@ -3,7 +3,7 @@
 A push writes `refs/boocode/checkpoints/<id>` of the remote, and never over another commit. A fetch
 writes `refs/boocode/remotes/<remote>/<id>` here, and nothing else: it lists what the remote has,
 gets the objects that are missing, looks at them, and only then names them itself. So no name that
-a remote makes up ever becomes one of ours. Until then `git gc` may run: what came is kept from it.
+a remote makes up ever becomes our own. Until then `git gc` may run: what came is kept from it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Rejected(NamedTuple):
 class Pushed(NamedTuple):
     """What a push did, or would do.
 
-    `ids` are the checkpoints that the remote did not have; `first` tells whether it had none.
+    `ids` are the checkpoints that the remote did not have; `first` is set if it had none.
     """
 
     remote: str
@@ -228,7 +228,7 @@ class _Fetch:
         listed = self._transport.listing(CHECKPOINTS)
         offered = {name: target for name, target in listed.items() if ID.fullmatch(name)}
         odd = [] if names else sorted(listed.keys() - offered)
-        rejected = [Rejected(name, "its name is no checkpoint's id") for name in odd]
+        rejected = [Rejected(name, "its name is not a checkpoint id") for name in odd]
         chosen = _choose(names, offered, self._remote.name) if names else offered
         known = self._known()
         # What was taken here comes back from the remote if it was pushed.
