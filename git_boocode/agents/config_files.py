@@ -6,8 +6,7 @@ import hashlib
 import os
 from typing import NamedTuple
 
-from git_boocode.agents.agent import LOCAL, PROJECT, SCOPES, USER, Agent, Home, Program
-from git_boocode.agents.registry import AGENTS
+from git_boocode.agents.registry import AGENTS, LOCAL, PROJECT, SCOPES, USER, Agent, Program
 from git_boocode.repo.durable import refuse_blocked
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.files import inside_worktree
@@ -64,7 +63,7 @@ class Where(NamedTuple):
 
     def home_of(self, agent: Agent) -> str:
         """Where an agent keeps what is the user's own."""
-        return _home(agent.home, self.home)
+        return _home(agent, self.home)
 
     def is_marked(self, agent: Agent) -> bool:
         """Whether the worktree shows that someone works in it with an agent."""
@@ -141,13 +140,13 @@ def default_scope(agent: Agent) -> str:
     return LOCAL if LOCAL in agent.config.places else PROJECT
 
 
-def _home(home: Home, users: str) -> str:
-    if home.variable and os.environ.get(home.variable):
-        return os.path.abspath(os.path.expanduser(os.environ[home.variable]))
-    first, _, rest = home.directory.partition("/")
+def _home(agent: Agent, users: str) -> str:
+    if agent.home_variable and os.environ.get(agent.home_variable):
+        return os.path.abspath(os.path.expanduser(os.environ[agent.home_variable]))
+    first, _, rest = agent.home.partition("/")
     if first == ".config" and os.path.isabs(os.environ.get("XDG_CONFIG_HOME", "")):
         return os.path.join(os.environ["XDG_CONFIG_HOME"], rest)
-    return os.path.join(users, home.directory)
+    return os.path.join(users, agent.home)
 
 
 def _state_home(users: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from git_boocode.agents.agent import Agent, Settings
+from git_boocode.agents.registry import Agent, Settings
 from git_boocode.repo.errors import RefusedError
 
 MARKER = "git-boocode: made by 'git boocode hooks install'"

@@ -1,40 +1,145 @@
-"""What a hook tells, understood: whose turn it is, and what is about to happen."""
+"""The event that a hook reports: whose turn it is, and what is about to happen.
+
+An agent sends one JSON object, which may hold anything at all.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
-from git_boocode.agents.agent import Agent
-from git_boocode.agents.payload import Payload
-from git_boocode.agents.registry import find_agent
-from git_boocode.repo.errors import FatalError
+from git_boocode.agents.registry import Agent, Fields, find_agent
+from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.files import inside_worktree
 
-_LABEL = 60
-_ID = 1000
-# What the first words of a prompt are looked for in: one may be as long as a book.
-_LOOKED_AT = 4096
-# What steers a terminal or turns text around, and halves of characters.
-_NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+_CHUNK = 1 << 20
+_LARGEST = 256 << 20
+_LONGEST_ID = 1000
+
+_LONGEST_LABEL = 60
+# A prompt may be as long as a book; its first words are looked for in so many characters.
+_PROMPT_START = 4096
+# What controls a terminal or the direction of text, and halves of characters.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _HALVES = re.compile("[\ud800-\udfff]")
 
+_MOST_FILES = 100
+_LONGEST_NAME = 4096
+_FILE_KEYS = ("file_path", "filePath", "path", "absolute_path", "target_file", "notebook_path")
+_LIST_KEYS = ("files", "edits")
+_PATCH_KEYS = ("input", "patch", "patch_text", "patchText", "command", "cmd")
+_PATCH = "*** Begin Patch"
+_IN_PATCH = re.compile(r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.+)$", re.MULTILINE)
+# Tools that change no file, whatever is between the words of their names.
+_READING = frozenset(
+    (
+        *("read", "readfile", "readmanyfiles", "readnotebook", "view", "viewfile", "open", "cat"),
+        *("grep", "grepsearch", "search", "searchfiles", "searchfilecontent", "filesearch"),
+        *("glob", "ls", "list", "listdir", "listdirectory", "listfiles", "codebasesearch"),
+        *("listcodedefinitionnames", "semanticsearch"),
+    )
+)
 
-class Told(NamedTuple):
-    """What a hook tells; every text may be empty.
 
-    Attributes:
-        agent: who tells it.
-        event: what it was called for.
-        is_turn: whether a turn begins; else a tool is about to run.
-        payload: all that was told.
-        session: the agent's session.
-        turn: the id of the turn or of the message.
-        prompt: what the user asked for.
+class Payload:
+    """What an agent sent; numbers are kept as they are written, since they are ids at most.
+
+    `names` are dotted paths, as in `Fields`.
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    def values(self, names: Iterable[str]) -> Iterator[Any]:
+        """The values of some names, except null."""
+        for name in names:
+            found: Any = self._values
+            for key in name.split("."):
+                found = found.get(key) if isinstance(found, dict) else None
+            if found is not None:
+                yield found
+
+    def text(self, names: Iterable[str]) -> str:
+        """The first text that is not empty; empty if there is none."""
+        return next((found for found in self.values(names) if isinstance(found, str) and found), "")
+
+    def texts(self, names: Iterable[str]) -> list[str]:
+        """All texts that are not empty, each once: single ones, and those in lists."""
+        found = [v for value in self.values(names) for v in _as_list(value)]
+        return list(dict.fromkeys(text for text in found if isinstance(text, str) and text))
+
+
+def _as_list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def read_input() -> bytes:
+    """All of standard input; nothing if that is a terminal, or closed.
+
+    Raises FatalError (`bad_payload`) if it is too large to be a payload.
+    """
+    chunks, size = [], 0
+    try:
+        if os.isatty(0):
+            return b""
+        while chunk := _read_chunk():
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > _LARGEST:
+                raise _bad_payload(f"is larger than {_LARGEST >> 20} MiB")
+    except OSError:
+        # A part of a payload is worth no more than none.
+        return b""
+    return b"".join(chunks)
+
+
+def _read_chunk() -> bytes:
+    try:
+        return os.read(0, _CHUNK)
+    except BlockingIOError:
+        # The agent has made the pipe non-blocking for itself; a hook waits.
+        import select
+
+        select.select([0], [], [])
+        return _read_chunk()
+
+
+def parse_payload(data: bytes) -> Payload:
+    """Parse a payload; FatalError (`bad_payload`) if it is not a JSON object."""
+    if not data.strip():
+        raise _bad_payload("is empty")
+    encoding = json.detect_encoding(data)
+    # Bytes of a path need not be UTF-8.
+    text = data.decode(encoding, "surrogateescape" if encoding.startswith("utf-8") else "replace")
+    try:
+        # Agents write raw control characters into strings.
+        values = json.loads(text, strict=False, parse_int=str, parse_float=str)
+    except json.JSONDecodeError as error:
+        # Without the words of the error, which may show a part of the prompt.
+        where = f"character {error.pos + 1} of {len(text)}"
+        raise _bad_payload(f"is not valid JSON, at {where}") from None
+    except RecursionError:
+        raise _bad_payload("is nested too deeply") from None
+    if not isinstance(values, dict):
+        raise _bad_payload("is not a JSON object")
+    return Payload(values)
+
+
+def _bad_payload(what: str) -> FatalError:
+    return FatalError(f"what the agent sent {what}", code="bad_payload")
+
+
+class HookEvent(NamedTuple):
+    """What a hook reports; every text may be empty.
+
+    `is_turn` says whether a turn begins; otherwise a tool is about to run.
     """
 
     agent: Agent
-    event: str
+    name: str
     is_turn: bool
     payload: Payload
     session: str
@@ -43,78 +148,134 @@ class Told(NamedTuple):
 
     @property
     def directories(self) -> list[str]:
-        """Where the agent works: as it tells, else where it runs us."""
-        here = _here()
-        told = self.payload.all_texts(self.agent.fields.directories)
-        paths = [os.path.join(here, os.path.expanduser(path)) for path in told]
-        return list(dict.fromkeys(filter(_is_path, paths))) if told else [here]
-
-    @property
-    def transcript(self) -> str:
-        """The transcript."""
-        return self.payload.text(self.agent.fields.transcript)
+        """Where the agent works: as it says, otherwise where it runs us."""
+        try:
+            here = os.getcwd()
+        except FileNotFoundError:
+            here = os.curdir
+        given = self.payload.texts(self.agent.fields.directories)
+        paths = [os.path.join(here, os.path.expanduser(path)) for path in given]
+        return list(filter(_can_be_path, paths)) if given else [here]
 
     @property
     def begins_by_tools(self) -> bool:
-        """Whether a tool may be the first that is told of a turn."""
+        """Whether the event of a tool may be the first one of a turn."""
         return bool(self.turn) or self.agent.tool_begins
 
 
-def _here() -> str:
-    try:
-        return os.getcwd()
-    except FileNotFoundError:
-        return os.curdir
-
-
-def _is_path(text: str) -> bool:
-    """Whether a text can be a path at all."""
+def _can_be_path(text: str) -> bool:
     try:
         return b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:
         return False
 
 
-def understand(agent: Agent, event: str, payload: Payload) -> Told:
-    """What is told.
+def parse_event(agent: Agent, name: str, payload: Payload) -> HookEvent:
+    """The event that an agent's hook was called for.
 
-    Args:
-        agent: whose hook it is.
-        event: what the command line says that it was called for; else the payload does.
-        payload: what the agent sent.
-
-    Raises:
-        FatalError: it was called for nothing that is known (`unknown_event`).
+    `name` is the one on the command line; if it is empty, the payload holds it. Raises FatalError
+    (`unknown_event`) if it is none of the agent's events.
     """
-    teller = _teller(agent, payload)
-    event = event or payload.text((*agent.fields.event, *teller.fields.event))
-    if not event:
-        raise FatalError(f"nothing tells which event of {agent.title} it is", code="unknown_event")
-    is_turn = event in (agent.turn, teller.turn)
-    if not is_turn and event not in (agent.tool, teller.tool):
+    sender = _sender(agent, payload)
+    name = name or payload.text((*agent.fields.event, *sender.fields.event))
+    if not name:
+        raise FatalError(f"no event of {agent.title} is named", code="unknown_event")
+    is_turn = name in (agent.turn, sender.turn)
+    if not is_turn and name not in (agent.tool, sender.tool):
         raise FatalError(
-            f"'{event}' is no event of {agent.title} that is worth a checkpoint: "
-            f"'{agent.turn}' and '{agent.tool}' are",
+            f"unknown event '{name}' of {agent.title}: checkpoints are taken at '{agent.turn}' "
+            f"and '{agent.tool}'",
             code="unknown_event",
         )
-    fields = teller.fields
-    session, turn = (payload.text(names)[:_ID] for names in (fields.session, fields.turn))
-    return Told(teller, event, is_turn, payload, session, turn, payload.text(fields.prompt))
+    fields = sender.fields
+    session, turn = (payload.text(names)[:_LONGEST_ID] for names in (fields.session, fields.turn))
+    return HookEvent(sender, name, is_turn, payload, session, turn, payload.text(fields.prompt))
 
 
-def _teller(agent: Agent, payload: Payload) -> Agent:
-    """The agent that really tells it: some run the hooks of another one, too."""
-    for name, shape in agent.run_by.items():
-        if payload.text(shape):
+def _sender(agent: Agent, payload: Payload) -> Agent:
+    """The agent that really sends it: some run the hooks of another one as well."""
+    for name, fields in agent.run_by.items():
+        if payload.text(fields):
             return find_agent(name) or agent
     return agent
 
 
 def label_of(prompt: str) -> str:
-    """The first words of a prompt, to be read by people."""
-    text = _HALVES.sub("?", _NO_TEXT.sub(" ", prompt.lstrip()[:_LOOKED_AT]))
+    """The first words of a prompt, safe to print."""
+    text = _HALVES.sub("?", _CONTROL.sub(" ", prompt.lstrip()[:_PROMPT_START]))
     words = " ".join(text.split())
-    if len(words) <= _LABEL:
+    if len(words) <= _LONGEST_LABEL:
         return words
-    whole = words[: _LABEL + 1].rpartition(" ")[0]
-    return f"{whole or words[:_LABEL]} …"
+    whole = words[: _LONGEST_LABEL + 1].rpartition(" ")[0]
+    return f"{whole or words[:_LONGEST_LABEL]} …"
+
+
+def reads_only(tool: str) -> bool:
+    """Whether the name of a tool is known for changing no file."""
+    return re.sub("[^a-z]", "", tool[:_LONGEST_NAME].lower()) in _READING
+
+
+def named_files(payload: Payload, fields: Fields) -> list[str]:
+    """The files that a tool is going to change, as it spells them."""
+    found = payload.texts(fields.files)
+    for given in payload.values(fields.tool_input):
+        found += _in_input(given)
+    return list(dict.fromkeys(found))
+
+
+def _in_input(given: object) -> Iterator[str]:
+    if isinstance(given, dict):
+        for key, value in given.items():
+            yield from _under(key, value)
+    elif isinstance(given, str) and (decoded := _decoded(given)) is not None:
+        yield from _in_input(decoded)
+    else:
+        # A patch, or the words of a command.
+        yield from _in_patch(given)
+
+
+def _under(key: str, value: object) -> Iterator[str]:
+    if key in _FILE_KEYS and isinstance(value, str):
+        yield value
+    elif key in _LIST_KEYS and isinstance(value, list):
+        for each in value:
+            found = [each.get(name) for name in _FILE_KEYS] if isinstance(each, dict) else [each]
+            yield from (name for name in found if isinstance(name, str))
+    elif key in _PATCH_KEYS:
+        yield from _in_patch(value)
+
+
+def _decoded(text: str) -> object:
+    """The object or list that a text holds as JSON; None if it holds none."""
+    try:
+        value = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict | list) else None
+
+
+def _in_patch(given: object) -> Iterator[str]:
+    for text in _as_list(given):
+        if isinstance(text, str) and _PATCH in text:
+            yield from (name.strip() for name in _IN_PATCH.findall(text))
+
+
+def pathspecs(top: str, directory: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Pathspecs for those of some files that are in the worktree; directories are left out.
+
+    Relative names count from `directory`.
+    """
+    paths = (_below(top, directory, name) for name in names if len(name) <= _LONGEST_NAME)
+    found = dict.fromkeys(path for path in paths if path is not None)
+    return tuple(f":(top,literal){path}" for path in list(found)[:_MOST_FILES])
+
+
+def _below(top: str, directory: str, name: str) -> str | None:
+    try:
+        full = os.path.join(directory, os.path.expanduser(name))
+        path = inside_worktree(top, full)
+        os.fsencode(path)
+    except (RefusedError, ValueError, OSError):
+        return None
+    is_directory = os.path.isdir(full) and not os.path.islink(full)
+    return None if is_directory else path

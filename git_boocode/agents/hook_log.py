@@ -1,4 +1,4 @@
-"""What went wrong in hooks, which tell nobody: a small log in the git directory."""
+"""The log of problems in hooks, which print nothing: a small file in the git directory."""
 
 from __future__ import annotations
 
@@ -15,24 +15,16 @@ from git_boocode.repo.ids import timestamp
 from git_boocode.repo.repository import make_state_dir
 from git_boocode.repo.scratch import taking_turns
 
-_NAME = "hooks.log"
 _LARGEST = 64 << 10
 _LONGEST = 1000
 # In seconds; a hook does not wait for another one that only writes a line.
 _PATIENCE = 0.2
-_KEYS = ("time", "agent", "event", "worktree", "what", "message")
 
 
-class Entry(NamedTuple):
-    """Something that went wrong.
+class LogEntry(NamedTuple):
+    """A problem; `what` is its code, and `message` never holds any part of a prompt.
 
-    Attributes:
-        time: when, as in metadata.
-        agent: whose hook it was.
-        event: what it was called for.
-        worktree: where; empty if that is not known.
-        what: a stable word for it.
-        message: it, in one sentence. What a user has asked an agent for is never in it.
+    `time` is spelled as in metadata; `worktree` is empty if it is not known.
     """
 
     time: str
@@ -44,30 +36,17 @@ class Entry(NamedTuple):
 
 
 def log_path(state_dir: str) -> str:
-    """The log.
-
-    Args:
-        state_dir: where the private files of all worktrees live.
-    """
-    return os.path.join(state_dir, _NAME)
+    """The log, in the directory of the private files of all worktrees."""
+    return os.path.join(state_dir, "hooks.log")
 
 
 def log(state_dir: str, agent: str, event: str, worktree: str, what: str, message: str) -> None:
-    """Write an entry, if that is possible; the oldest ones go.
-
-    Args:
-        state_dir: where the private files of all worktrees live.
-        agent: see `Entry`, as all that follows.
-        event: the event.
-        worktree: the worktree.
-        what: the word for it.
-        message: the sentence.
-    """
-    told = (agent, event, worktree, what, message)
-    entry = Entry(timestamp(time.time()), *(text[:_LONGEST] for text in told))
+    """Write an entry, see `LogEntry`, if that is possible; the oldest ones are dropped."""
+    texts = (text[:_LONGEST] for text in (agent, event, worktree, what, message))
+    entry = LogEntry(timestamp(time.time()), *texts)
     line = json.dumps(entry._asdict()).encode("ascii") + b"\n"
     path = log_path(state_dir)
-    # There is nobody left to be told.
+    # There is nowhere else to report it.
     with suppress(OSError, BoocodeError):
         make_state_dir(state_dir)
         _rotate(path, len(line))
@@ -79,7 +58,7 @@ def log(state_dir: str, agent: str, event: str, worktree: str, what: str, messag
 
 
 def _ends_a_line(descriptor: int) -> bool:
-    """Whether a log does not end in half an entry, as one does whose disk became full."""
+    """False if the log ends in half an entry, as it does after the disk was full."""
     size = os.fstat(descriptor).st_size
     return size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
 
@@ -87,7 +66,7 @@ def _ends_a_line(descriptor: int) -> bool:
 def _rotate(path: str, more: int) -> None:
     if _size(path) + more <= _LARGEST:
         return
-    # If another one is at it, it is done.
+    # If another process is at it, it is done.
     with suppress(RefusedError), taking_turns(f"{path}.lock", patience=_PATIENCE):
         if _size(path) + more > _LARGEST:
             os.replace(path, f"{path}.1")
@@ -100,27 +79,17 @@ def _size(path: str) -> int:
         return 0
 
 
-def entries(state_dir: str, *, since: float) -> list[Entry]:
-    """What the log holds, oldest first; lines that cannot be read are left out.
-
-    Args:
-        state_dir: where the private files of all worktrees live.
-        since: a time in seconds since 1970; what is older is left out.
-    """
+def entries(state_dir: str, *, since: float) -> list[LogEntry]:
+    """The entries since a time (seconds since 1970), oldest first, without unreadable lines."""
     path = log_path(state_dir)
     found = [*_read(f"{path}.1"), *_read(path)]
     return [entry for entry in found if entry.time >= timestamp(since)]
 
 
-def newest(found: list[Entry], count: int) -> list[tuple[Entry, int]]:
-    """What went wrong last, each with how often it did, newest first.
-
-    Args:
-        found: what `entries` found.
-        count: how many different ones are wanted.
-    """
-    times: dict[Entry, int] = {}
-    last: dict[Entry, Entry] = {}
+def newest(found: list[LogEntry], count: int) -> list[tuple[LogEntry, int]]:
+    """The newest `count` different entries, newest first, each with how often it occurs."""
+    times: dict[LogEntry, int] = {}
+    last: dict[LogEntry, LogEntry] = {}
     for entry in reversed(found):
         kind = entry._replace(time="")
         last.setdefault(kind, entry)
@@ -128,7 +97,7 @@ def newest(found: list[Entry], count: int) -> list[tuple[Entry, int]]:
     return [(entry, times[kind]) for kind, entry in last.items()][:count]
 
 
-def _read(path: str) -> Iterator[Entry]:
+def _read(path: str) -> Iterator[LogEntry]:
     data = None
     with suppress(OSError):
         data = read_private(path)
@@ -138,5 +107,5 @@ def _read(path: str) -> Iterator[Entry]:
         except (ValueError, RecursionError):
             continue
         if isinstance(values, dict) and isinstance(values.get("time"), str):
-            texts = (values.get(key) for key in _KEYS)
-            yield Entry(*(text if isinstance(text, str) else "" for text in texts))
+            texts = (values.get(key) for key in LogEntry._fields)
+            yield LogEntry(*(text if isinstance(text, str) else "" for text in texts))

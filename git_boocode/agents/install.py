@@ -10,13 +10,13 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from git_boocode.agents import json_config, program_file, toml_config
-from git_boocode.agents.agent import Agent, Program, Settings
 from git_boocode.agents.baselines import Record, digest, load, saved
 from git_boocode.agents.config_files import JSON, PROGRAM, TOML, Place, Where
 from git_boocode.agents.edits import Edit, apply, read_file, sweep
 from git_boocode.agents.entries import Baseline, Wanted, leaf
 from git_boocode.agents.program import installed_command
-from git_boocode.agents.timeout import hook_timeout
+from git_boocode.agents.registry import Agent, Program, Settings
+from git_boocode.agents.serve import hook_timeout
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.files import missing_directories, remove_directories, with_executable

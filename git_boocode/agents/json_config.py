@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from git_boocode.agents.agent import Agent, Settings
 from git_boocode.agents.entries import (
     Baseline,
     Wanted,
@@ -26,6 +25,7 @@ from git_boocode.agents.jsontext import (
     remove,
     replace,
 )
+from git_boocode.agents.registry import Agent, Settings
 
 _HOOKS = "hooks"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from git_boocode.agents.agent import Agent, Program
 from git_boocode.agents.entries import MARKER, Wanted
+from git_boocode.agents.registry import Agent, Program
 from git_boocode.agents.shipped import shipped_hook
 from git_boocode.repo.errors import RefusedError
 

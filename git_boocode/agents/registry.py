@@ -1,17 +1,89 @@
-"""The agents that are known: one table."""
+"""The agents that are known: one table of payload fields, events, configuration and callback.
+
+Every hook reads this module at every turn, so it imports nothing heavy and holds no behaviour.
+"""
 
 from __future__ import annotations
 
-from git_boocode.agents.agent import (
-    LOCAL,
-    PROJECT,
-    USER,
-    Agent,
-    Fields,
-    Home,
-    Program,
-    Settings,
-)
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+USER, PROJECT, LOCAL = "user", "project", "local"
+SCOPES = (LOCAL, PROJECT, USER)
+
+
+class Fields(NamedTuple):
+    """Where a payload holds what, as dotted paths; of several the first that is there counts.
+
+    `directories` is a path or a list of paths; `turn` is the id of the turn or message; `call` that
+    of one call of a tool. `files` are paths that a tool is about to write; `tool_input` is what the
+    tool is given, as an object or as JSON in a string, which names files under common keys.
+    """
+
+    session: tuple[str, ...] = ("session_id",)
+    turn: tuple[str, ...] = ()
+    transcript: tuple[str, ...] = ("transcript_path",)
+    directories: tuple[str, ...] = ("cwd",)
+    prompt: tuple[str, ...] = ("prompt",)
+    event: tuple[str, ...] = ("hook_event_name",)
+    tool: tuple[str, ...] = ("tool_name",)
+    call: tuple[str, ...] = ("tool_use_id",)
+    files: tuple[str, ...] = ()
+    tool_input: tuple[str, ...] = ("tool_input",)
+
+
+class Settings(NamedTuple):
+    """A JSON file that lists hooks by event.
+
+    `places` holds the file by scope: the user's below the agent's home, others below the worktree.
+    `entry` is added to an event's list, with `{command}` and `{timeout}` filled in; `seconds` is
+    how many of the file's units of time make a second. `preface` is added where it is missing.
+    `toml` names, by scope, a TOML file that is used instead if it already lists hooks.
+    """
+
+    places: Mapping[str, str]
+    entry: Mapping[str, Any]
+    seconds: int = 1
+    preface: Mapping[str, Any] = {}
+    toml: Mapping[str, str] = {}
+
+
+class Program(NamedTuple):
+    """A file of our own, made of a shipped template; one per event where its path has `{event}`."""
+
+    places: Mapping[str, str]
+    template: str
+    executable: bool = False
+
+
+class Agent(NamedTuple):
+    """An agent, by its name on the command line and in metadata.
+
+    `home` is the directory of the user's own files below the home directory, which the environment
+    variable `home_variable` overrides; `marks` are paths in a worktree that show that the agent is
+    used there. `turn` and `tool` are the events before a turn and before a tool. `answer` is what a
+    hook has to print. With `tool_begins` there are modes without turn events, in which the first
+    tool of a turn stands for it. `run_by` are the agents that run this one's hooks as well, with
+    the fields that give their payloads away. `callback` is the shipped one that restores the
+    agent's conversations, `note` what the user has to know after installing.
+    """
+
+    name: str
+    title: str
+    home: str
+    marks: tuple[str, ...]
+    fields: Fields
+    turn: str
+    tool: str
+    config: Settings | Program
+    home_variable: str = ""
+    aliases: tuple[str, ...] = ()
+    answer: str = ""
+    tool_begins: bool = False
+    run_by: Mapping[str, tuple[str, ...]] = {}
+    callback: str = ""
+    note: str = ""
+
 
 # Several agents list a command in a group of hooks, as Claude Code does.
 _GROUP = {"hooks": [{"type": "command", "command": "{command}", "timeout": "{timeout}"}]}
@@ -21,7 +93,8 @@ _ALL = (
         name="claude-code",
         title="Claude Code",
         aliases=("claude",),
-        home=Home(".claude", "CLAUDE_CONFIG_DIR"),
+        home=".claude",
+        home_variable="CLAUDE_CONFIG_DIR",
         marks=(".claude", "CLAUDE.md"),
         fields=Fields(),
         turn="UserPromptSubmit",
@@ -42,7 +115,8 @@ _ALL = (
         name="codex",
         title="Codex CLI",
         aliases=("codex-cli",),
-        home=Home(".codex", "CODEX_HOME"),
+        home=".codex",
+        home_variable="CODEX_HOME",
         marks=(".codex",),
         fields=Fields(turn=("turn_id",)),
         turn="UserPromptSubmit",
@@ -58,7 +132,7 @@ _ALL = (
         name="gemini",
         title="Gemini CLI",
         aliases=("gemini-cli",),
-        home=Home(".gemini"),
+        home=".gemini",
         marks=(".gemini", "GEMINI.md"),
         fields=Fields(),
         turn="BeforeAgent",
@@ -72,7 +146,7 @@ _ALL = (
     Agent(
         name="cursor",
         title="Cursor",
-        home=Home(".cursor"),
+        home=".cursor",
         marks=(".cursor", ".cursorrules"),
         fields=Fields(
             session=("conversation_id",),
@@ -87,14 +161,14 @@ _ALL = (
             entry={"command": "{command}"},
             preface={"version": 1},
         ),
-        # In print mode no prompt is announced.
+        # In print mode there is no event before a turn.
         tool_begins=True,
     ),
     Agent(
         name="copilot",
         title="Copilot CLI",
         aliases=("copilot-cli",),
-        home=Home(".copilot"),
+        home=".copilot",
         marks=(".github/hooks", ".github/copilot-instructions.md"),
         fields=Fields(
             session=("sessionId",),
@@ -107,7 +181,7 @@ _ALL = (
         turn="userPromptSubmitted",
         tool="preToolUse",
         config=Settings(
-            # Every file in the directory is read; one of our own leaves the others alone.
+            # Every file in the directory is read: ours leaves the others alone.
             places={PROJECT: ".github/hooks/boocode.json", USER: "hooks/boocode.json"},
             entry={"type": "command", "bash": "{command}", "timeoutSec": "{timeout}"},
             preface={"version": 1},
@@ -116,7 +190,7 @@ _ALL = (
     Agent(
         name="windsurf",
         title="Windsurf",
-        home=Home(".codeium/windsurf"),
+        home=".codeium/windsurf",
         marks=(".windsurf", ".windsurfrules"),
         fields=Fields(
             session=("trajectory_id",),
@@ -138,7 +212,7 @@ _ALL = (
     Agent(
         name="cline",
         title="Cline",
-        home=Home("Documents/Cline"),
+        home="Documents/Cline",
         marks=(".clinerules",),
         fields=Fields(
             session=("taskId",),
@@ -162,9 +236,9 @@ _ALL = (
     Agent(
         name="opencode",
         title="opencode",
-        home=Home(".config/opencode"),
+        home=".config/opencode",
         marks=(".opencode", "opencode.json", "opencode.jsonc"),
-        # What it tells is what our own plugin in it passes on.
+        # As our own plugin sends it.
         fields=Fields(
             session=("sessionID",),
             turn=("messageID",),
@@ -184,9 +258,9 @@ _ALL = (
 )
 
 AGENTS = {agent.name: agent for agent in _ALL}
-"""By their names, in the order in which they are listed."""
+"""By name, in the order in which they are listed."""
 
 
 def find_agent(name: str) -> Agent | None:
-    """An agent by its name or an alias; None if there is no such agent."""
+    """The agent of a name or an alias; None if there is none."""
     return AGENTS.get(name) or next((agent for agent in _ALL if name in agent.aliases), None)

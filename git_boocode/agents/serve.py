@@ -1,259 +1,312 @@
-"""Serve a call of a hook: a checkpoint in each repository that the agent works in."""
+"""Serve a call of a hook: take a checkpoint in each repository that the agent works in."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
-from git_boocode.agents.context import Scene
-from git_boocode.agents.event import Told, label_of, understand
-from git_boocode.agents.payload import Payload, parse_payload, read_input
-from git_boocode.agents.timeout import hook_timeout
-from git_boocode.repo.errors import FatalError
+from git_boocode.agents.event import (
+    HookEvent,
+    Payload,
+    label_of,
+    named_files,
+    parse_event,
+    parse_payload,
+    pathspecs,
+    read_input,
+    reads_only,
+)
+from git_boocode.agents.hook_log import log
+from git_boocode.repo.config import Config
+from git_boocode.repo.errors import BoocodeError, FatalError, from_os
+from git_boocode.repo.git import Git, clean_environment
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import inside_restore
-from git_boocode.repo.time_limit import TimeLimit
+from git_boocode.repo.time_limit import TimeLimit, TimeUpError
 
 if TYPE_CHECKING:
-    from git_boocode.agents.agent import Agent
-    from git_boocode.agents.dedupe import Turn, Turns
-    from git_boocode.agents.transcript_position import Position
+    from git_boocode.agents.dedupe import ReportedTurn, Turns
+    from git_boocode.agents.registry import Agent
+    from git_boocode.agents.transcript_position import TranscriptPosition
+    from git_boocode.checkpoints.request import Request
 
+TIMEOUT = 5.0
+"""Seconds that a hook may take where nothing else is configured."""
+_HOUR = 3600.0
+_SECONDS = re.compile(r"[0-9]{1,4}(\.[0-9]{1,6})?", re.ASCII)
 _MOST_REPOSITORIES = 8
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# Nothing can be done there, and nothing be logged.
+_NO_REPOSITORY = frozenset(("not_a_repository", "no_directory"))
 
 
-class Service:
-    """One call of a hook.
+def hook_timeout(config: Config) -> float:
+    """How many seconds a hook may take; FatalError (`bad_config`) if the setting is not valid."""
+    text = config.text("boocode.hookTimeout")
+    if text is None:
+        return TIMEOUT
+    seconds = float(text) if _SECONDS.fullmatch(text) else 0.0
+    if not 0 < seconds <= _HOUR:
+        raise FatalError(
+            f"bad value '{text}' for 'boocode.hookTimeout': seconds, more than 0, at most 3600",
+            code="bad_config",
+            hints=("git config boocode.hookTimeout 5",),
+        )
+    return seconds
 
-    Args:
-        scene: who is served.
-        limit: the time that there is.
+
+class HookContext:
+    """One call of a hook: who calls, where, the time it may take, and the log of its problems.
+
+    `problem` is what went wrong last, in one sentence; empty if nothing did.
     """
 
-    def __init__(self, scene: Scene, limit: TimeLimit) -> None:
-        self._scene = scene
-        self._limit = limit
-        self._has_limit = False
+    def __init__(self) -> None:
+        self.agent = self.event = self.problem = ""
+        self.seconds = TIMEOUT
+        self._limit: TimeLimit | None = None
+        self._is_configured = False
+        self._worktree = self._state_dir = ""
 
-    def serve_agent(self, agent: Agent, event: str) -> None:
-        """Do what an agent's hook is for.
+    def start_limit(self) -> TimeLimit:
+        """Limit the time of this process from now on."""
+        self._limit = TimeLimit(self.seconds, self._note_hanging)
+        return self._limit
 
-        Args:
-            agent: whose.
-            event: what it was called for; empty if only the payload tells.
+    def apply_timeout(self, repository: Repository) -> None:
+        """Take the time limit that is configured in the first repository."""
+        if self._is_configured or self._limit is None:
+            return
+        self._is_configured = True
+        with self.noting():
+            self.seconds = hook_timeout(repository.config)
+            self._limit.change(self.seconds)
 
-        Raises:
-            BoocodeError: the payload does not tell what for.
-        """
-        _forget_the_callers_repository()
-        told = understand(agent, event, self._payload())
-        self._scene.agent, self._scene.event = told.agent.name, told.event
-        for directory, repository in self._repositories(told.directories):
-            with _Noting(self, directory):
-                self._scene.enter(repository)
-                self._serve(repository, told)
-        self._scene.leave()
+    def enter(self, repository: Repository) -> None:
+        """Log to this repository from now on."""
+        self._worktree, self._state_dir = repository.worktree, repository.common_state_dir
 
-    def serve_git(self, event: str, arguments: Sequence[str]) -> None:
-        """Do what a git hook is for.
+    def leave(self) -> None:
+        """Log to the repository of the current directory again."""
+        self._worktree = self._state_dir = ""
 
-        Args:
-            event: its name.
-            arguments: what git gives to it.
-
-        Raises:
-            BoocodeError: it failed.
-        """
-        if not event:
-            raise FatalError("nothing tells which hook of git it is", code="unknown_event")
-        repository = Repository.discover()
-        self._scene.enter(repository)
-        if not inside_restore(repository.state_dir):
-            self._apply_limit(repository)
-            from git_boocode.agents.git_hooks import run_git_hook
-
-            run_git_hook(event, arguments, repository)
+    @contextmanager
+    def noting(self, directory: str = "") -> Iterator[None]:
+        """Log what fails and go on with what comes next."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - the next repository is to be served anyway
+            self.note(error, directory)
 
     def note(self, error: BaseException, directory: str = "") -> None:
-        """Write down what went wrong.
+        """Log a problem, unless there is no repository.
 
-        Args:
-            error: it.
-            directory: where.
+        If none was entered, the log is that of the repository of `directory`.
         """
-        self._scene.note(error, seconds=self._limit.seconds, directory=directory)
-
-    def _payload(self) -> Payload:
-        """What the agent sent; if nobody can read it, there is still a turn that begins here."""
-        try:
-            return parse_payload(read_input())
-        except FatalError as error:
-            self.note(error)
-            return Payload({})
-
-    def _repositories(self, directories: Sequence[str]) -> Iterator[tuple[str, Repository]]:
-        seen: set[str] = set()
-        for directory in directories:
-            if len(seen) == _MOST_REPOSITORIES:
-                return
-            self._scene.leave()
-            if not os.path.isdir(directory):
-                said = f"the agent works in '{directory}', which is no directory here"
-                self.note(FatalError(said, code="no_such_directory"))
-                continue
-            with _Noting(self, directory):
-                repository = Repository.discover(directory)
-                if repository.worktree not in seen:
-                    seen.add(repository.worktree)
-                    yield directory, repository
-
-    def _serve(self, repository: Repository, told: Told) -> None:
-        if inside_restore(repository.state_dir):
+        code, self.problem = self._described(error)
+        if code in _NO_REPOSITORY:
             return
-        self._apply_limit(repository)
-        per_tool = not told.is_turn and self._boolean(repository, "boocode.perTool", default=False)
-        if not (told.is_turn or told.begins_by_tools or per_tool):
-            return
-        self._take(repository, told, per_tool=per_tool)
-        from git_boocode.checkpoints.store.daily import prune_now_and_then
+        state_dir = self._state_dir or _state_dir_of(directory)
+        if state_dir:
+            log(state_dir, self.agent, self.event, self._worktree, code, self.problem)
 
-        prune_now_and_then(repository)
+    def _note_hanging(self) -> None:
+        # Without asking git: whatever hangs may be what would be asked.
+        if self._state_dir:
+            message = "it hung, and was ended without rolling anything back"
+            log(self._state_dir, self.agent, self.event, self._worktree, "time_out", message)
 
-    def _take(self, repository: Repository, told: Told, *, per_tool: bool) -> None:
-        from git_boocode.agents.dedupe import one_at_a_time, turn_of
-
-        # Before others are waited for: the transcript may grow meanwhile.
-        position = self._position(told) if told.is_turn else None
-        offset = position.offset if position else None
-        turn = turn_of(told.agent.name, told.session, told.turn, told.prompt, offset)
-        with one_at_a_time(repository.state_dir, patience=self._limit.seconds) as turns:
-            if _begins(told, turn, turns):
-                position = position if told.is_turn else self._position(told)
-                self._take_turn(repository, told, position, turn, turns)
-            elif per_tool:
-                _take_files(repository, told, self._position(told))
-
-    def _take_turn(
-        self,
-        repository: Repository,
-        told: Told,
-        position: Position | None,
-        turn: Turn,
-        turns: Turns,
-    ) -> None:
-        from git_boocode.checkpoints.capture import Request, capture
-
-        # Who set it to something else than a boolean wants something else than the default.
-        wanted = self._boolean(repository, "boocode.promptLabels", default=True, instead=False)
-        request = Request(
-            label=label_of(told.prompt) if wanted else "",
-            session=told.session,
-            message=told.turn,
-            agent=told.agent.name,
-            trigger=told.event,
-            only_if_changed=turns.has_told(turn),
-            anchor=_anchor(position),
-        )
-        capture(repository, request)
-        turns.note(turn)
-
-    def _position(self, told: Told) -> Position | None:
-        if not told.transcript:
-            return None
-        from git_boocode.agents.transcript_position import transcript_position
-
-        try:
-            return transcript_position(told.transcript)
-        except FatalError as error:
-            self.note(error)
-            return None
-
-    def _boolean(
-        self, repository: Repository, key: str, *, default: bool, instead: bool | None = None
-    ) -> bool:
-        """A setting; one that is no boolean counts as the default, or as what is to be instead."""
-        try:
-            return repository.config.boolean(key, default=default)
-        except FatalError as error:
-            self.note(error)
-            return default if instead is None else instead
-
-    def _apply_limit(self, repository: Repository) -> None:
-        """Have the time that is configured in the first repository."""
-        if self._has_limit:
-            return
-        self._has_limit = True
-        try:
-            seconds = hook_timeout(repository.config)
-        except FatalError as error:
-            self.note(error)
-        else:
-            self._limit.change(seconds)
+    def _described(self, error: BaseException) -> tuple[str, str]:
+        """The code and the message of a problem."""
+        if isinstance(error, TimeUpError):
+            return "time_out", f"it was not done within {self.seconds:g} seconds, and was ended"
+        if isinstance(error, KeyboardInterrupt):
+            return "interrupted", "it was interrupted"
+        if isinstance(error, SystemExit):
+            return "interrupted", f"it was ended with code {error.code}"
+        if isinstance(error, OSError):
+            error = from_os(error)
+        if isinstance(error, BoocodeError):
+            return error.code, error.message
+        # Without the words of the error, which may show a part of the prompt.
+        return "bug", f"unexpected {type(error).__name__} {_origin(error)}; please report it"
 
 
-class _Noting:
-    """Write down what fails, so that what comes next is done all the same."""
-
-    def __init__(self, service: Service, directory: str) -> None:
-        self._service = service
-        self._directory = directory
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
-        if not isinstance(error, Exception):
-            return False
-        self._service.note(error, self._directory)
-        return True
+def _origin(error: BaseException) -> str:
+    """Where in our own code an error was raised."""
+    found, trace = "at an unknown place", error.__traceback__
+    while trace is not None:
+        path = trace.tb_frame.f_code.co_filename
+        if path.startswith(_PACKAGE):
+            found = f"at {os.path.relpath(path, _PACKAGE)}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return found
 
 
-def _forget_the_callers_repository() -> None:
-    # An agent that a git hook has started is told of a repository that it need not work in; who
-    # means it for all commands names the worktree, too.
+def _state_dir_of(directory: str) -> str:
+    """Where the log of a directory's repository is, even without a worktree; or nothing."""
+    with suppress(BoocodeError, OSError):
+        git = Git(directory or os.getcwd(), clean_environment(os.environ))
+        done = git.attempt("rev-parse", "--path-format=absolute", "--git-common-dir")
+        if done.status == 0:
+            return os.path.join(os.fsdecode(done.stdout).removesuffix("\n"), "boocode")
+    return ""
+
+
+def serve_git(context: HookContext, event: str, arguments: Sequence[str]) -> None:
+    """Serve a git hook, which git calls with these arguments; raises BoocodeError if it fails."""
+    if not event:
+        raise FatalError("no git hook is named", code="unknown_event")
+    repository = Repository.discover()
+    context.enter(repository)
+    context.apply_timeout(repository)
+    from git_boocode.agents.git_hooks import run_git_hook
+
+    run_git_hook(event, arguments, repository)
+
+
+def serve_agent(context: HookContext, agent: Agent, event: str) -> None:
+    """Serve the hook of an agent; if `event` is empty, the payload on standard input names it.
+
+    Raises FatalError (`unknown_event`) if there is no such event.
+    """
+    _forget_callers_repository()
+    payload = Payload({})
+    # If it cannot be read, a turn begins anyway.
+    with context.noting():
+        payload = parse_payload(read_input())
+    reported = parse_event(agent, event, payload)
+    context.agent, context.event = reported.agent.name, reported.name
+    for directory, repository in _repositories(context, reported.directories):
+        with context.noting(directory):
+            context.enter(repository)
+            if not inside_restore(repository.state_dir):
+                _serve(context, repository, reported)
+    context.leave()
+
+
+def _forget_callers_repository() -> None:
+    # An agent that a git hook has started inherits its repository, but need not work in it; whoever
+    # sets these variables for all commands sets the worktree, too.
     if "GIT_WORK_TREE" not in os.environ:
         for name in ("GIT_DIR", "GIT_COMMON_DIR", "GIT_INDEX_FILE"):
             os.environ.pop(name, None)
 
 
-def _begins(told: Told, turn: Turn, turns: Turns) -> bool:
-    """Whether the turn has not been seen yet."""
-    if told.is_turn or turn.turn:
+def _repositories(
+    context: HookContext, directories: Sequence[str]
+) -> Iterator[tuple[str, Repository]]:
+    """The repositories of some directories, each once."""
+    seen: set[str] = set()
+    for directory in directories:
+        if len(seen) == _MOST_REPOSITORIES:
+            return
+        context.leave()
+        with context.noting(directory if os.path.isdir(directory) else ""):
+            if not os.path.isdir(directory):
+                message = f"the agent works in '{directory}', which is not a directory here"
+                raise FatalError(message, code="no_such_directory")
+            repository = Repository.discover(directory)
+            if repository.worktree not in seen:
+                seen.add(repository.worktree)
+                yield directory, repository
+
+
+def _serve(context: HookContext, repository: Repository, reported: HookEvent) -> None:
+    context.apply_timeout(repository)
+    per_tool = not reported.is_turn and _setting(context, repository, "boocode.perTool")
+    if not (reported.is_turn or reported.begins_by_tools or per_tool):
+        return
+    from git_boocode.agents.dedupe import one_at_a_time
+    from git_boocode.checkpoints.store.daily import prune_now_and_then
+
+    # Before others are waited for: the transcript may grow meanwhile.
+    position = _position(context, reported) if reported.is_turn else None
+    turn = _turn(reported, reported.prompt, position)
+    with one_at_a_time(repository.state_dir, patience=context.seconds) as turns:
+        if _begins(reported, turn, turns):
+            position = position if reported.is_turn else _position(context, reported)
+            wants_label = _setting(context, repository, "boocode.promptLabels", default=True)
+            label = label_of(reported.prompt) if wants_label else ""
+            _capture(repository, _request(reported, position)._replace(label=label), turn, turns)
+        elif per_tool:
+            _capture_files(repository, reported, _position(context, reported))
+    prune_now_and_then(repository)
+
+
+def _setting(
+    context: HookContext, repository: Repository, key: str, *, default: bool = False
+) -> bool:
+    """A setting; one that is not a boolean is logged and counts as false, as the careful choice."""
+    try:
+        return repository.config.boolean(key, default=default)
+    except FatalError as error:
+        context.note(error)
+        return False
+
+
+def _begins(reported: HookEvent, turn: ReportedTurn, turns: Turns) -> bool:
+    """Whether this is the first event of a turn."""
+    if reported.is_turn or turn.turn:
         return not turns.knows(turn)
-    return told.begins_by_tools and not turns.knows_session(turn)
+    return reported.begins_by_tools and not turns.knows_session(turn)
 
 
-def _anchor(position: Position | None) -> Mapping[str, Any]:
-    return position._asdict() if position else {}
+def _position(context: HookContext, reported: HookEvent) -> TranscriptPosition | None:
+    path = reported.payload.text(reported.agent.fields.transcript)
+    if not path:
+        return None
+    from git_boocode.agents.transcript_position import transcript_position
+
+    try:
+        return transcript_position(path)
+    except FatalError as error:
+        context.note(error)
+        return None
 
 
-def _take_files(repository: Repository, told: Told, position: Position | None) -> None:
-    from git_boocode.agents.dedupe import tools_of, turn_of
-    from git_boocode.agents.tool_files import named_files, pathspecs, reads_only
+def _turn(reported: HookEvent, what: str, position: TranscriptPosition | None) -> ReportedTurn:
+    from git_boocode.agents.dedupe import turn_of
 
-    fields = told.agent.fields
-    if reads_only(told.payload.text(fields.tool)):
-        return
-    # Where there are several directories, tools run in the first one.
-    names = named_files(told.payload, fields)
-    paths = pathspecs(repository.worktree, told.directories[0], names)
-    if not paths:
-        return
-    from git_boocode.checkpoints.capture import Request, capture
-
-    what = "\0".join((told.payload.text(fields.call), *paths))
     offset = position.offset if position else None
-    tool = turn_of(told.agent.name, told.session, told.turn, what, offset)
-    tools = tools_of(repository.state_dir)
-    request = Request(
-        session=told.session,
-        message=told.turn,
-        agent=told.agent.name,
-        trigger=told.event,
-        paths=paths,
-        only_if_changed=tools.has_told(tool),
-        anchor=_anchor(position),
+    return turn_of(reported.agent.name, reported.session, reported.turn, what, offset)
+
+
+def _request(reported: HookEvent, position: TranscriptPosition | None) -> Request:
+    from git_boocode.checkpoints.request import Request
+
+    return Request(
+        session=reported.session,
+        message=reported.turn,
+        agent=reported.agent.name,
+        trigger=reported.name,
+        anchor=position._asdict() if position else {},
     )
-    capture(repository, request)
-    tools.note(tool)
+
+
+def _capture_files(
+    repository: Repository, reported: HookEvent, position: TranscriptPosition | None
+) -> None:
+    """Record the files that a tool is about to change."""
+    from git_boocode.agents.dedupe import tools_of
+
+    payload, fields = reported.payload, reported.agent.fields
+    if reads_only(payload.text(fields.tool)):
+        return
+    # Of several directories, tools run in the first one.
+    names = named_files(payload, fields)
+    paths = pathspecs(repository.worktree, reported.directories[0], names)
+    if paths:
+        call = _turn(reported, "\0".join((payload.text(fields.call), *paths)), position)
+        request = _request(reported, position)._replace(paths=paths)
+        _capture(repository, request, call, tools_of(repository.state_dir))
+
+
+def _capture(repository: Repository, request: Request, turn: ReportedTurn, turns: Turns) -> None:
+    from git_boocode.checkpoints.capture import capture
+
+    capture(repository, request._replace(only_if_changed=turns.has_reported(turn)))
+    turns.note(turn)

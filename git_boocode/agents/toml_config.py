@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from git_boocode.agents.agent import Agent, Settings
 from git_boocode.agents.entries import Wanted, decoded, encoded, entries_of, leaf, unusable
+from git_boocode.agents.registry import Agent, Settings
 from git_boocode.repo.errors import RefusedError
 
 _BEGIN = "# >>> git-boocode: 'git boocode hooks uninstall' takes this block out >>>"

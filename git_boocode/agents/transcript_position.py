@@ -1,7 +1,4 @@
-"""Where a conversation stands: how far its transcript goes at this moment.
-
-A transcript can be of any size, and only its end is read.
-"""
+"""How far a transcript goes at this moment; it can be of any size, and only its end is read."""
 
 from __future__ import annotations
 
@@ -14,16 +11,14 @@ from git_boocode.repo.errors import FatalError, from_os
 
 _BLOCK = 1 << 16
 _LONGEST = 64 << 20
-"""Bytes of a line, and of what is half-written behind it, beyond which it is not looked for."""
+"""Bytes from the end in which the last complete line has to begin."""
 
 
-class Position(NamedTuple):
-    """How far a transcript goes.
+class TranscriptPosition(NamedTuple):
+    """How far a transcript goes; the names are those of a checkpoint's anchor.
 
-    Attributes:
-        path: the transcript, absolute.
-        offset: in bytes, where its last complete line ends, the newline included.
-        hash: of the bytes of that line without its end; None if there is no line.
+    `path` is absolute; `offset`, in bytes, is where the last complete line ends, with its newline;
+    `hash` is that of the line without its end, None if there is no line.
     """
 
     path: str
@@ -31,25 +26,19 @@ class Position(NamedTuple):
     hash: str | None
 
 
-def transcript_position(path: str) -> Position | None:
-    """How far a transcript goes now; None if there is no such file.
+def transcript_position(path: str) -> TranscriptPosition | None:
+    """How far a transcript goes now; FatalError (`transcript`) if it cannot be read.
 
-    Before the first turn of a session it need not be there yet. What will be in it then is not
-    known either, for a session may go on with another one's.
-
-    Args:
-        path: as the agent names it.
-
-    Raises:
-        FatalError: it cannot be read (`transcript`).
+    None if it is missing: before the first turn of a session it need not be there yet. What it will
+    begin with is not known then, since a session may continue another one.
     """
     full = os.path.expanduser(path)
     if not os.path.isabs(full):
-        raise _unreadable(path, "it is relative, and nothing tells to what")
+        raise _unreadable(path, "the path is not absolute")
     try:
-        # To open something else may wait for ever, or do something.
+        # Opening something else may wait for ever, or act on it.
         if not stat.S_ISREG(os.stat(full).st_mode):
-            raise _unreadable(path, "it is no file")
+            raise _unreadable(path, "not a regular file")
         descriptor = os.open(full, os.O_RDONLY | os.O_NONBLOCK)
         try:
             return _position(full, descriptor)
@@ -60,10 +49,10 @@ def transcript_position(path: str) -> Position | None:
     except OSError as error:
         raise _unreadable(path, from_os(error).message.rpartition(": ")[2]) from None
     except ValueError:
-        raise _unreadable(path, "it is no path") from None
+        raise _unreadable(path, "the path is not valid") from None
 
 
-def _position(path: str, descriptor: int) -> Position:
+def _position(path: str, descriptor: int) -> TranscriptPosition:
     blocks: list[bytes] = []
     end = None
     size = begin = os.fstat(descriptor).st_size
@@ -77,10 +66,10 @@ def _position(path: str, descriptor: int) -> Position:
         _, newline, tail = rest.rpartition(b"\n")
         blocks.append(tail)
         if newline:
-            return Position(path, end, _hash(blocks))
+            return TranscriptPosition(path, end, _hash(blocks))
     if begin > 0:
         raise _unreadable(path, "its last line is too long")
-    return Position(path, 0, None) if end is None else Position(path, end, _hash(blocks))
+    return TranscriptPosition(path, end or 0, _hash(blocks) if end else None)
 
 
 def _hash(blocks: list[bytes]) -> str:
@@ -91,7 +80,7 @@ def _hash(blocks: list[bytes]) -> str:
 
 
 def _backwards(descriptor: int, size: int) -> Iterator[tuple[int, bytes]]:
-    """The blocks of a file from its end on, each with where it begins."""
+    """The blocks of a file, the last one first, each with its offset."""
     end = size
     while end > max(0, size - _LONGEST):
         begin = max(0, end - _BLOCK)
@@ -100,4 +89,4 @@ def _backwards(descriptor: int, size: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _unreadable(path: str, why: str) -> FatalError:
-    return FatalError(f"the transcript '{path}' cannot be read: {why}", code="transcript")
+    return FatalError(f"cannot read the transcript '{path}': {why}", code="transcript")

@@ -81,7 +81,7 @@ def direct_call(argv: list[str]) -> Callable[[], int] | None:
     """
     if argv[:1] == ["hook"] and not "".join(argv[1:2]).startswith("-"):
         # Whatever follows, it is not for click to refuse.
-        from git_boocode.cli.serving import run_hook
+        from git_boocode.cli.hook import run_hook
 
         return partial(run_hook, argv[1:])
     command = COMMANDS.get(argv[0]) if argv else None

@@ -1,26 +1,83 @@
-"""`git boocode hook`."""
+"""`git boocode hook`, started without click: every turn of an agent pays for it.
+
+An agent takes what a hook prints for a message, and its failure for a veto. So nothing is printed
+but what the agent wants to read, and the exit code is 0, whatever happens.
+"""
 
 from __future__ import annotations
 
-import click
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
 
-from git_boocode.cli.framework import Command
+from git_boocode.agents.registry import find_agent
+from git_boocode.agents.serve import HookContext, serve_agent, serve_git
+from git_boocode.repo.errors import FatalError
+from git_boocode.repo.signals import ended_by_signals
+from git_boocode.repo.time_limit import end_group, own_group
 
 
-@click.command(cls=Command)
-@click.argument(
-    "arguments",
-    nargs=-1,
-    type=click.UNPROCESSED,
-    metavar="(<agent> [<event>] | git <hook> [<args>...])",
-)
-def hook(arguments: tuple[str, ...]) -> int:
-    """Take the checkpoint of a turn; for hooks of agents and of git to call.
+def run_hook(arguments: Sequence[str]) -> int:
+    """Serve a hook and return 0; the arguments are an agent and its event, or `git` and a hook."""
+    # Problems are logged inside; this is for what comes between two of its lines.
+    with suppress(BaseException):
+        _run(arguments)
+    return 0
 
-    What the agent tells is read from standard input. Nothing is printed but what the agent wants to
-    read, the exit code is 0 whatever happens, and it takes no longer than boocode.hookTimeout
-    seconds. What went wrong is told by 'git boocode doctor'.
-    """
-    from git_boocode.cli.serving import run_hook
 
-    return run_hook(arguments)
+def _run(arguments: Sequence[str]) -> None:
+    context = HookContext()
+    limit = context.start_limit()
+    by_hand = sys.stdin.isatty() and sys.stderr.isatty()
+    if not by_hand:
+        _silence()
+    with ended_by_signals():
+        # Ignored while it was loaded: there was nothing to roll back; see `git_boocode.__main__`.
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            _serve(context, *arguments)
+            limit.over()
+        except BaseException as error:  # noqa: BLE001 - no agent may see any error at all
+            _ignore_signals()
+            limit.stop_alarm()
+            with suppress(Exception):
+                context.note(error)
+            if not isinstance(error, Exception):
+                end_group()
+            limit.over()
+        _ignore_signals()
+    if by_hand and context.problem:
+        sys.stderr.write(f"warning: {context.problem}\n")
+
+
+def _silence() -> None:
+    """Let nothing be printed on standard error."""
+    descriptor = os.open(os.devnull, os.O_RDWR)
+    os.dup2(descriptor, 2)
+    os.close(descriptor)
+
+
+def _serve(context: HookContext, name: str = "", event: str = "", *arguments: str) -> None:
+    context.agent, context.event = name, event
+    if name == "git":
+        own_group()
+        serve_git(context, event, arguments)
+        return
+    agent = find_agent(name)
+    if agent is None:
+        message = f"unknown agent '{name}'" if name else "no agent is named"
+        raise FatalError(message, code="unknown_agent")
+    context.agent = agent.name
+    # At once: the agent has to read it even if this process is killed.
+    with suppress(OSError):
+        os.write(1, agent.answer.encode("ascii"))
+    own_group()
+    serve_agent(context, agent, event)
+
+
+def _ignore_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)

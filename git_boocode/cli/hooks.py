@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from git_boocode.agents.agent import LOCAL, PROJECT, USER
-from git_boocode.cli.framework import Entry, LazyGroup
+from git_boocode.agents.registry import LOCAL, PROJECT, USER
+from git_boocode.cli.framework import Command, Entry, LazyGroup
+from git_boocode.cli.hook import run_hook
 
 if TYPE_CHECKING:
     from git_boocode.agents.config_files import Where
@@ -26,6 +27,23 @@ COMMANDS = {
         "git_boocode.cli.hooks_change", "uninstall", "Take out again what was installed."
     ),
 }
+
+
+@click.command(cls=Command)
+@click.argument(
+    "arguments",
+    nargs=-1,
+    type=click.UNPROCESSED,
+    metavar="(<agent> [<event>] | git <hook> [<args>...])",
+)
+def hook(arguments: tuple[str, ...]) -> int:
+    """Take the checkpoint of a turn; for hooks of agents and of git to call.
+
+    What the agent tells is read from standard input. Nothing is printed but what the agent wants to
+    read, the exit code is 0 whatever happens, and it takes no longer than boocode.hookTimeout
+    seconds. What went wrong is told by 'git boocode doctor'.
+    """
+    return run_hook(arguments)
 
 
 @click.group(cls=LazyGroup, entries=COMMANDS, subcommand_metavar="<command> [<args>]")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from git_boocode.agents.agent import USER, Agent
+from git_boocode.agents.registry import USER, Agent
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.hooks import (
     agent_option,

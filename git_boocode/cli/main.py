@@ -43,7 +43,7 @@ COMMANDS = {
     "push": Entry("git_boocode.cli.push", "push", "Push checkpoints to a remote."),
     "fetch": Entry("git_boocode.cli.fetch", "fetch", "Fetch checkpoints from a remote."),
     "hook": Entry(
-        "git_boocode.cli.hook", "hook", "Take the checkpoint of a turn, called by a hook."
+        "git_boocode.cli.hooks", "hook", "Take the checkpoint of a turn, called by a hook."
     ),
     "hooks": Entry(
         "git_boocode.cli.hooks", "hooks", "Have agents and git take checkpoints themselves."

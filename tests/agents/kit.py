@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from git_boocode.agents.hook_log import Entry, entries
+from git_boocode.agents.hook_log import LogEntry, entries
 from tests.repo_kit import Repo, Result
 
 PAYLOADS = Path(__file__).parent / "payloads"
@@ -45,7 +45,7 @@ def taken(repo: Repo) -> list[dict[str, Any]]:
     return [json.loads(body) for body in found.split("\0") if body.strip()]
 
 
-def logged(repo: Repo) -> list[Entry]:
+def logged(repo: Repo) -> list[LogEntry]:
     """What went wrong in hooks."""
     return entries(str(repo.top / ".git/boocode"), since=0)
 

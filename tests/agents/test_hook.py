@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.agents.agent import Agent
-from git_boocode.agents.context import Scene
-from git_boocode.agents.registry import AGENTS
+from git_boocode.agents.registry import AGENTS, Agent
+from git_boocode.agents.serve import HookContext
 from tests.agents.kit import LABEL, PAYLOADS, fire, logged, prompted, recorded, taken, turn
 from tests.agents.kit import what as what_went_wrong
 from tests.checkpoints.kit import refs, sound
@@ -171,10 +170,10 @@ def test_prompts_are_in_no_log(repo: Repo) -> None:
     fire(repo, "claude-code", "UserPromptSubmit", payload=prompted(repo, prompt="xyzzy", cwd=[1]))
     assert what_went_wrong(repo) == ["bad_payload", "no_such_directory"]
     assert not any("xyzzy" in str(entry) for entry in logged(repo))
-    scene = Scene()
-    scene.note(ValueError("xyzzy"), seconds=5)
-    assert "ValueError" in scene.last
-    assert "xyzzy" not in scene.last
+    context = HookContext()
+    context.note(ValueError("xyzzy"))
+    assert "ValueError" in context.problem
+    assert "xyzzy" not in context.problem
 
 
 def test_where_there_is_no_repository_nothing_happens(repo: Repo, tmp_path: Path) -> None:

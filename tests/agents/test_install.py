@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.agents.agent import LOCAL, PROJECT, USER, Agent, Program
 from git_boocode.agents.config_files import Where, default_scope
 from git_boocode.agents.edits import Edit
 from git_boocode.agents.entries import MARKER
@@ -23,7 +22,7 @@ from git_boocode.agents.install import (
     state_of,
     wanted_hooks,
 )
-from git_boocode.agents.registry import AGENTS, find_agent
+from git_boocode.agents.registry import AGENTS, LOCAL, PROJECT, USER, Agent, Program, find_agent
 from git_boocode.agents.shipped import shipped_hook
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from git_boocode.agents.agent import USER, Agent, Settings
 from git_boocode.agents.config_files import Where
 from git_boocode.agents.entries import Baseline, Wanted, is_ours
 from git_boocode.agents.install import carry_out, plan_install, plan_uninstall
 from git_boocode.agents.json_config import install, installed, uninstall
 from git_boocode.agents.jsontext import parse
-from git_boocode.agents.registry import AGENTS, find_agent
+from git_boocode.agents.registry import AGENTS, USER, Agent, Settings, find_agent
 from git_boocode.repo.errors import RefusedError
 from tests.agents.test_jsontext import values, written
 

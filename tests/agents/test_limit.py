@@ -77,13 +77,13 @@ def test_a_filter_that_hangs(repo: Repo) -> None:
 
 def test_a_payload_that_never_ends(repo: Repo) -> None:
     code = "import os; os.dup2(os.pipe()[0], 0)\n"
-    code += "import git_boocode.cli.serving; git_boocode.cli.serving.TIMEOUT = 1.0"
+    code += "import git_boocode.agents.serve; git_boocode.agents.serve.TIMEOUT = 1.0"
     run(repo, code)
     assert what_went_wrong(repo) == ["time_out"]
 
 
 def test_a_payload_without_an_end(repo: Repo) -> None:
-    code = "import git_boocode.agents.payload; git_boocode.agents.payload._LARGEST = 1 << 21\n"
+    code = "import git_boocode.agents.event; git_boocode.agents.event._LARGEST = 1 << 21\n"
     run(repo, f"{code}import os; os.dup2(os.open('/dev/zero', os.O_RDONLY), 0)")
     assert what_went_wrong(repo) == ["bad_payload"]
     assert len(taken(repo)) == 1
@@ -212,8 +212,8 @@ def by_hand(repo: Repo, *words: str) -> bytes:
 
 
 def test_by_hand_one_is_told_what_is_wrong(repo: Repo) -> None:
-    assert by_hand(repo) == b"warning: nothing tells which agent calls\n"
-    assert b"there is no agent 'cluade'" in by_hand(repo, "cluade", "UserPromptSubmit")
+    assert by_hand(repo) == b"warning: no agent is named\n"
+    assert b"unknown agent 'cluade'" in by_hand(repo, "cluade", "UserPromptSubmit")
 
 
 def test_a_terminal_is_not_waited_for(repo: Repo) -> None:

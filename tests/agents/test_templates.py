@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from git_boocode.agents.agent import Program
-from git_boocode.agents.registry import AGENTS
+from git_boocode.agents.registry import AGENTS, Program
 from git_boocode.agents.shipped import shipped_hook
 from tests.agents.kit import LABEL, logged, recorded, taken
 from tests.repo_kit import Repo

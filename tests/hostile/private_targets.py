@@ -16,13 +16,10 @@ from typing import Any
 
 from git_boocode.agents import baselines as records
 from git_boocode.agents import hook_log, hook_script, json_config, toml_config
-from git_boocode.agents.agent import Agent, Settings
 from git_boocode.agents.dedupe import Turns, turn_of
 from git_boocode.agents.entries import Baseline, Wanted
-from git_boocode.agents.event import label_of, understand
-from git_boocode.agents.payload import parse_payload
-from git_boocode.agents.registry import AGENTS, find_agent
-from git_boocode.agents.tool_files import named_files, pathspecs
+from git_boocode.agents.event import label_of, named_files, parse_event, parse_payload, pathspecs
+from git_boocode.agents.registry import AGENTS, Agent, Settings, find_agent
 from git_boocode.checkpoints import conversation_files as transcripts
 from git_boocode.checkpoints.restore import journal
 from git_boocode.checkpoints.worktree import index_cache as kept
@@ -40,7 +37,7 @@ ID = "01234567-89ab-7def-8123-456789abcdef"
 def payload_of(agent: Agent, event: str) -> Callable[[bytes], None]:
     def target(data: bytes) -> None:
         with suppress(FatalError):
-            told = understand(agent, event, parse_payload(data))
+            told = parse_event(agent, event, parse_payload(data))
             label_of(told.prompt)
             assert all(os.path.isabs(path) for path in told.directories)
             fields = told.agent.fields
@@ -71,7 +68,7 @@ def read_turns(repository: Any) -> None:
     turn = turn_of("claude-code", "s", "1", "prompt", 3)
     turns.knows(turn)
     turns.knows_session(turn)
-    turns.has_told(turn)
+    turns.has_reported(turn)
     turns.note(turn)
 
 

@@ -10,10 +10,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from git_boocode.agents.event import label_of, understand
-from git_boocode.agents.payload import Payload, parse_payload
+from git_boocode.agents.event import (
+    Payload,
+    label_of,
+    named_files,
+    parse_event,
+    parse_payload,
+    pathspecs,
+    reads_only,
+)
 from git_boocode.agents.registry import AGENTS
-from git_boocode.agents.tool_files import named_files, pathspecs, reads_only
 from git_boocode.repo.errors import FatalError
 from tests.agents.kit import fire, logged, prompted, taken, turn
 from tests.agents.kit import what as what_went_wrong
@@ -118,8 +124,8 @@ def test_any_object_is_understood(values: dict[str, Any], number: int) -> None:
     agent = [*AGENTS.values()][number]
     payload = parse_payload(json.dumps(values).encode())
     for event in (agent.turn, agent.tool):
-        told = understand(agent, event, payload)
-        assert told.event == event
+        told = parse_event(agent, event, payload)
+        assert told.name == event
         assert told.directories
         assert all(isinstance(text, str) for text in (told.session, told.turn, told.prompt))
         names = named_files(told.payload, told.agent.fields)

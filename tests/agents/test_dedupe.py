@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from git_boocode.agents.dedupe import Turn, Turns, one_at_a_time, turn_of
+from git_boocode.agents.dedupe import ReportedTurn, Turns, one_at_a_time, turn_of
 from tests.agents.kit import fire, logged, prompted, recorded, taken, turn
 from tests.checkpoints.kit import sound
 from tests.repo_kit import Repo
@@ -176,11 +176,11 @@ def test_only_the_latest_turns_are_noted(tmp_path: Path) -> None:
     ],
 )
 def test_what_counts_as_the_same(change: dict[str, Any], same: bool, tmp_path: Path) -> None:
-    first = Turn("claude-code", "s", "t1", "prompt", 7, 0.0)
+    first = ReportedTurn("claude-code", "s", "t1", "prompt", 7, 0.0)
     turns = Turns(str(tmp_path / "turns.json"))
-    assert not turns.has_told(first)
+    assert not turns.has_reported(first)
     turns.note(first)
-    assert turns.has_told(first._replace(**change)) == same
+    assert turns.has_reported(first._replace(**change)) == same
 
 
 def test_no_trace_of_a_prompt_is_kept_for_long(
