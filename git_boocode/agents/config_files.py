@@ -1,30 +1,40 @@
-"""Where the files of agents are: a user's own, and those of a worktree."""
+"""The configuration files of agents: where they are, and which of their entries are ours."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from typing import NamedTuple
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from git_boocode.agents.registry import AGENTS, LOCAL, PROJECT, SCOPES, USER, Agent, Program
+from git_boocode.agents.registry import (
+    AGENTS,
+    LOCAL,
+    PROJECT,
+    SCOPES,
+    USER,
+    Agent,
+    Program,
+    Settings,
+)
 from git_boocode.repo.durable import refuse_blocked
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.files import inside_worktree
 from git_boocode.repo.repository import Repository
 
 JSON, TOML, PROGRAM = "json", "toml", "program"
+# A command line that calls our hook, by whatever path, for the agent that is named last.
+_CALL = re.compile(
+    r"""(?:^|[\s/'"])git[-_ ]boocode(?:\.exe|/__main__\.py)?['"]?\s+hook\s+(\S+)(?=\s|$)"""
+)
 
 
-class Place(NamedTuple):
-    """A file of an agent's that may hold our hooks.
+class ConfigFile(NamedTuple):
+    """A file of an agent that may hold our hooks.
 
-    Attributes:
-        agent: whose it is.
-        scope: whether it is the user's, the project's, or the user's in this worktree.
-        kind: `json`, `toml` or `program`.
-        path: the file, absolute.
-        record: where it is remembered what it was before us.
-        event: of a file that serves one event alone; else empty.
+    `kind` is JSON, TOML or PROGRAM; `record` is the file in which its baseline is kept; `event` is
+    the only event that the file serves, or empty.
     """
 
     agent: Agent
@@ -34,25 +44,27 @@ class Place(NamedTuple):
     record: str
     event: str = ""
 
+    @property
+    def title(self) -> str:
+        """What to call it: `Claude Code (local)`."""
+        return f"{self.agent.title} ({self.scope})"
 
-class Where(NamedTuple):
-    """For whom hooks are installed.
+    @property
+    def settings(self) -> Settings:
+        """How the entries of a JSON or TOML file look."""
+        assert isinstance(self.agent.config, Settings)
+        return self.agent.config
 
-    Attributes:
-        repository: the repository; None outside any.
-        home: the user's home directory, absolute.
-    """
+
+class Locations(NamedTuple):
+    """Where configuration files are looked for: the repository, if there is one, and the home."""
 
     repository: Repository | None
     home: str
 
     @classmethod
-    def here(cls) -> Where:
-        """The current directory and the user that we run for.
-
-        Raises:
-            FatalError: there is something wrong with the repository.
-        """
+    def here(cls) -> Locations:
+        """Those of the current directory and user; FatalError if the repository is not usable."""
         home = os.path.expanduser("~")
         try:
             return cls(Repository.discover(), home)
@@ -61,78 +73,91 @@ class Where(NamedTuple):
                 raise
             return cls(None, home)
 
-    def home_of(self, agent: Agent) -> str:
-        """Where an agent keeps what is the user's own."""
-        return _home(agent, self.home)
-
-    def is_marked(self, agent: Agent) -> bool:
-        """Whether the worktree shows that someone works in it with an agent."""
-        top = self.repository.worktree if self.repository else None
-        return top is not None and any(os.path.lexists(os.path.join(top, m)) for m in agent.marks)
-
-    def is_here(self, agent: Agent) -> bool:
+    def is_used(self, agent: Agent) -> bool:
         """Whether an agent is used in the worktree or on this machine."""
-        return self.is_marked(agent) or os.path.isdir(self.home_of(agent))
+        top = self.repository.worktree if self.repository else None
+        marked = top and any(os.path.lexists(os.path.join(top, mark)) for mark in agent.marks)
+        return bool(marked) or os.path.isdir(self._home_of(agent))
 
     def agents(self) -> list[Agent]:
         """The agents that are used here."""
-        return [agent for agent in AGENTS.values() if self.is_here(agent)]
+        return [agent for agent in AGENTS.values() if self.is_used(agent)]
 
     def scopes(self, agent: Agent) -> list[str]:
-        """The scopes of an agent that there are here, the narrowest first."""
+        """The scopes of an agent that exist here, the narrowest first."""
         known = [scope for scope in SCOPES if scope in agent.config.places]
         return known if self.repository else [scope for scope in known if scope == USER]
 
-    def places(self, agent: Agent, scope: str) -> list[Place]:
-        """All files of an agent and a scope that may hold our hooks."""
+    def files(self, agent: Agent, scope: str) -> list[ConfigFile]:
+        """All files of an agent and a scope that may hold our hooks.
+
+        Raises FatalError (`not_a_repository`) if the scope needs a repository.
+        """
         config = agent.config
         given = config.places[scope]
         if isinstance(config, Program):
             events = (agent.turn, agent.tool) if "{event}" in given else ("",)
-            paths = ((event, given.replace("{event}", event)) for event in events)
-            return [self._place(agent, scope, PROGRAM, path, event) for event, path in paths]
-        found = [self._place(agent, scope, JSON, given)]
+            return [
+                self._file(agent, scope, PROGRAM, given.replace("{event}", event), event)
+                for event in events
+            ]
+        found = [self._file(agent, scope, JSON, given)]
         if scope in config.toml:
-            found.append(self._place(agent, scope, TOML, config.toml[scope]))
+            found.append(self._file(agent, scope, TOML, config.toml[scope]))
         return found
 
-    def _place(self, agent: Agent, scope: str, kind: str, relative: str, event: str = "") -> Place:
-        if scope == USER:
-            path = os.path.join(self.home_of(agent), relative)
-            state = os.path.join(_state_home(self.home), "git-boocode", "hooks")
-            return Place(agent, scope, kind, path, _record(state, agent, path), event)
+    def _file(
+        self, agent: Agent, scope: str, kind: str, relative: str, event: str = ""
+    ) -> ConfigFile:
         repository = self.repository
-        if repository is None:
+        if scope == USER:
+            path = name = os.path.join(self._home_of(agent), relative)
+            state = os.path.join(_state_home(self.home), "git-boocode")
+        elif repository is None:
             raise FatalError(
                 "not in the worktree of a git repository",
                 code="not_a_repository",
                 hints=("--user is for the files in your home directory, which hold everywhere",),
             )
-        path = os.path.join(repository.worktree, relative)
-        refuse_blocked(repository.common_state_dir)
-        state = os.path.join(repository.common_state_dir, "hooks")
-        # By the name that a worktree has for git, so that it may be moved.
-        below = os.path.relpath(repository.git_dir, repository.common_dir)
-        record = _record(state, agent, os.path.join(below, relative))
-        return Place(agent, scope, kind, path, record, event)
+        else:
+            path = os.path.join(repository.worktree, relative)
+            refuse_blocked(repository.common_state_dir)
+            state = repository.common_state_dir
+            # Named after the worktree's git directory, so that the worktree may be moved.
+            name = os.path.relpath(repository.git_dir, repository.common_dir)
+            name = os.path.join(name, relative)
+        short = hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
+        record = os.path.join(state, "hooks", f"{agent.name}-{short}.json")
+        return ConfigFile(agent, scope, kind, path, record, event)
 
-    def check(self, place: Place) -> None:
-        """Refuse a file of a worktree that a symlink leads out of it.
+    def check(self, file: ConfigFile) -> None:
+        """Refuse a file of the worktree that a symlink leads out of it (`outside_worktree`).
 
-        A clone can bring such links along. What they lead to may be the user's own file, and what
-        is meant for one repository would be installed for all.
-
-        Raises:
-            RefusedError: it does (`outside_worktree`).
+        A clone can bring such a link. It may lead to the user's own file, and what is meant for one
+        repository would be installed for all.
         """
-        if place.scope == USER or self.repository is None:
+        if file.scope == USER or self.repository is None:
             return
         top = self.repository.worktree
         try:
-            inside_worktree(top, os.path.relpath(place.path, top))
+            inside_worktree(top, os.path.relpath(file.path, top))
         except RefusedError as error:
             hints = ("--user changes the file in your home directory",)
             raise RefusedError(error.message, code=error.code, hints=hints) from None
+
+    def _home_of(self, agent: Agent) -> str:
+        """The directory of the user's own files of an agent."""
+        if agent.home_variable and os.environ.get(agent.home_variable):
+            return os.path.abspath(os.path.expanduser(os.environ[agent.home_variable]))
+        first, _, rest = agent.home.partition("/")
+        if first == ".config" and os.path.isabs(os.environ.get("XDG_CONFIG_HOME", "")):
+            return os.path.join(os.environ["XDG_CONFIG_HOME"], rest)
+        return os.path.join(self.home, agent.home)
+
+
+def _state_home(home: str) -> str:
+    given = os.environ.get("XDG_STATE_HOME", "")
+    return given if os.path.isabs(given) else os.path.join(home, ".local", "state")
 
 
 def default_scope(agent: Agent) -> str:
@@ -140,20 +165,85 @@ def default_scope(agent: Agent) -> str:
     return LOCAL if LOCAL in agent.config.places else PROJECT
 
 
-def _home(agent: Agent, users: str) -> str:
-    if agent.home_variable and os.environ.get(agent.home_variable):
-        return os.path.abspath(os.path.expanduser(os.environ[agent.home_variable]))
-    first, _, rest = agent.home.partition("/")
-    if first == ".config" and os.path.isabs(os.environ.get("XDG_CONFIG_HOME", "")):
-        return os.path.join(os.environ["XDG_CONFIG_HOME"], rest)
-    return os.path.join(users, agent.home)
+class Wanted(NamedTuple):
+    """What to install: a command line by event, how long the agent waits, and whether for tools."""
+
+    commands: Mapping[str, str]
+    seconds: int
+    per_tool: bool
+
+    def entry(self, settings: Settings, event: str) -> dict[str, Any]:
+        """What the list of an event has to hold."""
+        values = {"{command}": self.commands[event], "{timeout}": self.seconds * settings.seconds}
+        entry: dict[str, Any] = _filled(settings.entry, values)
+        return entry
 
 
-def _state_home(users: str) -> str:
-    given = os.environ.get("XDG_STATE_HOME", "")
-    return given if os.path.isabs(given) else os.path.join(users, ".local", "state")
+def _filled(value: Any, values: Mapping[str, object]) -> Any:  # noqa: ANN401 - any JSON value
+    if isinstance(value, Mapping):
+        return {key: _filled(inner, values) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_filled(inner, values) for inner in value]
+    return values.get(value, value) if isinstance(value, str) else value
 
 
-def _record(state: str, agent: Agent, name: str) -> str:
-    short = hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
-    return os.path.join(state, f"{agent.name}-{short}.json")
+def is_ours(agent: Agent, command: object) -> bool:
+    """Whether a command line calls our hook for an agent."""
+    names = _CALL.findall(command) if isinstance(command, str) else ()
+    return any(name in (agent.name, *agent.aliases) for name in names)
+
+
+def leaf(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The innermost part of an entry: the object that holds the command."""
+    inner = entry.get("hooks")
+    return inner[0] if isinstance(inner, (list, tuple)) else entry
+
+
+def entries_of(file: ConfigFile, hooks: object) -> dict[str, list[dict[str, Any]]]:
+    """Our entries among the hooks that a file lists, by event, each as its innermost object."""
+    key = next(key for key, value in leaf(file.settings.entry).items() if value == "{command}")
+    found: dict[str, list[dict[str, Any]]] = {}
+    for event, listed in hooks.items() if isinstance(hooks, dict) else ():
+        for entry in listed if isinstance(listed, list) else ():
+            inner = entry.get("hooks") if isinstance(entry, dict) else None
+            for each in (entry, *(inner if isinstance(inner, list) else ())):
+                if isinstance(each, dict) and is_ours(file.agent, each.get(key)):
+                    found.setdefault(event, []).append(each)
+    return found
+
+
+def as_wanted(
+    file: ConfigFile, found: Mapping[str, list[dict[str, Any]]], wanted: Wanted
+) -> dict[str, bool]:
+    """Whether the entries of each event are as wanted; of other events any entry is."""
+    same = {}
+    for event, entries in found.items():
+        expected = leaf(wanted.entry(file.settings, event)) if event in wanted.commands else {}
+        alike = all(entries[0].get(key) == value for key, value in expected.items())
+        same[event] = alike and (not expected or len(entries) == 1)
+    return same
+
+
+def decoded(file: ConfigFile, data: bytes) -> str:
+    """The text of a file; RefusedError if it is not UTF-8."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise unusable(file, f"it is not UTF-8, in line {line}") from None
+
+
+def encoded(file: ConfigFile, text: str) -> bytes:
+    """The bytes of a text; RefusedError if the path of our program cannot be written in UTF-8."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise unusable(file, "the path of git-boocode is not UTF-8, as the file is") from None
+
+
+def unusable(
+    file: ConfigFile, reason: str, hints: tuple[str, ...] = ("fix the file and try again",)
+) -> RefusedError:
+    """The refusal of a file that cannot take hooks as it is."""
+    message = f"'{file.path}' cannot be changed: {reason}; nothing was changed"
+    return RefusedError(message, code="unusable_file", hints=hints)

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from git_boocode.agents.program import isolated_command
+from git_boocode.agents.config_program import isolated_command
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import print_json, print_text
 from git_boocode.repo.errors import FatalError
@@ -234,7 +234,7 @@ def _undo(story: _Demo, mess: str) -> None:
 
 
 def _callback() -> str:
-    from git_boocode.agents.shipped import shipped_hook
+    from git_boocode.agents.config_program import shipped_hook
 
     return shipped_hook("callbacks/trim-jsonl")
 

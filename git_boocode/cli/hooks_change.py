@@ -2,203 +2,158 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
-from git_boocode.agents.registry import USER, Agent
-from git_boocode.cli.framework import Command, json_option
-from git_boocode.cli.hooks import (
-    agent_option,
-    configuration,
-    git_option,
-    scope_options,
-    shown_path,
+from git_boocode.agents.config_files import Locations, Wanted, default_scope
+from git_boocode.agents.config_program import installed_command, shipped_hook
+from git_boocode.agents.file_edits import FileEdit, diff_text
+from git_boocode.agents.git_install import plan_git_hooks
+from git_boocode.agents.install import (
+    NOT_INSTALLED,
+    UNUSABLE,
+    PlannedChange,
+    carry_out,
+    plan_install,
+    plan_uninstall,
+    state_of,
+    wanted_hooks,
 )
-
-if TYPE_CHECKING:
-    from git_boocode.agents.config_files import Where
-    from git_boocode.agents.edits import Edit
-    from git_boocode.agents.entries import Wanted
-    from git_boocode.agents.install import Change
+from git_boocode.agents.registry import AGENTS, USER, Agent, find_agent
+from git_boocode.cli.asking import agrees, can_ask
+from git_boocode.cli.framework import Command
+from git_boocode.cli.hooks import change_options, configuration, shown_path
+from git_boocode.cli.output import print_hints, print_json, print_text, printable, warn
+from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, UsageError
+from git_boocode.repo.git import nul_lines, nul_records
 
 _LETTERS = {"create": "A", "modify": "M", "delete": "D"}
 
 
-class _Plan(NamedTuple):
-    """What is going to be done: for agents, and for git."""
+class _HooksPlan(NamedTuple):
+    """What is going to be changed, for agents and for git."""
 
-    where: Where
-    changes: list[Change]
-    git: list[Edit]
+    locations: Locations
+    changes: list[PlannedChange]
+    git: list[FileEdit]
 
     @property
-    def edits(self) -> list[Edit]:
+    def edits(self) -> list[FileEdit]:
         return [*(change.edit for change in self.changes if change.edit is not None), *self.git]
 
-    def carry_out(self) -> None:
-        from git_boocode.agents.install import carry_out
-
-        carry_out(self.changes, self.git)
-
     def rows(self) -> list[dict[str, Any]]:
-        """Each file that changes, as an answer tells it."""
-        agents = [
-            _row(change.place.agent.name, change.place.scope, change.edit)
-            for change in self.changes
-            if change.edit is not None
+        """Each file that changes, as in the JSON answer."""
+        agents = [(c.file.agent.name, c.file.scope, c.edit) for c in self.changes if c.edit]
+        return [
+            {
+                "agent": agent,
+                "scope": scope,
+                "path": edit.path,
+                "action": _action(edit),
+                "title": edit.title,
+            }
+            for agent, scope, edit in (*agents, *(("git", None, edit) for edit in self.git))
         ]
-        return agents + [_row("git", None, edit) for edit in self.git]
+
+    def lines(self) -> Iterator[str]:
+        """Each file that changes, for people; without those of our own."""
+        for row in self.rows():
+            if row["title"]:
+                path = shown_path(self.locations, row["path"])
+                yield f" {_LETTERS[row['action']]} {path}: {row['title']}"
+
+
+def _action(edit: FileEdit) -> str:
+    return "create" if edit.before is None else "delete" if edit.after is None else "modify"
 
 
 @click.command(cls=Command, surplus="an agent is named by --agent {}")
-@git_option
-@agent_option
-@scope_options
-@click.option("-n", "--dry-run", is_flag=True, help="Only show what would change, as a diff.")
-@json_option
+@change_options
 def install(
-    git: bool,
-    names: tuple[str, ...],
-    dry_run: bool,
-    as_json: bool,
-    scope: str | None = None,
+    git: bool, names: tuple[str, ...], dry_run: bool, as_json: bool, scope: str | None = None
 ) -> int:
     """Have agents take a checkpoint before each turn, and git before what it overwrites.
 
     Without --agent and --git it looks for the agents that are used here, and asks; where there is
     no terminal to ask on, it says what it would do. Each agent's file is for this worktree alone
     where the agent has such a file (--local), else for the project (--project); where hooks are
-    installed already, those are renewed. Where boocode.perTool is true, agents tell of each tool
+    installed already, those are renewed. Where boocode.perTool is true, agents report each tool
     that writes files, too.
     """
-    from git_boocode.agents.config_files import Where
-    from git_boocode.cli.output import warn
-
     _check_scope(scope, git=git, names=names)
-    where = Where.here()
+    locations = Locations.here()
     named = bool(git or names)
-    agents = _named(names) if named else _found(where, scope)
-    changes, left_out = _planned(where, agents, scope, all_or_none=named)
-    plan = _Plan(where, changes, _git_edits(where, remove=False) if git else [])
+    agents = _named(names) if named else _found(locations, scope)
+    changes, left_out = _planned(locations, agents, scope, all_or_none=named)
+    plan = _HooksPlan(locations, changes, _git_edits(locations, remove=False) if git else [])
     if not as_json:
-        for told in left_out:
-            warn(told)
+        for message in left_out:
+            warn(message)
     if not (named or dry_run) and plan.edits and not _agreed(plan, scope, left_out, as_json):
         return 1
     notes = [agent.note for agent in agents if agent.note] if plan.edits else []
     notes += [*(left_out if as_json else ()), *_shared(plan)]
-    notes += _callbacks(where, agents) if plan.edits else ()
+    if plan.edits and configuration(locations).setting("boocode.callback") is None:
+        notes += [
+            f"'git config boocode.callback {shlex.quote(shipped_hook(f'callbacks/{name}'))}' "
+            "lets restores take the conversation back"
+            for name in (agent.callback for agent in agents)
+            if name
+        ]
     return _finish(plan, "installed", notes, dry_run=dry_run, as_json=as_json)
 
 
-def _callbacks(where: Where, agents: Sequence[Agent]) -> Iterator[str]:
-    """How to have conversations taken back as well, by what ships with us."""
-    from git_boocode.agents.shipped import shipped_hook
-
-    if configuration(where).setting("boocode.callback") is not None:
-        return
-    for agent in agents:
-        if agent.callback:
-            path = shlex.quote(shipped_hook(f"callbacks/{agent.callback}"))
-            yield f"'git config boocode.callback {path}' lets restores take the conversation back"
-
-
-def _planned(
-    where: Where, agents: Sequence[Agent], scope: str | None, *, all_or_none: bool
-) -> tuple[list[Change], list[str]]:
-    """What there is to do for agents, and what to say of those that cannot be served.
-
-    Raises:
-        RefusedError: one of them cannot, if that is to count, or none of them can.
-    """
-    from git_boocode.agents.install import plan_install, wanted_hooks
-    from git_boocode.repo.errors import RefusedError
-
-    config = configuration(where)
-    changes: list[Change] = []
-    refused: dict[str, RefusedError] = {}
-    for agent in agents:
-        wanted = wanted_hooks(agent, config)
-        try:
-            scopes = _scopes_to_install(where, agent, scope, wanted)
-            planned = [plan_install(where, agent, each, wanted) for each in scopes]
-        except RefusedError as error:
-            refused[agent.title] = error
-            if all_or_none or len(refused) == len(agents):
-                raise
-        else:
-            changes += [change for each in planned for change in each]
-    return changes, [f"{title} is left out: {said.message}" for title, said in refused.items()]
-
-
 @click.command(cls=Command, surplus="an agent is named by --agent {}")
-@git_option
-@agent_option
-@scope_options
-@click.option("-n", "--dry-run", is_flag=True, help="Only show what would change, as a diff.")
-@json_option
+@change_options
 def uninstall(
-    git: bool,
-    names: tuple[str, ...],
-    dry_run: bool,
-    as_json: bool,
-    scope: str | None = None,
+    git: bool, names: tuple[str, ...], dry_run: bool, as_json: bool, scope: str | None = None
 ) -> int:
     """Take our hooks out again; files that nobody else has changed are then as they were.
 
     Without --agent, --git and a scope all of them go that are in this repository; those in your
     home directory need --user.
     """
-    from git_boocode.agents.config_files import Where
-    from git_boocode.agents.install import plan_uninstall
-    from git_boocode.agents.registry import AGENTS
-
     _check_scope(scope, git=git, names=names)
-    where = Where.here()
-    agents = _named(names) if git or names else AGENTS.values()
+    locations = Locations.here()
+    agents = _named(names) if git or names else list(AGENTS.values())
     changes = []
     for agent in agents:
-        for each in _scopes(where, agent, scope, named=bool(names)):
-            changes += plan_uninstall(where, agent, each)
+        for each in _scopes_to_uninstall(locations, agent, scope, named=bool(names)):
+            changes += plan_uninstall(locations, agent, each)
     everything = not names and scope is None
-    plan = _Plan(where, changes, _git_edits(where, remove=True) if git or everything else [])
-    notes = [] if scope == USER else list(_left(where, agents))
+    git_edits = _git_edits(locations, remove=True) if git or everything else []
+    notes = [] if scope == USER else list(_left(locations, agents))
+    plan = _HooksPlan(locations, changes, git_edits)
     return _finish(plan, "uninstalled", notes, dry_run=dry_run, as_json=as_json)
 
 
 def _check_scope(scope: str | None, *, git: bool, names: Sequence[str]) -> None:
-    from git_boocode.repo.errors import UsageError
-
     if git and scope is not None and not names:
         raise UsageError(
-            f"--{scope} says nothing about git's hooks, which belong to one repository",
+            f"--{scope} has no meaning for git's hooks, which belong to one repository",
             hints=("leave it out, or name an agent with --agent",),
         )
 
 
 def _named(names: Sequence[str]) -> list[Agent]:
-    from git_boocode.agents.registry import AGENTS, find_agent
-    from git_boocode.repo.errors import UsageError
-
     agents: dict[str, Agent] = {}
     for name in names:
         agent = find_agent(name)
         if agent is None:
-            hints = (f"these are known: {', '.join(AGENTS)}",)
-            raise UsageError(f"no agent is called '{name}'", hints=hints)
+            raise UsageError(
+                f"unknown agent '{name}'", hints=(f"these are known: {', '.join(AGENTS)}",)
+            )
         agents[agent.name] = agent
     return list(agents.values())
 
 
-def _found(where: Where, scope: str | None) -> list[Agent]:
+def _found(locations: Locations, scope: str | None) -> list[Agent]:
     """The agents that are used here, as far as they have the scope that is asked for."""
-    from git_boocode.agents.registry import AGENTS
-    from git_boocode.repo.errors import RefusedError
-
-    agents = [a for a in where.agents() if scope is None or scope in a.config.places]
+    agents = [a for a in locations.agents() if scope is None or scope in a.config.places]
     if not agents:
         raise RefusedError(
             "no agent is found, neither in this worktree nor in the home directory",
@@ -208,86 +163,89 @@ def _found(where: Where, scope: str | None) -> list[Agent]:
     return agents
 
 
-def _scopes_to_install(where: Where, agent: Agent, asked: str | None, wanted: Wanted) -> list[str]:
+def _planned(
+    locations: Locations, agents: Sequence[Agent], scope: str | None, *, all_or_none: bool
+) -> tuple[list[PlannedChange], list[str]]:
+    """What to change for agents, and what to say of those that are left out.
+
+    Raises RefusedError if one has to be left out and `all_or_none` is set, or if none is left.
+    """
+    config = configuration(locations)
+    changes: list[PlannedChange] = []
+    left_out: list[str] = []
+    for agent in agents:
+        wanted = wanted_hooks(agent, config)
+        try:
+            scopes = _scopes_to_install(locations, agent, scope, wanted)
+            planned = [plan_install(locations, agent, each, wanted) for each in scopes]
+        except RefusedError as error:
+            left_out.append(f"{agent.title} is left out: {error.message}")
+            if all_or_none or len(left_out) == len(agents):
+                raise
+        else:
+            changes += [change for each in planned for change in each]
+    return changes, left_out
+
+
+def _scopes_to_install(
+    locations: Locations, agent: Agent, asked: str | None, wanted: Wanted
+) -> list[str]:
     """The scope that is asked for, else those that hold our hooks already, else the narrowest.
 
     In a home directory that is a worktree two scopes are the same file, which counts once.
     """
-    import os
-
-    from git_boocode.agents.config_files import default_scope
-    from git_boocode.agents.install import NOT_INSTALLED, UNUSABLE, state_of
-
     if asked is not None:
-        return [_asked_scope(agent, asked)]
-    states = {each: state_of(where, agent, each, wanted).state for each in where.scopes(agent)}
-    nothing = (NOT_INSTALLED, UNUSABLE)
+        return [_checked_scope(agent, asked)]
     there: dict[tuple[str, ...], str] = {}
-    for each in (each for each, state in states.items() if state not in nothing):
-        files = (os.path.realpath(place.path) for place in where.places(agent, each))
-        there.setdefault(tuple(files), each)
+    for scope in locations.scopes(agent):
+        if state_of(locations, agent, scope, wanted).state not in (NOT_INSTALLED, UNUSABLE):
+            files = (os.path.realpath(file.path) for file in locations.files(agent, scope))
+            there.setdefault(tuple(files), scope)
     return [*there.values()] or [default_scope(agent)]
 
 
-def _asked_scope(agent: Agent, asked: str) -> str:
-    """The scope that is asked for.
-
-    Raises:
-        RefusedError: the agent does not have it.
-    """
-    from git_boocode.repo.errors import RefusedError
-
+def _checked_scope(agent: Agent, asked: str) -> str:
+    """The scope that is asked for; RefusedError if the agent does not have it."""
     if asked not in agent.config.places:
         raise RefusedError(
-            f"{agent.title} has no files that are {asked}",
+            f"{agent.title} has no files for --{asked}",
             code="no_such_scope",
             hints=(f"it has {' and '.join(f'--{name}' for name in agent.config.places)}",),
         )
     return asked
 
 
-def _scopes(where: Where, agent: Agent, asked: str | None, *, named: bool) -> list[str]:
-    """The scopes to uninstall from: the one that is asked for, or all of this worktree."""
-    if asked is not None and (named or asked in agent.config.places):
-        return [_asked_scope(agent, asked)]
+def _scopes_to_uninstall(
+    locations: Locations, agent: Agent, asked: str | None, *, named: bool
+) -> list[str]:
+    """The scope that is asked for, or all of this worktree."""
     if asked is not None:
-        return []
+        return [_checked_scope(agent, asked)] if named or asked in agent.config.places else []
     scopes = [scope for scope in agent.config.places if scope != USER]
-    if where.repository is None:
-        # Which tells that there is no repository, and of --user.
-        where.places(agent, scopes[0])
+    if locations.repository is None:
+        # It fails, and mentions --user.
+        locations.files(agent, scopes[0])
     return scopes
 
 
-def _git_edits(where: Where, *, remove: bool) -> list[Edit]:
-    from git_boocode.agents.git_install import plan_git_hooks
-    from git_boocode.repo.errors import FatalError
-
-    if where.repository is None:
+def _git_edits(locations: Locations, *, remove: bool) -> list[FileEdit]:
+    if locations.repository is None:
         raise FatalError(
             "not in the worktree of a git repository",
             code="not_a_repository",
             hints=("git hooks belong to one repository: run it in there",),
         )
-    return plan_git_hooks(where.repository, None, remove=remove)
+    return plan_git_hooks(locations.repository, None, remove=remove)
 
 
-def _agreed(plan: _Plan, scope: str | None, left_out: list[str], as_json: bool) -> bool:
-    """Whether the user agrees with what was found to do.
-
-    Raises:
-        RefusedError: there is nobody to ask (`not_confirmed`).
-    """
-    from git_boocode.cli.asking import agrees, can_ask
-    from git_boocode.cli.output import print_text
-    from git_boocode.repo.errors import RefusedError
-
+def _agreed(plan: _HooksPlan, scope: str | None, left_out: list[str], as_json: bool) -> bool:
+    """Whether the user agrees with the plan; RefusedError (`not_confirmed`) if nobody is there."""
     if not as_json:
         print_text("these agents are used here or on this machine; for each turn to be undone:")
-        for line in _lines(plan):
+        for line in plan.lines():
             print_text(line)
     if as_json or not can_ask():
-        names = " ".join(dict.fromkeys(f"--agent {c.place.agent.name}" for c in plan.changes))
+        names = " ".join(dict.fromkeys(f"--agent {c.file.agent.name}" for c in plan.changes))
         names += f" --{scope}" if scope else ""
         raise RefusedError(
             "nothing was installed: there is no terminal to ask on",
@@ -301,67 +259,37 @@ def _agreed(plan: _Plan, scope: str | None, left_out: list[str], as_json: bool) 
     return False
 
 
-def _finish(plan: _Plan, done: str, notes: list[str], *, dry_run: bool, as_json: bool) -> int:
+def _finish(plan: _HooksPlan, done: str, notes: list[str], *, dry_run: bool, as_json: bool) -> int:
     """Carry out a plan, or show it, and answer."""
-    from git_boocode.agents.edits import diff_text
-    from git_boocode.cli.output import print_hints, print_json, print_text, printable
-
     diff = diff_text(plan.edits) if dry_run else ""
     if not dry_run:
-        plan.carry_out()
+        carry_out(plan.changes, plan.git)
     if as_json:
         answer = {"ok": True, "dry_run": dry_run, "hooks": plan.rows(), "notes": notes}
         print_json({**answer, "diff": diff} if dry_run else answer)
         return 0
-    for line in diff.split("\n")[:-1] if dry_run else _lines(plan):
+    for line in diff.split("\n")[:-1] if dry_run else plan.lines():
         print_text(printable(line.rstrip("\r")))
     if not plan.edits:
         print_text("nothing is installed" if done == "uninstalled" else "all is installed already")
     elif not dry_run:
-        if any(row["action"] == "delete" for row in plan.rows()) and done == "installed":
+        if done == "installed" and any(edit.after is None for edit in plan.edits):
             # Git's hooks that boocode.gitHooks no longer names go when the others come.
             done = "changed"
-        print_text(f"{done} hooks for {_listed(plan)}")
+        titles = dict.fromkeys(change.file.agent.title for change in plan.changes if change.edit)
+        *most, last = [*titles, *(["git"] if plan.git else [])]
+        print_text(f"{done} hooks for {', '.join(most)}{' and ' if most else ''}{last}")
     print_hints(tuple(notes))
     return 0
 
 
-def _row(agent: str, scope: str | None, edit: Edit) -> dict[str, Any]:
-    action = "create" if edit.before is None else "delete" if edit.after is None else "modify"
-    return {
-        "agent": agent,
-        "scope": scope,
-        "path": edit.path,
-        "action": action,
-        "title": edit.title,
-    }
-
-
-def _lines(plan: _Plan) -> Iterator[str]:
-    for row in plan.rows():
-        if not row["title"]:
-            # A file of our own, which is nobody else's business.
-            continue
-        path = shown_path(plan.where, row["path"])
-        yield f" {_LETTERS[row['action']]} {path}: {row['title']}"
-
-
-def _listed(plan: _Plan) -> str:
-    titles = {change.place.agent.title: None for change in plan.changes if change.edit}
-    names = [*titles, *(["git"] if plan.git else [])]
-    return " and ".join((*((", ".join(names[:-1]),) if names[1:] else ()), names[-1]))
-
-
-def _shared(plan: _Plan) -> list[str]:
+def _shared(plan: _HooksPlan) -> list[str]:
     """What to know of files that others get with git."""
-    repository = plan.where.repository
-    edits = [change.edit for change in plan.changes if change.place.scope != USER and change.edit]
+    repository = plan.locations.repository
+    edits = [change.edit for change in plan.changes if change.file.scope != USER and change.edit]
     paths = [edit.path for edit in edits if edit.after is not None]
     if repository is None or not paths:
         return []
-    from git_boocode.agents.program import installed_command
-    from git_boocode.repo.git import nul_lines, nul_records
-
     git = repository.git
     below = {path.removeprefix(f"{repository.worktree}/"): path for path in paths}
     tracked = nul_records(git.run("ls-files", "-z", "--", *below))
@@ -369,36 +297,31 @@ def _shared(plan: _Plan) -> list[str]:
         git.attempt("check-ignore", "-z", "--stdin", stdin=nul_lines(below)).stdout
     )
     open_ones = [path for path in below if path not in {*tracked, *ignored}]
+
+    def shown(names: Iterable[str]) -> str:
+        return ", ".join(shown_path(plan.locations, below[name]) for name in names)
+
     notes = []
     if tracked:
-        shown = _paths(plan.where, [below[path] for path in tracked])
-        notes.append(f"tracked, so others get them with the next commit: {shown}")
+        notes.append(f"tracked, so others get them with the next commit: {shown(tracked)}")
     if open_ones:
-        shown = _paths(plan.where, [below[path] for path in open_ones])
-        # In a linked worktree and in a submodule that is not below `.git`.
-        exclude = shown_path(plan.where, f"{repository.common_dir}/info/exclude")
+        # In a linked worktree and in a submodule it is not below `.git`.
+        exclude = shown_path(plan.locations, f"{repository.common_dir}/info/exclude")
         notes.append(
-            f"not ignored, so they can be committed: {shown}\n"
+            f"not ignored, so they can be committed: {shown(open_ones)}\n"
             f"lines in {exclude} keep them to yourself"
         )
     command = installed_command("hook")
     if notes and not command.startswith("git "):
-        notes.append(f"they call '{command}', which others may not have in that place")
+        notes.append(f"they use this machine's path '{command}'; do not commit them")
     return notes
 
 
-def _paths(where: Where, paths: Iterable[str]) -> str:
-    return ", ".join(shown_path(where, path) for path in paths)
-
-
-def _left(where: Where, agents: Iterable[Agent]) -> Iterator[str]:
+def _left(locations: Locations, agents: Iterable[Agent]) -> Iterator[str]:
     """What is still installed in the home directory."""
-    from git_boocode.agents.install import plan_uninstall
-    from git_boocode.repo.errors import BoocodeError
-
     for agent in agents:
         try:
-            changes = plan_uninstall(where, agent, USER)
+            changes = plan_uninstall(locations, agent, USER)
         except BoocodeError:
             continue
         if any(change.edit is not None for change in changes):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.agents import git_install
-from git_boocode.agents.edits import apply
+from git_boocode.agents.file_edits import apply
 from git_boocode.agents.git_hooks import EVENTS
 from git_boocode.agents.git_install import plan_git_hooks
 from git_boocode.repo.repository import Repository
@@ -86,20 +86,6 @@ def _dangling(path: Path) -> None:
     path.symlink_to("nothing-there")
 
 
-_DISPATCHER = """
-import os, sys
-from the_helper import LOG
-with open(os.environ[LOG], "a") as file:
-    print("served", os.path.basename(sys.argv[0]), file=file)
-"""
-
-
-def dispatcher(path: Path) -> None:
-    """Write a hook that serves several events by its own name, with a module beside it."""
-    (path.parent / "the_helper.py").write_text(f"LOG = {LOG!r}\n")
-    _script(f"#!{sys.executable} -B{_DISPATCHER}")(path)
-
-
 KINDS: dict[str, Callable[[Path], None]] = {
     "sh": _script(f"#!/bin/sh\n{_NOTES}"),
     "sh that ends early": _script(f"#!/bin/sh\n# mine\n\n{_NOTES}exit 0\n"),
@@ -107,24 +93,28 @@ KINDS: dict[str, Callable[[Path], None]] = {
     "sh -e": _script(f"#!/bin/sh -e\nset -u\n{_NOTES}"),
     "sh without a newline at the end": _script(f"#!/bin/sh\n{_NOTES}".rstrip("\n")),
     "bash through env": _script(f"#!/usr/bin/env -S bash -e\n{_NOTES}"),
+}  # fmt: skip
+"""Shell scripts that note what they are given."""
+
+OTHERS: dict[str, Callable[[Path], None]] = {
     "no shebang": _script(_NOTES),
     "no shebang, no newline": _script(_NOTES.strip("\n")),
     "python": _script(f"#!{sys.executable}{_PYTHON}", 0o750),
     "python that sh hands over to": _script(f"{_POLYGLOT}{_PYTHON}"),
     "a link to sh": _linked(f"#!/bin/sh\n{_NOTES}", "../mine/hook"),
     "a link to python": _linked(f"#!{sys.executable}{_PYTHON}", "hook.py"),
-}  # fmt: skip
-"""Hooks that note what they are given."""
-
-SILENT: dict[str, Callable[[Path], None]] = {
-    "nothing": lambda path: None,
-    "only a shebang": _script("#!/bin/sh"),
     "empty": _script(""),
     "not executable": _script(f"#!/bin/sh\n{_NOTES}", 0o644),
     "a link that leads nowhere": _dangling,
     "compiled": _compiled,
 }
-"""Hooks that note nothing, or do not run."""
+"""Hooks in which lines of ours would break something, or would not run."""
+
+SILENT: dict[str, Callable[[Path], None]] = {
+    "nothing": lambda path: None,
+    "only a shebang": _script("#!/bin/sh"),
+}
+"""Hooks that note nothing."""
 
 
 def write_hooks(directory: Path, write: Callable[[Path], None], events: Sequence[str] = ()) -> None:

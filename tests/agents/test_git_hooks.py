@@ -257,7 +257,7 @@ def test_cherry_picks_and_reverts(hooked: Repo) -> None:
     sound(hooked)
 
 
-@pytest.mark.parametrize("kind", ["sh", "python"])
+@pytest.mark.parametrize("kind", ["sh", "sh -e"])
 def test_beside_a_users_own_hooks(hooked: Repo, kind: str, tmp_path: Path) -> None:
     directory = hooked.top / ".git/hooks"
     for path in directory.iterdir():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import subprocess
 import sys
@@ -12,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_boocode.agents import git_install, hook_script
-from git_boocode.agents.edits import diff_text
+from git_boocode.agents import git_install
+from git_boocode.agents.file_edits import diff_text
 from git_boocode.agents.git_hooks import EVENTS
 from git_boocode.agents.git_install import git_hooks_status, plan_git_hooks
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, UsageError
@@ -21,8 +22,8 @@ from git_boocode.repo.repository import Repository
 from tests.agents.hooks_kit import (
     KINDS,
     LOG,
+    OTHERS,
     SILENT,
-    dispatcher,
     hooks_seen,
     install,
     reads_only_files,
@@ -52,7 +53,7 @@ def log(
     program.write_text(_FAKE)
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{top}:/usr/bin:/bin")
-    monkeypatch.setattr("git_boocode.agents.program.everyones_path", lambda: [str(top)])
+    monkeypatch.setattr("git_boocode.agents.config_program.everyones_path", lambda: [str(top)])
     monkeypatch.setattr(sys, "argv", [str(program)])
     monkeypatch.setenv(LOG, str(top / "log"))
     reads_only_files(monkeypatch)
@@ -130,7 +131,7 @@ def test_beside_one_that_does_nothing(repo: Repo, log: Path, write: Callable[[Pa
     assert hooks_seen(hooks(repo)) == before
 
 
-@pytest.mark.parametrize("write", [SILENT["nothing"], KINDS["sh"], KINDS["python"]])
+@pytest.mark.parametrize("write", [SILENT["nothing"], KINDS["sh"]])
 def test_every_event(repo: Repo, log: Path, write: Callable[[Path], None]) -> None:
     write_hooks(hooks(repo), write)
     install()
@@ -153,94 +154,98 @@ def test_every_event(repo: Repo, log: Path, write: Callable[[Path], None]) -> No
     assert ("user 0 |" in lines) is is_there
 
 
-@pytest.mark.parametrize("is_linked", [False, True])
-def test_a_hook_that_goes_by_its_name(repo: Repo, log: Path, is_linked: bool) -> None:
-    if is_linked:
-        (repo.top / ".git/mine").mkdir()
-        dispatcher(repo.top / ".git/mine/serve")
-        write_hooks(hooks(repo), lambda path: path.symlink_to("../mine/serve"))
-    else:
-        write_hooks(hooks(repo), dispatcher)
+@pytest.mark.parametrize("write", OTHERS.values(), ids=OTHERS)
+def test_what_is_not_a_shell_script_is_refused(
+    repo: Repo, log: Path, write: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_hooks(hooks(repo), write, ["post-merge"])
     before = hooks_seen(hooks(repo))
-    install()
-    install()
-    repo.git("worktree", "add", "-q", "linked")
-    repo.git("-C", "linked", "commit", "-q", "--allow-empty", "-m", "1")
-    assert [line for line in noted(log) if line.startswith("served")] == [
-        *("served post-checkout", "served pre-commit"),
-    ]
+    with pytest.raises(
+        RefusedError, match=r"cannot install the git hook '.*/post-merge'"
+    ) as caught:
+        install()
+    assert caught.value.code == "unusable_file"
+    (hint,) = caught.value.hints
+    assert hint == (
+        'call this from it yourself: git boocode hook git post-merge "$@" '
+        "</dev/null >/dev/null 2>&1 || :"
+    )
+    assert hooks_seen(hooks(repo)) == before
     uninstall()
     assert hooks_seen(hooks(repo)) == before
-    state = repo.top / ".git/boocode"
-    assert not [path for path in state.iterdir() if path.name in EVENTS]
-
-
-_SOURCES = b'#!/bin/sh\n. "$(dirname "$0")/lib.sh"\n'
-
-
-@pytest.mark.parametrize(
-    "program",
-    [
-        _SOURCES,
-        f"#!{sys.executable}\nimport os\n"
-        "open(os.path.join(os.path.dirname(__file__), 'lib.sh'))\n".encode(),
-    ],
-    ids=["sh", "python"],
-)
-def test_a_link_to_a_hook_that_needs_what_is_beside_it(
-    repo: Repo, log: Path, program: bytes
-) -> None:
-    script = repo.top / ".git/mine"
-    script.write_bytes(program)
-    script.chmod(0o755)
-    (hooks(repo) / "pre-commit").symlink_to("../mine")
-    (hooks(repo) / "lib.sh").write_text('echo user >>"$HOOK_LOG"\n')
-    before = hooks_seen(hooks(repo))
+    # The other ones can be had without it.
     install("pre-commit")
     assert git_quietly(repo, "commit", "-q", "--allow-empty", "-m", "1") == 0
-    assert noted(log) == ["ours hook git pre-commit |", *["user"] * (program is _SOURCES)]
-    uninstall()
+    assert "ours hook git pre-commit |" in noted(log)
+    uninstall("pre-commit")
+    assert hooks_seen(hooks(repo)) == before
+    # Git that reads configured hooks runs ours beside any other.
+    _is_configured_git(monkeypatch, (2, 54))
+    install()
     assert hooks_seen(hooks(repo)) == before
 
 
+def test_a_hook_to_which_users_have_added_the_call(repo: Repo, log: Path) -> None:
+    write_hooks(hooks(repo), KINDS["sh"], ["pre-rebase"])
+    call = "import os\nos.system('git boocode hook git pre-commit </dev/null >/dev/null 2>&1')\n"
+    path = hooks(repo) / "pre-commit"
+    path.write_text(f"#!{sys.executable}\n{call}")
+    path.chmod(0o755)
+    before = path.read_bytes()
+    install()
+    assert path.read_bytes() == before
+    assert set(hooks_seen(hooks(repo))) == set(EVENTS)
+    found = {status.event: status for status in git_hooks_status(Repository.discover())}
+    assert {status.state for status in found.values()} == {"installed"}
+    assert found["pre-commit"].note == "added by hand"
+    assert git_quietly(repo, "commit", "-q", "--allow-empty", "-m", "1") == 0
+    assert noted(log) == ["ours hook git pre-commit |"]
+    uninstall()
+    assert set(hooks_seen(hooks(repo))) == {"pre-commit", "pre-rebase"}
+    assert path.read_bytes() == before
+
+
+# As earlier versions wrote it in the place of a hook that is not a shell script.
+_CHAINING = """#!/bin/sh
+# >>> git-boocode: it moved the hook that was here to pre-commit.boocode-chained >>>
+/old/git-boocode hook git pre-commit "$@" </dev/null >/dev/null 2>&1 || :
+hook="${0%/*}/pre-commit.boocode-chained"
+named="$(git rev-parse --git-common-dir 2>/dev/null)/boocode/pre-commit"
+[ ! "$named" -ef "$hook" ] || hook="$named"
+[ ! -x "$hook" ] || exec "$hook" "$@"
+# <<< git-boocode <<<
+"""
+
+
 @pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        (_SOURCES, True),
-        (b"#!/usr/bin/perl\nuse FindBin;\n", True),
-        (b"#!/usr/bin/env ruby\nhook = File.basename($0)\nload File.dirname(__FILE__)\n", False),
-        (b"#!/usr/bin/env python3\nprint(1)\n", False),
-        (b"\x7fELF\x00", False),
-        (b"", False),
-    ],
+    "kind", ["python", "a link to sh", "compiled", "a link that leads nowhere"]
 )
-def test_which_hooks_need_their_directory(content: bytes, expected: bool) -> None:
-    assert hook_script.needs_its_directory(content) is expected
-
-
-def test_a_chained_hook_in_a_repository_that_was_moved(
-    repo: Repo, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_hook_that_earlier_versions_moved_aside_comes_back(
+    repo: Repo, log: Path, kind: str
 ) -> None:
-    write_hooks(hooks(repo), KINDS["python"], ["pre-commit"])
+    path, aside = hooks(repo) / "pre-commit", hooks(repo) / "pre-commit.boocode-chained"
+    OTHERS[kind](path)
+    before = hooks_seen(hooks(repo))
+    path.rename(aside)
+    path.write_text(_CHAINING)
+    path.chmod(0o755)
+    named = repo.top / ".git/boocode/pre-commit"
+    named.parent.mkdir(exist_ok=True)
+    named.symlink_to("../hooks/pre-commit.boocode-chained")
+    told = {status.event: status.state for status in git_hooks_status(Repository.discover())}
+    assert told["pre-commit"] == "other"
     install("pre-commit")
-    for link in ("there", "dangling", "missing"):
-        named = repo.top / ".git/boocode/pre-commit"
-        if link != "there":
-            named.unlink(missing_ok=True)
-        if link == "dangling":
-            named.symlink_to("nowhere")
-        repo.git("commit", "-q", "--allow-empty", "-m", "1")
-        assert noted(log) == ["ours hook git pre-commit |", "user |"]
-    monkeypatch.chdir(tmp_path)
-    moved = tmp_path / "moved"
-    repo.top.rename(moved)
-    Repo(moved).git("commit", "-q", "--allow-empty", "-m", "1")
-    assert noted(log) == ["ours hook git pre-commit |", "user |"]
-    moved.rename(repo.top)
+    assert path.read_text() == _CHAINING.replace("/old/git-boocode", "git boocode")
+    assert git_quietly(repo, "commit", "-q", "--allow-empty", "-m", "1") == 0
+    user = ["user |"] if kind in ("python", "a link to sh") else []
+    assert noted(log) == ["ours hook git pre-commit |", *user]
+    uninstall()
+    assert hooks_seen(hooks(repo)) == before
+    assert not os.path.lexists(named)
 
 
 def test_files_that_are_checked_out_cost_nothing(repo: Repo, log: Path) -> None:
-    write_hooks(hooks(repo), KINDS["python"], ["post-checkout"])
+    write_hooks(hooks(repo), KINDS["sh"], ["post-checkout"])
     install()
     for command in ("checkout -q -- a", "restore a", "checkout -q -b new"):
         repo.git(*command.split())
@@ -249,7 +254,7 @@ def test_files_that_are_checked_out_cost_nothing(repo: Repo, log: Path) -> None:
 
 def test_the_program_may_be_gone(repo: Repo, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_hooks(hooks(repo), KINDS["sh -e"], ["pre-commit"])
-    write_hooks(hooks(repo), KINDS["python"], ["post-checkout"])
+    write_hooks(hooks(repo), KINDS["sh"], ["post-checkout"])
     install()
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     assert git_quietly(repo, "commit", "-q", "--allow-empty", "-m", "1") == 0
@@ -260,7 +265,7 @@ def test_the_program_may_be_gone(repo: Repo, log: Path, monkeypatch: pytest.Monk
 def test_another_command_is_put_in_place(
     repo: Repo, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_hooks(hooks(repo), KINDS["python"], ["pre-commit"])
+    write_hooks(hooks(repo), KINDS["sh"], ["pre-commit"])
     write_hooks(hooks(repo), KINDS["sh without a newline at the end"], ["pre-rebase"])
     write_hooks(hooks(repo), SILENT["only a shebang"], ["post-merge"])
     before = hooks_seen(hooks(repo))
@@ -282,22 +287,28 @@ def test_another_command_is_put_in_place(
 
 def test_what_others_have_changed_since_stays(repo: Repo, log: Path) -> None:
     write_hooks(hooks(repo), KINDS["sh"], ["pre-commit"])
-    write_hooks(hooks(repo), KINDS["python"], ["post-checkout"])
     install()
-    for event in ("pre-commit", "pre-rebase", "post-checkout"):
+    for event in ("pre-commit", "pre-rebase"):
         path = hooks(repo) / event
         path.write_text(path.read_text().replace("#!/bin/sh\n", "#!/bin/sh\necho added\n"))
-    theirs = (hooks(repo) / "post-checkout.boocode-chained").read_bytes()
     uninstall()
-    assert set(hooks_seen(hooks(repo))) == {
-        *("pre-commit", "pre-rebase", "post-checkout", "post-checkout.boocode-chained"),
-    }
+    assert set(hooks_seen(hooks(repo))) == {"pre-commit", "pre-rebase"}
     assert (hooks(repo) / "pre-rebase").read_text() == "#!/bin/sh\necho added\n"
     assert "boocode" not in (hooks(repo) / "pre-commit").read_text()
+
+
+def test_what_others_have_added_to_a_chaining_hook_stays(repo: Repo, log: Path) -> None:
+    path, aside = hooks(repo) / "pre-commit", hooks(repo) / "pre-commit.boocode-chained"
+    KINDS["sh"](aside)
+    path.write_text(_CHAINING.replace("#!/bin/sh\n", "#!/bin/sh\necho added >/dev/null\n"))
+    path.chmod(0o755)
+    theirs = aside.read_bytes()
+    uninstall()
     # It goes on calling what was there.
-    assert (hooks(repo) / "post-checkout.boocode-chained").read_bytes() == theirs
-    repo.git("checkout", "-q", "-b", "new")
-    assert noted(log) == ["user ID ID 1 |"]
+    assert aside.read_bytes() == theirs
+    assert "git-boocode hook" not in path.read_text()
+    assert git_quietly(repo, "commit", "-q", "--allow-empty", "-m", "1") == 0
+    assert noted(log) == ["user |"]
 
 
 def test_some_events(repo: Repo, log: Path) -> None:
@@ -395,14 +406,12 @@ def test_hooks_that_are_switched_off(repo: Repo, log: Path) -> None:
     assert notes == {"hooks are switched off by core.hooksPath"}
 
 
-@pytest.mark.parametrize("what", ["directory", "leftover", "leftover alone"])
+@pytest.mark.parametrize("what", ["directory", "leftover"])
 def test_what_is_in_the_way(repo: Repo, log: Path, what: str) -> None:
     if what == "directory":
         (hooks(repo) / "pre-commit").mkdir()
     else:
         (hooks(repo) / "pre-commit.boocode-chained").write_text("precious")
-    if what == "leftover":
-        write_hooks(hooks(repo), KINDS["python"], ["pre-commit"])
     names = sorted(path.name for path in hooks(repo).iterdir())
     with pytest.raises(BoocodeError, match="pre-commit"):
         install()
@@ -422,7 +431,7 @@ def test_a_hook_that_git_passes_over(repo: Repo, log: Path) -> None:
     install()
     (hooks(repo) / "pre-commit").chmod(0o644)
     told = {status.event: status.note for status in git_hooks_status(Repository.discover())}
-    assert told["pre-commit"] == "not executable, so that git passes over it"
+    assert told["pre-commit"] == "not executable, so that git ignores it"
     assert {note for event, note in told.items() if event != "pre-commit"} == {""}
 
 
@@ -447,7 +456,7 @@ def test_newer_git_gets_configuration(
     repo: Repo, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Git on this machine may be too old to run it: what git would do is done here by hand."""
-    write_hooks(hooks(repo), KINDS["python"])
+    write_hooks(hooks(repo), KINDS["sh"])
     before = hooks_seen(hooks(repo))
     config = (repo.top / ".git/config").read_bytes()
     install()
@@ -476,7 +485,7 @@ def test_newer_git_gets_configuration(
     assert noted(log) == ["ours hook git post-rewrite a b c |"]
     _is_configured_git(monkeypatch, (2, 53))
     assert {status.note for status in git_hooks_status(Repository.discover())} == {
-        "this git passes over hooks in the configuration"
+        "this git ignores hooks in the configuration"
     }
     uninstall()
     assert (repo.top / ".git/config").read_bytes() == config
@@ -528,27 +537,31 @@ _PIECES = st.sampled_from(
 
 @given(st.lists(_PIECES).map(b"".join))
 def test_any_script_comes_back_to_the_byte(content: bytes) -> None:
-    inserted = hook_script.insert(content, "one")
-    assert hook_script.find_part(inserted)
-    assert hook_script.remove(inserted) == content
-    assert hook_script.renew(inserted, "one") == inserted
-    renewed = hook_script.renew(inserted, "another")
-    assert hook_script.insert(content, "another") == renewed
+    inserted = git_install.insert(content, "one")
+    assert git_install.find_part(inserted)
+    assert git_install.remove(inserted) == content
+    assert git_install.renew(inserted, "one") == inserted
+    renewed = git_install.renew(inserted, "another")
+    assert git_install.insert(content, "another") == renewed
 
 
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
         (b"#!/bin/sh\n", True),
+        (b"#!/bin/sh", True),
         (b"#! /usr/bin/bash -e\n", True),
         (b"#!/usr/bin/env zsh\r\n", True),
-        (b"#!/usr/bin/env -S A=b dash -e\n", True),
-        (b"echo\n", True),
-        (b"", True),
+        (b"#!/usr/bin/env -S dash -e\n", True),
+        (b"#!/bin/ksh\n", True),
+        (b"echo\n", False),
+        (b"", False),
         (b"#!", False),
+        (b"#!/bin/sh\n\0", False),
         (b"#!/usr/bin/env\n", False),
-        (b"#!/usr/bin/env -u sh fish\n", True),
         (b"#!/usr/bin/fish\n", False),
+        (b"#!/usr/bin/env fish\n", False),
+        (b"#!/bin/shell\n", False),
         (b"#!/usr/bin/env python3\n", False),
         (b"\x7fELF\x00", False),
         (b"#!/bin/sh\n# \\\nexec tclsh \"$0\" ${1+\"$@\"}\n", False),
@@ -560,4 +573,4 @@ def test_any_script_comes_back_to_the_byte(content: bytes) -> None:
     ],
 )  # fmt: skip
 def test_which_hooks_a_shell_runs(content: bytes, expected: bool) -> None:
-    assert hook_script.is_shell_script(content) is expected
+    assert git_install.is_shell_script(content) is expected

@@ -9,12 +9,13 @@ import stat
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from git_boocode.agents.config_files import Where, default_scope
-from git_boocode.agents.edits import Edit
-from git_boocode.agents.entries import MARKER
+from git_boocode.agents.config_files import Locations, default_scope
+from git_boocode.agents.config_program import MARKER, shipped_hook
+from git_boocode.agents.file_edits import FileEdit
 from git_boocode.agents.install import (
     carry_out,
     plan_install,
@@ -23,7 +24,6 @@ from git_boocode.agents.install import (
     wanted_hooks,
 )
 from git_boocode.agents.registry import AGENTS, LOCAL, PROJECT, USER, Agent, Program, find_agent
-from git_boocode.agents.shipped import shipped_hook
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from tests.repo_kit import Repo
@@ -56,7 +56,6 @@ FILES = {
 }
 """,
         "tabs and CRLF": '{\r\n\t"model": "opus",\r\n\t"hooks": {\r\n\t}\r\n}',
-        "BOM": '\ufeff{"model":"opus"}\n',
     },
     "codex": {
         "empty": '{"hooks": {}}\n',
@@ -71,13 +70,13 @@ FILES = {
     },
     "gemini": {
         "typical": """{
-  "theme": "GitHub", // dark at night
+  "theme": "GitHub",
   "mcpServers": {
-    "git": {"command": "uvx", "args": ["mcp-server-git"]},
+    "git": {"command": "uvx", "args": ["mcp-server-git"]}
   },
   "hooks": {
-    "BeforeTool": [{"matcher": "write_file", "hooks": [{"type": "command", "command": "x"}]}],
-  },
+    "BeforeTool": [{"matcher": "write_file", "hooks": [{"type": "command", "command": "x"}]}]
+  }
 }
 """,
         "minified": '{"theme":"GitHub","hooks":{"BeforeAgent":[{"hooks":[]}]}}',
@@ -102,8 +101,8 @@ FILES = {
 CASES = [(agent, scope, name) for agent, scope in SCOPED for name in FILES.get(agent.name, {})]
 
 
-def where() -> Where:
-    return Where.here()
+def where() -> Locations:
+    return Locations.here()
 
 
 def install(agent: Agent, scope: str) -> None:
@@ -131,7 +130,7 @@ def agent_of(name: str) -> Agent:
 
 
 def first_path(agent: Agent, scope: str) -> Path:
-    return Path(where().places(agent, scope)[0].path)
+    return Path(where().files(agent, scope)[0].path)
 
 
 def tree(*tops: Path) -> dict[str, tuple[int, bytes]]:
@@ -170,6 +169,13 @@ def test_where_nothing_is_there(repo: Repo, sealed: Path, agent: Agent, scope: s
     assert tree(repo.top, sealed) == before
 
 
+def is_part_of(part: Any, whole: Any) -> bool:
+    """Whether some JSON is found in another one: objects may have got keys, and lists items."""
+    if isinstance(part, dict):
+        return all(key in whole and is_part_of(part[key], whole[key]) for key in part)
+    return part == whole or (isinstance(part, list) and part == whole[: len(part)])
+
+
 @pytest.mark.parametrize(
     ("agent", "scope", "name"), CASES, ids=[f"{a.name}-{scope}-{name}" for a, scope, name in CASES]
 )
@@ -190,10 +196,21 @@ def test_files_that_users_have(
     install(agent, scope)
     assert tree(repo.top, sealed) == there
     # All other hooks are still there, as they were.
-    for line in FILES[agent.name][name].splitlines():
-        assert line.strip(" ,{}]\t\r") in path.read_text("utf-8")
+    assert is_part_of(json.loads(FILES[agent.name][name] or "{}"), json.loads(path.read_bytes()))
     uninstall(agent, scope)
     assert tree(repo.top, sealed) == before
+
+
+def test_a_file_with_comments_is_refused(repo: Repo) -> None:
+    gemini = agent_of("gemini")
+    repo.write(".gemini/settings.json", '{\n  "theme": "GitHub", // dark at night\n}\n')
+    before = tree(repo.top)
+    with pytest.raises(RefusedError, match="has comments or trailing commas") as caught:
+        install(gemini, PROJECT)
+    assert caught.value.hints[0].startswith('add to the outermost object yourself: "hooks": {')
+    assert tree(repo.top) == before
+    assert not (repo.top / ".git/boocode/hooks").exists()
+    assert state(gemini, PROJECT) == "not_installed"
 
 
 def test_tools_are_told_of_where_that_is_asked_for(repo: Repo) -> None:
@@ -451,7 +468,7 @@ def test_a_file_that_cannot_be_read_is_a_state_of_its_own(repo: Repo) -> None:
     repo.write(".claude/settings.local.json", "{")
     found = state_of(where(), claude, LOCAL, wanted_hooks(claude, config()))
     assert found.state == "unusable"
-    assert "it is no JSON: line 1, column 2" in found.message
+    assert "it is not valid JSON: line 1, column 2" in found.message
 
 
 def test_linked_worktrees_have_records_of_their_own(repo: Repo, tmp_path: Path) -> None:
@@ -502,8 +519,8 @@ def test_what_killed_installations_left_is_swept(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claude = agent_of("claude-code")
-    (place,) = where().places(claude, LOCAL)
-    hook = Edit(str(repo.top / ".git/hooks/pre-commit"), None, b"#!/bin/sh\n", 0o755, "git")
+    (place,) = where().files(claude, LOCAL)
+    hook = FileEdit(str(repo.top / ".git/hooks/pre-commit"), None, b"#!/bin/sh\n", 0o755, "git")
     left = []
     for path in map(Path, (place.path, place.record, hook.path)):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from git_boocode.agents.config_program import shipped_hook
 from git_boocode.agents.registry import AGENTS, Program
-from git_boocode.agents.shipped import shipped_hook
 from tests.agents.kit import LABEL, logged, recorded, taken
 from tests.repo_kit import Repo
 

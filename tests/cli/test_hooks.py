@@ -149,7 +149,7 @@ def test_who_else_gets_a_file_is_said(repo: Repo) -> None:
     assert (
         tracked == "hint: tracked, so others get them with the next commit: .claude/settings.json"
     )
-    assert path.endswith("git-boocode hook', which others may not have in that place")
+    assert path.startswith("hint: they use this machine's path '/")
     done = repo.boocode("hooks", "install", "--agent", "codex")
     assert "hint: Codex asks you to trust new hooks before it runs them\n" in done.err
     assert "hint: not ignored, so they can be committed: .codex/hooks.json\n" in done.err
@@ -243,14 +243,29 @@ def test_git_and_agents_together(repo: Repo) -> None:
 
 
 @in_files
-def test_a_hook_that_is_moved_aside(repo: Repo) -> None:
-    repo.write(".git/hooks/pre-commit", "#!/usr/bin/env python3\n")
-    (repo.top / ".git/hooks/pre-commit").chmod(0o755)
-    first, second, third, *_ = repo.boocode("hooks", "install", "--git").out.splitlines()
-    path = ".git/hooks/pre-commit"
-    assert first == f" A {path}.boocode-chained: git hook pre-commit, the one that was there"
-    assert second == f" M {path}: git hook pre-commit"
-    assert third == " A .git/hooks/pre-merge-commit: git hook pre-merge-commit"
+def test_a_hook_that_is_not_a_shell_script(repo: Repo) -> None:
+    path = repo.write(".git/hooks/pre-commit", "#!/usr/bin/env python3\n", 0o755)
+    done = repo.boocode("hooks", "install", "--git", "--agent", "cursor")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith(
+        f"error: cannot install the git hook '{path}': it is not a script with a shell in its "
+        "first line; nothing was changed\nhint: call this from it yourself: "
+    )
+    assert not (repo.top / ".cursor").exists()
+    assert not (repo.top / ".git/hooks/pre-rebase").exists()
+
+
+def test_a_file_with_comments(repo: Repo) -> None:
+    path = repo.write(".gemini/settings.json", "{} // mine\n")
+    done = repo.boocode("hooks", "install", "--agent", "gemini", "--json")
+    error = done.json["error"]
+    assert (done.code, error["code"]) == (1, "unusable_file")
+    assert error["hint"].startswith("add to the outermost object yourself: ")
+    path.write_text(f"{{ {error['hint'].partition(' yourself: ')[2]} }} // mine\n")
+    done = repo.boocode("hooks", "install", "--agent", "gemini")
+    assert (done.code, done.out) == (0, "all is installed already\n")
+    done = repo.boocode("hooks", "status")
+    assert "Gemini CLI (project): installed for BeforeAgent in " in done.out
 
 
 def test_all_or_none(repo: Repo) -> None:
@@ -260,8 +275,8 @@ def test_all_or_none(repo: Repo) -> None:
     path = repo.top / ".claude/settings.local.json"
     assert (done.code, done.out) == (1, "")
     assert done.err == (
-        f"error: '{path}' cannot be changed: 'hooks' in it is no object; nothing was changed\n"
-        "hint: mend the file, then run the command again\n"
+        f"error: '{path}' cannot be changed: 'hooks' in it is not an object; nothing was changed\n"
+        "hint: fix the file and try again\n"
     )
     assert repo.files() == before
     assert not (repo.top / ".git/hooks/pre-commit").exists()
@@ -282,8 +297,8 @@ def test_status(repo: Repo, sealed: Path) -> None:
     assert done.out == (
         "Claude Code (local): partly installed for UserPromptSubmit in "
         ".claude/settings.local.json\n"
-        f"Claude Code (project): '{path}' cannot be changed: it is no JSON: line 1, column 2: a "
-        "key is missing here\n"
+        f"Claude Code (project): '{path}' cannot be changed: it is not valid JSON: line 1, "
+        "column 2: expecting property name enclosed in double quotes\n"
         "Codex CLI: not installed\n"
         "Gemini CLI (project): partly installed for BeforeAgent in .gemini/settings.json\n"
         "Cursor (project): partly installed for beforeSubmitPrompt in .cursor/hooks.json\n"
@@ -337,11 +352,11 @@ def test_status_of_what_is_installed_otherwise(repo: Repo) -> None:
     [
         ((), "error: no command given\nusage: git boocode hooks "),
         (("instal",), "error: 'instal' is not a git boocode hooks command\n"),
-        (("install", "--agent", "nobody"), "error: no agent is called 'nobody'\n"),
+        (("install", "--agent", "nobody"), "error: unknown agent 'nobody'\n"),
         (("install", "--agent"), "error: option '--agent' requires an argument\n"),
         (("install", "--user", "--local"), "error: only one of --user, --project and --local "),
         (("uninstall", "--local", "--project"), "error: only one of --user, --project and "),
-        (("install", "--git", "--user"), "error: --user says nothing about git's hooks"),
+        (("install", "--git", "--user"), "error: --user has no meaning for git's hooks"),
         (("status", "extra"), "error: 'extra' is an argument too many\n"),
     ],
 )
@@ -356,7 +371,7 @@ def test_a_scope_that_an_agent_does_not_have(repo: Repo) -> None:
         done = repo.boocode("hooks", command, "--agent", "gemini", "--local")
         assert done.code == 1
         assert done.err == (
-            "error: Gemini CLI has no files that are local\nhint: it has --project and --user\n"
+            "error: Gemini CLI has no files for --local\nhint: it has --project and --user\n"
         )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.agents.shipped import shipped_hook
+from git_boocode.agents.config_program import shipped_hook
 from tests.repo_kit import Repo
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from git_boocode.agents.shipped import shipped_hook
+from git_boocode.agents.config_program import shipped_hook
 from git_boocode.checkpoints.restore.transaction import Transaction
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.store.commit import keep

@@ -15,9 +15,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from git_boocode.agents import baselines as records
-from git_boocode.agents import hook_log, hook_script, json_config, toml_config
+from git_boocode.agents import config_json, config_toml, git_install, hook_log
+from git_boocode.agents.baselines import UNKNOWN
+from git_boocode.agents.config_files import JSON, TOML, ConfigFile, Wanted
 from git_boocode.agents.dedupe import Turns, turn_of
-from git_boocode.agents.entries import Baseline, Wanted
 from git_boocode.agents.event import label_of, named_files, parse_event, parse_payload, pathspecs
 from git_boocode.agents.registry import AGENTS, Agent, Settings, find_agent
 from git_boocode.checkpoints import conversation_files as transcripts
@@ -94,7 +95,7 @@ def read_transcripts(repository: Any) -> None:
 
 def record_of_hooks(repository: Any) -> None:
     found = records.load(os.path.join(repository.state_dir, "hooks", "x.json"))
-    assert found is None or found.baseline is not None
+    assert found is None or found.is_of(None) is False
 
 
 def metadata(data: bytes) -> None:
@@ -135,26 +136,26 @@ def settings_of(agent: Agent) -> Callable[[bytes], None]:
 
     def target(data: bytes) -> None:
         with suppress(BoocodeError):
-            after = json_config.install(agent, "settings.json", data, wanted).data
-            json_config.installed(agent, "settings.json", after)
-            json_config.uninstall(agent, "settings.json", after, Baseline())
+            file = ConfigFile(agent, "user", JSON, "settings.json", "")
+            after, _ = config_json.install(file, data, wanted)
+            config_json.installed(file, after, wanted)
+            config_json.uninstall(file, after, UNKNOWN)
         with suppress(BoocodeError):
-            toml_config.lists_hooks("config.toml", data)
-            written = toml_config.install(agent, "config.toml", data, wanted)
-            toml_config.installed(agent, "config.toml", written)
-            toml_config.uninstall(agent, "config.toml", written)
+            file = ConfigFile(agent, "user", TOML, "config.toml", "")
+            config_toml.lists_hooks(file, data)
+            written, _ = config_toml.install(file, data, wanted)
+            config_toml.installed(file, written, wanted)
+            config_toml.uninstall(file, written, UNKNOWN)
 
     return target
 
 
 def git_hook(data: bytes) -> None:
-    hook_script.needs_its_directory(data)
-    if hook_script.find_part(data):
-        hook_script.renew(data, "true")
-        hook_script.remove(data)
-        hook_script.is_ours_alone(data)
-    elif hook_script.is_shell_script(data):
-        assert hook_script.remove(hook_script.insert(data, "true")) == data
+    if git_install.find_part(data):
+        renewed = git_install.renew(data, "true")
+        assert git_install.remove(renewed) == git_install.remove(data)
+    elif git_install.is_shell_script(data):
+        assert git_install.remove(git_install.insert(data, "true")) == data
 
 
 def _settings() -> list[Agent]:

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from git_boocode.agents.toml_config import install, installed, lists_hooks, uninstall
+from git_boocode.agents.baselines import UNKNOWN
+from git_boocode.agents.config_files import TOML
+from git_boocode.agents.config_toml import install, installed, lists_hooks, uninstall
 from git_boocode.repo.errors import RefusedError
-from tests.agents.test_json_config import known, wanted
+from tests.agents.test_config_json import file_of, known, wanted
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -17,6 +19,7 @@ else:
     import tomli as tomllib
 
 CODEX = known("codex")
+FILE = file_of(CODEX, TOML)
 PATH = "/home/u/.codex/config.toml"
 TYPICAL = b"""# my settings
 model = "gpt-5"   # the big one
@@ -53,38 +56,38 @@ def read(data: bytes) -> dict[str, Any]:
 )
 def test_in_and_out_again(before: bytes) -> None:
     want = wanted(CODEX, "UserPromptSubmit", "PreToolUse")
-    after = install(CODEX, PATH, before, want)
+    after = install(FILE, before, want)[0]
     assert after.startswith(before)
-    assert install(CODEX, PATH, after, want) == after
+    assert install(FILE, after, want)[0] == after
     hooks = read(after)["hooks"]
     assert hooks["PreToolUse"] == [want.entry(CODEX.config, "PreToolUse")]  # type: ignore[arg-type]
     assert hooks["UserPromptSubmit"][:-1] == read(before).get("hooks", {}).get(
         "UserPromptSubmit", []
     )
-    assert list(installed(CODEX, PATH, after)) == ["UserPromptSubmit", "PreToolUse"]
+    assert list(installed(FILE, after, want)) == ["UserPromptSubmit", "PreToolUse"]
     ends = b"\r\n" if b"\r\n" in before else b"\n"
     complete = before if before.endswith(b"\n") or not before else before + ends
-    assert uninstall(CODEX, PATH, after) == complete
+    assert uninstall(FILE, after, UNKNOWN) == complete
 
 
 def test_the_block_is_renewed_where_it_stands() -> None:
-    old = install(CODEX, PATH, TYPICAL, wanted(CODEX, program="'/old place/git-boocode'"))
+    old = install(FILE, TYPICAL, wanted(CODEX, program="'/old place/git-boocode'"))[0]
     grown = old + b'\n[tui]\ntheme = "x"\n'
-    new = install(CODEX, PATH, grown, wanted(CODEX))
+    new = install(FILE, grown, wanted(CODEX))[0]
     assert new == grown.replace(b"'/old place/git-boocode'", b"git boocode")
-    assert uninstall(CODEX, PATH, new) == TYPICAL + b'\n[tui]\ntheme = "x"\n'
+    assert uninstall(FILE, new, UNKNOWN) == TYPICAL + b'\n[tui]\ntheme = "x"\n'
 
 
 def test_whose_hooks_are_listed() -> None:
-    assert lists_hooks(PATH, TYPICAL)
-    assert lists_hooks(PATH, b"hooks = {Stop = []}\n")
+    assert lists_hooks(FILE, TYPICAL)
+    assert lists_hooks(FILE, b"hooks = {Stop = []}\n")
     trust = (
         b'[hooks.state."/home/u/.codex/hooks.json:user_prompt_submit:0:0"]\ntrusted_hash = "x"\n'
     )
-    assert not lists_hooks(PATH, trust)
-    assert not lists_hooks(PATH, b"[hooks]\n")
-    assert not lists_hooks(PATH, b'model = "x"\n[features]\nhooks = true\n')
-    assert not lists_hooks(PATH, install(CODEX, PATH, b"a = 1\n", wanted(CODEX)))
+    assert not lists_hooks(FILE, trust)
+    assert not lists_hooks(FILE, b"[hooks]\n")
+    assert not lists_hooks(FILE, b'model = "x"\n[features]\nhooks = true\n')
+    assert not lists_hooks(FILE, install(FILE, b"a = 1\n", wanted(CODEX))[0])
 
 
 @pytest.mark.parametrize(
@@ -93,27 +96,27 @@ def test_whose_hooks_are_listed() -> None:
         (b"hooks = {}\n", "its hooks are written as inline tables or arrays"),
         (b"[hooks]\nUserPromptSubmit = []\n", "its hooks are written as inline tables or arrays"),
         (b"hooks = [1]\n", "its hooks are written as inline tables or arrays"),
-        (b"[hooks\n", "it is no TOML: expected"),
+        (b"[hooks\n", "it is not valid TOML: expected"),
         (b'a = "\xff"\n', "it is not UTF-8, in line 1"),
     ],
 )
 def test_files_that_cannot_take_hooks(data: bytes, reason: str) -> None:
     with pytest.raises(RefusedError) as caught:
-        install(CODEX, PATH, data, wanted(CODEX))
+        install(FILE, data, wanted(CODEX))[0]
     assert reason in caught.value.message
     assert caught.value.message.endswith("; nothing was changed")
 
 
 def test_hooks_of_ours_without_their_marks() -> None:
-    after = install(CODEX, PATH, TYPICAL, wanted(CODEX))
+    after = install(FILE, TYPICAL, wanted(CODEX))[0]
     bare = b"\n".join(line for line in after.split(b"\n") if b"git-boocode" not in line)
-    assert list(installed(CODEX, PATH, bare)) == ["UserPromptSubmit"]
+    assert list(installed(FILE, bare, wanted(CODEX))) == ["UserPromptSubmit"]
     with pytest.raises(RefusedError, match="have lost the lines that mark them"):
-        uninstall(CODEX, PATH, bare)
+        uninstall(FILE, bare, UNKNOWN)
 
 
 def test_a_command_with_every_kind_of_character() -> None:
     program = "'/opt/ü \"x\" \\ \x7f\t/git-boocode'"
-    after = install(CODEX, PATH, b"[hooks]\n", wanted(CODEX, program=program))
+    after = install(FILE, b"[hooks]\n", wanted(CODEX, program=program))[0]
     [entry] = read(after)["hooks"]["UserPromptSubmit"]
     assert entry["hooks"][0]["command"] == f"{program} hook codex UserPromptSubmit"

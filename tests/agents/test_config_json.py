@@ -11,14 +11,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from git_boocode.agents.config_files import Where
-from git_boocode.agents.entries import Baseline, Wanted, is_ours
+from git_boocode.agents.baselines import UNKNOWN, Baseline
+from git_boocode.agents.config_files import JSON, ConfigFile, Locations, Wanted, is_ours
+from git_boocode.agents.config_json import install, installed, uninstall
 from git_boocode.agents.install import carry_out, plan_install, plan_uninstall
-from git_boocode.agents.json_config import install, installed, uninstall
-from git_boocode.agents.jsontext import parse
 from git_boocode.agents.registry import AGENTS, USER, Agent, Settings, find_agent
 from git_boocode.repo.errors import RefusedError
-from tests.agents.test_jsontext import values, written
 
 CONFIGURED = [agent for agent in AGENTS.values() if isinstance(agent.config, Settings)]
 PATH = "/home/u/settings.json"
@@ -45,9 +43,41 @@ def entries(agent: Agent, want: Wanted) -> dict[str, Any]:
 
 
 def read(data: bytes) -> Any:
-    found = parse(data.decode())
-    assert found is not None
-    return found.plain()
+    return json.loads(data)
+
+
+def file_of(agent: Agent, kind: str = JSON) -> ConfigFile:
+    """A configuration file of an agent."""
+    return ConfigFile(agent, USER, kind, PATH, "")
+
+
+def made(*names: str) -> Baseline:
+    """The baseline of a file to which some things had to be added."""
+    return Baseline(b"", "", frozenset(names))
+
+
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text()
+    | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@st.composite
+def written(draw: Any, value: Any) -> tuple[str, Any]:
+    """One of the ways in which an object can be written."""
+    style = {
+        "indent": draw(st.sampled_from([None, 2, 4, "\t"])),
+        "ensure_ascii": draw(st.booleans()),
+    }
+    if draw(st.booleans()):
+        style["separators"] = (",", ":")
+    text = json.dumps(value, **style) + draw(st.sampled_from(["", "\n", " \n\n"]))
+    return text.replace("\n", draw(st.sampled_from(["\n", "\r\n"]))), value
 
 
 # What agents' files hold under `hooks`: nothing, hooks of others, under our events or not.
@@ -76,9 +106,9 @@ def test_in_and_out_again(agent: Agent, both: bool, case: tuple[str, Any]) -> No
     assume(all(isinstance(hooks.get(event, []), list) for event in (agent.turn, agent.tool)))
     data = text.encode()
     want = wanted(agent, *([agent.turn, agent.tool] if both else []))
-    there = install(agent, PATH, data, want)
+    there, added = install(file_of(agent), data, want)
 
-    after = read(there.data)
+    after = read(there)
     assert isinstance(agent.config, Settings)
     assert after == {
         **agent.config.preface,
@@ -89,19 +119,13 @@ def test_in_and_out_again(agent: Agent, both: bool, case: tuple[str, Any]) -> No
         },
     }
     assert [key for key in after if key in before] == list(before)
-    assert install(agent, PATH, there.data, want).data == there.data
+    assert install(file_of(agent), there, want)[0] == there
 
-    back = uninstall(agent, PATH, there.data, Baseline(there.made))
+    back = uninstall(file_of(agent), there, made(*added))
     assert back is not None
     # What was added for other hooks, too, stays with them.
     kept = agent.config.preface if hooks else {}
     assert read(back) == {**kept, **before}
-    added = set(agent.config.preface) - set(before)
-    was_empty = (
-        not before or before.get("hooks") == {} or not all(hooks.get(e, [0]) for e in want.commands)
-    )
-    if not was_empty and not (kept and added):
-        assert back == data
 
 
 @settings(max_examples=50)
@@ -113,8 +137,8 @@ def test_the_bytes_from_before_come_back(agent: Agent, case: tuple[str, Any]) ->
         all(isinstance(before.get("hooks", {}).get(e, []), list) for e in (agent.turn, agent.tool))
     )
     with TemporaryDirectory() as home:
-        where = Where(None, home)
-        path = Path(where.places(agent, USER)[0].path)
+        where = Locations(None, home)
+        path = Path(where.files(agent, USER)[0].path)
         path.parent.mkdir(parents=True)
         path.write_bytes(text.encode())
         carry_out(plan_install(where, agent, USER, wanted(agent)))
@@ -129,87 +153,99 @@ def test_the_bytes_from_before_come_back(agent: Agent, case: tuple[str, Any]) ->
 @given(documents.flatmap(written), documents)
 def test_others_change_the_file_meanwhile(case: tuple[str, Any], theirs: dict[str, Any]) -> None:
     text, before = case
-    there = install(CLAUDE, PATH, text.encode(), wanted(CLAUDE))
-    now = read(there.data)
+    there, added = install(file_of(CLAUDE), text.encode(), wanted(CLAUDE))
+    now = read(there)
     now.update({key: value for key, value in theirs.items() if key != "hooks"})
     now["hooks"]["Added"] = [{"hooks": [{"type": "command", "command": "theirs"}]}]
-    back = uninstall(CLAUDE, PATH, json.dumps(now).encode(), Baseline(there.made))
+    back = uninstall(file_of(CLAUDE), json.dumps(now).encode(), made(*added))
     assert back is not None
     expected = {**before, **{key: value for key, value in theirs.items() if key != "hooks"}}
     expected["hooks"] = {**before.get("hooks", {}), "Added": now["hooks"]["Added"]}
     assert read(back) == expected
 
 
-def test_a_settings_file_as_a_user_keeps_it() -> None:
-    before = b"""{
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("indent", ["  ", "    ", "\t"])
+@pytest.mark.parametrize("ending", ["", "\n", "\n\n"])
+def test_the_style_of_a_file_is_kept(newline: str, indent: str, ending: str) -> None:
+    before = {"model": "opus", "hooks": {"Stop": []}, "permissions": {"allow": ["Edit", "é"]}}
+    text = json.dumps(before, indent=indent, ensure_ascii=False) + ending
+    data = text.replace("\n", newline).encode()
+    there, added = install(file_of(CLAUDE), data, wanted(CLAUDE))
+    before["hooks"] |= entries(CLAUDE, wanted(CLAUDE))  # type: ignore[operator]
+    expected = json.dumps(before, indent=indent, ensure_ascii=False) + ending
+    assert there == expected.replace("\n", newline).encode()
+    assert added == {"hooks.UserPromptSubmit"}
+    assert uninstall(file_of(CLAUDE), there, made(*added)) == data
+    assert uninstall(file_of(CLAUDE), there, UNKNOWN) == data
+
+
+COMMENTED = """{
   // Which model
-  "model": "opus",
-  "permissions": { "allow": ["Bash(git log:*)"], "deny": [] },
+  "model": "opus // https://",
+  "permissions": { "allow": ["Bash(git log:*)"], "deny": [], },
   "hooks": {
     "UserPromptSubmit": [
       { "hooks": [{ "type": "command", "command": "~/bin/context" }] }, // mine
     ],
     /* after each edit */
-    "PostToolUse": [ {"matcher":"Edit|Write","hooks":[{"type":"command","command":"prettier"}]} ],
+    "Stop": []
   },
 }
 """
-    there = install(CLAUDE, PATH, before, wanted(CLAUDE, "UserPromptSubmit", "PreToolUse"))
-    assert there.data.decode() == before.decode().replace(
-        "}, // mine\n",
-        """}, // mine
-      {
-        "hooks": [
-          {
-            "type": "command",
-            "command": "git boocode hook claude-code UserPromptSubmit",
-            "timeout": 10
-          }
-        ]
-      },
-""",
-    ).replace(
-        '"prettier"}]} ],\n',
-        """"prettier"}]} ],
-    "PreToolUse": [
-      {
-        "hooks": [
-          {
-            "type": "command",
-            "command": "git boocode hook claude-code PreToolUse",
-            "timeout": 10
-          }
-        ]
-      }
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        (COMMENTED, "the list 'hooks.UserPromptSubmit'"),
+        (COMMENTED.replace("UserPromptSubmit", "Notification"), "the object 'hooks'"),
+        ("// nothing yet\n", "the outermost object"),
+        ('{"a": 1,}', "the outermost object"),
     ],
-""",
+)
+def test_a_file_with_comments_is_for_its_user(text: str, where: str) -> None:
+    file, data = file_of(CLAUDE), text.encode()
+    with pytest.raises(RefusedError, match="has comments or trailing commas") as caught:
+        install(file, data, wanted(CLAUDE))
+    assert caught.value.code == "unusable_file"
+    (hint,) = caught.value.hints
+    assert hint.startswith(f"add to {where} yourself: ")
+    assert installed(file, data, wanted(CLAUDE)) == {}
+    assert uninstall(file, data, UNKNOWN) == data
+    # Once they have done what the hint says, all is well.
+    added = hint.partition(" yourself: ")[2]
+    by_hand = {
+        "the list 'hooks.UserPromptSubmit'": text.replace('Submit": [', f'Submit": [{added},'),
+        "the object 'hooks'": text.replace('"hooks": {', f'"hooks": {{{added},'),
+        "the outermost object": f"// mine\n{{{added}}}",
+    }[where].encode()
+    assert installed(file, by_hand, wanted(CLAUDE)) == {"UserPromptSubmit": True}
+    assert install(file, by_hand, wanted(CLAUDE))[0] == by_hand
+    with pytest.raises(RefusedError, match="has comments") as caught:
+        uninstall(file, by_hand, UNKNOWN)
+    assert caught.value.hints == (
+        "remove the entries that call 'git boocode hook claude-code' yourself",
     )
-    assert there.made == {"hooks.PreToolUse"}
-    assert uninstall(CLAUDE, PATH, there.data, Baseline(there.made)) == before
-    assert uninstall(CLAUDE, PATH, there.data, Baseline()) == before
 
 
 def test_another_command_and_timeout_are_put_in_place() -> None:
     old = wanted(CLAUDE, program="'/old place/bin/git-boocode'", seconds=7)
-    data = install(CLAUDE, PATH, b'{"hooks": {"Stop": []}, "x": 1.50}', old).data
-    new = install(CLAUDE, PATH, data, wanted(CLAUDE))
-    assert new.made == frozenset()
-    assert new.data == data.replace(b"'/old place/bin/git-boocode'", b"git boocode").replace(
+    data, _ = install(file_of(CLAUDE), b'{"hooks": {"Stop": []}, "x": 1.5}', old)
+    assert installed(file_of(CLAUDE), data, wanted(CLAUDE)) == {"UserPromptSubmit": False}
+    new, added = install(file_of(CLAUDE), data, wanted(CLAUDE))
+    assert added == frozenset()
+    assert new == data.replace(b"'/old place/bin/git-boocode'", b"git boocode").replace(
         b'"timeout": 7', b'"timeout": 10'
     )
-    [found] = installed(CLAUDE, PATH, new.data)["UserPromptSubmit"]
-    assert found == {
-        "type": "command",
-        "command": "git boocode hook claude-code UserPromptSubmit",
-        "timeout": 10,
-    }
+    assert installed(file_of(CLAUDE), new, wanted(CLAUDE)) == {"UserPromptSubmit": True}
 
 
 def test_a_group_that_we_share_stays_with_the_others() -> None:
     ours = '{"type": "command", "command": "git-boocode hook claude UserPromptSubmit"}'
     theirs = '{"type": "command", "command": "theirs"}'
     text = f'{{"hooks": {{"UserPromptSubmit": [{{"matcher": "", "hooks": [{ours}, {theirs}]}}]}}}}'
-    back = uninstall(CLAUDE, PATH, text.encode(), Baseline())
+    back = uninstall(file_of(CLAUDE), text.encode(), UNKNOWN)
     assert back == text.replace(f"{ours}, ", "").encode()
 
 
@@ -219,29 +255,29 @@ def test_twice_ours_becomes_once_and_what_is_not_wanted_goes() -> None:
     document = {
         "hooks": {"UserPromptSubmit": [group, group], **entries(CLAUDE, wanted(CLAUDE, "Stop"))}
     }
-    there = install(CLAUDE, PATH, json.dumps(document).encode(), wanted(CLAUDE))
-    assert read(there.data) == {"hooks": {"UserPromptSubmit": [group]}}
+    there, _ = install(file_of(CLAUDE), json.dumps(document).encode(), wanted(CLAUDE))
+    assert read(there) == {"hooks": {"UserPromptSubmit": [group]}}
 
 
 def test_a_file_of_our_own_goes_with_its_hooks() -> None:
     copilot = known("copilot")
-    there = install(copilot, PATH, None, wanted(copilot))
-    assert read(there.data) == {"version": 1, "hooks": entries(copilot, wanted(copilot))}
-    assert there.data.endswith(b"}\n")
-    assert uninstall(copilot, PATH, there.data, Baseline(there.made, created=True)) is None
-    assert uninstall(copilot, PATH, there.data, Baseline(None, created=True)) is None
-    added = there.data.replace(b'"version": 1,', b'"version": 1, "theirs": 2,')
-    kept = uninstall(copilot, PATH, added, Baseline(there.made, created=True))
+    file, ours = file_of(copilot), UNKNOWN._replace(before=None)
+    there, added = install(file, None, wanted(copilot))
+    assert read(there) == {"version": 1, "hooks": entries(copilot, wanted(copilot))}
+    assert there.endswith(b"}\n")
+    assert uninstall(file, there, ours._replace(made=added)) is None
+    assert uninstall(file, there, ours) is None
+    changed = there.replace(b'"version": 1,', b'"version": 1, "theirs": 2,')
+    kept = uninstall(file, changed, ours._replace(made=added))
     assert kept is not None
     assert read(kept) == {"theirs": 2}
 
 
-@pytest.mark.parametrize("empty", [b"", b" \n", b"{}", b"{}\n", b"\xef\xbb\xbf{ }", b"// c\n"])
+@pytest.mark.parametrize("empty", [b"", b" \n", b"{}", b"{}\n"])
 def test_files_that_hold_nothing(empty: bytes) -> None:
-    there = install(CLAUDE, PATH, empty, wanted(CLAUDE))
-    assert read(there.data) == {"hooks": entries(CLAUDE, wanted(CLAUDE))}
-    assert there.data.startswith(empty[:3] if empty.startswith(b"\xef") else b"")
-    back = uninstall(CLAUDE, PATH, there.data, Baseline(there.made))
+    there, added = install(file_of(CLAUDE), empty, wanted(CLAUDE))
+    assert read(there) == {"hooks": entries(CLAUDE, wanted(CLAUDE))}
+    back = uninstall(file_of(CLAUDE), there, made(*added))
     assert back is not None
     assert read(back) == {}
 
@@ -249,24 +285,28 @@ def test_files_that_hold_nothing(empty: bytes) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b'{"hooks": []}', "'hooks' in it is no object"),
-        (b'{"hooks": {"UserPromptSubmit": {}}}', "'hooks.UserPromptSubmit' in it is no array"),
-        (b'{"hooks": {"PreToolUse": null}}', "'hooks.PreToolUse' in it is no array"),
-        (b"[]", "it holds no object"),
-        (b'"boocode"', "it holds no object"),
-        (b'{"a": 1', "it is no JSON: line 1, column 8: ',' or '}' is missing here"),
+        (b'{"hooks": []}', "'hooks' in it is not an object"),
+        (b'{"hooks": {"UserPromptSubmit": {}}}', "'hooks.UserPromptSubmit' in it is not an array"),
+        (b'{"hooks": {"PreToolUse": null}}', "'hooks.PreToolUse' in it is not an array"),
+        (b"[]", "it does not hold an object"),
+        (b'"boocode"', "it does not hold an object"),
+        (b'{"a": 1', "it is not valid JSON: line 1, column 8: expecting ',' delimiter"),
+        (b'{"a": 1, "b": 2, "a": 3}', 'it is not valid JSON: an object has the key "a" twice'),
+        (b'{"a": NaN}', "it is not valid JSON: 'NaN' is not a number in JSON"),
+        (b'{"a": 1e999}', "it holds a number that is too large"),
         (b'{"a": "\xff"}', "it is not UTF-8, in line 1"),
         (b"\xff\xfe{\x00}\x00", "it is not UTF-8, in line 1"),
+        (b"\xef\xbb\xbf{}", "it begins with a byte order mark"),
+        (b'{"a": ' + b"[" * 100_000, "it is nested too deeply"),
     ],
 )
 def test_files_that_cannot_take_hooks(data: bytes, reason: str) -> None:
     with pytest.raises(RefusedError) as caught:
-        install(CLAUDE, PATH, data, wanted(CLAUDE))
+        install(file_of(CLAUDE), data, wanted(CLAUDE))
     assert caught.value.message == f"'{PATH}' cannot be changed: {reason}; nothing was changed"
     assert caught.value.code == "unusable_file"
-    if b"boocode" not in data:
-        # There is nothing of ours in it: no reason to refuse.
-        assert uninstall(CLAUDE, PATH, data, Baseline()) == data
+    # There is nothing of ours in it: no reason to refuse.
+    assert uninstall(file_of(CLAUDE), data, UNKNOWN) == data
 
 
 @pytest.mark.parametrize(

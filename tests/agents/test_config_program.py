@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.agents import program
-from git_boocode.agents.program import installed_command
+from git_boocode.agents import config_program
+from git_boocode.agents.config_program import installed_command
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def place(
     monkeypatch.setenv("PATH", f"{top / 'bin'}:/usr/bin:/bin")
     monkeypatch.setattr(sys, "argv", [str(top / "bin/git-boocode"), "hooks"])
     everyones = [str(top / "bin"), str(top / "local/bin")]
-    monkeypatch.setattr(program, "everyones_path", lambda: everyones)
+    monkeypatch.setattr(config_program, "everyones_path", lambda: everyones)
     return top
 
 
@@ -42,7 +42,7 @@ def test_on_the_path(place: Path) -> None:
 
 def test_on_the_path_of_shells_alone(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    assert {"/usr/bin", "/bin"} <= set(program.everyones_path())
+    assert {"/usr/bin", "/bin"} <= set(config_program.everyones_path())
     monkeypatch.setenv("PATH", f"{place / 'bin'}:/usr/bin:/bin")
     monkeypatch.setattr(sys, "argv", [str(place / "bin/git-boocode"), "hooks"])
     assert installed_command("hook") == f"'{place}/bin/git-boocode' hook"
@@ -85,7 +85,7 @@ def test_started_as_a_module(place: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert installed_command() == f"'{place}/bin/git-boocode'"
     monkeypatch.setattr(sys, "executable", "/some where/python")
     words = shlex.split(installed_command("hook"))
-    main = str(Path(program.__file__).parents[1] / "__main__.py")
+    main = str(Path(config_program.__file__).parents[1] / "__main__.py")
     assert words == ["/some where/python", "-I", main, "hook"]
 
 

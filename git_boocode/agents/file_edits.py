@@ -18,7 +18,7 @@ from git_boocode.repo.files import Snapshot, Symlink, mode_only, read_snapshot
 _LEFTOVER_AGE = 60
 
 
-class Edit(NamedTuple):
+class FileEdit(NamedTuple):
     """One planned change of a file.
 
     `path` is absolute, as the user names it. `before` is its content as it was read and `after`
@@ -39,24 +39,30 @@ class Edit(NamedTuple):
 def read_file(path: str, *, replace_link: bool = False) -> bytes | None:
     """What is at an absolute path now: a file's bytes, a `Symlink`, or None.
 
-    Raises:
-        RefusedError: it is neither, or too large (`unusable_file`).
-        FatalError: it cannot be read.
+    Raises RefusedError (`unusable_file`) if it is neither or too large, and FatalError if it cannot
+    be read.
     """
     _, now = _found(path, itself=replace_link)
     return None if now is None else now.data
 
 
-def apply(edits: Iterable[Edit]) -> None:
+def apply(edits: Iterable[FileEdit]) -> None:
     """Make all changes, or leave everything as it was; see `git_boocode.editing.write`.
 
-    Raises:
-        RefusedError: a file is not what was read (`stale`), or is read-only (`read_only`).
-        FatalError: one cannot be written.
+    Raises RefusedError if a file is not what was read (`stale`) or is read-only (`read_only`), and
+    FatalError if one cannot be written.
     """
     changed = [edit for edit in edits if edit.before != edit.after or edit.mode is not None]
     changes = [_change(edit) for edit in changed]
-    _check_distinct([change.target for change in changes])
+    names: dict[str, str] = {}
+    for target in (change.target for change in changes):
+        other = names.setdefault(target.real, target.path)
+        if other != target.path:
+            raise RefusedError(
+                f"'{other}' and '{target.path}' are the same file; nothing was changed",
+                code="conflict",
+                hints=("name only one of the agents or scopes at a time",),
+            )
     try:
         if changes:
             write_files(changes, keep_directories=True)
@@ -76,7 +82,7 @@ def sweep(path: str) -> None:
                     os.unlink(found.path)
 
 
-def diff_text(edits: Sequence[Edit]) -> str:
+def diff_text(edits: Sequence[FileEdit]) -> str:
     """What edits would change, as a unified diff; bytes that are not UTF-8 become surrogates."""
     return "".join(line for edit in edits if edit.title for line in _diff(edit))
 
@@ -93,19 +99,7 @@ def _found(path: str, *, itself: bool) -> tuple[Target, Snapshot | None]:
         ) from None
 
 
-def _check_distinct(targets: Sequence[Target]) -> None:
-    names: dict[str, str] = {}
-    for target in targets:
-        other = names.setdefault(target.real, target.path)
-        if other != target.path:
-            raise RefusedError(
-                f"'{other}' and '{target.path}' lead to the same file; nothing was changed",
-                code="conflict",
-                hints=("name only one of the agents or scopes at a time",),
-            )
-
-
-def _change(edit: Edit) -> Change:
+def _change(edit: FileEdit) -> Change:
     links = isinstance(edit.before, Symlink) or isinstance(edit.after, Symlink)
     target, now = _found(edit.path, itself=edit.replace_link or links)
     data = None if now is None else now.data
@@ -132,7 +126,7 @@ def _stale(path: str) -> RefusedError:
     )
 
 
-def _diff(edit: Edit) -> Iterator[str]:
+def _diff(edit: FileEdit) -> Iterator[str]:
     from difflib import unified_diff
 
     if edit.before == edit.after:

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from git_boocode.agents.edits import Edit, apply, diff_text, read_file, sweep
+from git_boocode.agents.file_edits import FileEdit, apply, diff_text, read_file, sweep
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.files import Symlink
 
 
-def edit(path: Path, before: bytes | None, after: bytes | None, **more: Any) -> Edit:
-    plain = Edit(str(path), before, after, None, "a file")
+def edit(path: Path, before: bytes | None, after: bytes | None, **more: Any) -> FileEdit:
+    plain = FileEdit(str(path), before, after, None, "a file")
     return plain._replace(**more)
 
 
@@ -111,7 +111,7 @@ def test_a_failure_half_way_takes_all_back(tmp_path: Path, monkeypatch: pytest.M
     assert (one.read_bytes(), gone.read_bytes(), os.readlink(link)) == (b"1", b"x", "one")
 
 
-def busy_directory(tmp_path: Path) -> list[Edit]:
+def busy_directory(tmp_path: Path) -> list[FileEdit]:
     """Files of every kind, and changes of every kind to them."""
     one, gone, link = tmp_path / "one", tmp_path / "gone", tmp_path / "link"
     one.write_bytes(b"1")
@@ -201,7 +201,7 @@ def test_a_process_is_killed_at_any_point(tmp_path: Path, monkeypatch: pytest.Mo
     assert failing > 15
 
 
-def _die_at(failing: int, plan: list[Edit]) -> None:
+def _die_at(failing: int, plan: list[FileEdit]) -> None:
     calls = 0
 
     def counted(name: str) -> Any:
@@ -240,7 +240,7 @@ def test_what_cannot_be_written(tmp_path: Path, kind: str) -> None:
 def test_two_names_of_one_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"1")
     (tmp_path / "link").symlink_to("file")
-    with pytest.raises(RefusedError, match="lead to the same file"):
+    with pytest.raises(RefusedError, match="are the same file"):
         apply([edit(tmp_path / "file", b"1", b"2"), edit(tmp_path / "link", b"1", b"3")])
     assert (tmp_path / "file").read_bytes() == b"1"
 
@@ -248,9 +248,9 @@ def test_two_names_of_one_file(tmp_path: Path) -> None:
 def test_the_diff(tmp_path: Path) -> None:
     shown = diff_text(
         [
-            Edit("/a", b"1\n2\n", b"1\n3", None, "a"),
-            Edit("/b", None, b"\xff\n", None, "b"),
-            Edit("/record", None, b"secret", None, ""),
+            FileEdit("/a", b"1\n2\n", b"1\n3", None, "a"),
+            FileEdit("/b", None, b"\xff\n", None, "b"),
+            FileEdit("/record", None, b"secret", None, ""),
         ]
     )
     assert shown == (

@@ -1,0 +1,145 @@
+"""Files of our own that an agent runs or loads, and the command line by which hooks call us."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import sys
+
+from git_boocode.agents.baselines import Baseline
+from git_boocode.agents.config_files import ConfigFile, Wanted
+from git_boocode.agents.registry import Program
+from git_boocode.repo.errors import FatalError, RefusedError
+
+MARKER = "git-boocode: made by 'git boocode hooks install'"
+"""What a file of our own says in its first lines."""
+_NAME = "git-boocode"
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def install(file: ConfigFile, data: bytes | None, wanted: Wanted) -> tuple[bytes, frozenset[str]]:
+    """What a file of ours has to hold.
+
+    Raises RefusedError (`exists`) if somebody else's is there, and FatalError if the installation
+    lacks the template. In that, `{command}` is the command line for a shell, `{command_json}` the
+    same as a JSON string; if one file serves all events, it adds the event itself.
+    """
+    if data is not None and not is_ours(data):
+        call = " ".join(("git boocode hook", file.agent.name, file.event)).rstrip()
+        raise RefusedError(
+            f"'{file.path}' exists and was not made by git-boocode; nothing was changed",
+            code="exists",
+            hints=(f"call '{call}' from it, with its standard input, or move it away",),
+        )
+    assert isinstance(file.agent.config, Program)
+    with open(shipped_hook(f"agents/{file.agent.config.template}"), encoding="utf-8") as stream:
+        text = stream.read()
+    command = wanted.commands[file.event]
+    text = text.replace("{command}", command).replace("{command_json}", json.dumps(command))
+    text = text.replace("{seconds}", str(wanted.seconds))
+    text = text.replace("{per_tool}", json.dumps(wanted.per_tool))
+    return text.encode("utf-8", "surrogateescape"), frozenset()
+
+
+def uninstall(_: ConfigFile, data: bytes, __: Baseline) -> bytes | None:
+    """None, so that the file is removed, if it is ours."""
+    return None if is_ours(data) else data
+
+
+def installed(file: ConfigFile, data: bytes, wanted: Wanted) -> dict[str, bool]:
+    """The events that a file of ours serves, and whether it is as wanted."""
+    if not is_ours(data):
+        return {}
+    agent = file.agent
+    if file.event:
+        commands = {file.event: installed_command("hook", agent.name, file.event)}
+        expected, _ = install(file, data, wanted._replace(commands=commands))
+        return {file.event: data == expected}
+    by_per_tool = {
+        per_tool: data == install(file, data, wanted._replace(per_tool=per_tool))[0]
+        for per_tool in (True, False)
+    }
+    per_tool = wanted.per_tool if not any(by_per_tool.values()) else by_per_tool[True]
+    events = (agent.turn, agent.tool) if per_tool else (agent.turn,)
+    return dict.fromkeys(events, any(by_per_tool.values()))
+
+
+def is_ours(data: bytes) -> bool:
+    """Whether a file is one of ours, whatever was changed in it since."""
+    return MARKER.encode() in data
+
+
+def shipped_hook(name: str) -> str:
+    """The path of a shipped file, such as `callbacks/trim-jsonl`.
+
+    Raises FatalError if the installation lacks it.
+    """
+    # An editable installation runs from the checkout, where the files lie beside the package.
+    for directory in ("shipped_hooks", os.path.join("..", "hooks")):
+        path = os.path.normpath(os.path.join(_PACKAGE, directory, name))
+        if os.path.isfile(path):
+            return path
+    raise FatalError(
+        f"the installation lacks '{name}'",
+        code="broken_installation",
+        hints=("install git-boocode again",),
+    )
+
+
+def installed_command(*words: str) -> str:
+    """A command line for a shell that runs this very program, whoever runs the shell.
+
+    It is `git boocode …` where git finds the program in a directory that is on everyone's PATH:
+    that keeps working when it is upgraded, moved, or used on another machine. An editor that was
+    not started from a shell knows no other directories, such as `~/.local/bin`, and no virtual
+    environment; so a program that lies there is named by its path, and so is one behind another
+    version on the PATH.
+    """
+    return shlex.join((*_program(), *words))
+
+
+def _program() -> tuple[str, ...]:
+    running, found = _running(), _on_path()
+    if found and (running is None or os.path.realpath(found) == os.path.realpath(running)):
+        return ("git", "boocode") if os.path.dirname(found) in everyones_path() else (found,)
+    return isolated_command() if running is None else (running,)
+
+
+def isolated_command() -> tuple[str, ...]:
+    """What runs this program with this Python, and nothing that a worktree brings along."""
+    return (sys.executable, "-I", os.path.join(_PACKAGE, "__main__.py"))
+
+
+def everyones_path() -> list[str]:
+    """The directories that are on the PATH of whatever a user starts, by whatever means."""
+    known = os.confstr("CS_PATH") if hasattr(os, "confstr") else None
+    # The sessions of Linux have it, too; those of macOS do not.
+    usual = [] if sys.platform == "darwin" else ["/usr/local/bin"]
+    return [*usual, *(known or os.defpath).split(os.pathsep)]
+
+
+def _running() -> str | None:
+    """The program that runs, or that is installed beside the Python that runs."""
+    started = os.path.abspath(sys.argv[0]) if sys.argv and sys.argv[0] else ""
+    for path in (started, os.path.join(os.path.dirname(sys.executable), _NAME)):
+        if os.path.basename(path) == _NAME and os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return None
+
+
+def _on_path() -> str | None:
+    """What git finds on the PATH where no virtual environment is activated."""
+    directories = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    lasting = (path for path in directories if os.path.isabs(path) and not _is_activated(path))
+    return shutil.which(_NAME, path=os.pathsep.join(lasting))
+
+
+def _is_activated(directory: str) -> bool:
+    """Whether a directory is on the PATH for as long as an environment is activated."""
+    top = os.path.dirname(os.path.realpath(directory))
+    if any(os.path.exists(os.path.join(top, mark)) for mark in ("pyvenv.cfg", "conda-meta")):
+        return True
+    active = (os.environ.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
+    return any(prefix and os.path.realpath(prefix) == top for prefix in active)
