@@ -54,7 +54,16 @@ def digest(data: bytes) -> str:
 def load(path: str) -> Baseline | None:
     """What a record holds; None if there is none, or none that makes sense."""
     try:
-        return _decoded(read_private_json(path, largest=_LARGEST))
+        stored: Any = read_private_json(path, largest=_LARGEST)
+        if stored["boocode"] != _FORMAT or not isinstance(stored["written"], str):
+            return None
+        before, made = stored["before"], stored["made"]
+        return Baseline(
+            None if before is None else b64decode(before, validate=True),
+            stored["written"],
+            None if made is None else frozenset(map(str, made)),
+            tuple(os.fsdecode(bytes.fromhex(path)) for path in stored["directories"]),
+        )
     except (OSError, ValueError, KeyError, TypeError):
         # Without one, what is ours is recognized by its command line.
         return None
@@ -62,35 +71,19 @@ def load(path: str) -> Baseline | None:
 
 def saved(path: str, baseline: Baseline | None) -> FileEdit:
     """The change of a record that remembers a baseline, or forgets it if it is None."""
-    after = None if baseline is None else _encoded(baseline)
     try:
         before = read_file(path, replace_link=True)
     except RefusedError as error:
         error.hints += ("delete it; 'git boocode doctor --fix' does so in the git directory",)
         raise
-    mode = None if after is None else _MODE
-    return FileEdit(path, before, after, mode, "", replace_link=True)
-
-
-def _encoded(baseline: Baseline) -> bytes:
-    before, made = baseline.before, baseline.made
-    stored: dict[str, Any] = {
+    if baseline is None:
+        return FileEdit(path, before, None, None, "", replace_link=True)
+    stored = {
         "boocode": _FORMAT,
-        "before": None if before is None else b64encode(before).decode("ascii"),
+        "before": None if baseline.before is None else b64encode(baseline.before).decode("ascii"),
         "written": baseline.written,
-        "made": None if made is None else sorted(made),
+        "made": None if baseline.made is None else sorted(baseline.made),
         "directories": [os.fsencode(path).hex() for path in baseline.directories],
     }
-    return json.dumps(stored, indent=2).encode() + b"\n"
-
-
-def _decoded(stored: Any) -> Baseline | None:  # noqa: ANN401 - whatever the file holds
-    if stored["boocode"] != _FORMAT or not isinstance(stored["written"], str):
-        return None
-    before, made = stored["before"], stored["made"]
-    return Baseline(
-        None if before is None else b64decode(before, validate=True),
-        stored["written"],
-        None if made is None else frozenset(map(str, made)),
-        tuple(os.fsdecode(bytes.fromhex(path)) for path in stored["directories"]),
-    )
+    after = json.dumps(stored, indent=2).encode() + b"\n"
+    return FileEdit(path, before, after, _MODE, "", replace_link=True)

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from git_boocode.agents.registry import (
-    AGENTS,
-    LOCAL,
-    PROJECT,
-    SCOPES,
-    USER,
-    Agent,
-    Program,
-    Settings,
-)
+from git_boocode.agents.registry import LOCAL, PROJECT, SCOPES, USER, Agent, Program, Settings
 from git_boocode.repo.durable import refuse_blocked
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.files import inside_worktree
@@ -55,6 +47,42 @@ class ConfigFile(NamedTuple):
         assert isinstance(self.agent.config, Settings)
         return self.agent.config
 
+    def entries(self, hooks: object) -> dict[str, list[dict[str, Any]]]:
+        """Our entries among the hooks that it lists, by event, each as its innermost object."""
+        key = next(key for key, value in leaf(self.settings.entry).items() if value == "{command}")
+        found: dict[str, list[dict[str, Any]]] = {}
+        for event, listed in hooks.items() if isinstance(hooks, dict) else ():
+            for entry in listed if isinstance(listed, list) else ():
+                inner = entry.get("hooks") if isinstance(entry, dict) else None
+                for each in (entry, *(inner if isinstance(inner, list) else ())):
+                    if isinstance(each, dict) and is_ours(self.agent, each.get(key)):
+                        found.setdefault(event, []).append(each)
+        return found
+
+    def decoded(self, data: bytes) -> str:
+        """Its text; RefusedError if it is not UTF-8."""
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise self.unusable(f"it is not UTF-8, in line {line}") from None
+
+    def encoded(self, text: str) -> bytes:
+        """The bytes of a text; RefusedError if the path of our program is not UTF-8."""
+        try:
+            return text.encode("utf-8")
+        except UnicodeEncodeError:
+            reason = "the path of git-boocode is not UTF-8, as the file is"
+            raise self.unusable(reason) from None
+
+    def unusable(self, reason: str, *hints: str) -> RefusedError:
+        """The refusal of a file that cannot take hooks as it is."""
+        return RefusedError(
+            f"'{self.path}' cannot be changed: {reason}; nothing was changed",
+            code="unusable_file",
+            hints=hints or ("fix the file and try again",),
+        )
+
 
 class Locations(NamedTuple):
     """Where configuration files are looked for: the repository, if there is one, and the home."""
@@ -78,10 +106,6 @@ class Locations(NamedTuple):
         top = self.repository.worktree if self.repository else None
         marked = top and any(os.path.lexists(os.path.join(top, mark)) for mark in agent.marks)
         return bool(marked) or os.path.isdir(self._home_of(agent))
-
-    def agents(self) -> list[Agent]:
-        """The agents that are used here."""
-        return [agent for agent in AGENTS.values() if self.is_used(agent)]
 
     def scopes(self, agent: Agent) -> list[str]:
         """The scopes of an agent that exist here, the narrowest first."""
@@ -112,7 +136,9 @@ class Locations(NamedTuple):
         repository = self.repository
         if scope == USER:
             path = name = os.path.join(self._home_of(agent), relative)
-            state = os.path.join(_state_home(self.home), "git-boocode")
+            state = os.environ.get("XDG_STATE_HOME", "")
+            state = state if os.path.isabs(state) else os.path.join(self.home, ".local", "state")
+            state = os.path.join(state, "git-boocode")
         elif repository is None:
             raise FatalError(
                 "not in the worktree of a git repository",
@@ -155,11 +181,6 @@ class Locations(NamedTuple):
         return os.path.join(self.home, agent.home)
 
 
-def _state_home(home: str) -> str:
-    given = os.environ.get("XDG_STATE_HOME", "")
-    return given if os.path.isabs(given) else os.path.join(home, ".local", "state")
-
-
 def default_scope(agent: Agent) -> str:
     """The scope in which an agent's hooks are for this worktree alone."""
     return LOCAL if LOCAL in agent.config.places else PROJECT
@@ -174,17 +195,12 @@ class Wanted(NamedTuple):
 
     def entry(self, settings: Settings, event: str) -> dict[str, Any]:
         """What the list of an event has to hold."""
-        values = {"{command}": self.commands[event], "{timeout}": self.seconds * settings.seconds}
-        entry: dict[str, Any] = _filled(settings.entry, values)
+        text = json.dumps(settings.entry)
+        text = text.replace('"{timeout}"', str(self.seconds * settings.seconds))
+        entry: dict[str, Any] = json.loads(
+            text.replace('"{command}"', json.dumps(self.commands[event]))
+        )
         return entry
-
-
-def _filled(value: Any, values: Mapping[str, object]) -> Any:  # noqa: ANN401 - any JSON value
-    if isinstance(value, Mapping):
-        return {key: _filled(inner, values) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_filled(inner, values) for inner in value]
-    return values.get(value, value) if isinstance(value, str) else value
 
 
 def is_ours(agent: Agent, command: object) -> bool:
@@ -196,20 +212,7 @@ def is_ours(agent: Agent, command: object) -> bool:
 def leaf(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     """The innermost part of an entry: the object that holds the command."""
     inner = entry.get("hooks")
-    return inner[0] if isinstance(inner, (list, tuple)) else entry
-
-
-def entries_of(file: ConfigFile, hooks: object) -> dict[str, list[dict[str, Any]]]:
-    """Our entries among the hooks that a file lists, by event, each as its innermost object."""
-    key = next(key for key, value in leaf(file.settings.entry).items() if value == "{command}")
-    found: dict[str, list[dict[str, Any]]] = {}
-    for event, listed in hooks.items() if isinstance(hooks, dict) else ():
-        for entry in listed if isinstance(listed, list) else ():
-            inner = entry.get("hooks") if isinstance(entry, dict) else None
-            for each in (entry, *(inner if isinstance(inner, list) else ())):
-                if isinstance(each, dict) and is_ours(file.agent, each.get(key)):
-                    found.setdefault(event, []).append(each)
-    return found
+    return inner[0] if isinstance(inner, list) else entry
 
 
 def as_wanted(
@@ -222,28 +225,3 @@ def as_wanted(
         alike = all(entries[0].get(key) == value for key, value in expected.items())
         same[event] = alike and (not expected or len(entries) == 1)
     return same
-
-
-def decoded(file: ConfigFile, data: bytes) -> str:
-    """The text of a file; RefusedError if it is not UTF-8."""
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise unusable(file, f"it is not UTF-8, in line {line}") from None
-
-
-def encoded(file: ConfigFile, text: str) -> bytes:
-    """The bytes of a text; RefusedError if the path of our program cannot be written in UTF-8."""
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise unusable(file, "the path of git-boocode is not UTF-8, as the file is") from None
-
-
-def unusable(
-    file: ConfigFile, reason: str, hints: tuple[str, ...] = ("fix the file and try again",)
-) -> RefusedError:
-    """The refusal of a file that cannot take hooks as it is."""
-    message = f"'{file.path}' cannot be changed: {reason}; nothing was changed"
-    return RefusedError(message, code="unusable_file", hints=hints)

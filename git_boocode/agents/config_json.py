@@ -13,16 +13,7 @@ from copy import deepcopy
 from typing import Any, NoReturn
 
 from git_boocode.agents.baselines import UNKNOWN, Baseline
-from git_boocode.agents.config_files import (
-    ConfigFile,
-    Wanted,
-    as_wanted,
-    decoded,
-    encoded,
-    entries_of,
-    leaf,
-    unusable,
-)
+from git_boocode.agents.config_files import ConfigFile, Wanted, as_wanted, leaf
 
 _HOOKS = "hooks"
 _INDENT = re.compile(r"\n([ \t]+)\S")
@@ -36,7 +27,7 @@ def install(file: ConfigFile, data: bytes | None, wanted: Wanted) -> tuple[bytes
 
     Raises RefusedError if the file cannot take them.
     """
-    encoded(file, "".join(wanted.commands.values()))
+    file.encoded("".join(wanted.commands.values()))
     settings, document = file.settings, _Document(file, data or b"")
     document.check_shape()
     root = document.root
@@ -113,16 +104,16 @@ class _Document:
 
     def __init__(self, file: ConfigFile, data: bytes) -> None:
         self.file, self.data = file, data
-        self.text = decoded(file, data)
+        self.text = file.decoded(data)
         self.has_comments = False
         if self.text.startswith("\ufeff"):
             reason = "it begins with a byte order mark"
-            raise unusable(file, reason, ("save it as UTF-8 without one and try again",))
+            raise file.unusable(reason, "save it as UTF-8 without one and try again")
         try:
             self.before = self._parsed()
             self.root = deepcopy(self.before) if isinstance(self.before, dict) else {}
         except RecursionError:
-            raise unusable(file, "it is nested too deeply") from None
+            raise file.unusable("it is nested too deeply") from None
 
     def _parsed(self) -> object:
         try:
@@ -133,24 +124,24 @@ class _Document:
         try:
             parsed = _parse(plain)
         except ValueError:
-            raise unusable(self.file, f"it is not valid JSON: {_reason(found)}") from None
+            raise self.file.unusable(f"it is not valid JSON: {_reason(found)}") from None
         self.has_comments = True
         return parsed
 
     def check_shape(self) -> None:
         """Refuse what cannot hold our hooks."""
         if not isinstance(self.before, dict):
-            raise unusable(self.file, "it does not hold an object")
+            raise self.file.unusable("it does not hold an object")
         hooks = self.root.get(_HOOKS, {})
         if not isinstance(hooks, dict):
-            raise unusable(self.file, f"'{_HOOKS}' in it is not an object")
+            raise self.file.unusable(f"'{_HOOKS}' in it is not an object")
         for event in (self.file.agent.turn, self.file.agent.tool):
             if not isinstance(hooks.get(event, []), list):
-                raise unusable(self.file, f"'{_HOOKS}.{event}' in it is not an array")
+                raise self.file.unusable(f"'{_HOOKS}.{event}' in it is not an array")
 
     def ours(self) -> dict[str, list[dict[str, Any]]]:
         """Our entries by event."""
-        return entries_of(self.file, self.root.get(_HOOKS))
+        return self.file.entries(self.root.get(_HOOKS))
 
     def remove(self, event: str, baseline: Baseline) -> None:
         """Remove our entries of an event, and what they leave empty if we had added it."""
@@ -167,7 +158,7 @@ class _Document:
             return self.data
         if self.has_comments:
             reason = "it has comments or trailing commas, which would be lost"
-            raise unusable(self.file, reason, tuple(by_hand))
+            raise self.file.unusable(reason, *by_hand)
         bare, indent = self.text.strip(), _INDENT.search(self.text)
         style: dict[str, Any] = {"indent": indent[1] if indent else "  "}
         if "\n" not in bare and bare not in ("", "{}"):
@@ -176,13 +167,13 @@ class _Document:
         try:
             text = json.dumps(self.root, ensure_ascii=is_ascii, allow_nan=False, **style)
         except ValueError:
-            raise unusable(self.file, "it holds a number that is too large") from None
+            raise self.file.unusable("it holds a number that is too large") from None
         except RecursionError:
-            raise unusable(self.file, "it is nested too deeply") from None
+            raise self.file.unusable("it is nested too deeply") from None
         text += self.text[len(self.text.rstrip()) :] if bare else "\n"
         if "\r\n" in self.text:
             text = text.replace("\r\n", "\n").replace("\n", "\r\n")
-        return encoded(self.file, text)
+        return self.file.encoded(text)
 
 
 def _parse(text: str) -> object:

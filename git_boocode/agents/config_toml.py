@@ -9,16 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from git_boocode.agents.baselines import UNKNOWN, Baseline
-from git_boocode.agents.config_files import (
-    ConfigFile,
-    Wanted,
-    as_wanted,
-    decoded,
-    encoded,
-    entries_of,
-    leaf,
-    unusable,
-)
+from git_boocode.agents.config_files import ConfigFile, Wanted, as_wanted, leaf
 from git_boocode.repo.errors import RefusedError
 
 _BEGIN = "# >>> git-boocode: 'git boocode hooks uninstall' takes this block out >>>"
@@ -34,7 +25,7 @@ def lists_hooks(file: ConfigFile, data: bytes) -> bool:
     A table without lists does not: Codex notes there which hooks the user trusts, wherever those
     are listed.
     """
-    hooks = _parsed(file, _without_blocks(decoded(file, data))).get("hooks")
+    hooks = _parsed(file, _without_blocks(file.decoded(data))).get("hooks")
     return isinstance(hooks, dict) and any(isinstance(each, list) for each in hooks.values())
 
 
@@ -44,7 +35,7 @@ def install(file: ConfigFile, data: bytes | None, wanted: Wanted) -> tuple[bytes
     Raises RefusedError if the file cannot take them.
     """
     data = data or b""
-    before, text = decoded(file, uninstall(file, data, UNKNOWN)), decoded(file, data)
+    before, text = file.decoded(uninstall(file, data, UNKNOWN)), file.decoded(data)
     newline = "\r\n" if "\r\n" in text else "\n"
     block = newline.join([_BEGIN, *_tables(file, wanted), _END, ""])
     found = next(_blocks(text), None)
@@ -54,18 +45,18 @@ def install(file: ConfigFile, data: bytes | None, wanted: Wanted) -> tuple[bytes
         ends = "" if not text or text.endswith("\n") else newline
         after = f"{text}{ends}{newline if text else ''}{block}"
     _check(file, before, after, wanted)
-    return encoded(file, after), frozenset()
+    return file.encoded(after), frozenset()
 
 
 def uninstall(file: ConfigFile, data: bytes, _: Baseline) -> bytes:
     """The file without our block; RefusedError if it has hooks of ours outside of one."""
     if b"boocode" not in data:
         return data
-    text = _without_blocks(decoded(file, data))
-    if _ours(file, _parsed(file, text)):
-        hints = (f"remove the hooks that call 'git boocode hook {file.agent.name}' yourself",)
-        raise unusable(file, "our hooks in it have lost the lines that mark them", hints)
-    return encoded(file, text)
+    text = _without_blocks(file.decoded(data))
+    if file.entries(_parsed(file, text).get("hooks")):
+        hint = f"remove the hooks that call 'git boocode hook {file.agent.name}' yourself"
+        raise file.unusable("our hooks in it have lost the lines that mark them", hint)
+    return file.encoded(text)
 
 
 def installed(file: ConfigFile, data: bytes, wanted: Wanted) -> dict[str, bool]:
@@ -75,7 +66,8 @@ def installed(file: ConfigFile, data: bytes, wanted: Wanted) -> dict[str, bool]:
     """
     if b"boocode" not in data:
         return {}
-    return as_wanted(file, _ours(file, _parsed(file, decoded(file, data))), wanted)
+    hooks = _parsed(file, file.decoded(data)).get("hooks")
+    return as_wanted(file, file.entries(hooks), wanted)
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -106,11 +98,7 @@ def _parsed(file: ConfigFile, text: str) -> dict[str, Any]:
         return found
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         reason = str(error)[:1].lower() + str(error)[1:]
-        raise unusable(file, f"it is not valid TOML: {reason}") from None
-
-
-def _ours(file: ConfigFile, found: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    return entries_of(file, found.get("hooks"))
+        raise file.unusable(f"it is not valid TOML: {reason}") from None
 
 
 def _tables(file: ConfigFile, wanted: Wanted) -> Iterator[str]:
@@ -131,11 +119,11 @@ def _check(file: ConfigFile, before: str, after: str, wanted: Wanted) -> None:
     try:
         found = _parsed(file, after)
     except RefusedError as error:
-        raise unusable(
-            file, "its hooks are written as inline tables or arrays, which cannot be extended"
+        raise file.unusable(
+            "its hooks are written as inline tables or arrays, which cannot be extended"
         ) from error
     hooks = dict(expected.get("hooks") or {})
     for event in wanted.commands:
         hooks[event] = [*hooks.get(event, ()), wanted.entry(file.settings, event)]
     if found != {**expected, "hooks": hooks}:
-        raise unusable(file, "its hooks would not read as they do now")
+        raise file.unusable("its hooks would not read as they do now")

@@ -155,19 +155,12 @@ class HookEvent(NamedTuple):
             here = os.curdir
         given = self.payload.texts(self.agent.fields.directories)
         paths = [os.path.join(here, os.path.expanduser(path)) for path in given]
-        return list(filter(_can_be_path, paths)) if given else [here]
+        return [path for path in paths if _is_path(path)] if given else [here]
 
     @property
     def begins_by_tools(self) -> bool:
         """Whether the event of a tool may be the first one of a turn."""
         return bool(self.turn) or self.agent.tool_begins
-
-
-def _can_be_path(text: str) -> bool:
-    try:
-        return b"\0" not in os.fsencode(text)
-    except UnicodeEncodeError:
-        return False
 
 
 def parse_event(agent: Agent, name: str, payload: Payload) -> HookEvent:
@@ -271,11 +264,17 @@ def pathspecs(top: str, directory: str, names: Iterable[str]) -> tuple[str, ...]
 
 
 def _below(top: str, directory: str, name: str) -> str | None:
+    full = os.path.join(directory, os.path.expanduser(name))
+    if not _is_path(full) or (os.path.isdir(full) and not os.path.islink(full)):
+        return None
     try:
-        full = os.path.join(directory, os.path.expanduser(name))
-        path = inside_worktree(top, full)
-        os.fsencode(path)
+        return inside_worktree(top, full)
     except (RefusedError, ValueError, OSError):
         return None
-    is_directory = os.path.isdir(full) and not os.path.islink(full)
-    return None if is_directory else path
+
+
+def _is_path(text: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False

@@ -9,15 +9,17 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from git_boocode.agents.config_program import installed_command
 from git_boocode.agents.file_edits import FileEdit, read_file
 from git_boocode.agents.git_hooks import EVENTS, check_event, chosen_events
+from git_boocode.repo.durable import is_blocked
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.files import Symlink
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import scratch_directory
 
 # The first git that runs configured hooks; older ones ignore them silently.
 _CONFIGURED_SINCE = (2, 54)
@@ -67,13 +69,15 @@ class Status(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Our lines in a hook, as offsets; `note` is what the first one says besides."""
+    """A hook with our lines: what `begin` says besides is `note`, and `chain` follows the call."""
 
-    start: int
-    body: int
-    body_end: int
-    end: int
+    before: bytes
+    begin: bytes
     note: bytes
+    call: bytes
+    chain: bytes
+    end: bytes
+    after: bytes
 
 
 def git_version(repository: Repository) -> tuple[int, int]:
@@ -130,31 +134,29 @@ def git_hooks_status(repository: Repository) -> list[Status]:
     return states
 
 
-def _command(event: str) -> str:
-    command = f'{installed_command("hook", "git", event)} "$@"'
-    if event == "post-checkout":
-        # Git calls it for every file that is checked out; that is not worth starting us.
-        return f'[ "${{3-}}" = 0 ] || [ "${{1-}}" = "${{2-}}" ] || {command}'
-    return command
-
-
 def _call(event: str) -> str:
     """The line that calls us: it never fails, prints nothing, and leaves standard input alone."""
-    return f"{_command(event)} </dev/null >/dev/null 2>&1 || :"
+    command = installed_command("hook", "git", event)
+    call = f'{command} "$@" </dev/null >/dev/null 2>&1 || :'
+    if event == "post-checkout":
+        # Git calls it for every file that is checked out; that is not worth starting us.
+        return f'[ "${{3-}}" = 0 ] || [ "${{1-}}" = "${{2-}}" ] || {call}'
+    return call
 
 
 # In files.
 
 
 def find_part(content: bytes | None) -> _Part | None:
-    """Our lines in a hook; None if there are none."""
+    """Find our lines in a hook; None if there are none."""
     if content is None or isinstance(content, Symlink):
         return None
-    begins = _PART_BEGINS.search(content)
-    ends = _PART_ENDS.search(content, begins.end()) if begins else None
-    if begins is None or ends is None:
+    begin = _PART_BEGINS.search(content)
+    end = _PART_ENDS.search(content, begin.end()) if begin else None
+    if begin is None or end is None:
         return None
-    return _Part(begins.start(), begins.end(), ends.start(), ends.end(), begins[1])
+    before, body, after = content[: begin.start()], content[begin.end() : end.start()], end.end()
+    return _Part(before, begin[0], begin[1], *body.partition(b"\n")[::2], end[0], content[after:])
 
 
 def is_shell_script(content: bytes) -> bool:
@@ -178,21 +180,19 @@ def renew(content: bytes, call: str) -> bytes:
     """Let our lines call us by another command line; everything else stays."""
     part = find_part(content)
     assert part is not None
-    _, _, chain = content[part.body : part.body_end].partition(b"\n")
     line = os.fsencode(call) + b"\n"
-    return content[: part.body] + line + chain + content[part.body_end :]
+    return part.before + part.begin + line + part.chain + part.end + part.after
 
 
 def remove(content: bytes) -> bytes:
     """Remove our lines; what calls a hook that was moved aside stays."""
     part = find_part(content)
     assert part is not None
-    before, after = content[: part.start], content[part.end :]
     if part.note.startswith(_MOVED):
-        return before + content[part.body : part.body_end].partition(b"\n")[2] + after
+        return part.before + part.chain + part.after
     # A script without a newline at its end got one to separate ours.
-    ended = content[: part.end].endswith(b"\n")
-    return (before if ended else before.removesuffix(b"\n")) + after
+    ended = part.end.endswith(b"\n")
+    return (part.before if ended else part.before.removesuffix(b"\n")) + part.after
 
 
 def _plan_file(repository: Repository, event: str, path: str) -> list[FileEdit]:
@@ -238,12 +238,12 @@ def _calls_us(path: str) -> bool:
 
 
 def _plan_removal(repository: Repository, event: str, path: str) -> list[FileEdit]:
-    content = None if _is_no_directory(os.path.dirname(path)) else _read(path)
+    content = None if is_blocked(os.path.dirname(path)) else _read(path)
     part = find_part(content)
     if content is None or part is None:
         return []
     title = _title(repository, event, path)
-    is_whole = content[: part.start] == _SHEBANG and part.end == len(content)
+    is_whole = part.before == _SHEBANG and not part.after
     if not is_whole or not part.note.startswith((_MADE, _MOVED)):
         return [_edit(path, content, remove(content), title)]
     chained = path + _CHAINED
@@ -308,7 +308,7 @@ def _refuse_shared(repository: Repository, directory: str) -> None:
     setting = repository.config.setting(_HOOKS_PATH)
     if setting is None:
         return
-    if directory == os.path.dirname(directory) or _is_no_directory(directory):
+    if directory == os.path.dirname(directory) or is_blocked(directory):
         raise RefusedError(
             f"git hooks are switched off: {_HOOKS_PATH} is '{setting.value or ''}'",
             code="no_hooks",
@@ -323,10 +323,6 @@ def _refuse_shared(repository: Repository, directory: str) -> None:
         )
 
 
-def _is_no_directory(path: str) -> bool:
-    return os.path.lexists(path) and not os.path.isdir(path)
-
-
 def _is_executable(path: str) -> bool:
     return bool(os.stat(path).st_mode & 0o100)
 
@@ -338,7 +334,7 @@ def _is_below(path: str, top: str) -> bool:
 
 def _status_in_file(repository: Repository, event: str, path: str) -> Status:
     missing = Status(event, _MISSING, "", path, "")
-    if _is_no_directory(os.path.dirname(path)):
+    if is_blocked(os.path.dirname(path)):
         return missing._replace(note=f"hooks are switched off by {_HOOKS_PATH}")
     content = _read(path)
     if content is not None and find_part(content):
@@ -364,40 +360,31 @@ def _configured_command(event: str) -> str:
 def _plan_config(
     repository: Repository, touched: Sequence[str], wanted: Sequence[str]
 ) -> list[FileEdit]:
-    path = os.path.join(repository.common_dir, "config")
-    changes = list(_config_changes(repository, touched, wanted))
-    before = read_file(path) if changes else None
-    if not changes or before is None:
-        return []
-    from git_boocode.repo.scratch import scratch_directory
-
-    # Git makes the changes, in a copy.
-    with scratch_directory(repository.state_dir) as scratch:
-        copy = os.path.join(scratch, "config")
-        with open(copy, "wb") as file:
-            file.write(before)
-        for change in changes:
-            repository.git.run("config", "-f", copy, *change)
-        with open(copy, "rb") as file:
-            after = file.read()
-    events = [e for e in touched if any(f"hook.boocode-{e}." in key for _, key, *_ in changes)]
-    title = f"git hooks in the configuration: {', '.join(events)}"
-    return [FileEdit(path, before, after, None, title)]
-
-
-def _config_changes(
-    repository: Repository, touched: Sequence[str], wanted: Sequence[str]
-) -> Iterator[tuple[str, ...]]:
-    """The arguments of `git config` for each change that is needed."""
+    changes = []
     there = _configured(repository)
     for event in touched:
         section = f"hook.boocode-{event}"
         right = {f"{section}.event": event, f"{section}.command": _configured_command(event)}
         for key, value in right.items():
             if event in wanted and there.get(key) != [value]:
-                yield ("--replace-all", key, value)
+                changes.append([event, "--replace-all", key, value])
             elif event not in wanted and key in there:
-                yield ("--unset-all", key)
+                changes.append([event, "--unset-all", key])
+    path = os.path.join(repository.common_dir, "config")
+    before = read_file(path) if changes else None
+    if before is None:
+        return []
+    # Git makes the changes, in a copy.
+    with scratch_directory(repository.state_dir) as scratch:
+        copy = os.path.join(scratch, "config")
+        with open(copy, "wb") as file:
+            file.write(before)
+        for _, *arguments in changes:
+            repository.git.run("config", "-f", copy, *arguments)
+        with open(copy, "rb") as file:
+            after = file.read()
+    title = f"git hooks in the configuration: {', '.join(dict.fromkeys(e for e, *_ in changes))}"
+    return [FileEdit(path, before, after, None, title)]
 
 
 def _configured(repository: Repository) -> dict[str, list[str]]:

@@ -52,15 +52,13 @@ def log(state_dir: str, agent: str, event: str, worktree: str, what: str, messag
         _rotate(path, len(line))
         descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
         try:
-            os.write(descriptor, line if _ends_a_line(descriptor) else b"\n" + line)
+            size = os.fstat(descriptor).st_size
+            if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                # It ends in half an entry, as after the disk was full.
+                line = b"\n" + line
+            os.write(descriptor, line)
         finally:
             os.close(descriptor)
-
-
-def _ends_a_line(descriptor: int) -> bool:
-    """False if the log ends in half an entry, as it does after the disk was full."""
-    size = os.fstat(descriptor).st_size
-    return size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
 
 
 def _rotate(path: str, more: int) -> None:

@@ -14,7 +14,7 @@ from git_boocode.agents.baselines import UNKNOWN, Baseline, digest, load, saved
 from git_boocode.agents.config_files import JSON, PROGRAM, TOML, ConfigFile, Locations, Wanted
 from git_boocode.agents.config_program import installed_command
 from git_boocode.agents.file_edits import FileEdit, apply, read_file, sweep
-from git_boocode.agents.registry import Agent, Program
+from git_boocode.agents.registry import USER, Agent, Program
 from git_boocode.agents.serve import hook_timeout
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, RefusedError
@@ -77,13 +77,9 @@ def wanted_hooks(agent: Agent, config: Config) -> Wanted:
     per_tool = config.boolean("boocode.perTool", default=False)
     events = [agent.turn, agent.tool] if per_tool or agent.tool_begins else [agent.turn]
     commands = {event: installed_command("hook", agent.name, event) for event in events}
-    if isinstance(agent.config, Program) and not _has_file_per_event(agent.config):
+    if isinstance(agent.config, Program) and "{event}" not in agent.config.places[USER]:
         commands = {"": installed_command("hook", agent.name)}
     return Wanted(commands, math.ceil(hook_timeout(config)) + _GRACE, per_tool)
-
-
-def _has_file_per_event(config: Program) -> bool:
-    return any("{event}" in place for place in config.places.values())
 
 
 def plan_install(
@@ -133,8 +129,7 @@ def carry_out(changes: Iterable[PlannedChange], more: Iterable[FileEdit] = ()) -
     edits = [change.edit for change in planned if change.edit is not None]
     # Remembered before, forgotten after: or no file could be given back as it was.
     remembered = [record for record in records if record.after is not None]
-    forgotten = [record for record in records if record.after is None]
-    apply([*remembered, *edits, *further, *forgotten])
+    apply([*remembered, *edits, *further, *(each for each in records if each not in remembered)])
     for change in planned:
         remove_directories(reversed(change.directories))
 
@@ -145,7 +140,12 @@ def state_of(locations: Locations, agent: Agent, scope: str, wanted: Wanted) -> 
     paths = tuple(file.path for file in files)
     state = State(agent.name, agent.title, scope, NOT_INSTALLED, paths[:1], ())
     try:
-        found = [(file, _installed(file, wanted)) for file in files]
+        read = ((file, _read(file)) for file in files)
+        found = [
+            (file, _FORMATS[file.kind].installed(file, data, wanted))
+            for file, data in read
+            if data is not None
+        ]
     except BoocodeError as error:
         message = error.message.removesuffix("; nothing was changed")
         return state._replace(state=UNUSABLE, message=message)
@@ -255,8 +255,3 @@ def _mode(file: ConfigFile, before: bytes | None) -> int | None:
         return _EXECUTABLE
     mode = stat.S_IMODE(os.stat(file.path).st_mode)
     return None if mode & 0o100 else with_executable(mode, executable=True)
-
-
-def _installed(file: ConfigFile, wanted: Wanted) -> dict[str, bool]:
-    data = _read(file)
-    return {} if data is None else _FORMATS[file.kind].installed(file, data, wanted)

@@ -15,9 +15,8 @@ SCOPES = (LOCAL, PROJECT, USER)
 class Fields(NamedTuple):
     """Where a payload holds what, as dotted paths; of several the first that is there counts.
 
-    `directories` is a path or a list of paths; `turn` is the id of the turn or message; `call` that
-    of one call of a tool. `files` are paths that a tool is about to write; `tool_input` is what the
-    tool is given, as an object or as JSON in a string, which names files under common keys.
+    `turn` is the id of a turn or message, `call` that of a call of a tool. `files` are the paths
+    that a tool is about to write; `tool_input`, an object or JSON, names some under common keys.
     """
 
     session: tuple[str, ...] = ("session_id",)
@@ -103,12 +102,12 @@ _ALL = (
         run_by={"cursor": ("conversation_id", "generation_id"), "copilot": ("sessionId",)},
         callback="claude-code",
         config=Settings(
-            places={
+            {
                 LOCAL: ".claude/settings.local.json",
                 PROJECT: ".claude/settings.json",
                 USER: "settings.json",
             },
-            entry=_GROUP,
+            _GROUP,
         ),
     ),
     Agent(
@@ -122,8 +121,8 @@ _ALL = (
         turn="UserPromptSubmit",
         tool="PreToolUse",
         config=Settings(
-            places={PROJECT: ".codex/hooks.json", USER: "hooks.json"},
-            entry=_GROUP,
+            {PROJECT: ".codex/hooks.json", USER: "hooks.json"},
+            _GROUP,
             toml={PROJECT: ".codex/config.toml", USER: "config.toml"},
         ),
         note="Codex asks you to trust new hooks before it runs them",
@@ -138,9 +137,7 @@ _ALL = (
         turn="BeforeAgent",
         tool="BeforeTool",
         config=Settings(
-            places={PROJECT: ".gemini/settings.json", USER: "settings.json"},
-            entry=_GROUP,
-            seconds=1000,
+            {PROJECT: ".gemini/settings.json", USER: "settings.json"}, _GROUP, seconds=1000
         ),
     ),
     Agent(
@@ -157,8 +154,8 @@ _ALL = (
         turn="beforeSubmitPrompt",
         tool="preToolUse",
         config=Settings(
-            places={PROJECT: ".cursor/hooks.json", USER: "hooks.json"},
-            entry={"command": "{command}"},
+            {PROJECT: ".cursor/hooks.json", USER: "hooks.json"},
+            {"command": "{command}"},
             preface={"version": 1},
         ),
         # In print mode there is no event before a turn.
@@ -182,8 +179,8 @@ _ALL = (
         tool="preToolUse",
         config=Settings(
             # Every file in the directory is read: ours leaves the others alone.
-            places={PROJECT: ".github/hooks/boocode.json", USER: "hooks/boocode.json"},
-            entry={"type": "command", "bash": "{command}", "timeoutSec": "{timeout}"},
+            {PROJECT: ".github/hooks/boocode.json", USER: "hooks/boocode.json"},
+            {"type": "command", "bash": "{command}", "timeoutSec": "{timeout}"},
             preface={"version": 1},
         ),
     ),
@@ -205,8 +202,8 @@ _ALL = (
         turn="pre_user_prompt",
         tool="pre_write_code",
         config=Settings(
-            places={PROJECT: ".windsurf/hooks.json", USER: "hooks.json"},
-            entry={"command": "{command}", "show_output": False},
+            {PROJECT: ".windsurf/hooks.json", USER: "hooks.json"},
+            {"command": "{command}", "show_output": False},
         ),
     ),
     Agent(
@@ -226,9 +223,7 @@ _ALL = (
         turn="UserPromptSubmit",
         tool="PreToolUse",
         config=Program(
-            places={PROJECT: ".clinerules/hooks/{event}", USER: "Hooks/{event}"},
-            template="cline",
-            executable=True,
+            {PROJECT: ".clinerules/hooks/{event}", USER: "Hooks/{event}"}, "cline", executable=True
         ),
         answer='{"cancel":false}\n',
         note="Cline runs hooks only where they are enabled in its settings",
@@ -251,8 +246,7 @@ _ALL = (
         turn="chat.message",
         tool="tool.execute.before",
         config=Program(
-            places={PROJECT: ".opencode/plugins/boocode.ts", USER: "plugins/boocode.ts"},
-            template="opencode.ts",
+            {PROJECT: ".opencode/plugins/boocode.ts", USER: "plugins/boocode.ts"}, "opencode.ts"
         ),
     ),
 )

@@ -227,7 +227,11 @@ def _serve(context: HookContext, repository: Repository, reported: HookEvent) ->
     position = _position(context, reported) if reported.is_turn else None
     turn = _turn(reported, reported.prompt, position)
     with one_at_a_time(repository.state_dir, patience=context.seconds) as turns:
-        if _begins(reported, turn, turns):
+        if reported.is_turn or turn.turn:
+            begins = not turns.knows(turn)
+        else:
+            begins = reported.begins_by_tools and not turns.knows_session(turn)
+        if begins:
             position = position if reported.is_turn else _position(context, reported)
             wants_label = _setting(context, repository, "boocode.promptLabels", default=True)
             label = label_of(reported.prompt) if wants_label else ""
@@ -246,13 +250,6 @@ def _setting(
     except FatalError as error:
         context.note(error)
         return False
-
-
-def _begins(reported: HookEvent, turn: ReportedTurn, turns: Turns) -> bool:
-    """Whether this is the first event of a turn."""
-    if reported.is_turn or turn.turn:
-        return not turns.knows(turn)
-    return reported.begins_by_tools and not turns.knows_session(turn)
 
 
 def _position(context: HookContext, reported: HookEvent) -> TranscriptPosition | None:

@@ -153,7 +153,8 @@ def _named(names: Sequence[str]) -> list[Agent]:
 
 def _found(locations: Locations, scope: str | None) -> list[Agent]:
     """The agents that are used here, as far as they have the scope that is asked for."""
-    agents = [a for a in locations.agents() if scope is None or scope in a.config.places]
+    used = (agent for agent in AGENTS.values() if locations.is_used(agent))
+    agents = [agent for agent in used if scope is None or scope in agent.config.places]
     if not agents:
         raise RefusedError(
             "no agent is found, neither in this worktree nor in the home directory",
