@@ -162,6 +162,19 @@ class HookEvent(NamedTuple):
         """Whether the event of a tool may be the first one of a turn."""
         return bool(self.turn) or self.agent.tool_begins
 
+    @property
+    def label(self) -> str:
+        """The first words of the prompt."""
+        return label_of(self.prompt)
+
+    def changed_files(self, top: str) -> tuple[str, ...]:
+        """Pathspecs for the files in a worktree that a tool is about to change."""
+        fields = self.agent.fields
+        if reads_only(self.payload.text(fields.tool)):
+            return ()
+        # Of several directories, tools run in the first one.
+        return pathspecs(top, self.directories[0], named_files(self.payload, fields))
+
 
 def parse_event(agent: Agent, name: str, payload: Payload) -> HookEvent:
     """The event that an agent's hook was called for.

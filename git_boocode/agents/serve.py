@@ -6,32 +6,19 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import Any
 
-from git_boocode.agents.event import (
-    HookEvent,
-    Payload,
-    label_of,
-    named_files,
-    parse_event,
-    parse_payload,
-    pathspecs,
-    read_input,
-    reads_only,
-)
+from git_boocode.agents.dedupe import ReportedTurn, Turns, one_at_a_time, tools_of, turn_of
+from git_boocode.agents.event import HookEvent, Payload, parse_event, parse_payload, read_input
 from git_boocode.agents.hook_log import log
+from git_boocode.agents.registry import Agent
+from git_boocode.agents.transcript_position import TranscriptPosition, transcript_position
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 from git_boocode.repo.git import Git, clean_environment
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import inside_restore
 from git_boocode.repo.time_limit import TimeLimit, TimeUpError
-
-if TYPE_CHECKING:
-    from git_boocode.agents.dedupe import ReportedTurn, Turns
-    from git_boocode.agents.registry import Agent
-    from git_boocode.agents.transcript_position import TranscriptPosition
-    from git_boocode.checkpoints.request import Request
 
 TIMEOUT = 5.0
 """Seconds that a hook may take where nothing else is configured."""
@@ -85,13 +72,10 @@ class HookContext:
             self.seconds = hook_timeout(repository.config)
             self._limit.change(self.seconds)
 
-    def enter(self, repository: Repository) -> None:
-        """Log to this repository from now on."""
-        self._worktree, self._state_dir = repository.worktree, repository.common_state_dir
-
-    def leave(self) -> None:
-        """Log to the repository of the current directory again."""
-        self._worktree = self._state_dir = ""
+    def enter(self, repository: Repository | None) -> None:
+        """Log to a repository from now on; without one, to that of the current directory."""
+        self._worktree = repository.worktree if repository else ""
+        self._state_dir = repository.common_state_dir if repository else ""
 
     @contextmanager
     def noting(self, directory: str = "") -> Iterator[None]:
@@ -185,7 +169,7 @@ def serve_agent(context: HookContext, agent: Agent, event: str) -> None:
             context.enter(repository)
             if not inside_restore(repository.state_dir):
                 _serve(context, repository, reported)
-    context.leave()
+    context.enter(None)
 
 
 def _forget_callers_repository() -> None:
@@ -204,7 +188,7 @@ def _repositories(
     for directory in directories:
         if len(seen) == _MOST_REPOSITORIES:
             return
-        context.leave()
+        context.enter(None)
         with context.noting(directory if os.path.isdir(directory) else ""):
             if not os.path.isdir(directory):
                 message = f"the agent works in '{directory}', which is not a directory here"
@@ -220,9 +204,6 @@ def _serve(context: HookContext, repository: Repository, reported: HookEvent) ->
     per_tool = not reported.is_turn and _setting(context, repository, "boocode.perTool")
     if not (reported.is_turn or reported.begins_by_tools or per_tool):
         return
-    from git_boocode.agents.dedupe import one_at_a_time
-    from git_boocode.checkpoints.store.daily import prune_now_and_then
-
     # Before others are waited for: the transcript may grow meanwhile.
     position = _position(context, reported) if reported.is_turn else None
     turn = _turn(reported, reported.prompt, position)
@@ -234,10 +215,16 @@ def _serve(context: HookContext, repository: Repository, reported: HookEvent) ->
         if begins:
             position = position if reported.is_turn else _position(context, reported)
             wants_label = _setting(context, repository, "boocode.promptLabels", default=True)
-            label = label_of(reported.prompt) if wants_label else ""
-            _capture(repository, _request(reported, position)._replace(label=label), turn, turns)
-        elif per_tool:
-            _capture_files(repository, reported, _position(context, reported))
+            label = reported.label if wants_label else ""
+            _capture(repository, reported, turn, turns, label=label, anchor=_anchor(position))
+        elif per_tool and (paths := reported.changed_files(repository.worktree)):
+            position = _position(context, reported)
+            call = reported.payload.text(reported.agent.fields.call)
+            turn = _turn(reported, "\0".join((call, *paths)), position)
+            tools = tools_of(repository.state_dir)
+            _capture(repository, reported, turn, tools, paths=paths, anchor=_anchor(position))
+    from git_boocode.checkpoints.store.daily import prune_now_and_then
+
     prune_now_and_then(repository)
 
 
@@ -254,56 +241,39 @@ def _setting(
 
 def _position(context: HookContext, reported: HookEvent) -> TranscriptPosition | None:
     path = reported.payload.text(reported.agent.fields.transcript)
-    if not path:
-        return None
-    from git_boocode.agents.transcript_position import transcript_position
-
     try:
-        return transcript_position(path)
+        return transcript_position(path) if path else None
     except FatalError as error:
         context.note(error)
         return None
 
 
 def _turn(reported: HookEvent, what: str, position: TranscriptPosition | None) -> ReportedTurn:
-    from git_boocode.agents.dedupe import turn_of
-
     offset = position.offset if position else None
     return turn_of(reported.agent.name, reported.session, reported.turn, what, offset)
 
 
-def _request(reported: HookEvent, position: TranscriptPosition | None) -> Request:
-    from git_boocode.checkpoints.request import Request
+def _anchor(position: TranscriptPosition | None) -> dict[str, Any]:
+    return position._asdict() if position else {}
 
-    return Request(
+
+def _capture(
+    repository: Repository,
+    reported: HookEvent,
+    turn: ReportedTurn,
+    turns: Turns,
+    **fields: Any,  # noqa: ANN401 - those of a request
+) -> None:
+    # Most events of tools end before this is needed.
+    from git_boocode.checkpoints.capture import Request, capture
+
+    request = Request(
         session=reported.session,
         message=reported.turn,
         agent=reported.agent.name,
         trigger=reported.name,
-        anchor=position._asdict() if position else {},
+        only_if_changed=turns.has_reported(turn),
+        **fields,
     )
-
-
-def _capture_files(
-    repository: Repository, reported: HookEvent, position: TranscriptPosition | None
-) -> None:
-    """Record the files that a tool is about to change."""
-    from git_boocode.agents.dedupe import tools_of
-
-    payload, fields = reported.payload, reported.agent.fields
-    if reads_only(payload.text(fields.tool)):
-        return
-    # Of several directories, tools run in the first one.
-    names = named_files(payload, fields)
-    paths = pathspecs(repository.worktree, reported.directories[0], names)
-    if paths:
-        call = _turn(reported, "\0".join((payload.text(fields.call), *paths)), position)
-        request = _request(reported, position)._replace(paths=paths)
-        _capture(repository, request, call, tools_of(repository.state_dir))
-
-
-def _capture(repository: Repository, request: Request, turn: ReportedTurn, turns: Turns) -> None:
-    from git_boocode.checkpoints.capture import capture
-
-    capture(repository, request._replace(only_if_changed=turns.has_reported(turn)))
+    capture(repository, request)
     turns.note(turn)
