@@ -213,7 +213,7 @@ def _plan_file(repository: Repository, event: str, path: str) -> list[FileEdit]:
         renewed = renew(content, call)
         return [] if renewed == content else [_edit(path, content, renewed, title)]
     reason = _why_not(path, content)
-    if reason and not _calls_us(path):
+    if reason and not _calls_us(path, event):
         raise RefusedError(
             f"cannot install the git hook '{path}': {reason}; nothing was changed",
             code="unusable_file",
@@ -231,10 +231,10 @@ def _why_not(path: str, content: bytes) -> str:
     return "" if _is_executable(path) else "it is not executable, so git ignores it"
 
 
-def _calls_us(path: str) -> bool:
+def _calls_us(path: str, event: str) -> bool:
     """Whether users have added the call themselves to a hook that we leave to them."""
-    content = read_file(path)
-    return content is not None and b"boocode" in content and _is_executable(path)
+    content, words = read_file(path) or b"", (b"boocode", b"hook", event.encode())
+    return all(word in content for word in words) and _is_executable(path)
 
 
 def _plan_removal(repository: Repository, event: str, path: str) -> list[FileEdit]:
@@ -256,8 +256,10 @@ def _plan_removal(repository: Repository, event: str, path: str) -> list[FileEdi
         _edit(chained, original, None, f"{title}, the one that was there"),
     ]
     # A link that let the moved hook keep its name.
-    named = os.path.join(repository.common_state_dir, event)
-    return [*edits, _edit(named, _read(named), None, "")] if os.path.islink(named) else edits
+    named = os.path.join(os.path.realpath(repository.common_state_dir), event)
+    link = _read(named) if os.path.islink(named) else None
+    is_ours = link == os.fsencode(os.path.relpath(chained, os.path.dirname(named)))
+    return [*edits, _edit(named, link, None, "")] if is_ours else edits
 
 
 def _edit(
@@ -343,7 +345,7 @@ def _status_in_file(repository: Repository, event: str, path: str) -> Status:
         note = title.partition("(")[2].removesuffix(")")
         note = note if _is_executable(path) else "not executable, so that git ignores it"
         return Status(event, _INSTALLED if is_right else _OTHER, "file", path, note)
-    if content is not None and _why_not(path, content) and _calls_us(path):
+    if content is not None and _why_not(path, content) and _calls_us(path, event):
         return Status(event, _INSTALLED, "file", path, "added by hand")
     return missing
 

@@ -48,16 +48,13 @@ class _HooksPlan(NamedTuple):
     def rows(self) -> list[dict[str, Any]]:
         """Each file that changes, as in the JSON answer."""
         agents = [(c.file.agent.name, c.file.scope, c.edit) for c in self.changes if c.edit]
-        return [
-            {
-                "agent": agent,
-                "scope": scope,
-                "path": edit.path,
-                "action": _action(edit),
-                "title": edit.title,
-            }
-            for agent, scope, edit in (*agents, *(("git", None, edit) for edit in self.git))
-        ]
+        rows = []
+        for agent, scope, edit in (*agents, *(("git", None, edit) for edit in self.git)):
+            action = "delete" if edit.after is None else "modify"
+            action = "create" if edit.before is None else action
+            row = {"agent": agent, "scope": scope, "path": edit.path, "action": action}
+            rows.append({**row, "title": edit.title})
+        return rows
 
     def lines(self) -> Iterator[str]:
         """Each file that changes, for people; without those of our own."""
@@ -65,10 +62,6 @@ class _HooksPlan(NamedTuple):
             if row["title"]:
                 path = shown_path(self.locations, row["path"])
                 yield f" {_LETTERS[row['action']]} {path}: {row['title']}"
-
-
-def _action(edit: FileEdit) -> str:
-    return "create" if edit.before is None else "delete" if edit.after is None else "modify"
 
 
 @click.command(cls=Command, surplus="an agent is named by --agent {}")
@@ -84,16 +77,16 @@ def install(
     installed already, those are renewed. Where boocode.perTool is true, agents report each tool
     that writes files, too.
     """
-    _check_scope(scope, git=git, names=names)
+    named = _named(names, scope, git=git)
     locations = Locations.here()
-    named = bool(git or names)
-    agents = _named(names) if named else _found(locations, scope)
-    changes, left_out = _planned(locations, agents, scope, all_or_none=named)
+    asks = not (git or names)
+    agents = _found(locations, scope) if asks else named
+    changes, left_out = _planned(locations, agents, scope, all_or_none=not asks)
     plan = _HooksPlan(locations, changes, _git_edits(locations, remove=False) if git else [])
     if not as_json:
         for message in left_out:
             warn(message)
-    if not (named or dry_run) and plan.edits and not _agreed(plan, scope, left_out, as_json):
+    if asks and not dry_run and plan.edits and not _agreed(plan, scope, left_out, as_json):
         return 1
     notes = [agent.note for agent in agents if agent.note] if plan.edits else []
     notes += [*(left_out if as_json else ()), *_shared(plan)]
@@ -117,9 +110,9 @@ def uninstall(
     Without --agent, --git and a scope all of them go that are in this repository; those in your
     home directory need --user.
     """
-    _check_scope(scope, git=git, names=names)
+    named = _named(names, scope, git=git)
     locations = Locations.here()
-    agents = _named(names) if git or names else list(AGENTS.values())
+    agents = named if git or names else list(AGENTS.values())
     changes = []
     for agent in agents:
         for each in _scopes_to_uninstall(locations, agent, scope, named=bool(names)):
@@ -131,24 +124,19 @@ def uninstall(
     return _finish(plan, "uninstalled", notes, dry_run=dry_run, as_json=as_json)
 
 
-def _check_scope(scope: str | None, *, git: bool, names: Sequence[str]) -> None:
+def _named(names: Sequence[str], scope: str | None, *, git: bool) -> list[Agent]:
+    """The agents of some names, each once."""
     if git and scope is not None and not names:
         raise UsageError(
             f"--{scope} has no meaning for git's hooks, which belong to one repository",
             hints=("leave it out, or name an agent with --agent",),
         )
-
-
-def _named(names: Sequence[str]) -> list[Agent]:
-    agents: dict[str, Agent] = {}
-    for name in names:
-        agent = find_agent(name)
+    agents = {name: find_agent(name) for name in names}
+    for name, agent in agents.items():
         if agent is None:
-            raise UsageError(
-                f"unknown agent '{name}'", hints=(f"these are known: {', '.join(AGENTS)}",)
-            )
-        agents[agent.name] = agent
-    return list(agents.values())
+            hint = f"these are known: {', '.join(AGENTS)}"
+            raise UsageError(f"unknown agent '{name}'", hints=(hint,))
+    return list({agent.name: agent for agent in agents.values() if agent}.values())
 
 
 def _found(locations: Locations, scope: str | None) -> list[Agent]:
@@ -326,7 +314,5 @@ def _left(locations: Locations, agents: Iterable[Agent]) -> Iterator[str]:
         except BoocodeError:
             continue
         if any(change.edit is not None for change in changes):
-            yield (
-                f"{agent.title} has hooks in your home directory, too: "
-                f"'git boocode hooks uninstall --user --agent {agent.name}' takes them out"
-            )
+            command = f"git boocode hooks uninstall --user --agent {agent.name}"
+            yield f"{agent.title} has hooks in your home directory, too: '{command}' removes them"

@@ -6,7 +6,7 @@ import shlex
 
 import click
 
-from git_boocode.checkpoints.capture import Captured, Request, capture
+from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.store.daily import prune_now_and_then
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.interruption import warn_of_interruption
@@ -22,9 +22,7 @@ _LONGEST = 100
 
 @click.command(cls=Command, context_settings={"allow_interspersed_args": False})
 @click.option("-m", "--label", metavar="<label>", help="What to call the checkpoint.")
-@click.option(
-    "--best-effort", is_flag=True, help="Where the checkpoint fails, run it all the same."
-)
+@click.option("--best-effort", is_flag=True, help="Run it even if the checkpoint fails.")
 @click.option("--allow-home", is_flag=True, help="Also where the worktree is your home directory.")
 @click.argument(
     "command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] <command> [<args>...]"
@@ -46,29 +44,26 @@ def run(
     """
     try:
         program = find_command(command[0])
-        label = _shortened(shlex.join(command)) if label is None else label
+        if label is None:
+            words = " ".join(shlex.join(command).split())
+            label = words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
         session, agent = told_session()
         request = Request(label=label, session=session, agent=agent, trigger="run")
-        request = request._replace(only_if_changed=True, allow_home=allow_home)
-        _take_before(request, best_effort=best_effort, as_json=as_json)
+        try:
+            _take(request._replace(only_if_changed=True, allow_home=allow_home), as_json=as_json)
+        except (BoocodeError, OSError) as error:
+            failure = error if isinstance(error, BoocodeError) else from_os(error)
+            if not best_effort:
+                raise failure from error
+            report(failure, as_json=as_json)
     except BoocodeError as error:
-        # Said here: a '--json' among the command's arguments is not meant for us.
+        # Reported here: a '--json' among the command's arguments is not meant for us.
         return report(error, as_json=as_json)
     try:
         become(program, command)
     except BoocodeError as error:
         # The one JSON object has been printed.
         return report(error, as_json=False)
-
-
-def _take_before(request: Request, *, best_effort: bool, as_json: bool) -> None:
-    try:
-        _take(request, as_json=as_json)
-    except (BoocodeError, OSError) as error:
-        failure = error if isinstance(error, BoocodeError) else from_os(error)
-        if not best_effort:
-            raise failure from error
-        report(failure, as_json=as_json)
 
 
 def _take(request: Request, *, as_json: bool) -> None:
@@ -80,15 +75,7 @@ def _take(request: Request, *, as_json: bool) -> None:
         print_json(answer(captured))
     else:
         warn_of_skipped(captured)
-        print_hints((_told(captured),))
+        back = f"'git boocode restore {captured.checkpoint.id}' goes back to before the command"
+        unchanged = f"nothing has changed since the latest checkpoint: {back}"
+        print_hints((back if captured.changed else unchanged,))
     prune_now_and_then(repository)
-
-
-def _told(captured: Captured) -> str:
-    back = f"'git boocode restore {captured.checkpoint.id}' goes back to before the command"
-    return back if captured.changed else f"nothing has changed since the latest checkpoint: {back}"
-
-
-def _shortened(label: str) -> str:
-    first = " ".join(label.split())
-    return first if len(first) <= _LONGEST else f"{first[: _LONGEST - 1]}…"

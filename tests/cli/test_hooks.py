@@ -177,7 +177,7 @@ def test_what_is_in_the_home_directory_is_a_matter_of_its_own(repo: Repo, sealed
     assert done.out == "nothing is installed\n"
     assert done.err == (
         "hint: Windsurf has hooks in your home directory, too: "
-        "'git boocode hooks uninstall --user --agent windsurf' takes them out\n"
+        "'git boocode hooks uninstall --user --agent windsurf' removes them\n"
     )
     done = repo.boocode("hooks", "uninstall", "--user")
     assert done.out.startswith(" D ~/.codeium/windsurf/hooks.json: Windsurf (user)\n")
