@@ -23,10 +23,9 @@ _CALL = re.compile(
 
 
 class ConfigFile(NamedTuple):
-    """A file of an agent that may hold our hooks.
+    """A file of an agent that may hold our hooks, for one `event` only unless that is empty.
 
-    `kind` is JSON, TOML or PROGRAM; `record` is the file in which its baseline is kept; `event` is
-    the only event that the file serves, or empty.
+    `kind` is JSON, TOML or PROGRAM; `record` is the file in which its baseline is kept.
     """
 
     agent: Agent
@@ -85,7 +84,7 @@ class ConfigFile(NamedTuple):
 
 
 class Locations(NamedTuple):
-    """Where configuration files are looked for: the repository, if there is one, and the home."""
+    """Where configuration files are: in the worktree, if there is one, and below the home."""
 
     repository: Repository | None
     home: str
@@ -113,10 +112,7 @@ class Locations(NamedTuple):
         return known if self.repository else [scope for scope in known if scope == USER]
 
     def files(self, agent: Agent, scope: str) -> list[ConfigFile]:
-        """All files of an agent and a scope that may hold our hooks.
-
-        Raises FatalError (`not_a_repository`) if the scope needs a repository.
-        """
+        """All files of an agent and a scope; FatalError if the scope needs a repository."""
         config = agent.config
         given = config.places[scope]
         if isinstance(config, Program):

@@ -1,7 +1,8 @@
 """Our hooks in a JSON file of an agent: installed, found, uninstalled.
 
 The file keeps the order of its keys, its indentation, line endings and final newline. It is written
-by the `json` module, so one with comments is left to the user.
+by the `json` module, so one with comments is left to the user. Every function raises RefusedError
+for a file that cannot be used.
 """
 
 from __future__ import annotations
@@ -23,10 +24,7 @@ _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*"?)|,(?=\s*[}\]])', re.DOTALL)
 
 
 def install(file: ConfigFile, data: bytes | None, wanted: Wanted) -> tuple[bytes, frozenset[str]]:
-    """The file with just the hooks that are wanted, and what had to be added to hold them.
-
-    Raises RefusedError if the file cannot take them.
-    """
+    """The file with just the hooks that are wanted, and what had to be added to hold them."""
     file.encoded("".join(wanted.commands.values()))
     settings, document = file.settings, _Document(file, data or b"")
     document.check_shape()
@@ -68,10 +66,7 @@ def _by_hand(hooks: Mapping[str, Any], event: str, entry: object, *, is_new: boo
 
 
 def uninstall(file: ConfigFile, data: bytes, baseline: Baseline) -> bytes | None:
-    """The file without our hooks; None if it is to be removed.
-
-    Raises RefusedError if it cannot be read and may hold hooks of ours.
-    """
+    """The file without our hooks; None if it is to be removed."""
     if b"boocode" not in data:
         return data
     document, preface = _Document(file, data), file.settings.preface
@@ -92,10 +87,7 @@ def uninstall(file: ConfigFile, data: bytes, baseline: Baseline) -> bytes | None
 
 
 def installed(file: ConfigFile, data: bytes, wanted: Wanted) -> dict[str, bool]:
-    """The events of our hooks in a file, and whether each is as wanted.
-
-    Raises RefusedError if the file cannot be read.
-    """
+    """The events of our hooks in a file, and whether each is as wanted."""
     return as_wanted(file, _Document(file, data).ours(), wanted)
 
 
@@ -120,7 +112,7 @@ class _Document:
             return _parse(self.text)
         except ValueError as error:
             found = error
-        plain = _TRAILING_COMMA.sub(_string, _COMMENT.sub(_string, self.text))
+        plain = _TRAILING_COMMA.sub(r"\1", _COMMENT.sub(r"\1", self.text))
         try:
             parsed = _parse(plain)
         except ValueError:
@@ -200,10 +192,6 @@ def _reason(error: ValueError) -> str:
         return str(error)
     message = error.msg[:1].lower() + error.msg[1:]
     return f"line {error.lineno}, column {error.colno}: {message}"
-
-
-def _string(found: re.Match[str]) -> str:
-    return found[1] or ""
 
 
 def _drop(listed: list[Any], found: dict[str, Any]) -> None:

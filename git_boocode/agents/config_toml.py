@@ -1,4 +1,7 @@
-"""Our hooks in a TOML file of an agent: a marked block of tables at its end."""
+"""Our hooks in a TOML file of an agent: a marked block of tables at its end.
+
+Every function raises RefusedError for a file that cannot be used.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +33,7 @@ def lists_hooks(file: ConfigFile, data: bytes) -> bool:
 
 
 def install(file: ConfigFile, data: bytes | None, wanted: Wanted) -> tuple[bytes, frozenset[str]]:
-    """The file with just the hooks that are wanted; nothing else has to be added to hold them.
-
-    Raises RefusedError if the file cannot take them.
-    """
+    """The file with just the hooks that are wanted; nothing else has to be added to hold them."""
     data = data or b""
     before, text = file.decoded(uninstall(file, data, UNKNOWN)), file.decoded(data)
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -60,10 +60,7 @@ def uninstall(file: ConfigFile, data: bytes, _: Baseline) -> bytes:
 
 
 def installed(file: ConfigFile, data: bytes, wanted: Wanted) -> dict[str, bool]:
-    """The events of our hooks in a file, and whether each is as wanted.
-
-    Raises RefusedError if it is not valid TOML.
-    """
+    """The events of our hooks in a file, and whether each is as wanted."""
     if b"boocode" not in data:
         return {}
     hooks = _parsed(file, file.decoded(data)).get("hooks")

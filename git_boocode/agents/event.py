@@ -77,10 +77,7 @@ def _as_list(value: object) -> list[Any]:
 
 
 def read_input() -> bytes:
-    """All of standard input; nothing if that is a terminal, or closed.
-
-    Raises FatalError (`bad_payload`) if it is too large to be a payload.
-    """
+    """All of standard input, nothing if it is a terminal; FatalError if it is too large."""
     chunks, size = [], 0
     try:
         if os.isatty(0):
@@ -177,12 +174,13 @@ class HookEvent(NamedTuple):
 
 
 def parse_event(agent: Agent, name: str, payload: Payload) -> HookEvent:
-    """The event that an agent's hook was called for.
+    """The event `name` of an agent's hook; if the command line names none, the payload does.
 
-    `name` is the one on the command line; if it is empty, the payload holds it. Raises FatalError
-    (`unknown_event`) if it is none of the agent's events.
+    Raises FatalError (`unknown_event`) if it is none of the agent's events.
     """
-    sender = _sender(agent, payload)
+    # Some agents run the hooks of another one as well.
+    senders = (name for name, fields in agent.run_by.items() if payload.text(fields))
+    sender = find_agent(next(senders, agent.name)) or agent
     name = name or payload.text((*agent.fields.event, *sender.fields.event))
     if not name:
         raise FatalError(f"no event of {agent.title} is named", code="unknown_event")
@@ -196,14 +194,6 @@ def parse_event(agent: Agent, name: str, payload: Payload) -> HookEvent:
     fields = sender.fields
     session, turn = (payload.text(names)[:_LONGEST_ID] for names in (fields.session, fields.turn))
     return HookEvent(sender, name, is_turn, payload, session, turn, payload.text(fields.prompt))
-
-
-def _sender(agent: Agent, payload: Payload) -> Agent:
-    """The agent that really sends it: some run the hooks of another one as well."""
-    for name, fields in agent.run_by.items():
-        if payload.text(fields):
-            return find_agent(name) or agent
-    return agent
 
 
 def label_of(prompt: str) -> str:

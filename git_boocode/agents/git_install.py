@@ -92,11 +92,11 @@ def plan_git_hooks(
     """The changes that install git hooks, or remove them, in the order in which to make them.
 
     `events` are the names of hooks; None stands for those that `boocode.gitHooks` chooses, and then
-    our other ones are removed. What is there already stays as it is.
+    our other ones are removed.
 
-    Raises UsageError for an unknown hook. Raises RefusedError if the directory of the hooks serves
-    other repositories as well (`shared_hooks`), if hooks are switched off (`no_hooks`), or if a
-    hook is not a shell script (`unusable_file`); FatalError if a file cannot be read.
+    Raises UsageError for an unknown hook, and RefusedError if the directory of hooks serves other
+    repositories as well (`shared_hooks`), if hooks are switched off (`no_hooks`), or if one is not
+    a shell script (`unusable_file`).
     """
     for event in events or ():
         check_event(event)
@@ -294,35 +294,26 @@ def _refuse_shared(repository: Repository, directory: str) -> None:
     own = (repository.worktree, repository.git_dir, repository.common_dir)
     named, directory = os.path.normpath(directory), os.path.realpath(directory)
     is_own = any(_is_below(directory, top) for top in own)
+    code, replace = "no_hooks", "replace it with a directory"
     if os.path.islink(named) and not os.path.lexists(directory):
         raise RefusedError(
-            f"'{named}' is a symlink that leads nowhere",
-            code="no_hooks",
-            hints=("replace it with a directory",),
+            f"'{named}' is a symlink that leads nowhere", code=code, hints=(replace,)
         )
     if not is_own and any(os.path.commonpath((named, top)) == top for top in own):
-        hint = "replace it with a directory to give this repository hooks of its own"
-        raise RefusedError(
-            f"'{named}' is a symlink that leads out of the repository, to '{directory}'",
-            code="shared_hooks",
-            hints=(hint, _CALL_IT),
-        )
+        message = f"'{named}' is a symlink that leads out of the repository, to '{directory}'"
+        hints = (f"{replace} to give this repository hooks of its own", _CALL_IT)
+        raise RefusedError(message, code="shared_hooks", hints=hints)
     setting = repository.config.setting(_HOOKS_PATH)
     if setting is None:
         return
     if directory == os.path.dirname(directory) or is_blocked(directory):
-        raise RefusedError(
-            f"git hooks are switched off: {_HOOKS_PATH} is '{setting.value or ''}'",
-            code="no_hooks",
-            hints=(_OWN_HOOKS,),
-        )
+        message = f"git hooks are switched off: {_HOOKS_PATH} is '{setting.value or ''}'"
+        raise RefusedError(message, code=code, hints=(_OWN_HOOKS,))
     if setting.scope not in ("local", "worktree") and not is_own:
-        raise RefusedError(
-            f"the hooks in '{directory}' serve other repositories as well: {_HOOKS_PATH} is set in "
-            f"{setting.origin.removeprefix('file:')}",
-            code="shared_hooks",
-            hints=(_OWN_HOOKS, _CALL_IT),
-        )
+        origin = setting.origin.removeprefix("file:")
+        message = f"the hooks in '{directory}' serve other repositories as well"
+        message = f"{message}: {_HOOKS_PATH} is set in {origin}"
+        raise RefusedError(message, code="shared_hooks", hints=(_OWN_HOOKS, _CALL_IT))
 
 
 def _is_executable(path: str) -> bool:

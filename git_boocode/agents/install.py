@@ -85,26 +85,20 @@ def wanted_hooks(agent: Agent, config: Config) -> Wanted:
 def plan_install(
     locations: Locations, agent: Agent, scope: str, wanted: Wanted
 ) -> list[PlannedChange]:
-    """What to change for the hooks of an agent to be as wanted.
-
-    Raises RefusedError if a file cannot take them, and FatalError if one cannot be read.
-    """
+    """What to change for the hooks of an agent to be as wanted; RefusedError if that cannot be."""
     changes = []
     files = locations.files(agent, scope)
     for file in files:
         locations.check(file)
-        if _is_chosen(file, files) and (not file.event or file.event in wanted.commands):
-            changes.append(_install(file, wanted))
-        else:
-            changes.append(_uninstall(file))
+        chosen = _is_chosen(file, files) and (not file.event or file.event in wanted.commands)
+        changes.append(_install(file, wanted) if chosen else _uninstall(file))
     return changes
 
 
 def plan_uninstall(locations: Locations, agent: Agent, scope: str) -> list[PlannedChange]:
     """What to change for no hook of ours to be left in the files of an agent.
 
-    Raises RefusedError if a file cannot be read and may hold hooks of ours, and FatalError if one
-    cannot be read at all.
+    Raises RefusedError if a file may hold hooks of ours that cannot be removed.
     """
     files = []
     for file in locations.files(agent, scope):
@@ -116,11 +110,7 @@ def plan_uninstall(locations: Locations, agent: Agent, scope: str) -> list[Plann
 
 
 def carry_out(changes: Iterable[PlannedChange], more: Iterable[FileEdit] = ()) -> None:
-    """Make changes and further edits, all of them or none.
-
-    Raises RefusedError if a file is not what it was when this was planned or is read-only, and
-    FatalError if one cannot be written.
-    """
+    """Make changes and further edits, all of them or none; raises what `apply` does."""
     planned, further = list(changes), list(more)
     paths = [path for change in planned for path in (change.file.path, change.file.record)]
     for path in (*paths, *(edit.path for edit in further)):
@@ -237,7 +227,7 @@ def _read(file: ConfigFile) -> bytes | None:
 
 
 def _refuse_changed(file: ConfigFile, data: bytes | None, baseline: Baseline | None) -> None:
-    """Refuse to discard what somebody has made of a file of ours."""
+    """Refuse to discard what users have made of a file of ours."""
     if data is not None and baseline is not None and not baseline.is_of(data):
         raise RefusedError(
             f"'{file.path}' has been changed since it was installed; nothing was changed",
