@@ -195,7 +195,7 @@ def _reason(error: ValueError) -> str:
 
 
 def _drop(listed: list[Any], found: dict[str, Any]) -> None:
-    """Remove an entry of ours from the list of its event, or the group that holds it alone."""
+    """Remove one of our entries from the list of its event, or the group that holds it alone."""
     for index, entry in enumerate(listed):
         group = entry.get(_HOOKS) if isinstance(entry, dict) else None
         inside = [each is found for each in group] if isinstance(group, list) else []

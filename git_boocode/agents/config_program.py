@@ -20,7 +20,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def install(file: ConfigFile, data: bytes | None, wanted: Wanted) -> tuple[bytes, frozenset[str]]:
-    """What a file of ours has to hold.
+    """What our file has to hold.
 
     Raises RefusedError (`exists`) if somebody else's is there, and FatalError if the installation
     lacks the template. In that, `{command}` is the command line for a shell, `{command_json}` the
@@ -49,25 +49,22 @@ def uninstall(_: ConfigFile, data: bytes, __: Baseline) -> bytes | None:
 
 
 def installed(file: ConfigFile, data: bytes, wanted: Wanted) -> dict[str, bool]:
-    """The events that a file of ours serves, and whether it is as wanted."""
+    """The events that our file serves, and whether it is as wanted."""
     if not is_ours(data):
         return {}
-    agent = file.agent
-    if file.event:
-        commands = {file.event: installed_command("hook", agent.name, file.event)}
-        expected, _ = install(file, data, wanted._replace(commands=commands))
-        return {file.event: data == expected}
-    by_per_tool = {
-        per_tool: data == install(file, data, wanted._replace(per_tool=per_tool))[0]
-        for per_tool in (True, False)
-    }
-    per_tool = wanted.per_tool if not any(by_per_tool.values()) else by_per_tool[True]
-    events = (agent.turn, agent.tool) if per_tool else (agent.turn,)
-    return dict.fromkeys(events, any(by_per_tool.values()))
+    agent, event = file.agent, file.event
+    commands = {event: installed_command("hook", agent.name, *filter(None, [event]))}
+    versions = (
+        wanted._replace(commands=commands, per_tool=per_tool)
+        for per_tool in (wanted.per_tool, not wanted.per_tool)
+    )
+    found = next((each for each in versions if data == install(file, data, each)[0]), None)
+    events = [agent.turn, agent.tool] if (found or wanted).per_tool else [agent.turn]
+    return dict.fromkeys([event] if event else events, found is not None)
 
 
 def is_ours(data: bytes) -> bool:
-    """Whether a file is one of ours, whatever was changed in it since."""
+    """Whether a file is ours, whatever was changed in it since."""
     return MARKER.encode() in data
 
 

@@ -49,7 +49,7 @@ def install(file: ConfigFile, data: bytes | None, wanted: Wanted) -> tuple[bytes
 
 
 def uninstall(file: ConfigFile, data: bytes, _: Baseline) -> bytes:
-    """The file without our block; RefusedError if it has hooks of ours outside of one."""
+    """The file without our block; RefusedError if it has our hooks outside of one."""
     if b"boocode" not in data:
         return data
     text = _without_blocks(file.decoded(data))

@@ -1,4 +1,4 @@
-"""Plan how git hooks are installed and removed, and tell what is installed.
+"""Plan how git hooks are installed and removed, and say what is installed.
 
 Git 2.54 and newer get them as configuration. For older ones, marked lines go to the front of the
 hook's own shell script; a hook that is anything else is left to its user.
@@ -160,7 +160,7 @@ def find_part(content: bytes | None) -> _Part | None:
 
 
 def is_shell_script(content: bytes) -> bool:
-    """Whether lines of ours can be among those of a hook."""
+    """Whether our lines can be among those of a hook."""
     is_shell = b"\0" not in content and _SHELL.match(content)
     return bool(is_shell) and not _HANDS_OVER.search(content)
 

@@ -86,13 +86,10 @@ def entries(state_dir: str, *, since: float) -> list[LogEntry]:
 
 def newest(found: list[LogEntry], count: int) -> list[tuple[LogEntry, int]]:
     """The newest `count` different entries, newest first, each with how often it occurs."""
-    times: dict[LogEntry, int] = {}
-    last: dict[LogEntry, LogEntry] = {}
+    alike: dict[LogEntry, list[LogEntry]] = {}
     for entry in reversed(found):
-        kind = entry._replace(time="")
-        last.setdefault(kind, entry)
-        times[kind] = times.get(kind, 0) + 1
-    return [(entry, times[kind]) for kind, entry in last.items()][:count]
+        alike.setdefault(entry._replace(time=""), []).append(entry)
+    return [(entries[0], len(entries)) for entries in alike.values()][:count]
 
 
 def _read(path: str) -> Iterator[LogEntry]:

@@ -96,14 +96,14 @@ def plan_install(
 
 
 def plan_uninstall(locations: Locations, agent: Agent, scope: str) -> list[PlannedChange]:
-    """What to change for no hook of ours to be left in the files of an agent.
+    """What to change to remove all our hooks from the files of an agent.
 
-    Raises RefusedError if a file may hold hooks of ours that cannot be removed.
+    Raises RefusedError if a file holds our hooks, or may, and cannot be changed.
     """
     files = []
     for file in locations.files(agent, scope):
         with suppress(RefusedError):
-            # Through a link that leads out of the worktree nothing of ours was ever written.
+            # Through a link that leads out of the worktree we have never written anything.
             locations.check(file)
             files.append(file)
     return [_uninstall(file) for file in files]
@@ -218,7 +218,7 @@ def _uninstall(file: ConfigFile) -> PlannedChange:
 
 
 def _read(file: ConfigFile) -> bytes | None:
-    """What a file holds; None where nothing can hold hooks of ours."""
+    """What a file holds; None where nothing can hold our hooks."""
     try:
         return read_file(file.path)
     except RefusedError:
@@ -227,7 +227,7 @@ def _read(file: ConfigFile) -> bytes | None:
 
 
 def _refuse_changed(file: ConfigFile, data: bytes | None, baseline: Baseline | None) -> None:
-    """Refuse to discard what users have made of a file of ours."""
+    """Refuse to discard what users have made of our file."""
     if data is not None and baseline is not None and not baseline.is_of(data):
         raise RefusedError(
             f"'{file.path}' has been changed since it was installed; nothing was changed",
@@ -237,7 +237,7 @@ def _refuse_changed(file: ConfigFile, data: bytes | None, baseline: Baseline | N
 
 
 def _mode(file: ConfigFile, before: bytes | None) -> int | None:
-    """The mode that a program of ours has to get; None if it has one that will do."""
+    """The mode that our program has to get; None if it has one that will do."""
     config = file.agent.config
     if not isinstance(config, Program) or not config.executable:
         return None
