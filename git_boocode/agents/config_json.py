@@ -110,13 +110,16 @@ class _Document:
     def _parsed(self) -> object:
         try:
             return _parse(self.text)
+        except json.JSONDecodeError as error:
+            reason = f"line {error.lineno}, column {error.colno}: "
+            reason += error.msg[:1].lower() + error.msg[1:]
         except ValueError as error:
-            found = error
+            reason = str(error)
         plain = _TRAILING_COMMA.sub(r"\1", _COMMENT.sub(r"\1", self.text))
         try:
             parsed = _parse(plain)
         except ValueError:
-            raise self.file.unusable(f"it is not valid JSON: {_reason(found)}") from None
+            raise self.file.unusable(f"it is not valid JSON: {reason}") from None
         self.has_comments = True
         return parsed
 
@@ -185,13 +188,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"'{name}' is not a number in JSON")
-
-
-def _reason(error: ValueError) -> str:
-    if not isinstance(error, json.JSONDecodeError):
-        return str(error)
-    message = error.msg[:1].lower() + error.msg[1:]
-    return f"line {error.lineno}, column {error.colno}: {message}"
 
 
 def _drop(listed: list[Any], found: dict[str, Any]) -> None:

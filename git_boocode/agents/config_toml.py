@@ -28,7 +28,7 @@ def lists_hooks(file: ConfigFile, data: bytes) -> bool:
     A table without lists does not: Codex notes there which hooks the user trusts, wherever those
     are listed.
     """
-    hooks = _parsed(file, _without_blocks(file.decoded(data))).get("hooks")
+    hooks = _parsed(file, _without_block(file.decoded(data))).get("hooks")
     return isinstance(hooks, dict) and any(isinstance(each, list) for each in hooks.values())
 
 
@@ -38,7 +38,7 @@ def install(file: ConfigFile, data: bytes | None, wanted: Wanted) -> tuple[bytes
     before, text = file.decoded(uninstall(file, data, UNKNOWN)), file.decoded(data)
     newline = "\r\n" if "\r\n" in text else "\n"
     block = newline.join([_BEGIN, *_tables(file, wanted), _END, ""])
-    found = next(_blocks(text), None)
+    found = _block(text)
     if found is not None:
         after = text[: text.index(_BEGIN, found[0])] + block + text[found[1] :]
     else:
@@ -52,7 +52,7 @@ def uninstall(file: ConfigFile, data: bytes, _: Baseline) -> bytes:
     """The file without our block; RefusedError if it has our hooks outside of one."""
     if b"boocode" not in data:
         return data
-    text = _without_blocks(file.decoded(data))
+    text = _without_block(file.decoded(data))
     if file.entries(_parsed(file, text).get("hooks")):
         hint = f"remove the hooks that call 'git boocode hook {file.agent.name}' yourself"
         raise file.unusable("our hooks in it have lost the lines that mark them", hint)
@@ -67,22 +67,16 @@ def installed(file: ConfigFile, data: bytes, wanted: Wanted) -> dict[str, bool]:
     return as_wanted(file, file.entries(hooks), wanted)
 
 
-def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    at = 0
-    while begins := _BLOCK_BEGINS.search(text, at):
-        ends = _BLOCK_ENDS.search(text, begins.end())
-        if ends is None:
-            return
-        at = ends.end()
-        yield begins.start(), at
+def _block(text: str) -> tuple[int, int] | None:
+    """Where our block begins, with the blank line above it, and ends."""
+    begins = _BLOCK_BEGINS.search(text)
+    ends = _BLOCK_ENDS.search(text, begins.end()) if begins else None
+    return (begins.start(), ends.end()) if begins and ends else None
 
 
-def _without_blocks(text: str) -> str:
-    at, kept = 0, []
-    for start, end in _blocks(text):
-        kept.append(text[at:start])
-        at = end
-    return "".join([*kept, text[at:]])
+def _without_block(text: str) -> str:
+    found = _block(text)
+    return text[: found[0]] + text[found[1] :] if found else text
 
 
 def _parsed(file: ConfigFile, text: str) -> dict[str, Any]:

@@ -62,19 +62,16 @@ def log(state_dir: str, agent: str, event: str, worktree: str, what: str, messag
 
 
 def _rotate(path: str, more: int) -> None:
-    if _size(path) + more <= _LARGEST:
+    if not _is_full(path, more):
         return
     # If another process is at it, it is done.
     with suppress(RefusedError), taking_turns(f"{path}.lock", patience=_PATIENCE):
-        if _size(path) + more > _LARGEST:
+        if _is_full(path, more):
             os.replace(path, f"{path}.1")
 
 
-def _size(path: str) -> int:
-    try:
-        return os.lstat(path).st_size
-    except FileNotFoundError:
-        return 0
+def _is_full(path: str, more: int) -> bool:
+    return os.path.lexists(path) and os.lstat(path).st_size + more > _LARGEST
 
 
 def entries(state_dir: str, *, since: float) -> list[LogEntry]:

@@ -32,7 +32,9 @@ def _run(arguments: Sequence[str]) -> None:
     limit = context.start_limit()
     by_hand = sys.stdin.isatty() and sys.stderr.isatty()
     if not by_hand:
-        _silence()
+        descriptor = os.open(os.devnull, os.O_RDWR)
+        os.dup2(descriptor, 2)
+        os.close(descriptor)
     with ended_by_signals():
         # Ignored while it was loaded: there was nothing to roll back; see `git_boocode.__main__`.
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
@@ -51,13 +53,6 @@ def _run(arguments: Sequence[str]) -> None:
         _ignore_signals()
     if by_hand and context.problem:
         sys.stderr.write(f"warning: {context.problem}\n")
-
-
-def _silence() -> None:
-    """Let nothing be printed on standard error."""
-    descriptor = os.open(os.devnull, os.O_RDWR)
-    os.dup2(descriptor, 2)
-    os.close(descriptor)
 
 
 def _serve(context: HookContext, name: str = "", event: str = "", *arguments: str) -> None:

@@ -196,11 +196,9 @@ def _scopes_to_install(
 def _checked_scope(agent: Agent, asked: str) -> str:
     """The scope that is asked for; RefusedError if the agent does not have it."""
     if asked not in agent.config.places:
-        raise RefusedError(
-            f"{agent.title} has no files for --{asked}",
-            code="no_such_scope",
-            hints=(f"it has {' and '.join(f'--{name}' for name in agent.config.places)}",),
-        )
+        hint = f"it has {' and '.join(f'--{name}' for name in agent.config.places)}"
+        message = f"{agent.title} has no files for --{asked}"
+        raise RefusedError(message, code="no_such_scope", hints=(hint,))
     return asked
 
 
@@ -231,8 +229,7 @@ def _agreed(plan: _HooksPlan, scope: str | None, left_out: list[str], as_json: b
     """Whether the user agrees with the plan; RefusedError (`not_confirmed`) if nobody is there."""
     if not as_json:
         print_text("these agents are used here or on this machine; for each turn to be undone:")
-        for line in plan.lines():
-            print_text(line)
+        print_text("\n".join(plan.lines()))
     if as_json or not can_ask():
         names = " ".join(dict.fromkeys(f"--agent {c.file.agent.name}" for c in plan.changes))
         names += f" --{scope}" if scope else ""
