@@ -261,7 +261,7 @@ class _Wrapped(NamedTuple):
 
 def _opened(item: objects.Object, context: Context, only: str | None) -> _Wrapped:
     """The one edit that an object holds under any keys but those of files' text and results."""
-    search = _Search()
+    search = _EditSearch()
     first: _Wrapped | None = None
     for found in search.look(_Wrapped(item, (), context), ""):
         first = first or found
@@ -278,7 +278,7 @@ def _opened(item: objects.Object, context: Context, only: str | None) -> _Wrappe
     raise miss
 
 
-class _Search:
+class _EditSearch:
     """A search for edits; `miss` explains why there is none."""
 
     def __init__(self) -> None:

@@ -56,7 +56,7 @@ class _Anchor(NamedTuple):
         return f" below line {self.after}" if self.after else ""
 
 
-class _Region(NamedTuple):
+class _LocatedRegion(NamedTuple):
     """Rows `first` to `stop` (exclusive), and the text that replaces them."""
 
     first: int
@@ -92,7 +92,7 @@ class Regions(NamedTuple):
             check_text(text, "\n".join(change.content), how)
         search = _Search(text, how, self.changes)
         found = [search.tried(change, at) for at, change in enumerate(self.changes)]
-        regions = sorted(one for one in found if isinstance(one, _Region))
+        regions = sorted(one for one in found if isinstance(one, _LocatedRegion))
         misses = [one for one in found if isinstance(one, MissError)] + [*_overlaps(regions)]
         if misses:
             raise joined(misses)
@@ -119,7 +119,7 @@ class _Search:
         self.found = cache(self._find)
         self.missed = 0
 
-    def tried(self, change: Change, at: int) -> _Region | MissError:
+    def tried(self, change: Change, at: int) -> _LocatedRegion | MissError:
         """Where a change belongs, or why that, or its indentation, is uncertain."""
         label = f"changes[{at}]"
         prefix = f"{label}: " if len(self.changes) > 1 else ""
@@ -130,7 +130,7 @@ class _Search:
         except MatchError as error:
             return MissError(error.code, f"{prefix}{error.message}", hint=_INDENT)
 
-    def _region(self, change: Change, label: str, prefix: str) -> _Region:
+    def _region(self, change: Change, label: str, prefix: str) -> _LocatedRegion:
         anchors = [self._located(_Anchor(f"{prefix}start anchor", change.start))]
         # An end that repeats the start, which occurs once, can mean nothing else.
         if change.end is not None and change.end != change.start:
@@ -139,7 +139,7 @@ class _Search:
         self._check_indentation(anchors, change.content)
         rung = max(anchor.rung for anchor in anchors)
         text = self._replaced(anchors, change.content)
-        return _Region(anchors[0].first, anchors[-1].stop, label, rung, *text)
+        return _LocatedRegion(anchors[0].first, anchors[-1].stop, label, rung, *text)
 
     def _located(self, anchor: _Anchor) -> _Anchor:
         for number, rung in enumerate(self.rungs):
@@ -298,7 +298,7 @@ def _is_unclear(pairs: Sequence[tuple[str, str]], content: Sequence[str]) -> boo
     return len(votes) > 1 or deep
 
 
-def _overlaps(regions: Sequence[_Region]) -> Iterator[MissError]:
+def _overlaps(regions: Sequence[_LocatedRegion]) -> Iterator[MissError]:
     """The problems of regions, sorted by their first row, that share lines."""
     above = None
     for region in regions:

@@ -120,7 +120,7 @@ def _merged(before: Text, after: Text, now: Text) -> EditResult:
     return EditResult(merged, AppliedEdit(kind, rung, 1.0, len(changes), first + 1, stop, notes))
 
 
-class _Change(NamedTuple):
+class _Reversal(NamedTuple):
     """Rows ``first`` to ``stop`` of the file, which become ``lines``."""
 
     first: int
@@ -169,9 +169,9 @@ class _Reverter:
         bases = [region.base for region in self.merge.same]
         self.back = {row for first, stop in bases for row in range(first, stop + 1)}
 
-    def changes(self) -> list[_Change]:
+    def changes(self) -> list[_Reversal]:
         """What to replace, in order; nothing for what is taken back already."""
-        changes: list[_Change] = []
+        changes: list[_Reversal] = []
         misses: list[MissError] = []
         for region in self.regions:
             try:
@@ -190,12 +190,12 @@ class _Reverter:
             raise _as_one(misses, len(self.regions))
         return changes
 
-    def _change(self, region: Region) -> _Change | None:
+    def _change(self, region: Region) -> _Reversal | None:
         if region.base[0] in self.back and not self._has_more(region, self.before):
             return None
         merged = self.taken.get(region.base)
         if merged and not self.merge.conflicts and not self._has_more(region, self.after):
-            return _Change(*merged.ours, self.before.rows[slice(*region.theirs)])
+            return _Reversal(*merged.ours, self.before.rows[slice(*region.theirs)])
         for place in self._places(region):
             change = self._put(region, place)
             if change is not None:
@@ -239,7 +239,7 @@ class _Reverter:
         if len(found) == 1 and _is_telling(keys[first : stop + width]):
             yield found[0] + start - first
 
-    def _put(self, region: Region, place: int) -> _Change | None:
+    def _put(self, region: Region, place: int) -> _Reversal | None:
         """The old lines at a place; None if it is not certain that it is the right one."""
         (start, stop), old = region.base, self.before.rows[slice(*region.theirs)]
         end, after, now = place + stop - start, self.after, self.now
@@ -269,7 +269,7 @@ class _Reverter:
                 lines[-1] = lines[-1].rstrip("\r\n") + self.ending
             elif had > has:
                 lines[-1] = lines[-1].rstrip("\r\n")
-        return _Change(place, end, lines, "exact" if exact else "whitespace", changed)
+        return _Reversal(place, end, lines, "exact" if exact else "whitespace", changed)
 
     def _is_identified(self, region: Region, above: int, below: int) -> bool:
         """Whether rows around a place occur once in both texts; beside a copy, on either side."""

@@ -148,7 +148,7 @@ def write_files(
     """
     # Deletions come last: a kill halfway may leave a renamed file twice, never not at all.
     ordered = sorted(changes, key=lambda change: change.after is None)
-    run = _Run([(change, _step(change)) for change in ordered])
+    run = _WriteRun([(change, _step(change)) for change in ordered])
     journal = journal or Journal()
     with _signals_wait():
         try:
@@ -178,7 +178,7 @@ def _signals_wait() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-class _Run:
+class _WriteRun:
     """One attempt to write `files`; `target` is the file that it is at."""
 
     def __init__(self, files: Sequence[tuple[Change, Step]]) -> None:

@@ -45,7 +45,7 @@ def context(query: Query, step: Step) -> Found:
     Without a new text the edit touches all lines. One line that the needle lacks may be between
     lines that it touches.
     """
-    search = _Search(query)
+    search = _ContextSearch(query)
     fits = [search.fit(chain) for chain in search.chains()]
     # Where all other lines are there too, they tell touched lines in several places apart.
     near = [fit for fit in fits if search.is_complete(fit)]
@@ -62,7 +62,7 @@ def context(query: Query, step: Step) -> Found:
     return Found(tuple(query.spread(fit.rows, search.share(fit)) for fit in near))
 
 
-class _Search:
+class _ContextSearch:
     """One edit, looked for in one text by the lines that it touches."""
 
     def __init__(self, query: Query) -> None:

@@ -16,7 +16,7 @@ _PROVEN = Step("exact", evidence=2)
 """A variant must prove its place: whole lines here, a part of a line on a later step."""
 
 
-class Answer(NamedTuple):
+class LadderAnswer(NamedTuple):
     """What the ladder found; ``rung`` is None if nothing.
 
     ``query`` holds the variant of the model's texts that was found, ``notes`` what was done to get
@@ -54,8 +54,8 @@ def climb(
     given: Query,
     profile: Profile,
     start_line: int | None = None,
-    older: Callable[[], Answer | None] = lambda: None,
-) -> Answer:
+    older: Callable[[], LadderAnswer | None] = lambda: None,
+) -> LadderAnswer:
     """Try the rungs of ``profile`` in order, with variants of the texts where it has them.
 
     ``older`` looks into older versions of the text, after the strict rungs and before the others.
@@ -69,7 +69,7 @@ def climb(
     return answer if answer.chosen is None or given.new is None else _cleaned(answer, given.new)
 
 
-def _cleaned(answer: Answer, new: Text) -> Answer:
+def _cleaned(answer: LadderAnswer, new: Text) -> LadderAnswer:
     """The answer for texts without the diff marks or line numbers that the new one alone shows."""
     is_marked = answer.rung != "exact" and "\n+" in f"\n{new.lf}"
     if not is_marked and not new.lf.lstrip("Line \t")[:1].isdigit():
@@ -85,8 +85,11 @@ def _cleaned(answer: Answer, new: Text) -> Answer:
 
 
 def _climb_on(
-    missed: Answer, profile: Profile, start_line: int | None, older: Callable[[], Answer | None]
-) -> Answer:
+    missed: LadderAnswer,
+    profile: Profile,
+    start_line: int | None,
+    older: Callable[[], LadderAnswer | None],
+) -> LadderAnswer:
     """The answer for variants of the texts, of older versions, and of the looser steps.
 
     ``missed`` is what the text as given got from the strict steps. Variants climb these first: a
@@ -118,7 +121,7 @@ def _climb_on(
     return answer._replace(found=Found(reason=missed.found.reason or answer.found.reason))
 
 
-def _without_strange_escapes(answer: Answer, given: str) -> Answer:
+def _without_strange_escapes(answer: LadderAnswer, given: str) -> LadderAnswer:
     """The answer, unless the file says otherwise about escape sequences.
 
     The place must hold those of the old text, or new text would bring more of them into the file;
@@ -135,16 +138,16 @@ def _without_strange_escapes(answer: Answer, given: str) -> Answer:
     return answer._replace(rung=None, found=Found(reason=reason), chosen=None)
 
 
-def ascend(query: Query, steps: Sequence[Step], start_line: int | None) -> Answer:
+def ascend(query: Query, steps: Sequence[Step], start_line: int | None) -> LadderAnswer:
     """Try some rungs in order with one variant of the texts."""
     reason = None
     for step in steps:
         found = run(query, step)
         found = _allowed(query, found) if found.places else found
         if found.places:
-            return Answer(query, step.rung, found, _chosen(query, found, start_line))
+            return LadderAnswer(query, step.rung, found, _chosen(query, found, start_line))
         reason = reason or found.reason
-    return Answer(query, None, Found(reason=reason), None)
+    return LadderAnswer(query, None, Found(reason=reason), None)
 
 
 def _allowed(query: Query, found: Found) -> Found:
@@ -186,7 +189,7 @@ def _chosen(query: Query, found: Found, start_line: int | None) -> int | None:
     return meant[0] if len(meant) == 1 and (found.equal or meant == [0]) else None
 
 
-def to_match(answer: Answer) -> Match:
+def to_match(answer: LadderAnswer) -> Match:
     """The public form of an answer, with candidates if it has not one place."""
     if answer.chosen is not None:
         return found_match(answer, answer.chosen)
@@ -225,7 +228,7 @@ def _nearest(query: Query) -> list[tuple[int, int, float]]:
     return taken
 
 
-def found_match(answer: Answer, chosen: int) -> Match:
+def found_match(answer: LadderAnswer, chosen: int) -> Match:
     """The match at place number ``chosen``."""
     text, places = answer.query.text, answer.found.places
     spans = _spans(text, places)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.matching.ladder import Answer, climb, found_match, to_match
+from git_boocode.matching.ladder import LadderAnswer, climb, found_match, to_match
 from git_boocode.matching.rungs import profile_named
 from git_boocode.matching.text import Occurrence, Query, Text, lines_of, spliced
 from git_boocode.matching.types import Match, MatchError, Replacement
@@ -67,7 +67,7 @@ def replace_text(
     query = Query(content, old, new, whole_lines=whole_lines)
     _check_input(query, new, expected)
 
-    def done(answer: Answer) -> Replacement:
+    def done(answer: LadderAnswer) -> Replacement:
         _check_count(len(answer.found.places))
         if answer.rung is None:
             raise _not_found(answer)
@@ -77,10 +77,10 @@ def replace_text(
         places = [answer.found.places[index] for index in chosen]
         if ladder.strict:
             _check_applied(answer, places)
-        writer = _Writer(answer, Text(new) if verbatim else None)
+        writer = _Replacer(answer, Text(new) if verbatim else None)
         return writer.replacement(places, found_match(answer, chosen[0]), most)
 
-    def merged() -> Answer | None:
+    def merged() -> LadderAnswer | None:
         from git_boocode.matching.three_way import rebased
 
         return rebased(query, ladder.steps[: ladder.strict], versions, start_line, done)
@@ -108,7 +108,7 @@ def _check_count(count: int) -> None:
         raise MatchError("invalid_input", f"old text occurs {often}")
 
 
-def _check_placeholders(answer: Answer) -> None:
+def _check_placeholders(answer: LadderAnswer) -> None:
     query, new = answer.query, answer.query.new or Text("")
     if not _DOTS_OR_WORDS.search(new.lf):
         return
@@ -121,7 +121,7 @@ def _check_placeholders(answer: Answer) -> None:
         raise MatchError("invalid_input", message, to_match(answer))
 
 
-def _check_applied(answer: Answer, places: Sequence[Occurrence]) -> None:
+def _check_applied(answer: LadderAnswer, places: Sequence[Occurrence]) -> None:
     """Refuse an edit whose new text is already there, around what was found, in every place."""
     query, new = answer.query, answer.query.new or Text("")
     fresh = {*new.stripped}.difference(query.needle.stripped)
@@ -143,7 +143,7 @@ def _check_applied(answer: Answer, places: Sequence[Occurrence]) -> None:
     already_applied.refuse_applied(query.text, *rows[0])
 
 
-def _chosen(answer: Answer, replace_all: bool, expected: int | None) -> list[int]:
+def _chosen(answer: LadderAnswer, replace_all: bool, expected: int | None) -> list[int]:
     """The indexes of the places to replace, ascending and disjoint."""
     everywhere = (replace_all or expected is not None) and answer.found.equal
     if answer.chosen is None and not everywhere:
@@ -164,7 +164,7 @@ def _disjoint(places: Sequence[Occurrence]) -> list[int]:
     return chosen
 
 
-def _not_found(answer: Answer) -> MatchError:
+def _not_found(answer: LadderAnswer) -> MatchError:
     from git_boocode.matching.already_applied import applied_rows, refuse_applied
 
     match = to_match(answer)
@@ -181,7 +181,7 @@ def _not_found(answer: Answer) -> MatchError:
     return MatchError("not_found", message, match)
 
 
-def _ambiguous(answer: Answer, occurs: str | None = None) -> MatchError:
+def _ambiguous(answer: LadderAnswer, occurs: str | None = None) -> MatchError:
     match = to_match(answer)
     if occurs is None and match.similarity == 1:
         occurs = _times(match.count)
@@ -202,9 +202,9 @@ def listed_lines(lines: Sequence[int]) -> str:
     return f"lines {', '.join(shown)} and {last}" if shown else f"line {last}"
 
 
-def written(answer: Answer, place: Occurrence, row: int) -> tuple[Splice, tuple[str, ...]]:
+def written(answer: LadderAnswer, place: Occurrence, row: int) -> tuple[Splice, tuple[str, ...]]:
     """What replaces one place, which begins on ``row``, and the notes; may raise MatchError."""
-    writer = _Writer(answer, None)
+    writer = _Replacer(answer, None)
     return writer.splice(place, row), writer.notes()
 
 
@@ -216,13 +216,13 @@ class Splice(NamedTuple):
     text: str
 
 
-class _Writer:
+class _Replacer:
     """Writes one new text into places that were all found by one rung.
 
     ``pasted`` is the text to paste as given; without it the answer's new text is carried over.
     """
 
-    def __init__(self, answer: Answer, pasted: Text | None) -> None:
+    def __init__(self, answer: LadderAnswer, pasted: Text | None) -> None:
         self.answer = answer
         self.text, self.old = answer.query.text, answer.query.needle
         self.new = pasted or answer.query.new or Text("")

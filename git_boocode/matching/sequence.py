@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, most_similar, script
 from git_boocode.matching.already_applied import THERE, applied_rows
-from git_boocode.matching.ladder import SHOWN, SHOWN_TEXT, Answer, climb, to_match
+from git_boocode.matching.ladder import SHOWN, SHOWN_TEXT, LadderAnswer, climb, to_match
 from git_boocode.matching.replace import Splice, written
 from git_boocode.matching.rungs import Profile
 from git_boocode.matching.text import (
@@ -74,7 +74,7 @@ class _Change:
         self.rows: Sequence[int] = ()
         self.left = range(0)
         self.near: list[_Change | None] = [None, None]
-        self.answer: Answer | None = None
+        self.answer: LadderAnswer | None = None
         self.place: Occurrence | None = None
         self.applied = False
 
@@ -204,7 +204,7 @@ class _Sequence:
         if len(change.left) == 1:
             self._above = change
 
-    def _climb(self, change: _Change) -> Answer:
+    def _climb(self, change: _Change) -> LadderAnswer:
         """The matcher's answer in the rows that the neighbours leave."""
         text, line, given = self.text, self._expected(change), change.query
         above, below = change.near
@@ -359,7 +359,7 @@ class _Sequence:
         start_of, rows = self.text.start_of, change.rows[change.left.start : change.left.stop]
         ends = ((start_of(row), start_of(row + change.height)) for row in rows[:_LISTED])
         found = Found(tuple(Occurrence(*both) for both in ends))
-        match = to_match(Answer(change.query, "exact", found, None))._replace(count=len(rows))
+        match = to_match(LadderAnswer(change.query, "exact", found, None))._replace(count=len(rows))
         return MatchError("ambiguous", f"it occurs {len(rows)} times", match)
 
     def _misplaced(self, change: _Change, near: _Change | None) -> MatchError:
@@ -382,7 +382,7 @@ class _Sequence:
 
     def _nearest(self, change: _Change) -> tuple[Candidate, ...]:
         """The text most like a change, else the rows that its line names, else a similar line."""
-        match, line = to_match(Answer(change.query, None, Found(), None)), change.hints.line
+        match, line = to_match(LadderAnswer(change.query, None, Found(), None)), change.hints.line
         if match.candidates or not self.text.lines:
             return match.candidates
         longest = max(change.query.needle.stripped, key=len, default="")
@@ -393,7 +393,7 @@ class _Sequence:
         return tuple(one._replace(similarity=0.0) for one in near)
 
 
-def _sole(answer: Answer, height: int) -> Occurrence:
+def _sole(answer: LadderAnswer, height: int) -> Occurrence:
     """The one place meant: of equal ones the one that has all blank lines at the ends."""
     places = answer.found.places
     if answer.chosen is not None:

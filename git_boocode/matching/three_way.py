@@ -15,7 +15,7 @@ from typing import NamedTuple
 from git_boocode.matching.align import Hunk, script, similarity
 from git_boocode.matching.already_applied import Rows, refuse_applied
 from git_boocode.matching.guards import evidence
-from git_boocode.matching.ladder import SHOWN_TEXT, Answer, ascend
+from git_boocode.matching.ladder import SHOWN_TEXT, LadderAnswer, ascend
 from git_boocode.matching.rungs import Step
 from git_boocode.matching.text import Found, Query, Text, lines_of, split_lines
 from git_boocode.matching.types import Match, MatchError, Replacement
@@ -152,8 +152,8 @@ def rebased(
     steps: Sequence[Step],
     versions: Iterable[str],
     start_line: int | None,
-    edit: Callable[[Answer], Replacement],
-) -> Answer | None:
+    edit: Callable[[LadderAnswer], Replacement],
+) -> LadderAnswer | None:
     """The edit as made in the newest version that has the old text, merged with the text.
 
     None if no version has it on one of these ``steps``, or if ``edit`` refuses the answer there.
@@ -184,7 +184,7 @@ def rebased(
         match = Match("fuzzy", "merged", done.match.similarity, len(spans), start, end, spans=spans)
         match = match._replace(span=spans[0], version=index)
         merged = Replacement(content, match, done.notes, len(spans), spans)
-        return Answer(query, "merged", Found(), None, merged=merged)
+        return LadderAnswer(query, "merged", Found(), None, merged=merged)
     return None
 
 

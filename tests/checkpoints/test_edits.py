@@ -261,7 +261,7 @@ def test_a_kill_while_they_are_written(
 
     with monkeypatch.context() as patch:
         patch.setattr(write, "_put", dying)
-        patch.setattr(write._Run, "roll_back", lambda *_: None)  # noqa: SLF001
+        patch.setattr(write._WriteRun, "roll_back", lambda *_: None)  # noqa: SLF001
         patch.setattr("tests.checkpoints.kit.Killed", Killed)
         interrupted(patch, lambda: restored(chat, edits), at="_still_open")
     assert [chat.text, other.read_text()].count(SHORT) == replaced

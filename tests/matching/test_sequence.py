@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from git_boocode.matching import sequence
 from git_boocode.matching.align import Hunk
-from git_boocode.matching.ladder import SHOWN, Answer, to_match
+from git_boocode.matching.ladder import SHOWN, LadderAnswer, to_match
 from git_boocode.matching.rungs import profile_named
 from git_boocode.matching.sequence import Placement, place_changes
 from git_boocode.matching.text import Hints, LineIndex, Query, Text, spliced
@@ -189,9 +189,9 @@ def test_what_is_applied_already_is_said_to_be(body: str) -> None:
 def test_the_nearest_places_are_looked_for_only_to_be_shown(
     monkeypatch: pytest.MonkeyPatch, steps: int | None, most: int
 ) -> None:
-    calls = list[Answer]()
+    calls = list[LadderAnswer]()
 
-    def counted(answer: Answer) -> Match:
+    def counted(answer: LadderAnswer) -> Match:
         calls.append(answer)
         return to_match(answer)
 

@@ -87,7 +87,7 @@ def invalid(row: int, message: str, hint: str | None = None) -> NoReturn:
 # Hunks
 
 
-class Head(NamedTuple):
+class HunkHeader(NamedTuple):
     """A line that begins with `@@`: the first old line, from 1, and how many old and new ones."""
 
     start: int | None = None
@@ -153,7 +153,7 @@ class Area(NamedTuple):
 
     def read_hunk(self, at: int) -> tuple[PatchHunk, int]:
         """Read the hunk that begins at a line, and the index of the line after it."""
-        row, heads = at, [Head()]
+        row, heads = at, [HunkHeader()]
         while at < self.stop and self.lines[at].startswith("@@") and not heads[-1].counts:
             heads.append(_read_head(self.lines[at].rstrip()))
             at += 1
@@ -218,16 +218,16 @@ class Area(NamedTuple):
         return self.lines[at:last], stop
 
 
-def _read_head(line: str) -> Head:
+def _read_head(line: str) -> HunkHeader:
     found = _HEADER.match(line)
     if found is not None:
         start, old, _, new, section = found.groups()
-        return Head(int(start), (int(old or 1), int(new or 1)), section.strip())
+        return HunkHeader(int(start), (int(old or 1), int(new or 1)), section.strip())
     middle, _, after = line[2:].partition("@@")
     texts = [text.strip() for text in (middle, after)]
     # Models write `...` or `-x,y +z` in place of numbers.
     sections = [text for text in texts if not _NUMBERS.fullmatch(text) and text[0] != "-"]
-    return Head(section=sections[-1] if sections else "")
+    return HunkHeader(section=sections[-1] if sections else "")
 
 
 def _op(line: str) -> str:
