@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "git_boocode"
-SERVICES = {"proposals", "checkpoints", "editing"}
+SERVICES = {"workflows", "proposals", "checkpoints", "editing"}
 MAY_IMPORT: dict[str, set[str]] = {
     "cli": {"server", "agents", "matching", "repo"} | SERVICES,
     "server": {"repo"} | SERVICES,
     "agents": {"repo"} | SERVICES,
+    "workflows": {"proposals", "checkpoints", "editing", "repo"},
     "proposals": {"checkpoints", "editing", "repo"},
     "checkpoints": {"repo"},
     "editing": {"matching", "repo"},

@@ -1,4 +1,8 @@
-"""The host's callback: a program that keeps the conversation in step with the files."""
+"""The host's callback: a program that keeps the conversation in step with the files.
+
+If the restore that runs it is killed, the next one waits for the callback to end: it would go on to
+trim the conversation otherwise, after that has been brought back.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,16 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from git_boocode.checkpoints.running import noted
+from git_boocode.checkpoints.store.catalog import Checkpoint
+from git_boocode.checkpoints.store.changes import Change
+from git_boocode.repo.durable import is_regular, remove, try_lock
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
+from git_boocode.repo.moving_head import worktrees
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import INSIDE_RESTORE
 
@@ -19,150 +28,123 @@ TIMEOUT = 60
 _SHOWN_STDERR = 2000
 _SHOWN_MESSAGE = 2000
 _SHOWN_STDOUT = 80
+_ABOUT = ("label", "session", "chat", "message", "agent", "created_at", "anchor", "meta")
+_RUNNING = "callback-running"
+_POLL = 0.05
 
 
-class Answer:
-    """What the callback answered.
+class CallbackAnswer:
+    """What the callback answered; a malformed answer raises ValueError.
 
-    Attributes:
-        messages_deleted: how many messages it removed.
-        backend_reset: whether it reset the agent's session.
-        edits: the edits that it asks for, as `apply-edit` reads them; None for none.
-        message: what it has to tell the user; empty for nothing.
+    `edits` are those that it asks for, as `apply-edit` reads them, and `message` is for the user.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
-        self.messages_deleted = _count(values.get("messages_deleted", 0))
-        self.backend_reset = _flag(values.get("backend_reset", False))
+        self.messages_deleted = values.get("messages_deleted", 0)
+        if type(self.messages_deleted) is not int or self.messages_deleted < 0:
+            raise ValueError("'messages_deleted' must be a whole number")
+        self.backend_reset = values.get("backend_reset", False)
+        if not isinstance(self.backend_reset, bool):
+            raise ValueError("'backend_reset' must be true or false")
         self.edits: object = values.get("edits")
-        self.message = _words(values.get("message"))
+        # No restore is worth rolling back for what was only to be shown.
+        message = values.get("message")
+        self.message = message.strip()[:_SHOWN_MESSAGE] if isinstance(message, str) else ""
 
 
 class Callback:
-    """A callback program, ready to be told of events.
+    """A callback program, which runs at the top of the worktree.
 
-    Args:
-        program: the file to run.
-        cwd: where to run it: the top of the worktree.
-        timeout: how many seconds an event may take.
-        state_dir: the worktree's private directory, to note there that it runs.
-        common: what every event's object holds besides the event's name.
+    `event` is what every event's object holds, as `event_of` makes it.
     """
 
     def __init__(
-        self,
-        program: str,
-        cwd: str,
-        timeout: int,
-        state_dir: str,
-        common: Mapping[str, Any] | None = None,
+        self, repository: Repository, program: str, event: Mapping[str, Any] | None = None
     ) -> None:
         self.program = program
-        self._cwd = cwd
-        self._timeout = timeout
-        self._state_dir = state_dir
-        self._common = dict(common or {})
+        self._repository = repository
+        self._timeout = timeout_of(repository)
+        self._event = dict(event or {})
 
-    def about(self, common: Mapping[str, Any]) -> Callback:
-        """The same callback, told what every event is about."""
-        return Callback(self.program, self._cwd, self._timeout, self._state_dir, common)
+    def about(self, event: Mapping[str, Any]) -> Callback:
+        """The same callback for one operation."""
+        return Callback(self._repository, self.program, event)
 
     def prepare(self) -> None:
-        """Announce the restore; nothing has happened yet.
+        """Announce the restore; refused (`vetoed`) by the exit code or by `"veto": true`.
 
-        Raises:
-            RefusedError: it said no, by its exit code or by `"veto": true` (`vetoed`).
-            FatalError: it could not be run, ran out of time or answered no JSON (`callback`).
+        As with every event, any failure is a FatalError (`callback`).
         """
-        status, stdout, stderr = self._run("prepare", {})
+        status, stdout, stderr = self._run("prepare")
         if status < 0:
             raise self._failed(_ended(status, "prepare"), stderr)
+        values = self._object(stdout, stderr) if not status and stdout.strip() else {}
+        if status or values.get("veto"):
+            said = str(values.get("message") or stderr)
+            raise RefusedError(
+                f"callback '{self.program}' vetoed the restore: "
+                f"{said.strip()[-_SHOWN_STDERR:] or 'it gave no reason'}",
+                code="vetoed",
+                hints=("--files-only restores without the callback",),
+            )
+
+    def commit(self, name: str) -> CallbackAnswer:
+        """Let the conversation follow the files: `trim` after a restore, `undo` after an undo."""
+        status, stdout, stderr = self._run(name)
         if status:
-            raise self._vetoed(stderr)
-        values = self._object(stdout, stderr) if stdout.strip() else {}
-        if values.get("veto"):
-            raise self._vetoed(str(values.get("message") or stderr))
-
-    def commit(self, event: str) -> Answer:
-        """Let the conversation follow the files.
-
-        Args:
-            event: `trim` after a restore, `undo` after an undo.
-
-        Raises:
-            FatalError: it failed in any way (`callback`).
-        """
-        status, stdout, stderr = self._run(event, {})
-        if status:
-            raise self._failed(_ended(status, event), stderr)
+            raise self._failed(_ended(status, name), stderr)
         values = self._object(stdout, stderr)
         try:
-            return Answer(values)
+            return CallbackAnswer(values)
         except ValueError as error:
-            raise self._failed(f"gave a wrong answer to '{event}': {error}", stderr) from None
+            raise self._failed(f"gave a wrong answer to '{name}': {error}", stderr) from None
 
-    def rollback(self, reason: str) -> None:
-        """Tell that a later step failed, so that the callback can take its own work back.
-
-        Raises:
-            FatalError: it failed in any way (`callback`).
-        """
-        status, _, stderr = self._run("rollback", {"reason": reason})
+    def roll_back(self, reason: str) -> None:
+        """Report that a later step failed, so that the callback can roll its own work back."""
+        status, _, stderr = self._run("rollback", reason=reason)
         if status:
             raise self._failed(_ended(status, "rollback"), stderr)
 
     def asked_for_wrong_edits(self, error: BoocodeError) -> FatalError:
-        """The error of edits that cannot be applied.
-
-        Args:
-            error: why.
-        """
+        """The error of edits that cannot be applied."""
         return self._failed(f"asked for edits that cannot be applied: {error.message}", "")
 
-    def _run(self, event: str, extra: Mapping[str, Any]) -> tuple[int, bytes, str]:
-        with noted(self._state_dir) as lock:
-            return self._run_with(lock, event, extra)
-
-    def _run_with(
-        self, lock: tuple[int, ...], event: str, extra: Mapping[str, Any]
-    ) -> tuple[int, bytes, str]:
-        request = {"boocode": 1, "event": event, **self._common, **extra}
-        environ = _without_worktree({**os.environ}, self._cwd)
-        environ[INSIDE_RESTORE] = str(self._common.get("restore_id", "1"))
-        try:
-            process = subprocess.Popen(
-                [self.program],
-                cwd=self._cwd,
-                env=environ,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-                pass_fds=lock,
-            )
-        except OSError as error:
-            hint = "is it executable, and does its first line name an interpreter?"
-            raise self._failed(f"cannot be run: {error.strerror}", "", hint) from None
-        with process:
-            # ASCII JSON: a path that is not UTF-8 appears as \udcXX there.
-            stdout, stderr = self._communicate(process, json.dumps(request).encode() + b"\n", event)
+    def _run(self, name: str, **more: str) -> tuple[int, bytes, str]:
+        top = self._repository.worktree
+        request = {"boocode": 1, "event": name, **self._event, **more}
+        environ = _without_worktree({**os.environ}, top)
+        environ[INSIDE_RESTORE] = str(self._event.get("restore_id", "1"))
+        with noted(self._repository.state_dir) as lock:
+            try:
+                process = subprocess.Popen(
+                    [self.program],
+                    cwd=top,
+                    env=environ,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                    pass_fds=lock,
+                )
+            except OSError as error:
+                hint = "is it executable, and does its first line name an interpreter?"
+                raise self._failed(f"cannot be run: {error.strerror}", "", hint) from None
+            with process:
+                # ASCII JSON: a path that is not UTF-8 appears as \udcXX there.
+                data = json.dumps(request).encode() + b"\n"
+                try:
+                    stdout, stderr = process.communicate(data, timeout=self._timeout)
+                except BaseException as error:
+                    with suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)
+                    if not isinstance(error, subprocess.TimeoutExpired):
+                        raise
+                    raise self._failed(
+                        f"did not answer '{name}' within {self._timeout} seconds",
+                        _last_words(process),
+                        "git config boocode.callbackTimeout SECONDS gives it more time",
+                    ) from None
         return process.returncode, stdout, stderr.decode("utf-8", "replace")
-
-    def _communicate(
-        self, process: subprocess.Popen[bytes], request: bytes, event: str
-    ) -> tuple[bytes, bytes]:
-        try:
-            return process.communicate(request, timeout=self._timeout)
-        except subprocess.TimeoutExpired:
-            _end_group(process)
-            raise self._failed(
-                f"did not answer '{event}' within {self._timeout} seconds",
-                _last_words(process),
-                "git config boocode.callbackTimeout SECONDS gives it more time",
-            ) from None
-        except BaseException:
-            _end_group(process)
-            raise
 
     def _object(self, stdout: bytes, stderr: str) -> dict[str, Any]:
         try:
@@ -177,26 +159,46 @@ class Callback:
 
     def _failed(self, what: str, stderr: str, hint: str = "") -> FatalError:
         said = f"\n{stderr.strip()[-_SHOWN_STDERR:]}" if stderr.strip() else ""
-        hints = (hint or "mend the callback, or do without it: --files-only",)
         return FatalError(
-            f"the callback '{self.program}' {what}{said}", code="callback", hints=hints
+            f"callback '{self.program}' {what}{said}",
+            code="callback",
+            hints=(hint or "fix the callback, or skip it with --files-only",),
         )
 
-    def _vetoed(self, said: str) -> RefusedError:
-        reason = said.strip()[-_SHOWN_STDERR:] or "it gave no reason"
-        return RefusedError(
-            f"the callback '{self.program}' forbids it: {reason}",
-            code="vetoed",
-            hints=("--files-only restores without the callback",),
-        )
+
+def event_of(
+    repository: Repository,
+    operation: tuple[str, str, str],
+    whose: Checkpoint,
+    changes: Iterable[Change],
+) -> dict[str, Any]:
+    """What every event of one operation holds.
+
+    `operation` is its kind, the event that follows `prepare`, and its id; `whose` is the checkpoint
+    whose conversation it is.
+    """
+    kind, commits, restore_id = operation
+    return {
+        "operation": kind,
+        "commits": commits,
+        "restore_id": restore_id,
+        "checkpoint_id": whose.id,
+        "commit": whose.commit.id,
+        **{key: whose.meta.values.get(key) for key in _ABOUT},
+        "worktree": repository.worktree,
+        "git_dir": repository.git_dir,
+        "changed": [change.as_json() for change in changes],
+    }
+
+
+# Finding the callback.
 
 
 def find_callback(repository: Repository, given: str | None) -> Callback | None:
     """The callback to use: the one given, else `boocode.callback`, else an executable git hook.
 
-    Raises:
-        RefusedError: there is no such file, or its name comes out of a file in the worktree, which
-            a clone could have brought along (`untrusted`).
+    Refused if there is no such file, or its name comes out of a file in the worktree, which a clone
+    could have brought along (`untrusted`).
     """
     program = given or _configured(repository) or _hook(repository)
     if program is None:
@@ -204,12 +206,11 @@ def find_callback(repository: Repository, given: str | None) -> Callback | None:
     path = os.path.join(os.getcwd() if given else repository.worktree, program)
     if not os.path.isfile(path):
         raise RefusedError(
-            f"there is no callback '{program}'",
+            f"callback '{program}' does not exist",
             code="missing_file",
-            hints=("--callback <file> or boocode.callback names it; --files-only does without it",),
+            hints=("fix --callback or boocode.callback, or skip it with --files-only",),
         )
-    timeout = timeout_of(repository)
-    return Callback(os.path.abspath(path), repository.worktree, timeout, repository.state_dir)
+    return Callback(repository, os.path.abspath(path))
 
 
 def timeout_of(repository: Repository) -> int:
@@ -236,14 +237,9 @@ def _in_worktree(repository: Repository, path: str) -> bool:
     own = (repository.git_dir, repository.common_dir)
     if any(_below(real, os.path.realpath(directory)) for directory in own):
         return False
-    return any(_below(real, top) for top in _worktrees(repository))
-
-
-def _worktrees(repository: Repository) -> list[str]:
     # They share the configuration, so that a file of any of them may have been included.
-    listing = repository.git.line("worktree", "list", "--porcelain").split("\n")
-    tops = [line.removeprefix("worktree ") for line in listing if line.startswith("worktree ")]
-    return [repository.worktree, *map(os.path.realpath, tops)]
+    others = (os.path.realpath(top) for top, _ in worktrees(repository))
+    return any(_below(real, top) for top in (repository.worktree, *others))
 
 
 def _below(path: str, directory: str) -> bool:
@@ -251,8 +247,12 @@ def _below(path: str, directory: str) -> bool:
 
 
 def _hook(repository: Repository) -> str | None:
-    path = repository.hook_path(HOOK)
+    hooks = repository.config.path("core.hooksPath") or f"{repository.common_dir}/hooks"
+    path = os.path.join(repository.worktree, hooks, HOOK)
     return path if os.path.isfile(path) and os.access(path, os.X_OK) else None
+
+
+# Running it.
 
 
 def _without_worktree(environ: dict[str, str], top: str) -> dict[str, str]:
@@ -263,16 +263,9 @@ def _without_worktree(environ: dict[str, str], top: str) -> dict[str, str]:
     return {**environ, "PYTHONPATH": os.pathsep.join(kept)} if kept else environ
 
 
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        process.kill()
-
-
-def _ended(status: int, event: str) -> str:
+def _ended(status: int, name: str) -> str:
     how = f"was killed by signal {-status}" if status < 0 else f"failed with exit code {status}"
-    return f"{how} in '{event}'"
+    return f"{how} in '{name}'"
 
 
 def _last_words(process: subprocess.Popen[bytes]) -> str:
@@ -284,18 +277,43 @@ def _last_words(process: subprocess.Popen[bytes]) -> str:
     return stderr.decode("utf-8", "replace")
 
 
-def _count(value: object) -> int:
-    if type(value) is not int or value < 0:
-        raise ValueError("'messages_deleted' must be a whole number")
-    return value
+@contextmanager
+def noted(state_dir: str) -> Iterator[tuple[int, ...]]:
+    """Note that a callback runs, by a lock that ends with it.
+
+    Yields the descriptors that it has to inherit; none where nothing can be noted, for even a full
+    disk must not keep the callback from being called.
+    """
+    path = os.path.join(state_dir, _RUNNING)
+    descriptor = -1
+    # A file of its own each time: what an earlier callback has started may hold the last one.
+    with suppress(OSError):
+        remove(path)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    if descriptor < 0:
+        yield ()
+        return
+    try:
+        try_lock(descriptor)
+        yield (descriptor,)
+    finally:
+        os.close(descriptor)
+        with suppress(OSError):
+            os.unlink(path)
 
 
-def _words(value: object) -> str:
-    # All else counts as nothing: no restore is worth rolling back for what was only to be shown.
-    return value.strip()[:_SHOWN_MESSAGE] if isinstance(value, str) else ""
-
-
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("'backend_reset' must be true or false")
-    return value
+def wait_for_callback(state_dir: str, timeout: float) -> None:
+    """Wait for the callback of a killed restore, but not beyond the seconds that it had."""
+    path = os.path.join(state_dir, _RUNNING)
+    if not is_regular(path):
+        return
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        # The rest of its time, and no more than that if the clock was set back.
+        end = min(os.fstat(descriptor).st_mtime, time.time()) + timeout
+        while not try_lock(descriptor) and time.time() < end:
+            time.sleep(_POLL)
+    finally:
+        os.close(descriptor)
+    with suppress(OSError):
+        os.unlink(path)

@@ -22,6 +22,7 @@ from git_boocode.repo.durable import (
     write_private,
 )
 from git_boocode.repo.errors import FatalError
+from git_boocode.repo.repository import Repository
 
 _DIRECTORY = "transcripts"
 _NOTE = "note.json"
@@ -30,21 +31,13 @@ _LARGEST = 16 << 20
 
 
 class Written(NamedTuple):
-    """A file and what becomes of it.
+    """A file and what becomes of it."""
 
-    Attributes:
-        path: where it is: absolute, symlinks resolved.
-        before: its bytes before; None if there was no file.
-        after: its bytes afterwards; None if there is no file then.
-        mode: its permission bits.
-        leftovers: files that a kill could leave beside it.
-    """
-
-    path: str
-    before: bytes | None
-    after: bytes | None
-    mode: int
-    leftovers: tuple[str, ...] = ()
+    path: str  # absolute, symlinks resolved
+    before: bytes | None  # None if there was no file
+    after: bytes | None  # None if there is no file then
+    mode: int  # its permission bits
+    leftovers: tuple[str, ...] = ()  # files that a kill could leave beside it
 
 
 Keep = Callable[[Sequence[Written]], None]
@@ -55,44 +48,26 @@ class Editor(Protocol):
     """What can write files, all of them or none."""
 
     def edit(self, edits: object, base: str, keep: Keep) -> None:
-        """Apply edits in any format that `apply-edit` reads.
+        """Apply edits in any format that `apply-edit` reads, with paths relative to `base`.
 
-        Args:
-            edits: the edits, as JSON.
-            base: the directory that relative paths count from.
-            keep: called before anything is touched, with what is about to happen.
-
-        Raises:
-            BoocodeError: they cannot be applied; nothing was changed.
+        `keep` is called before anything is touched, with what is about to happen. On a
+        BoocodeError, nothing was changed.
         """
 
     def write(self, files: Sequence[Written], keep: Keep) -> None:
-        """Write files that still are what they were.
-
-        Args:
-            files: the files.
-            keep: called before anything is touched.
-
-        Raises:
-            BoocodeError: one of them cannot be written, or is something else by now; nothing was
-                changed.
-        """
+        """Write files that still are what they were; on a BoocodeError, nothing was changed."""
 
 
-class Transcripts:
+class ConversationFiles:
     """The files that one operation writes for the host.
 
-    Args:
-        top: the top of the worktree. Files in it are noted relative to it, as it may be moved or
-            copied.
-        state_dir: the worktree's private directory.
-        operation: the id of the operation.
-        editor: what writes them; None where nothing can.
+    Those in the worktree are noted relative to it, as it may be moved or copied. Without an editor,
+    nothing can be written.
     """
 
-    def __init__(self, top: str, state_dir: str, operation: str, editor: Editor | None) -> None:
-        self._top = top
-        self._state_dir = state_dir
+    def __init__(self, repository: Repository, operation: str, editor: Editor | None) -> None:
+        self._top = repository.worktree
+        self._state_dir = repository.state_dir
         self._operation = operation
         self._editor = editor
         self._written: dict[str, Written] = {}
@@ -102,30 +77,20 @@ class Transcripts:
         """The files that were written."""
         return sorted(self._written)
 
-    def edit(self, edits: object, base: str) -> None:
-        """Apply what a callback asks for; see `Editor.edit`.
-
-        Raises:
-            BoocodeError: nothing was changed.
-        """
-        self._able().edit(edits, base, self._keep)
+    def edit(self, edits: object) -> None:
+        """Apply what a callback asks for; paths count from the top. See `Editor.edit`."""
+        self._able().edit(edits, self._top, self._keep)
 
     def look(self, other: str) -> dict[str, bytes | None]:
         """What the files of another operation hold now, by path."""
         return {file.path: _read(file.path) for file in self._kept(other)}
 
-    def put_back(self, other: str, seen: Mapping[str, bytes | None], *, unchanged: bool) -> None:
-        """Make files what they were before another operation.
+    def revert(self, other: str, seen: Mapping[str, bytes | None], *, unchanged: bool) -> None:
+        """Make files what they were before another operation; on a BoocodeError, none changes.
 
-        Args:
-            other: the id of that operation.
-            seen: what they held before the callback was told; what it has changed itself since,
-                it has seen to.
-            unchanged: leave those alone, too, that changed after that operation; but not what the
-                callback's edits have made since.
-
-        Raises:
-            BoocodeError: nothing was changed.
+        `seen` is what `look` found before the callback ran: what the callback has changed itself
+        since stays. `unchanged` leaves those alone, too, that changed after that operation; but not
+        what the callback's edits have made since.
         """
         files = []
         for file in self._kept(other):
@@ -134,102 +99,81 @@ class Transcripts:
             if unchanged and now != file.after:
                 continue
             here = _read(file.path)
-            if self._is_settled(file.path, here, now, mine=unchanged) and here != file.before:
+            edited = self._written.get(file.path) if unchanged else None
+            # Nobody else has written it since.
+            if here == (edited.after if edited else now) and here != file.before:
                 files.append(file._replace(before=here, after=file.before, leftovers=()))
         if files:
             self._able().write(files, self._keep)
 
-    def take_back(self) -> None:
+    def roll_back(self) -> None:
         """Make all files what they were before this operation.
 
-        Raises:
-            BoocodeError: one of them could not be written, or is something else by now; what it
-                was before stays kept.
+        On a BoocodeError, one could not be written, or is something else by now; what it was before
+        stays kept.
         """
         files = []
         for file in self._written.values():
             here = _read(file.path)
             if here not in (file.before, file.after):
+                kept = _directory(self._state_dir, self._operation)
                 raise FatalError(
-                    f"'{file.path}' was changed by another program meanwhile; what it was before "
-                    f"is kept in '{_directory(self._state_dir, self._operation)}'",
+                    f"another program changed '{file.path}' meanwhile; what it was before is kept "
+                    f"in '{kept}'",
                     code="conflict",
                 )
             if here != file.before:
                 files.append(file._replace(before=here, after=file.before))
         if files:
             self._able().write(files, lambda _: None)
-        self.forget()
-
-    def forget(self) -> None:
-        """Drop what was kept."""
         self._written.clear()
         forget_files(self._state_dir, self._operation)
 
-    def _is_settled(self, path: str, here: bytes | None, seen: bytes | None, *, mine: bool) -> bool:
-        """Whether nobody else has written a file: it is what was seen, or what our edits made."""
-        edited = self._written.get(path) if mine else None
-        return here == (edited.after if edited else seen)
-
     def _able(self) -> Editor:
         if self._editor is None:
-            raise FatalError("there is nothing here that could edit files", code="callback")
+            raise FatalError("edits of the host's files are not supported here", code="callback")
         return self._editor
 
     def _keep(self, files: Sequence[Written]) -> None:
         for file in files:
             earlier = self._written.get(file.path)
             self._written[file.path] = file._replace(before=earlier.before) if earlier else file
-        files = [_moved(file, self._below) for file in self._written.values()]
+        files = [_renamed(file, self._relative) for file in self._written.values()]
         _store(_directory(self._state_dir, self._operation), files)
 
+    def _relative(self, path: str) -> str:
+        return path.removeprefix(os.path.join(self._top, ""))
+
     def _kept(self, operation: str) -> list[Written]:
-        kept = _kept(_directory(self._state_dir, operation))
-        return [_moved(file, lambda path: os.path.join(self._top, path)) for file in kept]
-
-    def _below(self, path: str) -> str:
-        inside = path.startswith(os.path.join(self._top, ""))
-        return os.path.relpath(path, self._top) if inside else path
+        kept = _load(_directory(self._state_dir, operation))
+        return [_renamed(file, lambda path: os.path.join(self._top, path)) for file in kept]
 
 
-def _moved(file: Written, name: Callable[[str], str]) -> Written:
-    return file._replace(path=name(file.path), leftovers=tuple(map(name, file.leftovers)))
+def _renamed(file: Written, rename: Callable[[str], str]) -> Written:
+    return file._replace(path=rename(file.path), leftovers=tuple(map(rename, file.leftovers)))
 
 
 def operations_with_files(state_dir: str) -> list[str]:
-    """The ids of the operations for which files are kept.
-
-    Args:
-        state_dir: the worktree's private directory.
-    """
+    """The ids of the operations for which files are kept."""
     with suppress(FileNotFoundError, NotADirectoryError):
         return os.listdir(os.path.join(state_dir, _DIRECTORY))
     return []
 
 
 def damaged_files(state_dir: str) -> list[str]:
-    """The directories of operations for which nothing that is kept can be read.
-
-    Args:
-        state_dir: the worktree's private directory.
-    """
+    """The directories of operations for which nothing that is kept can be read."""
     damaged = []
     for operation in operations_with_files(state_dir):
         directory = _directory(state_dir, operation)
         try:
-            _kept(directory)
+            _load(directory)
         except FatalError:
             damaged.append(directory)
     return damaged
 
 
 def forget_files(state_dir: str, operation: str) -> None:
-    """Drop what was kept for an operation that cannot be undone any more.
-
-    Args:
-        state_dir: the worktree's private directory.
-        operation: its id.
-    """
+    """Drop what was kept for an operation that cannot be undone any more."""
     with suppress(OSError):
         remove(_directory(state_dir, operation))
 
@@ -240,24 +184,23 @@ def _directory(state_dir: str, operation: str) -> str:
 
 def _store(directory: str, files: list[Written]) -> None:
     os.makedirs(directory, mode=0o700, exist_ok=True)
-    rows = [_row(directory, file) for file in files]
+    rows = [
+        {
+            "path": file.path,
+            "mode": file.mode,
+            "leftovers": file.leftovers,
+            "before": _store_content(directory, file.before),
+            "after": _store_content(directory, file.after),
+        }
+        for file in files
+    ]
     write_private(os.path.join(directory, _NOTE), json.dumps({"files": rows}).encode("ascii"))
     sync_directory(directory)
     sync_directory(os.path.dirname(directory))
 
 
-def _row(directory: str, file: Written) -> dict[str, object]:
-    return {
-        "path": file.path,
-        "mode": file.mode,
-        "leftovers": file.leftovers,
-        "before": _store_content(directory, file.before),
-        "after": _store_content(directory, file.after),
-    }
-
-
 def _store_content(directory: str, content: bytes | None) -> str | None:
-    """Keep a content under its hash, which is given back."""
+    """Keep a content under its hash; returns the hash."""
     if content is None:
         return None
     import hashlib
@@ -269,7 +212,7 @@ def _store_content(directory: str, content: bytes | None) -> str | None:
     return name
 
 
-def _kept(directory: str) -> list[Written]:
+def _load(directory: str) -> list[Written]:
     path = os.path.join(directory, _NOTE)
     if not os.path.lexists(path):
         return []
@@ -278,40 +221,35 @@ def _kept(directory: str) -> list[Written]:
         return [_parsed(directory, row) for row in note["files"]]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise FatalError(
-            f"what is kept of the host's files in '{directory}' cannot be read: {error}",
+            f"cannot read what is kept of the host's files in '{directory}': {error}",
             code="unreadable",
-            hints=("--files-only does without it",),
+            hints=("--files-only restores without it",),
         ) from None
 
 
 def _parsed(directory: str, row: Mapping[str, object]) -> Written:
-    before, after = (
-        None if (name := row[side]) is None else _stored(directory, str(name))
-        for side in ("before", "after")
-    )
-    leftovers = row["leftovers"]
-    if not isinstance(leftovers, list) or not isinstance(mode := row["mode"], int):
-        raise TypeError("it is malformed")
+    mode, leftovers = row["mode"], row["leftovers"]
+    if not isinstance(leftovers, list) or not isinstance(mode, int):
+        raise TypeError("the note is malformed")
+    before, after = (_load_content(directory, row[side]) for side in ("before", "after"))
     return Written(str(row["path"]), before, after, mode, tuple(map(str, leftovers)))
 
 
-def _stored(directory: str, name: str) -> bytes:
-    content = read_private(os.path.join(directory, os.path.basename(name)), largest=None)
+def _load_content(directory: str, name: object) -> bytes | None:
+    if name is None:
+        return None
+    content = read_private(os.path.join(directory, os.path.basename(str(name))), largest=None)
     if content is None:
         raise ValueError(f"'{name}' is missing")
     return content
-
-
-def _content(path: str) -> bytes:
-    with open(path, "rb") as stream:
-        return stream.read()
 
 
 def _read(path: str) -> bytes | None:
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             return None
-        return _content(path)
+        with open(path, "rb") as file:
+            return file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
 

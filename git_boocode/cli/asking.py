@@ -13,24 +13,16 @@ def can_ask() -> bool:
 
 
 def ask(question: str) -> str:
-    """What the user answers; nothing at the end of the input.
-
-    Args:
-        question: in one line.
-    """
+    """What the user answers; empty at the end of the input."""
     sys.stderr.write(f"{question} ")
     sys.stderr.flush()
     answer = sys.stdin.readline()
     if not answer.endswith("\n"):
-        # By Ctrl-D: the cursor stands behind the question still.
+        # By Ctrl-D: the cursor is still behind the question.
         print_text("", to_stderr=True)
     return answer.strip()
 
 
 def agrees(question: str) -> bool:
-    """Whether the user answers with yes; anything else is a no.
-
-    Args:
-        question: in one line.
-    """
+    """Whether the user answers with yes; anything else is a no."""
     return ask(f"{question} [y/N]").lower() in ("y", "yes")

@@ -16,11 +16,9 @@ from git_boocode.checkpoints.checkup import (
     remove_broken,
 )
 from git_boocode.checkpoints.restore.journal import interrupted
-from git_boocode.checkpoints.restore.restore import Options, mend
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.interruption import is_edit_noted, is_kept, remedy
 from git_boocode.cli.output import print_json, print_text, printable, progress, quote_path, report
-from git_boocode.cli.restoring import LazyEditor
 from git_boocode.editing.records import EDITS, needed_records, problems
 from git_boocode.editing.recovery import DAMAGED, describe, forget_note, interrupted_edit, repair
 from git_boocode.repo.connectivity import missing_objects
@@ -29,6 +27,7 @@ from git_boocode.repo.git import GitError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import worktree_lock
 from git_boocode.repo.store import Store
+from git_boocode.workflows import restore_with_edits
 
 _PATIENCE = 2.0
 """Seconds to wait for a command at work, which is no problem."""
@@ -144,12 +143,12 @@ def _interrupted_restore(repository: Repository, *, fix: bool) -> Finding | None
 
 
 def _rolled_back(repository: Repository) -> str:
-    outcome = mend(repository, Options(editor=LazyEditor()))
-    if outcome is None:
+    result = restore_with_edits.repair(repository)
+    if result is None:
         return "there was nothing to roll back"
     return (
-        f"rolled back to {outcome.checkpoint.id}; "
-        f"what was there half-way is kept as {outcome.undo}, and 'git boocode redo' restores again"
+        f"rolled back to {result.checkpoint.id}; "
+        f"what was there half-way is kept as {result.undo}, and 'git boocode redo' restores again"
     )
 
 

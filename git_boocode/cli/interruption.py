@@ -1,4 +1,4 @@
-"""Tell of a restore, or an edit, that was killed half-way."""
+"""Warn of a restore, or an edit, that was killed half-way."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ from git_boocode.checkpoints.restore.journal import interrupted
 from git_boocode.cli.output import warn
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import EDIT_NOTE
+from git_boocode.repo.scratch import EDIT_NOTE, INSIDE_RESTORE, worktree_lock
 
 if TYPE_CHECKING:
     from git_boocode.editing.recovery import Interrupted
 
 
 def warn_of_interruption(repository: Repository) -> None:
-    """Say so if an earlier restore or edit was killed half-way."""
+    """Warn if an earlier restore or edit was killed half-way."""
     if interrupted(repository.state_dir) is None and not is_edit_noted(repository):
         return
-    from git_boocode.repo.scratch import INSIDE_RESTORE, worktree_lock
-
     if os.environ.get(INSIDE_RESTORE):
         return
     try:
@@ -57,23 +55,14 @@ def _warn_of_edit(repository: Repository) -> None:
 
 
 def remedy(found: Interrupted) -> str:
-    """What mends an edit that was killed.
-
-    Args:
-        found: what is known of it.
-    """
+    """The hint for an edit that was killed."""
     if found.done:
         return "'git boocode doctor --fix' removes what it left behind"
     return "'git boocode doctor --fix' takes the files back to what they were before it"
 
 
 def is_kept(repository: Repository, safety: str) -> bool:
-    """Whether an interrupted restore's safety checkpoint is there.
-
-    Args:
-        repository: where it happened.
-        safety: its id.
-    """
+    """Whether an interrupted restore's safety checkpoint is there."""
     # Without its safety checkpoint a restore has not begun to change anything.
     from git_boocode.checkpoints.store.catalog import SAFETY
     from git_boocode.repo.store import Store

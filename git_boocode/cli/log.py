@@ -147,10 +147,10 @@ def label_of(checkpoint: Checkpoint) -> str:
 
     The text is safe to print, and empty if there is no label.
     """
-    from git_boocode.checkpoints.restore.history import REDO, RESTORE, UNDO, operation_of
+    from git_boocode.checkpoints.restore.operation import REDO, RESTORE, UNDO, recorded
 
-    operation = operation_of(checkpoint) if checkpoint.is_safety else None
-    if operation is None:
+    operation = recorded(checkpoint) if checkpoint.is_safety else None
+    if operation is None or not operation.kind:
         return printable(checkpoint.meta.text("label"))
     if operation.kind != RESTORE:
         return {UNDO: "before an undo", REDO: "before a redo"}[operation.kind]

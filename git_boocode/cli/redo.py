@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
+from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.cli.framework import Command
-from git_boocode.cli.restoring import (
-    Flags,
-    carry_out,
-    force_option,
-    no_head_option,
-    restoring_options,
-)
+from git_boocode.cli.interruption import warn_of_interruption
+from git_boocode.cli.restore_output import carry_out, no_head_option, restore_options
+from git_boocode.repo.repository import Repository
+from git_boocode.workflows import restore_with_edits
 
 
 @click.command(cls=Command, surplus="'git boocode restore {}' goes to the checkpoint of that name")
 @no_head_option
-@force_option()
-@restoring_options
-def redo(no_head: bool, force: frozenset[str], flags: Flags) -> int:
+@restore_options()
+def redo(no_head: bool, request: RestoreRequest, as_json: bool) -> int:
     """Do the restore again that was undone last.
 
     Files and staging become what they were before the undo; of a restore that had been interrupted,
     what it was to make of them. Called again, it redoes the next one. A new restore ends the chain.
     """
-    from git_boocode.checkpoints.restore.restore import redo as run
-    from git_boocode.cli.interruption import warn_of_interruption
-    from git_boocode.repo.repository import Repository
-
-    options = flags.options()._replace(head=not no_head, force=force)
+    request = request._replace(head=not no_head)
     repository = Repository.discover()
     warn_of_interruption(repository)
-    return carry_out(repository, lambda: run(repository, options), flags)
+    work = partial(restore_with_edits.redo, repository)
+    return carry_out(repository, work, request, as_json=as_json)

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import shlex
+import sys
+from functools import partial
 
 import click
 
+from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.store.catalog import RecentTurn, newest_turns
+from git_boocode.cli.asking import agrees, ask, can_ask
 from git_boocode.cli.framework import AFTER_DASHES, Command
-from git_boocode.cli.restoring import Flags, carry_out, force_option, restoring_options
+from git_boocode.cli.interruption import warn_of_interruption
+from git_boocode.cli.output import (
+    Style,
+    colour_wanted,
+    print_json,
+    print_text,
+    printable,
+    progress,
+    report,
+)
+from git_boocode.cli.restore_output import FOREIGN, carry_out, print_result, restore_options
+from git_boocode.repo.errors import RefusedError, UsageError
+from git_boocode.repo.ids import MOST_DIGITS
+from git_boocode.repo.repository import Repository
+from git_boocode.workflows import restore_with_edits
 
-if TYPE_CHECKING:
-    from git_boocode.checkpoints.restore.outcome import Outcome
-    from git_boocode.checkpoints.restore.restore import Options
-    from git_boocode.repo.errors import RefusedError
-    from git_boocode.repo.repository import Repository
-
-_FOREIGN = ("other-worktree", "other-session", "other-repository")
+# A screenful; who wants an older one knows its name, or finds it in the log.
+SHOWN = 20
+_LISTED = ("created_at", "label", "session", "chat", "message", "agent", "trigger")
 
 
 @click.command(cls=Command)
@@ -26,17 +41,14 @@ _FOREIGN = ("other-worktree", "other-session", "other-repository")
 @click.option(
     "--session", default="", metavar="<id>", help="Refuse checkpoints of another session."
 )
-@force_option(*_FOREIGN)
-@restoring_options
-@click.pass_context
+@restore_options(*FOREIGN)
 def restore(
-    context: click.Context,
     checkpoint: str | None,
     paths: tuple[str, ...],
     head: bool,
     session: str,
-    force: frozenset[str],
-    flags: Flags,
+    request: RestoreRequest,
+    as_json: bool,
 ) -> int:
     """Take files, staging and, through the callback, the conversation back to a checkpoint.
 
@@ -44,70 +56,115 @@ def restore(
     undo` brings it back. With paths, only the files that they match go back, and what is staged of
     them. Without a checkpoint, a terminal shows the newest ones and asks for one.
     """
-    from git_boocode.checkpoints.restore.foreign import Caller
-    from git_boocode.checkpoints.restore.restore import restore as run
-    from git_boocode.cli.interruption import warn_of_interruption
-    from git_boocode.repo.errors import RefusedError
-    from git_boocode.repo.repository import Repository
-
-    if checkpoint is not None and context.meta.get(AFTER_DASHES) == 1 + len(paths):
+    after_dashes = click.get_current_context().meta.get(AFTER_DASHES)
+    if checkpoint is not None and after_dashes == 1 + len(paths):
         # Nothing stood before `--`, and only paths stand behind it.
         paths = (checkpoint, *paths)
         checkpoint = None
-    _check_paths(paths, flags, head=head)
-    options = _head(flags.options(), flags, head=head)
-    options = options._replace(paths=paths, caller=Caller(session, force), force=force)
+    request = request._replace(paths=paths, head=head, session=session)
+    _refuse_combinations(request)
     repository = Repository.discover()
     warn_of_interruption(repository)
     if checkpoint is None:
-        return _chosen(repository, options, flags)
+        if as_json or not (can_ask() and sys.stdout.isatty()):
+            return _list_turns(repository, as_json=as_json)
+        return _choose(repository, request)
     try:
-        return carry_out(repository, lambda: run(repository, checkpoint, options), flags)
+        work = partial(restore_with_edits.restore, repository, checkpoint)
+        return carry_out(repository, work, request, as_json=as_json)
     except RefusedError as error:
-        raise _meant_as_path(error, checkpoint) from None
+        if error.code != "not_found" or not os.path.lexists(checkpoint):
+            raise
+        # Whoever knows `git restore` names a path.
+        command = f"git boocode restore @ -- {shlex.quote(checkpoint)}"
+        hint = f"'{checkpoint}' is a path: '{command}' restores it alone"
+        raise RefusedError(error.message, code=error.code, hints=(hint, *error.hints)) from None
 
 
-def _chosen(repository: Repository, options: Options, flags: Flags) -> int:
-    from git_boocode.checkpoints.restore.restore import restore as run
-    from git_boocode.cli.choosing import choose, is_answerable, list_turns
-
-    if flags.as_json or not is_answerable():
-        return list_turns(repository, as_json=flags.as_json)
-
-    def preview(name: str) -> Outcome:
-        return run(repository, name, options._replace(dry_run=True))
-
-    def carry_out_chosen(name: str) -> Outcome:
-        return run(repository, name, options)
-
-    restore_chosen = None if flags.dry_run else carry_out_chosen
-    return choose(repository, preview, restore_chosen, flags.callback)
-
-
-def _meant_as_path(error: RefusedError, name: str) -> RefusedError:
-    """The error; it also says how a path is restored, which whoever knows `git restore` tries."""
-    if error.code != "not_found" or not os.path.lexists(name):
-        return error
-    import shlex
-
-    command = f"git boocode restore @ -- {shlex.quote(name)}"
-    error.hints = (f"'{name}' is a path: '{command}' restores it alone", *error.hints)
-    return error
-
-
-def _head(options: Options, flags: Flags, *, head: bool) -> Options:
-    if head and flags.conversation_only:
-        raise click.UsageError("--head and --conversation-only exclude each other")
-    return options._replace(head=head)
-
-
-def _check_paths(paths: tuple[str, ...], flags: Flags, *, head: bool) -> None:
-    if not paths:
-        return
-    for option, given in (
-        ("--head", head),
-        ("--conversation-only", flags.conversation_only),
-        ("--callback", flags.callback),
+def _refuse_combinations(request: RestoreRequest) -> None:
+    conversation_only = not request.files
+    for first, second, given in (
+        ("--head", "--conversation-only", request.head and conversation_only),
+        ("--head", "paths", request.head and request.paths),
+        ("--conversation-only", "paths", conversation_only and request.paths),
+        ("--callback", "paths", request.callback and request.paths),
     ):
         if given:
-            raise click.UsageError(f"{option} and paths exclude each other")
+            raise click.UsageError(f"{first} and {second} exclude each other")
+
+
+# Without a checkpoint.
+
+
+def _list_turns(repository: Repository, *, as_json: bool) -> int:
+    """Print the turns where nobody can be asked; returns the exit code of wrong usage."""
+    turns = newest_turns(repository, SHOWN)
+    hint = "this worktree has no checkpoints; 'git boocode checkpoint' takes one"
+    if turns:
+        example = "@~1" if len(turns) > 1 else "@"
+        hint = f"name one of those listed: git boocode restore {example}"
+    error = UsageError("no checkpoint is named", hints=(hint,))
+    if as_json:
+        print_json({**error.as_json(), "checkpoints": list(map(_as_json, turns))})
+        return error.exit_code
+    style = Style(enabled=colour_wanted(repository.config))
+    for number, turn in enumerate(turns):
+        print_text(f"{style(f'@~{number}'.ljust(5), 'yellow')} {_line(turn, style)}")
+    return report(error, as_json=False)
+
+
+def _choose(repository: Repository, request: RestoreRequest) -> int:
+    """Show the turns, let one be chosen, show what would change, ask, and restore it.
+
+    Returns:
+        The exit code: 0 if it was done, 1 if the user wants none of it.
+    """
+    with progress("reading the worktree"):
+        turns = newest_turns(repository, SHOWN)
+    if not turns:
+        return _list_turns(repository, as_json=False)
+    style = Style(enabled=colour_wanted(repository.config))
+    for number, turn in enumerate(turns, 1):
+        print_text(f"{style(f'{number:>3}', 'yellow')}  {_line(turn, style)}")
+    chosen = _ask_number(len(turns))
+    if chosen is not None:
+        name = turns[chosen - 1].checkpoint.id
+        work = partial(restore_with_edits.restore, repository, name)
+        expected = work(request._replace(dry_run=True))
+        print_result(repository, expected)
+        if request.dry_run or not expected.does_something:
+            return 0
+        if agrees("restore this?"):
+            return carry_out(repository, work, request)
+    print_text("nothing was changed")
+    return 1
+
+
+def _ask_number(count: int) -> int | None:
+    """The number that the user chooses; None for none."""
+    while answer := ask(f"restore the state before which turn? [1-{count}, empty for none]"):
+        if answer.isascii() and answer.isdigit() and len(answer) <= MOST_DIGITS:
+            number = int(answer)
+            if 1 <= number <= count:
+                return number
+        if answer.lower() in ("q", "quit", "n", "no"):
+            return None
+        print_text(f"'{printable(answer)}' is not a number from 1 to {count}")
+    return None
+
+
+def _line(turn: RecentTurn, style: Style) -> str:
+    meta = turn.checkpoint.meta
+    files = "  ?" if turn.files is None else f"{turn.files:>3}"
+    parts = [
+        printable(meta.text("created_at")).replace("T", " ")[:19],
+        style(printable(meta.text("agent") or "-").ljust(11), "cyan"),
+        f"{files} changed",
+        printable(meta.text("label")),
+    ]
+    return "  ".join(parts).rstrip()
+
+
+def _as_json(turn: RecentTurn) -> dict[str, object]:
+    values = {key: turn.checkpoint.meta.text(key) or None for key in _LISTED}
+    return {"id": turn.checkpoint.id, **values, "files": turn.files}

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
+from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.cli.framework import Command
-from git_boocode.cli.restoring import (
-    Flags,
-    carry_out,
-    force_option,
-    no_head_option,
-    restoring_options,
-)
+from git_boocode.cli.restore_output import carry_out, no_head_option, restore_options
+from git_boocode.repo.repository import Repository
+from git_boocode.workflows import restore_with_edits
 
 
 @click.command(cls=Command, surplus="'git boocode restore {}' goes to the checkpoint of that name")
 @no_head_option
-@force_option()
-@restoring_options
-def undo(no_head: bool, force: frozenset[str], flags: Flags) -> int:
+@restore_options()
+def undo(no_head: bool, request: RestoreRequest, as_json: bool) -> int:
     """Undo the latest restore that has not been undone yet, also one that was interrupted.
 
     Called again, it undoes the one before. `git boocode redo` takes an undo back.
     """
-    from git_boocode.checkpoints.restore.restore import undo as run
-    from git_boocode.repo.repository import Repository
-
-    options = flags.options()._replace(head=not no_head, force=force)
+    request = request._replace(head=not no_head)
     repository = Repository.discover()
-    return carry_out(repository, lambda: run(repository, options), flags)
+    work = partial(restore_with_edits.undo, repository)
+    return carry_out(repository, work, request, as_json=as_json)

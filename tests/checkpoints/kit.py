@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.restore.outcome import Outcome
-from git_boocode.checkpoints.restore.restore import Options, redo, restore, undo
-from git_boocode.checkpoints.restore.transaction import Transaction
+from git_boocode.checkpoints.restore.commands import redo, restore, undo
+from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.transaction import Result, Transaction
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.store.commit import kept_staging
 from git_boocode.checkpoints.worktree.staging import Staging
@@ -47,19 +47,19 @@ def take(**told: Any) -> Checkpoint:
     return capture(Repository.discover(), Request(**told)).checkpoint
 
 
-def back(name: str = "@", **options: Any) -> Outcome:
+def back(name: str = "@", **options: Any) -> Result:
     """Restore the current directory's worktree."""
-    return restore(Repository.discover(), name, Options(**options))
+    return restore(Repository.discover(), name, RestoreRequest(**options))
 
 
-def undone(**options: Any) -> Outcome:
+def undone(**options: Any) -> Result:
     """Undo the latest restore of the current directory's worktree."""
-    return undo(Repository.discover(), Options(**options))
+    return undo(Repository.discover(), RestoreRequest(**options))
 
 
-def redone(**options: Any) -> Outcome:
+def redone(**options: Any) -> Result:
     """Do the restore of the current directory's worktree again that was undone last."""
-    return redo(Repository.discover(), Options(**options))
+    return redo(Repository.discover(), RestoreRequest(**options))
 
 
 def sound(repo: Repo) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.checkpoints.callback import find_callback
-from git_boocode.checkpoints.running import noted, wait_for_callback
+from git_boocode.checkpoints.callback import find_callback, noted, wait_for_callback
+from git_boocode.checkpoints.restore.transaction import Transaction
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import Host, back, refs, seen, sound, take, undone
@@ -114,7 +114,7 @@ def test_a_veto_changes_nothing(mess: Repo, prepare: str, reason: str) -> None:
     before, known = seen(mess), refs(mess)
     host = Host(mess, prepare=prepare)
     error = fails(lambda: back(callback=host.path), code="vetoed", exit_code=1)
-    assert error.message.endswith(f"forbids it: {reason}")
+    assert error.message.endswith(f"vetoed the restore: {reason}")
     assert (seen(mess), refs(mess), host.events) == (before, known, ["prepare"])
     sound(mess)
 
@@ -426,14 +426,12 @@ def test_a_callback_may_restore_another_repository(mess: Repo, tmp_path: Path) -
 def test_an_error_of_our_own_after_trim_is_told(
     mess: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from git_boocode.checkpoints.restore import transaction
-
     def full(*_: object, **__: object) -> None:
         raise FatalError("the disk is full", code="refs")
 
     before, known = seen(mess), refs(mess)
     host = Host(mess)
-    monkeypatch.setattr(transaction, "put_away", full)
+    monkeypatch.setattr(Transaction, "_archive", full)
     fails(lambda: back(callback=host.path), code="refs")
     assert (seen(mess), refs(mess)) == (before, known)
     assert host.events == ["prepare", "trim", "rollback"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from git_boocode.checkpoints.restore.foreign import Caller, refuse_foreign
+from git_boocode.checkpoints.restore.commands import refuse_foreign
+from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
@@ -31,9 +32,9 @@ def test_of_another_worktree(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.chdir(linked.top)
     before, known = seen(linked), refs(linked)
     for allowed in (frozenset[str](), frozenset({"other-session", "other-repository"})):
-        assert code(lambda: back(taken, caller=Caller("", allowed))) == "other_worktree"  # noqa: B023
+        assert code(lambda: back(taken, force=allowed)) == "other_worktree"  # noqa: B023
     assert (seen(linked), refs(linked)) == (before, known)
-    outcome = back(taken, caller=Caller("", frozenset({"other-worktree"})))
+    outcome = back(taken, force=frozenset({"other-worktree"}))
     assert linked.read("a") == b"there\n"
     # What was taken there is of no concern to the chat here.
     assert outcome.archived == []
@@ -56,7 +57,7 @@ def test_a_safety_checkpoint_of_another_worktree_gives_no_right_to_delete(
     monkeypatch.chdir(linked.top)
     linked.write("made.log", "precious\n")
     linked.write("a", "mess\n")
-    back(safety, caller=Caller("", frozenset({"other-worktree"})))
+    back(safety, force=frozenset({"other-worktree"}))
     assert linked.read("made.log") == b"precious\n"
 
 
@@ -65,15 +66,15 @@ def test_of_another_session(repo: Repo) -> None:
     taken = take(session="theirs").id
     nobodys = take().id
     repo.write("a", "mess\n")
-    assert code(lambda: back(taken, caller=Caller("mine"))) == "other_session"
+    assert code(lambda: back(taken, session="mine")) == "other_session"
     assert repo.read("a") == b"mess\n"
-    for name, caller in (
-        (taken, Caller("theirs")),
-        (taken, Caller()),
-        (nobodys, Caller("mine")),
-        (taken, Caller("mine", frozenset({"other-session"}))),
+    for name, options in (
+        (taken, {"session": "theirs"}),
+        (taken, {}),
+        (nobodys, {"session": "mine"}),
+        (taken, {"session": "mine", "force": frozenset({"other-session"})}),
     ):
-        back(name, caller=caller)
+        back(name, **options)
         assert repo.read("a") == b"a\n"
         undone()
 
@@ -82,13 +83,14 @@ def test_of_another_repository(repo: Repo) -> None:
     repo.commit(a="a\n")
     fetched = take()._replace(ref="refs/boocode/remotes/team/mate/01")
     here = Repository.discover()
-    assert code(lambda: refuse_foreign(here, fetched, Caller())) == "other_repository"
+    assert code(lambda: refuse_foreign(here, fetched, RestoreRequest())) == "other_repository"
+    others = frozenset({"other-worktree", "other-session"})
     with pytest.raises(RefusedError, match="of another repository: 'team/mate'"):
-        refuse_foreign(here, fetched, Caller("", frozenset({"other-worktree", "other-session"})))
-    refuse_foreign(here, fetched, Caller("", frozenset({"other-repository"})))
+        refuse_foreign(here, fetched, RestoreRequest(force=others))
+    refuse_foreign(here, fetched, RestoreRequest(force=frozenset({"other-repository"})))
     # Worktrees of the same name are not the same worktree, and others no obstacle.
     fetched.meta.values["worktree"] = {"name": "elsewhere"}
-    refuse_foreign(here, fetched, Caller("", frozenset({"other-repository"})))
+    refuse_foreign(here, fetched, RestoreRequest(force=frozenset({"other-repository"})))
 
 
 def test_the_command(repo: Repo) -> None:
@@ -115,6 +117,6 @@ def test_what_was_fetched_puts_nothing_away(repo: Repo) -> None:
     repo.git("update-ref", "-d", theirs.ref)
     repo.write("a", "changed\n")
     ours = take(chat="c")
-    outcome = back(theirs.id, caller=Caller(allowed=frozenset({"other-repository"})))
+    outcome = back(theirs.id, force=frozenset({"other-repository"}))
     assert outcome.archived == []
     assert Catalog(Repository.discover()).find("@").id == ours.id

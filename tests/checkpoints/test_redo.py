@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from git_boocode.checkpoints.restore import journal
-from git_boocode.checkpoints.restore.history import needed
-from git_boocode.checkpoints.restore.restore import Options, mend
+from git_boocode.checkpoints.restore.commands import repair
+from git_boocode.checkpoints.restore.operation import RestoreRequest, needed
 from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.repository import Repository
@@ -98,7 +98,7 @@ def test_a_restore_ends_the_chain(three: Three) -> None:
     undone()
     back(taken[1])
     ended, way = refused(redone).hints
-    assert ended == "a restore ends the chain of what can be redone, and the latest one did"
+    assert ended == "the latest restore cleared the redo history"
     assert seen(repo) == states[1]
     back(way.split()[3].rstrip("'"))
     assert seen(repo) == states[0]
@@ -112,7 +112,7 @@ def test_there_is_nothing_to_redo(three: Three) -> None:
     assert refused(redone).hints == ("nothing has been undone since the latest restore",)
     undone()
     redone()
-    assert refused(redone).hints == ("what had been undone has been redone",)
+    assert refused(redone).hints == ("everything that was undone has been redone",)
 
 
 def test_edits_after_an_undo_come_back_when_the_redo_is_undone(three: Three) -> None:
@@ -505,13 +505,13 @@ def test_doctor_rolls_back(three: Three, monkeypatch: pytest.MonkeyPatch) -> Non
     assert seen(repo) == states[1]
 
 
-def test_there_is_nothing_to_mend(repo: Repo) -> None:
+def test_there_is_nothing_to_repair(repo: Repo) -> None:
     repo.commit(a="a\n")
     repository = Repository.discover()
-    assert mend(repository, Options()) is None
+    assert repair(repository, RestoreRequest()) is None
     take()
     journal.begin(repository.state_dir, "gone")
-    assert mend(repository, Options()) is None
+    assert repair(repository, RestoreRequest()) is None
     assert journal.interrupted(repository.state_dir) is None
 
 

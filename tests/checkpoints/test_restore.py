@@ -12,12 +12,10 @@ from typing import Any
 
 import pytest
 
-from git_boocode.checkpoints.restore import apply as work
-from git_boocode.checkpoints.restore import restore as restore_module
-from git_boocode.checkpoints.restore import transaction
-from git_boocode.checkpoints.restore.apply import ChangedMeanwhileError
-from git_boocode.checkpoints.restore.outcome import Outcome
-from git_boocode.checkpoints.restore.plan import Plan, plan_restore
+from git_boocode.checkpoints.restore import apply, commands, file_plan
+from git_boocode.checkpoints.restore.apply import WorktreeChangedError
+from git_boocode.checkpoints.restore.file_plan import RestorePlan, plan_files
+from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import Completed, Git
 from git_boocode.repo.repository import Repository
@@ -226,7 +224,7 @@ def test_an_ignored_file_in_the_way_of_a_directory(base: Repo, link: bool) -> No
 
 @pytest.mark.parametrize("act", [undone, redone])
 def test_an_ignored_file_in_the_way_of_an_undo_or_a_redo(
-    base: Repo, act: Callable[..., Outcome]
+    base: Repo, act: Callable[..., Result]
 ) -> None:
     base.write("mess", "mess\n")
     back()
@@ -696,7 +694,7 @@ def test_an_undo_or_a_redo_while_the_index_is_locked(base: Repo, paths: tuple[st
     base.write("a", "mess\n")
     lock = base.top / ".git/index.lock"
 
-    def refused(act: Callable[..., Outcome]) -> None:
+    def refused(act: Callable[..., Result]) -> None:
         lock.touch()
         before, known = seen(base), refs(base)
         with pytest.raises(RefusedError) as caught:
@@ -745,7 +743,7 @@ def test_an_index_that_is_a_symlink(base: Repo, tmp_path: Path) -> None:
 
 def test_another_restore_is_at_work(base: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     base.write("a", "mess\n")
-    monkeypatch.setattr(restore_module, "PATIENCE", 0.0)
+    monkeypatch.setattr(commands, "PATIENCE", 0.0)
     program = (
         "import sys\nfrom git_boocode.repo.scratch import worktree_lock\n"
         "with worktree_lock(sys.argv[1], shared=False, patience=0):\n"
@@ -768,14 +766,14 @@ def test_another_restore_is_at_work(base: Repo, monkeypatch: pytest.MonkeyPatch)
 
 def interfere(monkeypatch: pytest.MonkeyPatch, deed: Callable[[], object]) -> None:
     """Let someone do something between the snapshot and the merge."""
-    real = plan_restore
+    real = plan_files
 
-    def plan(*args: Any) -> Plan:
-        made: Plan = real(*args)
+    def plan(*args: Any) -> RestorePlan:
+        made: RestorePlan = real(*args)
         deed()
         return made
 
-    monkeypatch.setattr(transaction, "plan_restore", plan)
+    monkeypatch.setattr(file_plan, "plan_files", plan)
 
 
 @pytest.mark.parametrize("deed", ["edit", "delete", "create"])
@@ -820,7 +818,7 @@ def test_an_ignored_file_that_comes_meanwhile(base: Repo, path: str) -> None:
     before = seen(base)
     base.write(".git/precious", "precious\n")
     come = f"mkdir -p $(dirname {path}); cp .git/precious {path}; echo '{{}}'"
-    with pytest.raises(ChangedMeanwhileError, match=path):
+    with pytest.raises(WorktreeChangedError, match=path):
         back(callback=Host(base, prepare=come).path)
     assert base.read(path) == b"precious\n"
     (base.top / path).unlink()
@@ -994,7 +992,7 @@ def test_the_staging_area_cannot_be_made(base: Repo, monkeypatch: pytest.MonkeyP
         assert base.read("a") == b"changed\n"
         raise FatalError("the disk is on fire", code="git")
 
-    monkeypatch.setattr(work, "build_index", fail)
+    monkeypatch.setattr(apply, "build_index", fail)
     with pytest.raises(FatalError, match="the disk is on fire"):
         back()
     assert (seen(base), refs(base)) == (before, known)
@@ -1133,7 +1131,7 @@ def test_an_interruption_before_anything_happened(
     base.write("a", "two\n")
     two = seen(base)
     with monkeypatch.context() as patch:
-        patch.setattr(work.Work, "do", lambda _: None)
+        patch.setattr(apply.WorktreeUpdate, "do", lambda _: None)
         interrupted(monkeypatch, lambda: back(first.id))
     assert seen(base) == two
     assert "interrupted" in base.boocode("log").err

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_boocode.checkpoints.restore import history
+from git_boocode.checkpoints.restore import operation as history
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Checkpoint
 from git_boocode.checkpoints.store.daily import last_failure, prune_now_and_then
 from git_boocode.checkpoints.store.retention import (
@@ -241,15 +241,13 @@ class Past:
         if self.interrupted is not None or not past.undone:
             return None
         last = past.undone[-1]
-        mended = [entry for entry in self.safety if last.mends and entry.id == last.of]
+        mended = [entry for entry in self.safety if last.repairs and entry.id == last.of]
         target = read(mended[0]).target if mended else last.id
         return {"target": target, "of": last.id}
 
 
-def read(safety: Checkpoint) -> history.Operation:
-    found = history.operation_of(safety)
-    assert found is not None
-    return found
+def read(safety: Checkpoint) -> history.OperationRecord:
+    return history.recorded(safety)
 
 
 def counting(safety: list[Checkpoint], without: Collection[str] = ()) -> list[list[str]]:

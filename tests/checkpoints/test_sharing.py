@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.restore.restore import Options, restore
+from git_boocode.checkpoints.restore.commands import restore
+from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.checkpoints.store import sharing
 from git_boocode.checkpoints.store.catalog import CHECKPOINTS, REMOTES, Catalog, Checkpoint
 from git_boocode.checkpoints.store.sharing import (
@@ -128,7 +129,7 @@ def test_to_a_remote_and_from_it(both: Both) -> None:
     assert (found.commit, found.meta.values) == (taken.commit, taken.meta.values)
     both.theirs.git("gc", "-q", "--prune=now")
     before = both.theirs.status()
-    assert error_of(lambda: restore(at(both.theirs), taken.id, Options())).code == REPOSITORY
+    assert error_of(lambda: restore(at(both.theirs), taken.id, RestoreRequest())).code == REPOSITORY
     assert both.theirs.boocode("restore", "--force", "other-repository", taken.id).code == 0
     assert both.theirs.files() == both.ours.files()
     assert both.theirs.git("diff", "--cached") == both.ours.git("diff", "--cached")
@@ -753,7 +754,7 @@ def test_into_a_linked_worktree(both: Both) -> None:
     linked = Repo(both.theirs.top / "linked")
     assert fetch(linked).ids == [taken.id]
     assert fetch(both.theirs).ids == []
-    error = error_of(lambda: restore(at(linked), taken.id, Options()))
+    error = error_of(lambda: restore(at(linked), taken.id, RestoreRequest()))
     assert (error.code, error.exit_code) == (REPOSITORY, 1)
 
 

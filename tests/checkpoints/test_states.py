@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.restore.restore import Options, redo, restore, undo
+from git_boocode.checkpoints.restore.commands import redo, restore, undo
+from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.events import EVENTS, scene
 from tests.checkpoints.kit import held, held_without_history
@@ -54,12 +55,12 @@ def test_a_restore_brings_everything_back(in_state: Repo) -> None:
     mutate(in_state)
     mess = in_state.files(), in_state.status(), staged(in_state)
     assert mess != before
-    outcome = restore(repository, taken.id, Options(force=frozenset({"ignored"})))
+    outcome = restore(repository, taken.id, RestoreRequest(force=frozenset({"ignored"})))
     assert (in_state.files(), in_state.status(), staged(in_state)) == before
     assert outcome.undo is not None
-    undo(repository, Options())
+    undo(repository, RestoreRequest())
     assert (in_state.files(), in_state.status(), staged(in_state)) == mess
-    redo(repository, Options())
+    redo(repository, RestoreRequest())
     assert (in_state.files(), in_state.status(), staged(in_state)) == before
     assert in_state.git("fsck", "--connectivity-only", "--no-dangling") == ""
 
@@ -69,7 +70,7 @@ def test_the_same_again_is_no_change(in_state: Repo) -> None:
     assert capture(repository, Request()).changed
     again = capture(repository, Request(only_if_changed=True))
     assert not again.changed
-    assert restore(repository, "@", Options()).undo is None
+    assert restore(repository, "@", RestoreRequest()).undo is None
 
 
 def warm_up(repo: Repo, state: str) -> None:

@@ -60,7 +60,7 @@ def test_what_else_is_amiss_is_told_where_the_rollback_fails(repo: Repo) -> None
     told = repo.boocode("doctor", "--fix")
     assert told.code == 128
     assert all(word in told.out for word in (undo, str(lock), blob))
-    assert told.err.startswith("fatal: git could not put the files in place")
+    assert told.err.startswith("fatal: git could not write the files")
     assert repo.read("a") == b"one\n"
 
 

@@ -107,7 +107,7 @@ def test_a_missing_callback_says_what_to_do(repo: Repo) -> None:
     repo.boocode("checkpoint")
     result = repo.boocode("restore", "@", "--callback", "nowhere")
     assert result.code == 1
-    assert result.err.startswith("error: there is no callback 'nowhere'\nhint: --callback <file>")
+    assert result.err.startswith("error: callback 'nowhere' does not exist\nhint: fix --callback")
 
 
 @pytest.mark.parametrize("name", ["message:", "label:"])

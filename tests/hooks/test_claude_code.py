@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from git_boocode.checkpoints.restore.outcome import Outcome
+from git_boocode.checkpoints.restore.transaction import Result
 from tests.checkpoints.kit import back, interrupted, redone, seen, sound, undone
 from tests.checkpoints.kit import take as take_checkpoint
 from tests.hooks.kit import (
@@ -79,7 +79,7 @@ class Scene:
         sound(self.repo)
 
 
-def new_session(outcome: Outcome) -> str:
+def new_session(outcome: Result) -> str:
     assert outcome.answer is not None
     found = RESUME.search(outcome.answer.message)
     assert found is not None

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.restore.outcome import Outcome
-from git_boocode.checkpoints.restore.restore import Options, redo, restore, undo
-from git_boocode.checkpoints.restore.transaction import Transaction
+from git_boocode.checkpoints.restore.commands import redo, restore, undo
+from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.transaction import Result, Transaction
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import back, interrupted, redone, seen, sound, undone
@@ -35,7 +35,7 @@ from tests.repo_kit import Repo
 
 PROGRAM = callback("trim-jsonl")
 TRIM = load("trim-jsonl")
-OPTIONS = Options(callback=PROGRAM)
+OPTIONS = RestoreRequest(callback=PROGRAM)
 
 
 def lines(*names: str) -> str:
@@ -57,7 +57,7 @@ def read(repo: Repo) -> str:
     return repo.read(".git/chat.jsonl").decode()
 
 
-def cut_back(name: str = "@") -> Outcome:
+def cut_back(name: str = "@") -> Result:
     return restore(Repository.discover(), name, OPTIONS)
 
 
@@ -91,7 +91,7 @@ def test_a_safety_checkpoint_brings_its_conversation_along(chat: Repo) -> None:
 
 
 def test_undoing_a_restore_that_left_the_conversation_alone(chat: Repo) -> None:
-    restore(Repository.discover(), "@", Options(conversation=False))
+    restore(Repository.discover(), "@", RestoreRequest(conversation=False))
     undo(Repository.discover(), OPTIONS)
     assert (read(chat), chat.read("a")) == (lines("m1", "m2", "m3"), b"2\n")
 

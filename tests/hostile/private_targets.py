@@ -90,7 +90,7 @@ def read_edit_note(repository: Any) -> None:
 
 
 def read_transcripts(repository: Any) -> None:
-    transcripts.Transcripts(repository.worktree, repository.state_dir, "new", None).look(ID)
+    transcripts.ConversationFiles(repository, "new", None).look(ID)
 
 
 def record_of_hooks(repository: Any) -> None:

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from git_boocode.cli.transcripts import FileEditor
 from git_boocode.repo.errors import BoocodeError
+from git_boocode.workflows.host_files import FileEditor
 from tests.checkpoints.kit import Host, Seen, back, redone, refs, seen, sound, take, undone
 from tests.forked import run_forked
 from tests.repo_kit import Repo
@@ -24,8 +24,9 @@ from tests.repo_kit import Repo
 CHILD = """
 import os, signal, subprocess, sys
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.restore.restore import Options, redo, restore, undo
-from git_boocode.cli.transcripts import FileEditor
+from git_boocode.checkpoints.restore.commands import redo, restore, undo
+from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.workflows.host_files import FileEditor
 from git_boocode.repo.repository import Repository
 
 what, step = sys.argv[1], int(sys.argv[2])
@@ -45,7 +46,7 @@ repository = Repository.discover()
 watch(subprocess, "Popen")
 for name in ("replace", "link", "rename", "fsync", "unlink"):
     watch(os, name)
-options = Options(callback=".git/host", editor=FileEditor(), force=frozenset({"ignored"}))
+options = RestoreRequest(callback=".git/host", editor=FileEditor(), force=frozenset({"ignored"}))
 if what == "capture":
     capture(repository, Request())
 elif what == "restore":

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from git_boocode.checkpoints.restore.foreign import KINDS, Caller
-from git_boocode.checkpoints.restore.restore import Options, restore
+from git_boocode.checkpoints.restore.commands import restore
+from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.checkpoints.store import sharing
 from git_boocode.checkpoints.store.catalog import REMOTES
+from git_boocode.cli.restore_output import FOREIGN
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.ids import new_id
 from tests.checkpoints.kit import take
@@ -143,9 +144,8 @@ def test_restoring_a_hostile_tree_writes_nothing_outside(
 
 def tried(repo: Repo, name: str, **options: Any) -> str:
     """Restore; the code of the error, if it failed as it may."""
-    caller = Caller(allowed=frozenset(KINDS))
     try:
-        restore(at(repo), name, Options(caller=caller, **options))
+        restore(at(repo), name, RestoreRequest(force=frozenset(FOREIGN), **options))
     except BoocodeError as error:
         return error.code
     return ""

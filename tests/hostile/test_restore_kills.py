@@ -17,11 +17,12 @@ from typing import Any
 import pytest
 
 from git_boocode.checkpoints.restore import journal
-from git_boocode.checkpoints.restore.restore import Options, mend
-from git_boocode.cli.transcripts import FileEditor
+from git_boocode.checkpoints.restore.commands import repair
+from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.repo import ref_locks
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
+from git_boocode.workflows.host_files import FileEditor
 from tests.checkpoints.kit import (
     Host,
     Seen,
@@ -47,12 +48,13 @@ HOW: dict[str, Any] = {"callback": ".git/host", "editor": FileEditor()}
 # Forks a process for each line that it is given: a restore, ready to start at once.
 FORKS = """
 import os, sys
-from git_boocode.checkpoints.restore.restore import Options, redo, restore, undo
-from git_boocode.cli.transcripts import FileEditor
+from git_boocode.checkpoints.restore.commands import redo, restore, undo
+from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.workflows.host_files import FileEditor
 from git_boocode.editing import service
 from git_boocode.repo.repository import Repository
 
-options = Options(callback=".git/host", editor=FileEditor())
+options = RestoreRequest(callback=".git/host", editor=FileEditor())
 for line in sys.stdin:
     child = os.fork()
     if not child:
@@ -191,11 +193,11 @@ def tidied_up(
     if number % 10 == 0:
         assert "interrupted half-way" in repo.boocode("log").err
     # What is cut cannot be cut once more: an undo that was killed is not followed by a restore.
-    first = dice.choice(["undo", "mend", "undo" if what == "undo" else "restore"])
+    first = dice.choice(["undo", "repair", "undo" if what == "undo" else "restore"])
     if first == "undo":
         undone(**HOW)
-    elif first == "mend":
-        mend(repository, Options(**HOW))
+    elif first == "repair":
+        repair(repository, RestoreRequest(**HOW))
     else:
         back("label:target", head=True, **HOW)
     assert seen(repo) == (after if first == "restore" else before), (number, first)
@@ -234,14 +236,15 @@ def test_locks_of_refs_that_a_killed_one_left(repo: Repo, monkeypatch: pytest.Mo
 LOOP = """
 import random, sys
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.restore.restore import Options, redo, restore, undo
+from git_boocode.checkpoints.restore.commands import redo, restore, undo
+from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.repo import ref_locks
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
-dice = random.Random(int(sys.argv[1]))
+dice, how = random.Random(int(sys.argv[1])), RestoreRequest()
 acts = {
-    "restore": lambda r: restore(r, "@~1", Options()), "undo": lambda r: undo(r, Options()),
-    "redo": lambda r: redo(r, Options()), "checkpoint": lambda r: capture(r, Request(chat="c")),
+    "restore": lambda r: restore(r, "@~1", how), "undo": lambda r: undo(r, how),
+    "redo": lambda r: redo(r, how), "checkpoint": lambda r: capture(r, Request(chat="c")),
 }
 done = 0
 for _ in range(int(sys.argv[2])):
@@ -373,7 +376,8 @@ def interrupted_now(repo: Repo) -> bool:
 
 SLOW = """
 import os, signal, sys, threading, time
-from git_boocode.checkpoints.restore.restore import Options, restore
+from git_boocode.checkpoints.restore.commands import restore
+from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.repo.repository import Repository
 
 def die():
@@ -382,7 +386,7 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 threading.Thread(target=die).start()
-restore(Repository.discover(), "@", Options())
+restore(Repository.discover(), "@", RestoreRequest())
 """
 
 

@@ -1,22 +1,20 @@
-"""The part of a restore that touches the worktree: do it, and take it back."""
+"""The part of a restore that touches files and staging area: do it, and roll it back."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import cached_property
 from shlex import quote
 
 from git_boocode.checkpoints.restore.exact import (
-    ExactFile,
     ExactRecorder,
     before_restore,
     write_exact,
     writing_privately,
 )
+from git_boocode.checkpoints.restore.file_plan import RestorePlan, blockers_of, plan_return
 from git_boocode.checkpoints.restore.ignore_rules import StateRules
-from git_boocode.checkpoints.restore.plan import Plan, in_the_way, plan_return
 from git_boocode.checkpoints.store.changes import Change, tree_changes
 from git_boocode.checkpoints.store.commit import safety_checkpoint
 from git_boocode.checkpoints.worktree.attributes import filtered
@@ -33,31 +31,40 @@ from git_boocode.repo.scratch import scratch_directory
 
 # What read-tree says when it has looked at everything, touched nothing and refuses.
 _CHANGED_MEANWHILE = ("not uptodate", "would be overwritten", "would lose", "would be removed")
-# So often someone may write a file just while all go back, before that is given up.
-_TRIES = 5
+# Someone may write a file just while all go back; after so many attempts that is an error.
+_ATTEMPTS = 5
 
 
-class ChangedMeanwhileError(RefusedError):
+class WorktreeChangedError(RefusedError):
     """A file is not what it was when it was looked at; nothing was touched."""
 
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            what, code="conflict", hints=("nothing was changed; run the command again",)
+        )
 
-class Work:
-    """The files and the staging area, brought to a target and, if need be, back again.
 
-    Args:
-        repository: the repository.
-        snapshot: what is there before; its private index follows the files.
-        plan: what to do to the files.
-        staging: what to stage; None to leave the staging area alone.
+class WorktreeUpdate:
+    """Files and staging area, brought to a target and, if need be, back again.
+
+    The private index of the snapshot, of what is there before, follows the files. `target` is the
+    tree that the plan leads to. Without `staging`, the staging area stays as it is.
     """
 
     def __init__(
-        self, repository: Repository, snapshot: Snapshot, plan: Plan, staging: Staging | None
+        self,
+        repository: Repository,
+        snapshot: Snapshot,
+        plan: RestorePlan,
+        target: str,
+        staging: Staging | None,
     ) -> None:
         self._repository = repository
         self._snapshot = snapshot
         self._plan = plan
+        self._target = target
         self._staging = staging
+        self._exact_before = before_restore(plan.changes, snapshot.exact)
         self._files_touched = False
         self._installed: Index | None = None
         self._before: Index | None = None
@@ -65,13 +72,8 @@ class Work:
     def do(self, *, returning: bool = False) -> None:
         """Bring files and staging to the target.
 
-        Args:
-            returning: whether ignored files that the target brings back may be there still.
-
-        Raises:
-            ChangedMeanwhileError: a file changed since the snapshot.
-            RefusedError: the staging area is locked or changed since the snapshot.
-            FatalError: git could not write a file.
+        With `returning`, ignored files that the target brings back may be there still. Refused if
+        a file or the staging area changed since the snapshot, or the latter is locked.
         """
         if self._plan.changes:
             self._try_filters()
@@ -79,29 +81,22 @@ class Work:
             self._before = self._snapshot.index.copy()
             if not returning:
                 refuse_if_locked(self._repository.index_path)
-                self._refuse_what_came()
+                # Git would overwrite a file that came since the snapshot if it is ignored.
+                for path in self._strangers(self._plan.changes):
+                    raise WorktreeChangedError(
+                        f"another process created a file meanwhile: '{path}' is in the way"
+                    )
             self._files_touched = True
-            self._write_exact(self._merge_forward())
+            self._write_files()
         if self._staging is not None:
-            index = self._snapshot.index
-            made = build_index(self._staging, index)
+            made = build_index(self._staging, self._snapshot.index)
             self._install(made.path, self._snapshot.dump())
             self._installed = made
 
-    def _refuse_what_came(self) -> None:
-        """Stop if a file came since the snapshot: git would overwrite one that is ignored."""
-        for path in self._strangers(self._plan.changes):
-            raise ChangedMeanwhileError(
-                f"a file was made by another process meanwhile: '{path}' is in the way",
-                code="conflict",
-                hints=("nothing was changed; run the command again",),
-            )
-
-    def take_back(self) -> None:
+    def roll_back(self) -> None:
         """Bring files and staging back to where they were; nothing happens if `do` did nothing.
 
-        Raises:
-            BoocodeError: one of them could not be brought back; the other one was.
+        If one of them cannot be brought back, the other one is.
         """
         try:
             if self._installed is not None:
@@ -109,90 +104,102 @@ class Work:
                 self._installed = None
         finally:
             if self._files_touched:
-                self._merge_back()
+                try:
+                    self._merge_back()
+                except (FatalError, OSError):
+                    # Most likely the disk is full, and looking at the files takes space.
+                    self._check_out_before()
                 write_exact(self._repository, self._snapshot.index, self._exact_before)
                 self._files_touched = False
 
-    @cached_property
-    def _exact_before(self) -> dict[str, ExactFile]:
-        return before_restore(self._plan.changes, self._snapshot.exact)
-
-    def _writing_back(self) -> AbstractContextManager[list[str]]:
-        modes = {change.path: change.old_mode for change in self._plan.changes}
-        return writing_privately(self._repository.worktree, modes, self._exact_before)
-
-    def _unstage(self, installed: Index) -> None:
+    def _write_files(self) -> None:
+        modes = {change.path: change.mode for change in self._plan.changes}
+        exact, index = self._plan.exact, self._snapshot.index
         try:
-            self._install_original(installed.dump())
-        except RefusedError as error:
-            if error.code != "conflict":
-                raise
-            # Someone staged something since, perhaps the callback: it is kept, and goes.
-            kept_from_gc(self._repository, self._keep_now)
-            self._install_original(None)
-
-    def _merge_forward(self) -> list[str]:
-        """Let git write the files; those that have been changed since."""
-        try:
-            modes = {change.path: change.mode for change in self._plan.changes}
-            with writing_privately(self._repository.worktree, modes, self._plan.exact) as widened:
-                self._merge(self._plan.before, self._plan.target)
-        except ChangedMeanwhileError:
+            with writing_privately(self._repository.worktree, modes, exact) as widened:
+                self._merge(self._plan.before, self._target)
+        except WorktreeChangedError:
             self._files_touched = False
             raise
-        return widened
-
-    def _write_exact(self, changed: list[str]) -> None:
-        index = self._snapshot.index
-        if written := changed + write_exact(self._repository, index, self._plan.exact):
+        if written := widened + write_exact(self._repository, index, exact):
             # A size of which git knows only what it wrote itself would count as a change.
             index.doubt(written)
             index.refresh(written)
 
+    def _merge(self, before: str, after: str) -> None:
+        # If we are killed, it goes on; nobody may begin to undo what it has not yet done.
+        git = self._snapshot.index.git.keeping_locks()
+        command = ("read-tree", "--no-sparse-checkout", "-m", "-u")
+        done = git.attempt(*command, before, after)
+        if done.status:
+            raise _merge_error(done.stderr)
+
+    def _try_filters(self) -> None:
+        """Let the user's required filters write every file once, both ways, to a scratch directory.
+
+        One that fails does so after git has deleted the file it was to write, and it would be
+        needed to bring that file back.
+        """
+        if not self._repository.config.has("filter.", ".required"):
+            return
+        for name, tree, unused in (
+            ("after", self._target, "delete"),
+            ("before", self._plan.before, "create"),
+        ):
+            index = Index(self._snapshot.index.git, f"{self._snapshot.index.path}.try-{name}")
+            index.read_tree(tree)
+            paths = [change.path for change in self._plan.changes if change.action != unused]
+            driven = nul_lines(filtered(index, paths, "--cached"))
+            command = ("checkout-index", "-z", "--stdin", f"--prefix={index.path}.files/")
+            done = index.git.attempt(*command, stdin=driven)
+            if done.status:
+                raise _merge_error(done.stderr)
+
+    def _strangers(self, changes: Iterable[Change]) -> list[str]:
+        """What lies where files are to be created and is no part of the changes itself."""
+        changes = list(changes)
+        leaving = {change.path.casefold() for change in changes if change.action != "create"}
+        blockers = blockers_of(self._repository.worktree, changes)
+        found = dict.fromkeys(path for paths in blockers.values() for path in paths)
+        return [path for path in found if path.casefold() not in leaving]
+
+    # Rolling back the files.
+
     def _merge_back(self) -> None:
-        try:
-            self._merge_back_with_care()
-        except (FatalError, OSError):
-            # Most likely the disk is full, and looking at the files takes space.
-            self._put_back()
-
-    def _merge_back_with_care(self) -> None:
         self._snapshot.index.break_lock()
-        # git writes the index last: where it names the target, every file is there.
-        done = self._snapshot.index.write_tree() == self._plan.target
+        # Git writes the index last: where it names the target, every file is there.
+        done = self._snapshot.index.write_tree() == self._target
         if done and not self._came_back():
-            try:
-                with self._writing_back():
-                    self._merge(self._plan.target, self._plan.before)
-            except ChangedMeanwhileError:
-                self._merge_back_from_here()
-        else:
-            self._merge_back_from_here()
-
-    def _merge_back_from_here(self) -> None:
-        """Go back from whatever is there now; what is someone's own in it is kept as well."""
-        for _ in range(_TRIES - 1):
-            with suppress(ChangedMeanwhileError):
+            with suppress(WorktreeChangedError), self._writing_back():
+                self._merge(self._target, self._plan.before)
+                return
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(WorktreeChangedError):
                 kept_from_gc(self._repository, self._go_back_from_here)
                 return
         kept_from_gc(self._repository, self._go_back_from_here)
 
     def _go_back_from_here(self, watch: GcWatch) -> None:
+        """Go back from whatever is there now; what is someone's own in it is kept as well."""
         with scratch_directory(self._repository.state_dir) as scratch:
             halfway = self._look(scratch)
-            plan = plan_return(self._repository, halfway, self._plan)
             if came := self._came_back():
                 halfway.force_add(came, self._repository.worktree)
-                plan = plan_return(self._repository, halfway, self._plan)
-            if plan.changes:
-                if self._is_news(halfway, plan):
-                    halfway.exact = ExactRecorder(self._repository, halfway, {}).record(
-                        plan.changes
-                    )
-                    self._keep(halfway, watch)
-                paths = self._exact_before.keys() & {change.path for change in plan.changes}
-                plan = plan._replace(exact={path: self._exact_before[path] for path in paths})
-                Work(self._repository, halfway, plan, None).do(returning=True)
+            plan = plan_return(self._repository, halfway, self._plan)
+            if not plan.changes:
+                return
+            # What goes now and is neither of before nor of the target is someone's own.
+            going = {change.path for change in plan.changes if change.action != "create"}
+            others = tree_changes(self._repository.git, halfway.disk_tree, self._target)
+            if any(change.path in going for change in others):
+                halfway.exact = ExactRecorder(self._repository, halfway, {}).record(plan.changes)
+                self._keep(halfway, watch)
+            paths = self._exact_before.keys() & {change.path for change in plan.changes}
+            plan = plan._replace(exact={path: self._exact_before[path] for path in paths})
+            back = WorktreeUpdate(
+                self._repository, halfway, plan, plan.write_tree(halfway), staging=None
+            )
+            back.do(returning=True)
 
     def _came_back(self) -> list[str]:
         """What lies where files were deleted; git would overwrite what is ignored of that."""
@@ -201,23 +208,6 @@ class Work:
             change._replace(action=opposite.get(change.action, change.action))
             for change in self._plan.changes
         )
-
-    def _strangers(self, changes: Iterable[Change]) -> list[str]:
-        """What lies where files are to be created and is no part of the changes itself."""
-        changes = list(changes)
-        leaving = {change.path.casefold() for change in changes if change.action != "create"}
-        found = in_the_way(self._repository.worktree, changes)
-        return [path for path in found if path.casefold() not in leaving]
-
-    def _is_news(self, halfway: Snapshot, back: Plan) -> bool:
-        """Whether anything that goes now is neither of before nor of the target: someone's own."""
-        changed = {change.path for change in back.changes if change.action != "create"}
-        others = tree_changes(self._repository.git, halfway.disk_tree, self._plan.target)
-        return any(change.path in changed for change in others)
-
-    def _keep_now(self, watch: GcWatch) -> None:
-        with scratch_directory(self._repository.state_dir) as scratch:
-            self._keep(self._look(scratch), watch)
 
     def _look(self, scratch: str) -> Snapshot:
         """What is there now, but for the files that the state before ignores."""
@@ -231,7 +221,7 @@ class Work:
         kept = safety_checkpoint(self._repository, halfway, Metadata({}), {"halfway": True})
         watch.confirm(kept.ref, kept.commits)
 
-    def _put_back(self) -> None:
+    def _check_out_before(self) -> None:
         """Write every file of the plan as it was, whatever is there now."""
         for change in self._plan.changes:
             if change.action == "create":
@@ -242,61 +232,43 @@ class Work:
         with self._writing_back():
             done = self._before.git.keeping_locks().attempt(*command, stdin=nul_lines(old))
         if done.status:
-            raise _merge_error(os.fsdecode(done.stderr).strip())
+            raise _merge_error(done.stderr)
 
-    def _merge(self, before: str, after: str) -> None:
-        # If we are killed, it goes on; nobody may begin to undo what it has not yet done.
-        git = self._snapshot.index.git.keeping_locks()
-        command = ("read-tree", "--no-sparse-checkout", "-m", "-u")
-        done = git.attempt(*command, before, after)
-        if done.status:
-            raise _merge_error(os.fsdecode(done.stderr).strip())
+    def _writing_back(self) -> AbstractContextManager[list[str]]:
+        modes = {change.path: change.old_mode for change in self._plan.changes}
+        return writing_privately(self._repository.worktree, modes, self._exact_before)
 
-    def _try_filters(self) -> None:
-        """Let the user's required filters write every file once, both ways, to a scratch directory.
-
-        One that fails does so after git has deleted the file it was to write, and it would be
-        needed to bring that file back.
-
-        Raises:
-            FatalError: one failed; nothing was touched.
-        """
-        if not self._repository.config.has("filter.", ".required"):
-            return
-        changes = self._plan.changes
-        new = [change.path for change in changes if change.action != "delete"]
-        old = [change.path for change in changes if change.action != "create"]
-        self._try_to_write("after", self._plan.target, new)
-        self._try_to_write("before", self._plan.before, old)
-
-    def _try_to_write(self, name: str, tree: str, paths: list[str]) -> None:
-        index = Index(self._snapshot.index.git, f"{self._snapshot.index.path}.try-{name}")
-        index.read_tree(tree)
-        command = ("checkout-index", "-z", "--stdin", f"--prefix={index.path}.files/")
-        driven = filtered(index, paths, "--cached")
-        done = index.git.attempt(*command, stdin=nul_lines(driven))
-        if done.status:
-            raise _merge_error(os.fsdecode(done.stderr).strip())
+    # The staging area.
 
     def _install(self, path: str, expected: bytes | None) -> None:
         repository = self._repository
         install_index(path, repository.index_path, expected=expected, git=repository.git)
 
+    def _unstage(self, installed: Index) -> None:
+        try:
+            self._install_original(installed.dump())
+        except RefusedError as error:
+            if error.code != "conflict":
+                raise
+            # Someone staged something since, perhaps the callback: it is kept, and goes.
+            kept_from_gc(self._repository, self._keep_now)
+            self._install_original(None)
+
+    def _keep_now(self, watch: GcWatch) -> None:
+        with scratch_directory(self._repository.state_dir) as scratch:
+            self._keep(self._look(scratch), watch)
+
     def _install_original(self, expected: bytes | None) -> None:
         original = self._snapshot.original
         if original is None:
             os.unlink(self._repository.index_path)
-            return
-        # The copy to install gets the index's mode; the original stays as it is.
-        self._install(original.copy().path, expected)
+        else:
+            # The copy to install gets the index's mode; the original stays as it is.
+            self._install(original.copy().path, expected)
 
 
-def refuse_to_replace_directory(repository: Repository, plan: Plan) -> None:
-    """Stop before a file takes the place of the current directory, or of one above it.
-
-    Raises:
-        RefusedError: the plan wants that.
-    """
+def refuse_to_replace_directory(repository: Repository, plan: RestorePlan) -> None:
+    """Refuse (`conflict`) if a file goes where the current directory is, or one above it."""
     for change in plan.changes:
         if change.action != "delete" and repository.prefix.startswith(f"{change.path}/"):
             raise RefusedError(
@@ -307,11 +279,11 @@ def refuse_to_replace_directory(repository: Repository, plan: Plan) -> None:
 
 
 @contextmanager
-def keeping_directory(repository: Repository, plan: Plan) -> Iterator[None]:
+def keeping_directory(repository: Repository, plan: RestorePlan) -> Iterator[None]:
     """Keep the current directory while a plan is carried out.
 
     Whoever deletes the last file of a directory removes the directory, too; git before 2.35 even
-    where its caller was started. So there is something in it that is no file.
+    where its caller was started. So there is something in it that is not a file.
     """
     here = repository.prefix
     inside = os.path.join(repository.worktree, here, ".git-boocode-keep")
@@ -337,12 +309,11 @@ def _remove(top: str, path: str) -> None:
         return
 
 
-def _merge_error(said: str) -> BoocodeError:
+def _merge_error(stderr: bytes) -> BoocodeError:
+    said = os.fsdecode(stderr).strip()
     if any(phrase in said for phrase in _CHANGED_MEANWHILE):
-        return ChangedMeanwhileError(
-            f"a file was changed by another process meanwhile: {said.splitlines()[0]}",
-            code="conflict",
-            hints=("nothing was changed; run the command again",),
+        return WorktreeChangedError(
+            f"another process changed a file meanwhile: {said.splitlines()[0]}"
         )
     if is_disk_full(said):
         return FatalError(
@@ -353,7 +324,7 @@ def _merge_error(said: str) -> BoocodeError:
     complaints = [line for line in said.splitlines() if line.startswith(("error: ", "fatal: "))]
     reasons = dict.fromkeys(line.partition(": ")[2] for line in complaints)
     return FatalError(
-        f"git could not put the files in place: {'; '.join(reasons) or said}",
+        f"git could not write the files: {'; '.join(reasons) or said}",
         code="git",
-        hints=("see to what it names, then run the command again",),
+        hints=("fix the files listed above and try again",),
     )

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, NamedTuple
 
+from git_boocode.checkpoints.restore.ignore_rules import directories_of
 from git_boocode.checkpoints.store.changes import Change
 from git_boocode.checkpoints.worktree.attributes import filtered, may_convert
 from git_boocode.checkpoints.worktree.disk import Disk
@@ -33,20 +34,16 @@ _STREAM = "core.bigFileThreshold=16m"
 
 
 class ExactFile(NamedTuple):
-    """What git's form of one file loses.
+    """What git's form of one file loses."""
 
-    Attributes:
-        mode: the permission bits; None if they are not known.
-        blob: the id of a blob with the raw bytes; `=` if these are what the tree holds, empty if
-            git knows how to write them, as with a filter driver.
-    """
-
-    mode: int | None = None
+    mode: int | None = None  # the permission bits; None if they are not known
+    # The id of a blob with the raw bytes; `=` if these are what the tree holds, empty if git knows
+    # how to write them, as with a filter driver.
     blob: str = ""
 
 
 def encode(files: Mapping[str, ExactFile]) -> bytes:
-    """The records of some files by path, to be kept in a blob."""
+    """The records of some files by path, as the bytes of a blob."""
     return nul_lines(
         f"{_NONE if file.mode is None else format(file.mode, 'o')} {file.blob or _NONE}\t{path}"
         for path, file in files.items()
@@ -54,12 +51,7 @@ def encode(files: Mapping[str, ExactFile]) -> bytes:
 
 
 def read_exact(repository: Repository, meta: Metadata) -> dict[str, ExactFile]:
-    """The records that a safety checkpoint holds, by path.
-
-    Raises:
-        GitError: its objects are missing.
-        MetadataError: the records are malformed (`malformed`).
-    """
+    """The records that a safety checkpoint holds, by path; MetadataError if malformed."""
     commit = meta.part("exact", "commit")
     if commit is None:
         return {}
@@ -81,15 +73,12 @@ def _decode(record: str) -> tuple[str, ExactFile]:
     return path, ExactFile(permissions, "" if blob == _NONE else blob)
 
 
-def with_blobs(
+def _with_blobs(
     files: Mapping[str, ExactFile], ids: Mapping[str, str], *, convert: bool
 ) -> dict[str, ExactFile]:
-    """Records in which every blob has its id, and is named only where git may write other bytes.
+    """The records of the paths in `ids`, the blobs in the tree; `=` becomes an id or nothing.
 
-    Args:
-        files: the records by path.
-        ids: the blobs in the tree by path; records of other paths are left out.
-        convert: whether git may convert files.
+    Without `convert`, git writes the very bytes of the tree.
     """
     return {
         path: file._replace(blob=ids[path] if convert else "") if file.blob == _SAME else file
@@ -99,12 +88,9 @@ def with_blobs(
 
 
 class ExactRecorder:
-    """Records what a restore is about to replace or delete.
+    """Records what a restore is about to replace or delete in a snapshot.
 
-    Args:
-        repository: the repository.
-        snapshot: what is in the worktree; blobs are stored where its objects are.
-        target: the records of the state that the restore goes to.
+    `target` are the records of the state that the restore goes to.
     """
 
     def __init__(
@@ -118,74 +104,60 @@ class ExactRecorder:
     def lost(self, paths: Iterable[str]) -> list[Change]:
         """The files with other bytes or another mode than recorded, where git sees no change.
 
-        Args:
-            paths: where git sees none, among those of the target's records.
+        `paths` are those of the target's records where git sees none.
         """
-        found = {path: status for path in paths if (status := self._status(path))}
+        found = self._regular(paths)
         convert = may_convert(self._repository, found)
-        doubtful = [path for path in found if self._may_differ(path, found[path], convert=convert)]
+        doubtful = []
+        for path, status in found.items():
+            file = self._target[path]
+            other_mode = file.mode not in (None, stat.S_IMODE(status.st_mode))
+            if other_mode or (convert if file.blob == _SAME else file.blob):
+                doubtful.append(path)
         entries = list(self._snapshot.index.entries_of(doubtful)) if doubtful else []
-        ids = {entry.path: entry.id for entry in entries}
-        files = with_blobs(self._target, ids, convert=convert)
-        top = self._repository.worktree
+        files = _with_blobs(self._target, {e.path: e.id for e in entries}, convert=convert)
         return [
             Change(entry.path, "modify", entry.mode, entry.mode, entry.id, entry.id)
             for entry in entries
-            if _is_other(
-                self._repository, f"{top}/{entry.path}", found[entry.path], files[entry.path]
-            )
+            if _differs(self._repository, entry.path, found[entry.path], files[entry.path])
         ]
-
-    def _may_differ(self, path: str, found: os.stat_result, *, convert: bool) -> bool:
-        file = self._target[path]
-        if file.mode not in (None, stat.S_IMODE(found.st_mode)):
-            return True
-        return convert if file.blob == _SAME else bool(file.blob)
 
     def record(self, changes: Iterable[Change]) -> dict[str, ExactFile]:
         """Record the files that some changes replace or delete; raw bytes are stored as blobs."""
         old = {change.path: change for change in changes if _is_file(change.old_mode)}
-        found = {path: status for path in old if (status := self._status(path))}
+        found = self._regular(old)
         converted = set(found) if may_convert(self._repository, found) else set()
-        converted |= {path for path in found if OBJECT_ID.fullmatch(self._blob_of_target(path))}
-        blobs = self._blobs({path: old[path].old_id for path in found if path in converted})
+        raw = {path for path, file in self._target.items() if OBJECT_ID.fullmatch(file.blob)}
+        converted |= raw.intersection(found)
+        blobs = self._raw_blobs({path: old[path].old_id for path in converted})
         return {
             path: ExactFile(
-                stat.S_IMODE(status.st_mode),
-                blobs.get(path, "") if path in converted else _SAME,
+                stat.S_IMODE(status.st_mode), blobs.get(path, "") if path in converted else _SAME
             )
             for path, status in found.items()
         }
 
-    def _blob_of_target(self, path: str) -> str:
-        return self._target.get(path, ExactFile()).blob
+    def _regular(self, paths: Iterable[str]) -> dict[str, os.stat_result]:
+        found = {path: status for path in paths if (status := self._disk.status(path))}
+        return {path: status for path, status in found.items() if stat.S_ISREG(status.st_mode)}
 
-    def _status(self, path: str) -> os.stat_result | None:
-        found = self._disk.status(path)
-        return found if found is not None and stat.S_ISREG(found.st_mode) else None
-
-    def _blobs(self, known: Mapping[str, str]) -> dict[str, str]:
+    def _raw_blobs(self, known: Mapping[str, str]) -> dict[str, str]:
         """The blobs of raw bytes by path, for those that git may not write as they are.
 
-        Args:
-            known: the blobs of git's form by path.
+        `known` are the blobs of git's form by path.
         """
-        top = self._repository.worktree
-        read = {path: _raw_id(f"{top}/{path}", self._repository.object_format) for path in known}
+        read = {path: _raw_id(self._repository, path) for path in known}
         raw = {path: identifier for path, identifier in read.items() if identifier}
         other = [path for path in raw if raw[path] != known[path]]
         for path in self._written_alike(other, raw):
             del raw[path]
-        return raw | self._store([path for path in other if path in raw])
-
-    def _store(self, paths: list[str]) -> dict[str, str]:
-        """Store the raw bytes of files; the blobs by path."""
-        if not paths:
-            return {}
-        command = ("hash-object", "-w", "--no-filters", "--stdin-paths")
-        names = quoted_lines(f"{self._repository.worktree}/{path}" for path in paths)
-        git = self._snapshot.quarantine.git.bind_setting(_STREAM)
-        return dict(zip(paths, git.line(*command, stdin=names).split("\n"), strict=True))
+        other = [path for path in other if path in raw]
+        if other:
+            command = ("hash-object", "-w", "--no-filters", "--stdin-paths")
+            names = quoted_lines(f"{self._repository.worktree}/{path}" for path in other)
+            git = self._snapshot.quarantine.git.bind_setting(_STREAM)
+            raw |= zip(other, git.line(*command, stdin=names).split("\n"), strict=True)
+        return raw
 
     def _written_alike(self, paths: list[str], raw: Mapping[str, str]) -> list[str]:
         """The paths with a filter driver that gives back the very bytes, such as LFS."""
@@ -196,11 +168,7 @@ class ExactRecorder:
         prefix = f"{index.path}.written/"
         command = ("checkout-index", "-z", "--stdin", f"--prefix={prefix}")
         index.git.attempt(*command, stdin=nul_lines(driven))
-        return [
-            path
-            for path in driven
-            if _raw_id(f"{prefix}{path}", self._repository.object_format) == raw[path]
-        ]
+        return [path for path in driven if _raw_id(self._repository, path, prefix) == raw[path]]
 
 
 def after_restore(
@@ -211,17 +179,12 @@ def after_restore(
 ) -> dict[str, ExactFile]:
     """What some files are to become, beyond what git makes of them.
 
-    What replaces a file gets its permission bits, so that private files stay private.
-
-    Args:
-        repository: the repository.
-        changes: what a restore does.
-        before: the records of what is there before.
-        target: the records of the state that it goes to.
+    What replaces a file gets its permission bits, so that private files stay private. `before` are
+    the records of what is there, `target` those of the state that a restore goes to.
     """
     new = {change.path: change for change in changes if _is_file(change.mode)}
     ids = {path: change.id for path, change in new.items()}
-    files = with_blobs(target, ids, convert=bool(target) and may_convert(repository, new))
+    files = _with_blobs(target, ids, convert=bool(target) and may_convert(repository, new))
     for path in new.keys() & before.keys():
         file, replaced = files.get(path, ExactFile()), before[path].mode
         if file.mode is None and replaced is not None:
@@ -233,14 +196,9 @@ def after_restore(
 def before_restore(
     changes: Iterable[Change], before: Mapping[str, ExactFile]
 ) -> dict[str, ExactFile]:
-    """What some files become again if a restore is taken back.
-
-    Args:
-        changes: what the restore does.
-        before: the records of what is there before.
-    """
+    """What some files become again if a restore is rolled back; `before` records them."""
     # The restore may have brought or removed rules by which git converts.
-    return with_blobs(before, {change.path: change.old_id for change in changes}, convert=True)
+    return _with_blobs(before, {change.path: change.old_id for change in changes}, convert=True)
 
 
 def _is_file(mode: str) -> bool:
@@ -262,11 +220,7 @@ def writing_privately(
     """Let git write no file that others can read before `write_exact` gives it its mode.
 
     What git makes besides gets its usual mode at the end; the files of that are in the list then.
-
-    Args:
-        top: the top of the worktree.
-        modes: git's modes of what it writes, by path.
-        files: the records by path.
+    `modes` are git's modes of what it writes, by path, below the worktree's `top`.
     """
     umask = os.umask(0o077)
     os.umask(umask)
@@ -282,8 +236,8 @@ def writing_privately(
     disk = Disk(top)
     # Git makes a directory for a submodule, too.
     inside = (f"{path}/" if mode == GITLINK else path for path, mode in modes.items())
-    directories = {parent for path in inside for parent in _parents(path)}
-    wider = {path: 0o777 & ~umask for path in directories if not disk.is_directory(path)}
+    made = [path for path in directories_of(inside) if not disk.is_directory(path)]
+    wider = dict.fromkeys(made, 0o777 & ~umask)
     wider |= {path: mode for path, mode in usual.items() if path not in exact}
     widened: list[str] = []
     os.umask(0o077)
@@ -301,27 +255,12 @@ def writing_privately(
             widened.append(path)
 
 
-def _parents(path: str) -> Iterator[str]:
-    while path := os.path.dirname(path):
-        yield path
-
-
 def write_exact(repository: Repository, index: Index, files: Mapping[str, ExactFile]) -> list[str]:
     """Give files their exact bytes and modes, after git has written its own form of them.
 
-    No file is written in place, and none is changed that may have other hard links.
-
-    Args:
-        repository: whose worktree it is.
-        index: a private index; new files are made beside it.
-        files: the records by path; what is no regular file by now is left alone.
-
-    Returns:
-        The paths that were written.
-
-    Raises:
-        OSError: a file could not be written.
-        GitError: a blob is missing.
+    No file is written in place, and none is changed that may have other hard links. What is not a
+    regular file by now is left alone. New files are made beside `index`, a private one. Returns the
+    paths that were written.
     """
     disk = Disk(repository.worktree)
     others = {}
@@ -329,7 +268,7 @@ def write_exact(repository: Repository, index: Index, files: Mapping[str, ExactF
         found = disk.status(path)
         if found is None or not stat.S_ISREG(found.st_mode):
             continue
-        if _is_other(repository, f"{repository.worktree}/{path}", found, file):
+        if _differs(repository, path, found, file):
             others[path] = found
     if others:
         git = index.git.bind_setting(_STREAM)
@@ -340,42 +279,43 @@ def write_exact(repository: Repository, index: Index, files: Mapping[str, ExactF
     return list(others)
 
 
-def _is_other(repository: Repository, full: str, found: os.stat_result, file: ExactFile) -> bool:
+def _differs(repository: Repository, path: str, found: os.stat_result, file: ExactFile) -> bool:
     if file.mode is not None and file.mode != stat.S_IMODE(found.st_mode):
         return True
-    return bool(file.blob) and _raw_id(full, repository.object_format) not in (None, file.blob)
+    return bool(file.blob) and _raw_id(repository, path) not in (None, file.blob)
 
 
 def _write(blobs: Talk, full: str, found: os.stat_result, file: ExactFile, scratch: str) -> None:
     mode = stat.S_IMODE(found.st_mode) if file.mode is None else file.mode
+    file = file._replace(mode=mode)
     if not file.blob and found.st_nlink == 1:
         os.chmod(full, mode)
         return
     try:
-        _replace(blobs, full, mode, found, file.blob, scratch)
+        _replace(blobs, full, found, file, scratch)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
         # The git directory lies on another file system.
-        _replace(blobs, full, mode, found, file.blob, f"{full}.{os.urandom(6).hex()}")
+        _replace(blobs, full, found, file, f"{full}.{os.urandom(6).hex()}")
 
 
-def _replace(
-    blobs: Talk, full: str, mode: int, found: os.stat_result, blob: str, making: str
-) -> None:
+def _replace(blobs: Talk, full: str, found: os.stat_result, file: ExactFile, making: str) -> None:
     """Put a file with the bytes of a blob, or the same bytes, in the place of another one."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
-        with open(os.open(making, flags, 0o600), "wb") as file:
-            if blob:
-                _write_blob(blobs, blob, file)
+        with open(os.open(making, flags, 0o600), "wb") as new:
+            if file.blob:
+                _write_blob(blobs, file.blob, new)
             else:
-                _copy(full, file)
-            if os.fstat(file.fileno()).st_gid != found.st_gid:
+                with open(full, "rb") as old:
+                    while chunk := old.read(_CHUNK):
+                        new.write(chunk)
+            if os.fstat(new.fileno()).st_gid != found.st_gid:
                 # A directory may hand down its group to the files that git makes in it.
                 with suppress(PermissionError):
-                    os.fchown(file.fileno(), -1, found.st_gid)
-        os.chmod(making, mode)
+                    os.fchown(new.fileno(), -1, found.st_gid)
+        os.chmod(making, file.mode or 0)
         os.replace(making, full)
     finally:
         with suppress(FileNotFoundError):
@@ -395,20 +335,14 @@ def _write_blob(blobs: Talk, blob: str, to: IO[bytes]) -> None:
     blobs.take(1)
 
 
-def _copy(path: str, to: IO[bytes]) -> None:
-    with open(path, "rb") as file:
-        while chunk := file.read(_CHUNK):
-            to.write(chunk)
-
-
-def _raw_id(path: str, object_format: str) -> str | None:
-    """The id of a blob with the bytes of a file, as they are; None if it cannot be read."""
+def _raw_id(repository: Repository, path: str, top: str = "") -> str | None:
+    """The id of a blob with the bytes of a file below the top; None if it cannot be read."""
     # Only needed where git may convert files; it takes longer to import than to use.
     import hashlib
 
-    hashed = hashlib.new(object_format, usedforsecurity=False)
+    hashed = hashlib.new(repository.object_format, usedforsecurity=False)
     try:
-        with open(path, "rb") as file:
+        with open(f"{top or repository.worktree}/{path}", "rb") as file:
             hashed.update(b"blob %d\0" % os.fstat(file.fileno()).st_size)
             while chunk := file.read(_CHUNK):
                 hashed.update(chunk)

@@ -1,360 +1,307 @@
-"""What one operation is to do: where it goes, how far, and what undoing it will mean."""
+"""What one restore, undo or redo is, and what safety checkpoints record of earlier ones.
+
+Every operation leaves a safety checkpoint of the state before it, whose metadata records the
+operation. Replaying these records, oldest first, gives what can be undone and redone; nothing else
+is stored, so nothing can disagree with it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.restore.history import REDO, RESTORE, UNDO, Operation
-from git_boocode.checkpoints.store.catalog import CHECKPOINTS, SAFETY, Catalog, Checkpoint
-from git_boocode.repo.errors import RefusedError
+from git_boocode.checkpoints.conversation_files import Editor
+from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Catalog, Checkpoint
 from git_boocode.repo.ids import OBJECT_ID
-from git_boocode.repo.moving_head import HeadMove
-from git_boocode.repo.store import Ref
+from git_boocode.repo.metadata import Metadata
+from git_boocode.repo.moving_head import HeadMove, HeadTarget
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import RefChange
 
+RESTORE = "restore"
+UNDO = "undo"
+REDO = "redo"
 TRIM = "trim"
 
 
-class Scope(NamedTuple):
-    """How far an operation goes.
+class RestoreRequest(NamedTuple):
+    """What the caller wants; `force` names refusals to override.
 
-    Attributes:
-        files: whether it is for files and staging.
-        conversation: whether it is for the conversation.
-        paths: pathspecs of the only files it is for; empty for all.
-        prefix: where they count from, `""` or `"sub/dir/"`.
+    `ignored` replaces ignored files that are in the way, and records them in the safety checkpoint;
+    `other-worktree`, `other-session` and `other-repository` restore checkpoints taken there.
     """
 
-    files: bool = True
-    conversation: bool = True
-    paths: tuple[str, ...] = ()
-    prefix: str = ""
+    files: bool = True  # files and staging go back
+    conversation: bool = True  # the conversation goes back
+    paths: tuple[str, ...] = ()  # pathspecs of the only files to restore; empty for all
+    prefix: str = ""  # the directory that they count from, `""` or `"sub/dir/"`
+    head: bool | None = None  # HEAD goes, too; None: only back from where a restore moved it
+    dry_run: bool = False  # only report what would change
+    callback: str | None = None  # to use instead of the configured one
+    editor: Editor | None = None  # applies the edits that the callback asks for
+    session: str = ""  # the agent's session that asks; empty if unknown
+    force: frozenset[str] = frozenset()
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether all files are in a known state afterwards."""
-        return self.files and not self.paths
-
-    def within(self, other: Scope) -> Scope:
-        """The part of this one that another one allows; whose paths these are stays."""
-        return self._replace(
-            files=self.files and other.files,
-            conversation=self.conversation and other.conversation,
-        )
-
-
-class Origin(NamedTuple):
-    """The checkpoint whose conversation an operation is about: that of the restore at its root.
-
-    Attributes:
-        id: its id.
-        commit: its commit.
-        event: what that restore tells the callback, `trim` or `undo`.
-    """
-
-    id: str
-    commit: str
-    event: str
+    def limited_to(self, earlier: RestoreRequest) -> RestoreRequest:
+        """This request for what an earlier operation covered; the paths are that one's."""
+        files = self.files and earlier.files
+        conversation = self.conversation and earlier.conversation
+        paths, prefix = earlier.paths, earlier.prefix
+        return self._replace(files=files, conversation=conversation, paths=paths, prefix=prefix)
 
 
-class HeadWish(NamedTuple):
-    """Where HEAD is to go.
+class Root(NamedTuple):
+    """The restore that a chain of undos and redos goes back to."""
 
-    Attributes:
-        ref: the branch that it has to be on; None if it has to be detached.
-        commit: where that goes; None for an unborn branch.
-        leave: the commits that it may be moved away from; None for any.
-    """
-
-    ref: str | None
-    commit: str | None
-    leave: tuple[str | None, ...] | None = None
+    id: str  # the checkpoint that was restored; its conversation is what the chain is about
+    commit: str  # its commit
+    event: str  # what the restore sends to the callback, `trim` or `undo`
+    archives: bool = False  # whether the restore archives later checkpoints
+    before: str = ""  # the id of the restore, if another operation; nothing later is archived
 
 
-class Course(NamedTuple):
-    """What one operation is to do.
+class LogChange(NamedTuple):
+    """Checkpoints that leave the log for the archive of a restore, or come back from there."""
 
-    Attributes:
-        kind: `restore`, `undo` or `redo`.
-        target: where files and staging go.
-        scope: how far it goes.
-        origin: whose conversation it is about.
-        head: where HEAD goes; None if it stays.
-        of: the id of the operation that it undoes or redoes; empty for a restore.
-        mends: whether that operation was interrupted.
-        archives: whether the restore at its root archives later checkpoints.
-        again: the id of the restore whose archive an interrupted undo may have emptied.
-        before: the id of the restore at its root, after which nothing is archived that came later;
-            empty for that restore itself.
-        returned: whether what it undoes had brought back checkpoints that were archived.
-    """
+    under: str = ""  # the id of that restore; empty for the operation itself
+    about: Metadata | None = None  # names the chat or session that leaves; None: all come back
+    after: str = ""  # the id after which those lie that leave
+    before: str = ""  # the id before which they lie; empty for no limit
 
-    kind: str
-    target: Checkpoint
-    scope: Scope
-    origin: Origin
-    head: HeadWish | None = None
-    of: str = ""
-    mends: bool = False
-    archives: bool = False
-    again: str = ""
-    before: str = ""
-    returned: bool = False
+    def carry_out(self, catalog: Catalog, operation_id: str) -> list[str]:
+        """Move the refs, all or none; returns the ids of the checkpoints."""
+        archive = f"{ARCHIVE}{self.under or operation_id}/"
+        if self.about is None:
+            refs = catalog.store.refs(archive)
+            moves = [(ref.id, ref.target, ref.name, f"{CHECKPOINTS}{ref.id}") for ref in refs]
+        else:
+            leaving = self._leaving(catalog, self.about)
+            moves = [(one.id, one.commit.id, one.ref, f"{archive}{one.id}") for one in leaving]
+        changes = []
+        for _, commit, old, new in moves:
+            changes += [RefChange(new, commit, None), RefChange(old, None, commit)]
+        catalog.store.update_refs(changes)
+        return [move[0] for move in moves]
+
+    def _leaving(self, catalog: Catalog, about: Metadata) -> list[Checkpoint]:
+        key = "chat" if about.text("chat") else "session"
+        wanted = about.text(key)
+        if not wanted:
+            return []
+        return [
+            entry
+            for entry in catalog.newest_first()
+            if isinstance(entry, Checkpoint)
+            and entry.id > self.after
+            and (not self.before or entry.id < self.before)
+            and entry.meta.text(key) == wanted
+        ]
+
+
+class Operation(NamedTuple):
+    """One restore, undo or redo that is to be carried out."""
+
+    kind: str  # `restore`, `undo` or `redo`
+    target: Checkpoint  # where files and staging go
+    request: RestoreRequest  # how far it goes, and how
+    root: Root  # the restore that it belongs to
+    head: HeadTarget | None = None  # where HEAD goes; None if it stays
+    of: str = ""  # the id of the operation that it undoes or redoes; empty for a restore
+    repairs: bool = False  # whether that operation was interrupted
+    log: LogChange | None = None  # which checkpoints leave the log, or come back; None for none
+    over: Checkpoint | None = None  # the state before an interrupted operation that it goes over
 
     @property
     def event(self) -> str:
-        """What the callback is told: to cut the conversation, or to bring back an earlier one."""
-        return UNDO if self.kind == UNDO else self.origin.event
+        """What the callback is sent: trim the conversation, or bring back an earlier one."""
+        return UNDO if self.kind == UNDO else self.root.event
 
     @property
-    def is_told(self) -> bool:
-        """Whether it concerns the conversation; never where only some files go back."""
-        return self.scope.conversation and not self.scope.paths
+    def concerns_conversation(self) -> bool:
+        """Whether the conversation goes back; never where only some files do."""
+        return self.request.conversation and not self.request.paths
 
     @property
-    def returns(self) -> bool:
-        """Whether it goes back to before an earlier restore, with what that had archived.
+    def returns_checkpoints(self) -> bool:
+        """Whether it goes back to before an earlier restore, with what that had archived."""
+        return self.kind != UNDO and self.log is not None and self.log.about is None
 
-        The log goes with the conversation.
-        """
-        again = self.kind != UNDO and self.origin.event == UNDO
-        return again and self.target.ref.startswith(SAFETY) and self.is_told
+    @property
+    def edits_of(self) -> str:
+        """The id of the operation whose edits of the host's files are reverted; empty for none."""
+        if not self.concerns_conversation:
+            return ""
+        back = self.kind == RESTORE and self.event == UNDO
+        return self.target.id if back else self.of
 
-    def describe(
-        self, move: HeadMove | None, over: str | None, *, callback: bool, returns: bool
+    def as_json(
+        self, move: HeadMove | None, blocked: Iterable[str], *, callback: bool
     ) -> dict[str, Any]:
-        """The metadata by which the safety checkpoint tells the operation.
+        """The record for the safety checkpoint, which `recorded` reads.
 
-        Args:
-            move: where HEAD goes in the end.
-            over: the id of an interrupted operation that this one takes no notice of.
-            callback: whether there is a callback to be told of it.
-            returns: whether it brings back checkpoints that were archived.
+        `move` is how HEAD moves, `blocked` the paths at which ignored files stay in the way, and
+        `callback` whether one is called.
         """
         return {
             "operation": self.kind,
             "target": self.target.id,
             "target_commit": self.target.commit.id,
             "of": self.of or None,
-            "mends": self.mends,
-            "origin": self.origin._asdict(),
-            **self.scope._asdict(),
-            "archives": self.archives,
-            "before": self.before or None,
-            "head": move._asdict() if move else None,
-            "over": over,
+            "mends": self.repairs,
+            "origin": {"id": self.root.id, "commit": self.root.commit, "event": self.root.event},
+            "files": self.request.files,
+            "conversation": self.request.conversation,
+            "paths": self.request.paths,
+            "prefix": self.request.prefix,
+            "archives": self.root.archives,
+            "before": self.root.before or None,
+            "head": {"ref": move.ref, "old": move.old, "new": move.new} if move else None,
+            "over": self.over.id if self.over else None,
             "callback": callback,
-            "returns": returns,
+            "returns": self.returns_checkpoints,
+            "blocked": sorted(blocked),
         }
 
 
-def restoring(target: Checkpoint, scope: Scope, *, head: bool) -> Course:
-    """The course of a restore.
+class OperationRecord(NamedTuple):
+    """What a safety checkpoint records of its operation; see `Operation`."""
 
-    Args:
-        target: where it goes.
-        scope: how far.
-        head: whether HEAD goes there, too.
-
-    Raises:
-        RefusedError: the checkpoint does not say where HEAD was (`malformed`).
-    """
-    returns = target.ref.startswith(SAFETY)
-    origin = Origin(target.id, target.commit.id, UNDO if returns else TRIM)
-    wish = _head_of(target) if head else None
-    # What was fetched must not put anything away here by the chat that it claims.
-    archives = not (returns or target.remote or scope.paths) and scope.conversation
-    return Course(RESTORE, target, scope, origin, wish, archives=archives)
-
-
-def undoing_in_part(safety: Checkpoint, scope: Scope, *, head: bool) -> Course:
-    """The course of an undo that leaves something to be undone: it counts as a restore of its own.
-
-    Args:
-        safety: the safety checkpoint of what is undone.
-        scope: how far.
-        head: whether HEAD goes back if the operation has moved it.
-    """
-    wish = _back(Told(safety).move) if head else None
-    return restoring(safety, scope, head=False)._replace(head=wish)
+    kind: str  # empty if there is no usable record
+    id: str  # the safety checkpoint, which holds the state before the operation
+    target: str
+    of: str = ""
+    repairs: bool = False
+    target_commit: str = ""
+    request: RestoreRequest = RestoreRequest()
+    root: Root = Root("", "", UNDO)
+    move: HeadMove | None = None
+    blocked: frozenset[str] = frozenset()  # where ignored files were in its way, and stayed
+    callback: bool = False  # whether one was called
+    returned: bool = False  # whether it brought back checkpoints that were archived
+    over: str | None = None
 
 
-def _head_of(target: Checkpoint) -> HeadWish:
-    ref, commit = (target.meta.part("head", key) for key in ("ref", "commit"))
-    if commit != target.head or (ref is None and commit is None):
-        raise RefusedError(
-            f"checkpoint '{target.id}' does not hold where HEAD was",
-            code="malformed",
-            hints=("without --head, HEAD stays",),
-        )
-    return HeadWish(ref, commit)
-
-
-def undoing(
-    operation: Operation, safety: Checkpoint, scope: Scope, *, head: bool, mends: bool
-) -> Course:
-    """The course of an undo.
-
-    Args:
-        operation: what to undo.
-        safety: its safety checkpoint.
-        scope: what the caller wants of it.
-        head: whether HEAD goes back if the operation has moved it.
-        mends: whether the operation was interrupted.
-    """
-    told = Told(safety)
-    return Course(
-        UNDO,
-        safety,
-        told.scope.within(scope),
-        told.origin,
-        _back(told.move) if head else None,
-        of=operation.id,
-        mends=mends,
-        archives=told.archives,
-        again=operation.of if mends and operation.kind == UNDO and told.archives else "",
-        before=told.before or operation.id,
-        returned=told.returns,
+def recorded(safety: Checkpoint) -> OperationRecord:
+    """The record in a safety checkpoint; what is missing or malformed has its default."""
+    values = safety.meta.table("restore")
+    texts = {key: value for key, value in values.items() if isinstance(value, str)}
+    kind, target = texts.get("operation", ""), texts.get("target")
+    known = kind in (RESTORE, UNDO, REDO) and target is not None
+    commit = texts.get("target_commit", "")
+    return OperationRecord(
+        kind if known else "",
+        safety.id,
+        target or "",
+        # An undo goes to the safety checkpoint of what it undoes.
+        texts.get("of") or (target if target and kind == UNDO else ""),
+        values.get("mends") is True,
+        commit if OBJECT_ID.fullmatch(commit) else "",
+        RestoreRequest(
+            values.get("files") is not False,
+            values.get("conversation") is not False,
+            tuple(_texts(values.get("paths"))),
+            texts.get("prefix", ""),
+        ),
+        _root(safety, values),
+        _move(values.get("head")),
+        frozenset(_texts(values.get("blocked"))),
+        values.get("callback") is True,
+        values.get("returns") is True,
+        texts.get("over"),
     )
 
 
-def redoing(undo: Checkpoint, scope: Scope, *, head: bool) -> Course:
-    """The course of a redo that takes back an undo.
-
-    Args:
-        undo: the safety checkpoint of the undo.
-        scope: what the caller wants of it.
-        head: whether HEAD is moved again.
-    """
-    told = Told(undo)
-    wish = _back(told.move) if head else None
-    wanted = told.scope.within(scope)
-    return Course(
-        *(REDO, undo, wanted, told.origin, wish),
-        of=undo.id,
-        archives=told.archives and wanted.conversation,
-        before=told.before,
-    )
+def _texts(value: object) -> list[str]:
+    return list(map(str, value)) if isinstance(value, list) else []
 
 
-def doing_again(
-    catalog: Catalog, undo: Checkpoint, mended: Checkpoint, scope: Scope, *, head: bool
-) -> Course:
-    """The course of a redo that does again what was interrupted and then undone.
-
-    Args:
-        catalog: the checkpoints.
-        undo: the safety checkpoint of the undo.
-        mended: that of the operation which was interrupted.
-        scope: what the caller wants of it.
-        head: whether HEAD is moved again.
-
-    Raises:
-        RefusedError: where it went cannot be read any more.
-    """
-    told = Told(mended)
-    identifier, commit = (mended.meta.part("restore", key) or "" for key in _TARGET)
-    target = checkpoint_at(catalog, identifier, commit)
-    if target is None:
-        raise RefusedError(
-            f"checkpoint '{identifier}', where the interrupted restore went, is gone",
-            code="not_found",
-            hints=(f"what was there when it was undone is kept as {undo.id}",),
-        )
-    move = told.move
-    wish = HeadWish(move.ref, move.new, (move.old, move.new)) if move and head else None
-    wanted = told.scope.within(scope)
-    archives = told.archives and wanted.conversation
-    return Course(REDO, target, wanted, told.origin, wish, of=undo.id, archives=archives)
+def _root(safety: Checkpoint, values: Mapping[str, Any]) -> Root:
+    origin = values.get("origin")
+    table = origin if isinstance(origin, dict) else {}
+    identifier, commit, event = (table.get(key) for key in ("id", "commit", "event"))
+    if not (isinstance(identifier, str) and isinstance(commit, str) and event in (TRIM, UNDO)):
+        identifier, commit, event = safety.id, safety.commit.id, UNDO
+    before = safety.meta.part("restore", "before") or ""
+    return Root(identifier, commit, event, values.get("archives") is True, before)
 
 
-_TARGET = ("target", "target_commit")
-
-
-def checkpoint_at(catalog: Catalog, identifier: str, commit: str) -> Checkpoint | None:
-    """A checkpoint by its id and commit, whatever has become of its ref; None if it is gone."""
-    if not OBJECT_ID.fullmatch(commit):
+def _move(head: object) -> HeadMove | None:
+    if not isinstance(head, dict):
         return None
-    found = next(catalog.entries([Ref(f"{CHECKPOINTS}{identifier}", commit)]))
-    return found if isinstance(found, Checkpoint) else None
+    ref, old, new = (head.get(key) for key in ("ref", "old", "new"))
+    for commit in (old, new):
+        if commit is not None and not (isinstance(commit, str) and OBJECT_ID.fullmatch(commit)):
+            return None
+    return HeadMove(str(ref) if ref is not None else None, old, new)
 
 
-def _back(move: HeadMove | None) -> HeadWish | None:
-    # An interrupted one may not have come to it.
-    return HeadWish(move.ref, move.old, (move.new, move.old)) if move else None
+def goes_before_operation(repository: Repository, checkpoint: Checkpoint) -> bool:
+    """Whether a checkpoint is the state before an operation on this very worktree."""
+    here = checkpoint.meta.worktree_key == repository.worktree_key
+    return here and checkpoint.ref.startswith(SAFETY)
 
 
-class Told:
-    """What a safety checkpoint tells of its operation.
+class History:
+    """The operations of a worktree, and where they have led.
 
-    Args:
-        safety: the checkpoint; what it lacks or holds amiss counts as not told.
+    As in an editor: an undo takes the newest operation that is done, a redo takes back the newest
+    undo, and a restore ends the chain of what can be redone.
     """
 
-    def __init__(self, safety: Checkpoint) -> None:
-        self._safety = safety
-        self._values = safety.meta.table("restore")
+    def __init__(self, oldest_first: Iterable[OperationRecord]) -> None:
+        self.done: list[OperationRecord] = []  # what can be undone, the next one last
+        self.undone: list[OperationRecord] = []  # the undos that can be redone, the next one last
+        self._known: dict[str, OperationRecord] = {}
+        for record in oldest_first:
+            self._known[record.id] = record
+            self._add(record)
 
-    @property
-    def scope(self) -> Scope:
-        """How far it went."""
-        paths = self._values.get("paths")
-        return Scope(
-            files=self._values.get("files") is not False,
-            conversation=self._values.get("conversation") is not False,
-            paths=tuple(map(str, paths)) if isinstance(paths, list) else (),
-            prefix=self._safety.meta.part("restore", "prefix") or "",
-        )
+    def _add(self, record: OperationRecord) -> None:
+        if record.kind == RESTORE:
+            self.done.append(record)
+            self.undone.clear()
+        elif record.kind == REDO:
+            _drop_last(self.undone, record.of)
+            self.done.append(record)
+        elif _drop_last(self.done, record.of) or not record.repairs:
+            self.undone.append(record)
+        elif undo := _drop_last(self.undone, record.of):
+            # It reverted an undo that was interrupted.
+            self.done += [self._known[undo.of]] if undo.of in self._known else []
 
-    @property
-    def origin(self) -> Origin:
-        """Whose conversation it was about."""
-        found = self._values.get("origin")
-        values: Mapping[str, Any] = found if isinstance(found, dict) else {}
-        parts = [values.get(key) for key in Origin._fields]
-        if all(isinstance(part, str) for part in parts) and parts[2] in (TRIM, UNDO):
-            return Origin(*map(str, parts))
-        return Origin(self._safety.id, self._safety.commit.id, UNDO)
+    def cause(self, interrupted: OperationRecord) -> OperationRecord:
+        """What has to be reverted: the operation, or the one that it was about to repair."""
+        while interrupted.repairs and interrupted.of in self._known:
+            interrupted = self._known[interrupted.of]
+        return interrupted
 
-    @property
-    def archives(self) -> bool:
-        """Whether the restore at its root archived checkpoints."""
-        return self._values.get("archives") is True
+    def needed(self) -> set[str]:
+        """The ids of the operations that give the same history without the others."""
+        needed = {record.id for record in (*self.done, *self.undone)}
+        # What an undo repaired records where a redo goes.
+        return needed | {record.of for record in self.undone if record.repairs}
 
-    @property
-    def before(self) -> str:
-        """The id of the restore at its root; empty if that is itself."""
-        return self._safety.meta.part("restore", "before") or ""
 
-    @property
-    def move(self) -> HeadMove | None:
-        """How it moved HEAD."""
-        found = self._values.get("head")
-        if not isinstance(found, dict):
-            return None
-        ref, old, new = (found.get(key) for key in HeadMove._fields)
-        commits = [part for part in (old, new) if part is not None]
-        if not all(isinstance(part, str) and OBJECT_ID.fullmatch(part) for part in commits):
-            return None
-        return HeadMove(str(ref) if ref is not None else None, old, new)
+def _drop_last(records: list[OperationRecord], identifier: str) -> OperationRecord | None:
+    # It may have been dropped for its age; what came after it counts anyway.
+    return records.pop() if records and records[-1].id == identifier else None
 
-    @property
-    def blocked(self) -> frozenset[str]:
-        """The paths at which ignored files were in its way and stayed."""
-        paths = self._values.get("blocked")
-        return frozenset(map(str, paths)) if isinstance(paths, list) else frozenset()
 
-    @property
-    def callback(self) -> bool:
-        """Whether there was a callback to be told of it."""
-        return self._values.get("callback") is True
+def read_history(newest_first: Iterable[Checkpoint]) -> History:
+    """The history of a worktree, from its safety checkpoints."""
+    records = map(recorded, reversed(list(newest_first)))
+    return History(record for record in records if record.kind)
 
-    @property
-    def returns(self) -> bool:
-        """Whether it brought back checkpoints that were archived."""
-        return self._values.get("returns") is True
 
-    @property
-    def over(self) -> str | None:
-        """The interrupted operation that it took no notice of."""
-        return self._safety.meta.part("restore", "over")
+def needed(newest_first: list[Checkpoint], interrupted: str | None = None) -> set[str]:
+    """The ids of the safety checkpoints of a worktree that undo and redo still need.
+
+    `interrupted` is what `journal.interrupted` reports of that worktree.
+    """
+    found = read_history(newest_first).needed()
+    by_id = {safety.id: recorded(safety) for safety in newest_first}
+    while interrupted is not None and interrupted in by_id:
+        found.add(interrupted)
+        # Reverting it may mean to go on with what it was to repair, or to redo what it undid.
+        interrupted = by_id[interrupted].of or None
+    return found

@@ -1,175 +1,137 @@
-"""One restore, undo or redo, from looking at the worktree to the answer: all of it or nothing."""
+"""Carry out one restore, undo or redo: all of it, or nothing."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.callback import Answer, Callback, find_callback
+from git_boocode.checkpoints.callback import Callback, CallbackAnswer, event_of, find_callback
 from git_boocode.checkpoints.conversation_files import (
-    Transcripts,
+    ConversationFiles,
     forget_files,
     operations_with_files,
 )
-from git_boocode.checkpoints.restore import journal
-from git_boocode.checkpoints.restore.apply import (
-    Work,
-    keeping_directory,
-    refuse_to_replace_directory,
+from git_boocode.checkpoints.restore import apply, exact, file_plan, journal
+from git_boocode.checkpoints.restore.file_plan import Goal, RestorePlan
+from git_boocode.checkpoints.restore.ignore_rules import StateRules, went_to, written_after
+from git_boocode.checkpoints.restore.operation import (
+    REDO,
+    RESTORE,
+    UNDO,
+    Operation,
+    goes_before_operation,
+    recorded,
 )
-from git_boocode.checkpoints.restore.archive import bring_back, put_away
-from git_boocode.checkpoints.restore.choice import Choice, choose, mix
-from git_boocode.checkpoints.restore.events import event, interrupted_event
-from git_boocode.checkpoints.restore.exact import (
-    ExactFile,
-    ExactRecorder,
-    after_restore,
-    read_exact,
-)
-from git_boocode.checkpoints.restore.history import REDO, RESTORE, UNDO
-from git_boocode.checkpoints.restore.ignore_rules import StateRules
-from git_boocode.checkpoints.restore.operation import Course, Scope, Told, checkpoint_at
-from git_boocode.checkpoints.restore.outcome import Manner, Outcome
-from git_boocode.checkpoints.restore.plan import Plan, disk_tree, plan_restore, take_in_hidden
-from git_boocode.checkpoints.store.catalog import ARCHIVE, SAFETY, Catalog, Checkpoint
-from git_boocode.checkpoints.store.changes import Change, count_lines, staged_changes, tree_changes
+from git_boocode.checkpoints.store.catalog import CHECKPOINTS, SAFETY, Catalog, Checkpoint
+from git_boocode.checkpoints.store.changes import Change, count_lines
 from git_boocode.checkpoints.store.commit import kept_staging, safety_checkpoint
+from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.pathspecs import Pathspecs
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
-from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.gc import GcWatch, kept_from_gc
-from git_boocode.repo.git import Git, GitError
+from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import OBJECT_ID, new_id
 from git_boocode.repo.index import refuse_if_locked
 from git_boocode.repo.metadata import MetadataError
-from git_boocode.repo.moving_head import HeadMove, MovingHead, plan_move
+from git_boocode.repo.moving_head import HeadMove, plan_move
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import scratch_directory
 from git_boocode.repo.signals import ended_by_signals
 from git_boocode.repo.store import Ref, RefChange
 
 
-class _Steps(NamedTuple):
-    """What is to be done, and what takes it back."""
+class Result(NamedTuple):
+    """What an operation did, or would do."""
 
-    safety: Checkpoint
-    work: Work
-    head: MovingHead
-    transcripts: Transcripts
-    callback: Callback | None
+    kind: str  # `restore`, `undo` or `redo`
+    checkpoint: Checkpoint  # where it went
+    changes: list[Change]  # the paths that changed
+    kept: list[Skipped]  # the paths that differ from the checkpoint and were left alone, and why
+    staged: list[Change]  # the paths whose staging changed, as far as that is known
+    index_reset: bool  # the staging area changed
+    head_moved: bool
+    head_differs: bool  # HEAD names another commit than at the checkpoint
+    dry_run: bool
+    callback: bool  # there is a callback
+    conversation_left: bool  # it was not restored: the callback that trimmed it is missing
+    repairs: bool  # it reverted an operation that was interrupted
+    blocked: bool  # some were left alone because ignored files are in the way
+    undo: str | None = None  # the safety checkpoint of the state before; None: nothing was done
+    answer: CallbackAnswer | None = None
+    archived: Sequence[str] = []  # the checkpoints that went to, or came back from, the archive
+    edited: Sequence[str] = []  # the host's own files that were written, absolute
+    # Of a dry run, added and removed lines by path; None for what is not text.
+    lines: Mapping[str, tuple[int, int] | None] = MappingProxyType({})
+
+    @property
+    def does_something(self) -> bool:
+        """Whether anything changed, as far as that is known in advance."""
+        return bool(self.changes or self.index_reset or self.head_moved or self.callback)
 
 
 class Transaction:
-    """One operation.
+    """One operation."""
 
-    Args:
-        repository: the repository.
-        course: what to do.
-        manner: how to do it.
-    """
-
-    def __init__(self, repository: Repository, course: Course, manner: Manner) -> None:
+    def __init__(self, repository: Repository, catalog: Catalog, operation: Operation) -> None:
         self._repository = repository
-        self._course = course
-        self._target = course.target
-        self._manner = manner
-        self._told = False
+        self._catalog = catalog
+        self._operation = operation
+        self._target = operation.target
+        self._request = operation.request
+        self._earlier = journal.interrupted(repository.state_dir)
+        self._reflog = f"boocode {operation.kind}: moving to {operation.target.id}"
         self._watch: GcWatch | None = None
         self._callback: Callback | None = None
-        self._earlier = journal.interrupted(repository.state_dir)
+        self._prepared = self._moved = False
 
-    def run(self) -> Outcome:
-        """Do it.
-
-        Raises:
-            RefusedError: nothing was changed.
-            FatalError: a step failed, and what had been done was rolled back.
-        """
-        if self._manner.dry_run:
+    def run(self) -> Result:
+        """Do it; if it is refused nothing was changed, and what fails is rolled back."""
+        if self._request.dry_run:
             return self._run(None)
         return kept_from_gc(self._repository, self._run)
 
-    def _run(self, watch: GcWatch | None) -> Outcome:
-        self._watch = watch
+    def _run(self, watch: GcWatch | None) -> Result:
+        """Look, plan, then carry it out; without a watch, only plan."""
         repository = self._repository
+        self._watch = watch
         self._callback = self._find_callback()
-        with scratch_directory(repository.state_dir, looking=self._manner.dry_run) as scratch:
-            snapshot = take_snapshot(
-                repository, scratch, lambda paths: self._user_files(paths, scratch)
-            )
-            move = self._plan_move(snapshot)
-            plan, staging = self._plan(snapshot)
-            refuse_to_replace_directory(repository, plan)
+        with scratch_directory(repository.state_dir, looking=watch is None) as scratch:
+            user_files = partial(self._user_files, scratch)
+            snapshot = take_snapshot(repository, scratch, user_files)
+            plan = self._plan(snapshot)
+            apply.refuse_to_replace_directory(repository, plan)
             # Before anything is done: afterwards nothing may fail any more.
-            outcome = self._outcome(snapshot, plan, staging, move)
+            result = self._result(snapshot, plan)
             if watch is None:
-                return self._preview(plan, outcome)
-            if self._is_done(plan, staging, move):
+                # In a partial clone the contents need not be here; what would be done is known.
+                with suppress(GitError):
+                    before, after = plan.before, plan.tree
+                    return result._replace(lines=count_lines(repository.git, before, after))
+                return result
+            if self._is_done(plan):
                 journal.end(repository.state_dir)
-                return outcome
-            if plan.changes or staging is not None or move is not None:
+                return result
+            if not plan.is_empty:
                 # Who holds the lock may be writing files of the worktree as well.
                 refuse_if_locked(repository.index_path)
             if self._callback is not None:
                 _check_callback_stays(repository, self._callback, plan)
-            with ended_by_signals(), keeping_directory(repository, plan):
-                done = self._carry_out(snapshot, plan, staging, move)
-                return outcome._replace(**done)
+            with ended_by_signals(), apply.keeping_directory(repository, plan):
+                return self._carry_out(snapshot, plan, result)
 
-    def _user_files(self, untracked: list[str], scratch: str) -> set[str]:
-        """The untracked files that the rules from before or after an operation ignore.
-
-        They are visible only because the rules were replaced; undo and redo leave them alone. The
-        same holds for a restore over an interrupted operation.
-        """
-        found: set[str] = set()
-        returns = self._course.kind != RESTORE or self._target.ref.startswith(SAFETY)
-        states = [self._target] if returns else []
-        over = self._interrupted() if self._course.kind == RESTORE else None
-        for state in (*states, *([over] if over else [])):
-            written = _written_by(self._repository, state, self._course.scope)
-            rules = StateRules(self._repository, state.tree, written)
-            try:
-                found |= rules.user_files(untracked, scratch)
-            except GitError as error:
-                if error.code == "disk_full":
-                    raise
-                raise _missing_objects(state, error) from error
-            if went_to := _went_to(self._repository, state):
-                # By its rules, files were left out of this state.
-                rules = StateRules(self._repository, went_to, written, state.tree)
-                # It may have been dropped since.
-                with suppress(GitError):
-                    found |= rules.user_files(untracked, scratch)
-        return found
-
-    def _preview(self, plan: Plan, outcome: Outcome) -> Outcome:
-        # In a partial clone the contents need not be here; what would be done is known.
-        with suppress(GitError):
-            lines = count_lines(self._repository.git, plan.before, plan.target)
-            return outcome._replace(lines=lines)
-        return outcome
-
-    def _is_done(self, plan: Plan, staging: Staging | None, move: HeadMove | None) -> bool:
-        # An undo or a redo is noted even if it changes nothing: the next one continues from there.
-        # Not if ignored files are in the way: then it can be repeated with force.
-        course = self._course
-        unnoted = course.kind == RESTORE or (bool(plan.blocked) and not course.mends)
-        todo = plan.changes or staging is not None or move is not None
-        returns = self._returns and self._archived_before()
-        others = self._callback or self._has_files_to_put_back() or returns
-        return unnoted and not (todo or others)
+    # Looking and planning.
 
     def _find_callback(self) -> Callback | None:
-        if not self._course.is_told:
+        if not self._operation.concerns_conversation:
             return None
-        callback = find_callback(self._repository, self._manner.callback)
-        if callback is None and not self._course.scope.files and not self._has_files_to_put_back():
+        callback = find_callback(self._repository, self._request.callback)
+        if callback is None and not self._request.files and not self._has_edits_to_revert():
             raise RefusedError(
                 "there is no callback, and only it can restore the conversation",
                 code="no_callback",
@@ -177,427 +139,335 @@ class Transaction:
             )
         return callback
 
-    def _has_files_to_put_back(self) -> bool:
-        return self._other() in operations_with_files(self._repository.state_dir)
+    def _has_edits_to_revert(self) -> bool:
+        return self._operation.edits_of in operations_with_files(self._repository.state_dir)
 
-    def _plan_move(self, snapshot: Snapshot) -> HeadMove | None:
-        wish = self._course.head
-        if wish is None:
-            return None
-        asked = wish.leave is None
-        stay = "without --head, HEAD stays" if asked else "with --no-head, HEAD stays"
-        move = plan_move(self._repository, snapshot.head, wish.ref, wish.commit, stay)
-        if move is not None and wish.leave is not None and move.old not in wish.leave:
-            raise RefusedError(
-                f"HEAD has been moved since, to {move.old or 'an unborn branch'}",
-                code="head_moved",
-                hints=(f"{stay} where it is, and all else is brought back",),
-            )
-        return move
+    def _user_files(self, scratch: str, untracked: list[str]) -> set[str]:
+        """The untracked files that the rules from before or after an operation ignore.
 
-    def _plan(self, snapshot: Snapshot) -> tuple[Plan, Staging | None]:
-        """What to do to the files, and what to stage; None if that is to stay as it is."""
-        if not self._course.scope.files:
-            return Plan(snapshot.disk_tree, snapshot.disk_tree, [], []), None
-        target = self._target
+        They are visible only because the rules were replaced; undo and redo leave them alone. The
+        same holds for a restore over an interrupted operation.
+        """
+        operation, repository = self._operation, self._repository
+        returns = operation.kind != RESTORE or self._target.ref.startswith(SAFETY)
+        states = (self._target if returns else None, operation.over)
+        found: set[str] = set()
+        for state in filter(None, states):
+            own = state is self._target
+            written = self._written if own else written_after(repository, state, self._request)
+            with self._objects_of(state):
+                rules = StateRules(repository, state.tree, written)
+                found |= rules.user_files(untracked, scratch)
+            if target := went_to(repository, state):
+                # By its rules, files were left out of this state.
+                rules = StateRules(repository, target, written, state.tree)
+                # It may have been dropped since.
+                with suppress(GitError):
+                    found |= rules.user_files(untracked, scratch)
+        return found
+
+    @contextmanager
+    def _objects_of(self, checkpoint: Checkpoint) -> Iterator[None]:
+        """Name the checkpoint if its objects are missing, or its metadata is malformed."""
         try:
-            staging = self._kept_staging(snapshot)
-            tree = disk_tree(snapshot, target.tree, staging)
-            ours = _written_by(self._repository, target, self._course.scope)
-            take_in_hidden(self._repository, snapshot, tree, ours)
-            skipped = frozenset(path for path, _ in snapshot.skipped) | target.meta.skipped_paths
-            choice = self._choose(snapshot, staging)
-            plan = plan_restore(
-                *(self._repository, snapshot, tree, skipped, ours, choice, staging),
-                self._manner.force,
-            )
-            plan = self._with_lost(snapshot, plan, choice)
-            nested = self._not_to_be_staged(plan)
-            if staging is not None and (choice is not None or nested):
-                empty = self._repository.empty_tree
-                return plan, mix(snapshot, staging, choice, nested, empty)
+            yield
         except GitError as error:
             if error.code == "disk_full":
                 raise
-            raise _missing_objects(target, error) from error
+            why = error.stderr.strip() or error.message
+            raise FatalError(
+                f"checkpoint '{checkpoint.id}' is incomplete: {why}",
+                code="missing_objects",
+                hints=("nothing was changed; 'git fsck' reports what the repository has lost",),
+            ) from error
         except MetadataError as error:
-            raise Catalog(self._repository).unusable(target.id, error) from error
-        return plan, None if staging == snapshot.staging else staging
+            raise self._catalog.unusable(checkpoint.id, error) from error
 
-    def _with_lost(self, snapshot: Snapshot, plan: Plan, choice: Choice | None) -> Plan:
-        """The plan, and the files of which only git's form is as recorded."""
-        if not self._exact:
-            return plan
-        planned = {change.path for change in plan.changes} | {kept.path for kept in plan.kept}
-        paths = self._exact.keys() - planned
-        if choice is not None:
-            paths &= choice.paths
-        lost = ExactRecorder(self._repository, snapshot, self._exact).lost(sorted(paths))
-        return plan._replace(changes=[*plan.changes, *lost])
+    def _plan(self, snapshot: Snapshot) -> RestorePlan:
+        """What changes; the snapshot takes in what is replaced though ignored."""
+        head, tree = self._operation.head, snapshot.disk_tree
+        move = plan_move(self._repository, snapshot.head, head) if head is not None else None
+        if not self._request.files:
+            return RestorePlan(tree, tree, [], [], is_whole=True, move=move)
+        with self._objects_of(self._target):
+            return self._plan_files(snapshot)._replace(move=move)
+
+    def _plan_files(self, snapshot: Snapshot) -> RestorePlan:
+        repository, request, target = self._repository, self._request, self._target
+        staging = kept_staging(repository, target.meta)
+        goal = Goal(
+            file_plan.disk_tree(snapshot, target.tree, staging),
+            staging,
+            target.meta.skipped_paths,
+            self._written,
+            replaces_ignored="ignored" in request.force,
+        )
+        if hidden := file_plan.written_and_hidden(repository, snapshot, goal):
+            snapshot.force_add(hidden, repository.worktree)
+        if request.paths:
+            pathspecs = Pathspecs(repository.worktree, request.prefix, request.paths)
+            views = file_plan.index_views(snapshot, goal)
+            # What they matched once may be nowhere by now.
+            each = self._operation.kind == RESTORE
+            goal = goal._replace(paths=pathspecs.matching(views, each=each))
+        plan = file_plan.plan_files(repository, snapshot, goal)
+        if plan.in_the_way:
+            snapshot.force_add(plan.in_the_way, repository.worktree)
+            plan = file_plan.plan_files(repository, snapshot, goal, plan.in_the_way)
+        # Who goes back to the state before an operation gets what was staged then in any case.
+        own = goes_before_operation(repository, target)
+        nested = frozenset[str]() if own else plan.nested
+        return plan._replace(
+            changes=plan.changes + self._lost(snapshot, plan, goal),
+            staging=file_plan.plan_staging(repository, snapshot, goal, nested),
+        )
 
     @cached_property
-    def _exact(self) -> dict[str, ExactFile]:
+    def _written(self) -> dict[str, Change]:
+        return written_after(self._repository, self._target, self._request)
+
+    @cached_property
+    def _exact(self) -> dict[str, exact.ExactFile]:
         """What the target records beside its tree; of what was fetched, nothing counts."""
-        return {} if self._target.remote else read_exact(self._repository, self._target.meta)
+        return {} if self._target.remote else exact.read_exact(self._repository, self._target.meta)
 
-    def _record_exact(self, snapshot: Snapshot, plan: Plan) -> Plan:
-        """Record what the tree loses of what goes; the plan, with what is to come instead."""
-        recorder = ExactRecorder(self._repository, snapshot, self._exact)
-        snapshot.exact = recorder.record(plan.changes)
-        exact = after_restore(self._repository, plan.changes, snapshot.exact, self._exact)
-        return plan._replace(exact=exact)
+    def _lost(self, snapshot: Snapshot, plan: RestorePlan, goal: Goal) -> list[Change]:
+        """The files of which only git's form is as recorded."""
+        if not self._exact:
+            return []
+        planned = {change.path for change in plan.changes} | {kept.path for kept in plan.kept}
+        paths = self._exact.keys() - planned
+        if goal.paths is not None:
+            paths &= goal.paths
+        return exact.ExactRecorder(self._repository, snapshot, self._exact).lost(sorted(paths))
 
-    def _not_to_be_staged(self, plan: Plan) -> frozenset[str]:
-        """The nested repositories below which nothing is to be staged.
-
-        Whoever goes back to the state before an operation gets what was staged then, though.
-        """
-        returns = self._target.ref.startswith(SAFETY) and _is_of(self._repository, self._target)
-        return frozenset() if returns else plan.nested
-
-    def _choose(self, snapshot: Snapshot, staging: Staging | None) -> Choice | None:
-        scope = self._course.scope
-        if not scope.paths:
-            return None
-        pathspecs = Pathspecs(self._repository.worktree, scope.prefix, scope.paths)
-        # What they matched once may be nowhere by now.
-        each = self._course.kind == RESTORE
-        return choose(pathspecs, snapshot, self._target.tree, staging, each=each)
-
-    def _kept_staging(self, snapshot: Snapshot) -> Staging | None:
-        staging = kept_staging(self._repository, self._target.meta)
-        if staging is not None and staging != snapshot.staging:
-            # Before anything is touched: the tree may have been lost, or be no tree.
-            self._repository.git.run("rev-parse", "--verify", f"{staging.tree}^{{tree}}")
-        return staging
-
-    def _carry_out(
-        self, snapshot: Snapshot, plan: Plan, staging: Staging | None, move: HeadMove | None
-    ) -> dict[str, Any]:
-        """Do it, and give what only then is known of the outcome."""
-        repository = self._repository
-        over = self._interrupted() if self._course.kind == RESTORE else None
-        plan = self._record_exact(snapshot, plan)
-        safety = self._keep_before(snapshot, move, over, plan.blocked)
-        steps = _Steps(
-            safety,
-            Work(repository, snapshot, plan, staging),
-            MovingHead(
-                repository, move, f"boocode {self._course.kind}: moving to {self._target.id}"
-            ),
-            Transcripts(repository.worktree, repository.state_dir, safety.id, self._manner.editor),
-            self._callback and self._callback.about(self._event(safety, plan)),
+    def _result(self, snapshot: Snapshot, plan: RestorePlan) -> Result:
+        operation, target = self._operation, self._target
+        head = plan.move.new if plan.move else snapshot.head.commit
+        back = target.ref.startswith(SAFETY) and operation.concerns_conversation
+        return Result(
+            operation.kind,
+            target,
+            plan.changes,
+            plan.kept,
+            plan.staging.staged if plan.staging else [],
+            index_reset=plan.staging is not None,
+            head_moved=plan.move is not None,
+            head_differs=target.meta.part("head", "commit") != head,
+            dry_run=self._request.dry_run,
+            callback=self._callback is not None,
+            conversation_left=back and self._callback is None and recorded(target).callback,
+            repairs=operation.repairs,
+            blocked=bool(plan.blocked),
         )
+
+    def _is_done(self, plan: RestorePlan) -> bool:
+        # An undo or a redo is recorded even if it changes nothing: the next one continues from
+        # there. Not if ignored files are in the way: then it can be repeated with force.
+        operation = self._operation
+        if operation.kind != RESTORE and (operation.repairs or not plan.blocked):
+            return False
+        others = self._callback or self._has_edits_to_revert() or operation.returns_checkpoints
+        return plan.is_empty and not others
+
+    # Carrying it out.
+
+    def _carry_out(self, snapshot: Snapshot, plan: RestorePlan, result: Result) -> Result:
+        repository = self._repository
+        with self._objects_of(self._target):
+            tree = plan.write_tree(snapshot)
+            staging = plan.staging.write_staging(snapshot) if plan.staging else None
+        changes = plan.changes
+        snapshot.exact = exact.ExactRecorder(repository, snapshot, self._exact).record(changes)
+        after = exact.after_restore(repository, changes, snapshot.exact, self._exact)
+        plan = plan._replace(exact=after)
+        safety = self._keep_before(snapshot, plan)
+        self._update = apply.WorktreeUpdate(repository, snapshot, plan, tree, staging)
+        self._conversation = ConversationFiles(repository, safety.id, self._request.editor)
+        if self._callback is not None:
+            self._callback = self._callback.about(self._event(safety, changes))
         try:
-            if over is not None:
-                self._supersede(over, steps)
-            self._prepare(steps.callback)
-            steps.work.do()
-            steps.head.do()
-            answer = self._commit(steps)
+            self._supersede()
+            self._prepare()
+            self._update.do()
+            self._move_head(plan.move)
+            answer = self._commit()
             archived = self._archive(safety)
         except BaseException as error:
-            self._roll_back(steps, error)
+            failed = self._roll_back(safety, plan.move, error)
             if self._forget(safety):
-                journal.revert(repository.state_dir, self._earlier)
-            if isinstance(error, FatalError):
-                error.hints += ("files and staging are as they were before",)
+                journal.end(repository.state_dir, self._earlier)
+            if failed is not None:
+                raise failed from error
             raise
-        journal.revert(repository.state_dir, self._still_open())
-        edited = steps.transcripts.paths
-        return {"undo": safety.id, "answer": answer, "archived": archived, "edited": edited}
+        journal.end(repository.state_dir, self._still_open())
+        edited = self._conversation.paths
+        return result._replace(undo=safety.id, answer=answer, archived=archived, edited=edited)
 
-    def _keep_before(
-        self,
-        snapshot: Snapshot,
-        move: HeadMove | None,
-        over: Checkpoint | None,
-        blocked: frozenset[str],
-    ) -> Checkpoint:
+    def _keep_before(self, snapshot: Snapshot, plan: RestorePlan) -> Checkpoint:
         """Take the safety checkpoint, and note that the operation has begun."""
-        repository, course = self._repository, self._course
-        identifier = new_id()
-        # Noted before the checkpoint is taken: from then on, history tells of this operation.
+        repository, identifier = self._repository, new_id()
+        called = self._callback is not None
+        record = self._operation.as_json(plan.move, plan.blocked, callback=called)
+        # Noted before the checkpoint is taken: from then on, history knows of this operation.
         journal.begin(repository.state_dir, identifier)
         try:
-            safety = safety_checkpoint(
-                repository,
-                snapshot,
-                self._target.meta,
-                course.describe(
-                    move,
-                    over and over.id,
-                    callback=self._callback is not None,
-                    returns=self._returns and bool(self._archived_before()),
-                )
-                | {"blocked": sorted(blocked)},
-                identifier,
-            )
+            safety = safety_checkpoint(repository, snapshot, self._target.meta, record, identifier)
             if self._watch is not None:
                 self._watch.confirm(safety.ref, safety.commits)
         except BaseException:
-            journal.revert(repository.state_dir, self._earlier)
+            journal.end(repository.state_dir, self._earlier)
             raise
         return safety
 
-    def _interrupted(self) -> Checkpoint | None:
-        """The safety checkpoint of an interrupted operation that this one is done over."""
-        safety = Catalog(self._repository).safety() if self._earlier is not None else []
-        return next((entry for entry in safety if entry.id == self._earlier), None)
-
-    def _supersede(self, over: Checkpoint, steps: _Steps) -> None:
+    def _supersede(self) -> None:
         """Take the conversation out of an interrupted operation, whose files need no going back.
 
-        What the host cut, it could not cut once more.
+        What the host has trimmed, it could not trim once more.
         """
-        if not self._course.scope.conversation:
+        over = self._operation.over
+        if over is None or not self._request.conversation:
             return
-        seen = steps.transcripts.look(over.id)
-        steps.transcripts.put_back(over.id, seen, unchanged=True)
+        self._conversation.revert(over.id, self._conversation.look(over.id), unchanged=True)
         if self._callback is not None:
-            about = interrupted_event(self._repository, over)
-            self._callback.about(about).rollback("it was interrupted")
+            record = recorded(over)
+            commits = UNDO if record.kind == UNDO else record.root.event
+            event = event_of(self._repository, (record.kind, commits, over.id), over, ())
+            about = (record.target, record.target_commit)
+            identifier, commit = about if record.kind == UNDO else record.root[:2]
+            event |= {"checkpoint_id": identifier, "commit": commit, "label": None}
+            self._callback.about(event).roll_back("it was interrupted")
+
+    def _prepare(self) -> None:
+        if self._callback is not None:
+            self._callback.prepare()
+            self._prepared = True
+
+    def _move_head(self, move: HeadMove | None) -> None:
+        if move is None:
+            return
+        self._moved = True
+        try:
+            move.carry_out(self._repository, self._reflog)
+        except BoocodeError:
+            # Git refused, so HEAD is wherever someone else has moved it.
+            self._moved = False
+            raise
+
+    def _commit(self) -> CallbackAnswer | None:
+        """Let the conversation follow: by the callback, by edits it asks for, by what was kept."""
+        conversation, operation = self._conversation, self._operation
+        other = operation.edits_of
+        seen = conversation.look(other) if other else {}
+        answer = None
+        if self._callback is not None:
+            answer = self._callback.commit(operation.event)
+            if answer.edits:
+                try:
+                    conversation.edit(answer.edits)
+                except BoocodeError as error:
+                    raise self._callback.asked_for_wrong_edits(error) from error
+        if other:
+            conversation.revert(other, seen, unchanged=operation.kind == REDO)
+        return answer
+
+    def _archive(self, safety: Checkpoint) -> list[str]:
+        store, state_dir = self._catalog.store, self._repository.state_dir
+        for other in operations_with_files(state_dir):
+            if not store.refs(f"{SAFETY}{other}"):
+                forget_files(state_dir, other)
+        log = self._operation.log
+        return log.carry_out(self._catalog, safety.id) if log is not None else []
 
     def _still_open(self) -> str | None:
         """The interrupted operation that there is again, once another one over it is undone."""
-        if self._course.kind != UNDO:
-            return None
-        return Told(self._target).over
+        return recorded(self._target).over if self._operation.kind == UNDO else None
 
-    def _prepare(self, callback: Callback | None) -> None:
-        if callback is not None:
-            callback.prepare()
-            self._told = True
+    def _event(self, safety: Checkpoint, changes: list[Change]) -> dict[str, Any]:
+        """What every event of this operation reports: of a redo, what was restored first."""
+        operation, whose = self._operation, self._target
+        if operation.kind == REDO:
+            root = operation.root
+            # Its ref may be gone, and itself in time; the conversation is known anyway.
+            commit = whose.commit._replace(id=root.commit)
+            found = checkpoint_at(self._catalog, root.id, root.commit)
+            whose = found or whose._replace(id=root.id, commit=commit)
+        what = (operation.kind, operation.event, safety.id)
+        return event_of(self._repository, what, whose, changes)
 
-    def _commit(self, steps: _Steps) -> Answer | None:
-        """Let the conversation follow: by the callback, by edits it asks for, by what was kept."""
-        other = self._other()
-        seen = steps.transcripts.look(other) if other else {}
-        answer = steps.callback.commit(self._course.event) if steps.callback else None
-        if answer is not None and answer.edits and steps.callback is not None:
-            try:
-                steps.transcripts.edit(answer.edits, self._repository.worktree)
-            except BoocodeError as error:
-                raise steps.callback.asked_for_wrong_edits(error) from error
-        if other:
-            steps.transcripts.put_back(other, seen, unchanged=self._course.kind == REDO)
-        return answer
+    # Rolling it back.
 
-    def _other(self) -> str:
-        """The operation whose edits of the host's files are taken back; empty for none."""
-        course = self._course
-        if not course.is_told:
-            return ""
-        return course.target.id if course.kind == RESTORE and course.event == UNDO else course.of
+    def _roll_back(
+        self, safety: Checkpoint, move: HeadMove | None, error: BaseException
+    ) -> BoocodeError | None:
+        """Roll everything back; returns the error to raise instead if there is more to say.
 
-    def _roll_back(self, steps: _Steps, error: BaseException) -> None:
+        If something could not be rolled back, that is raised (`rollback`).
+        """
         known = from_os(error) if isinstance(error, OSError) else error
         reason = known.message if isinstance(known, BoocodeError) else type(error).__name__
         failures: list[str] = []
+        doubt: list[str] = []
         try:
-            for what, take_back in (
-                ("the host's files", steps.transcripts.take_back),
-                ("HEAD", steps.head.take_back),
-                ("the files", steps.work.take_back),
-            ):
-                _try(what, take_back, failures)
-            if failures:
-                safe = f"the state before is safe: git boocode restore {steps.safety.id}"
-                why = known.hints if isinstance(known, FatalError) else ()
-                raise FatalError(
-                    "\nand ".join((reason, *failures)), code="rollback", hints=(*why, safe)
-                ) from error
+            _try("the host's files", self._conversation.roll_back, failures)
+            if move is not None and self._moved:
+                back = partial(move.roll_back, self._repository, self._reflog)
+                _try("HEAD", back, failures)
+            _try("the files", self._update.roll_back, failures)
         finally:
-            if steps.callback is not None and self._told:
-                _tell_rollback(steps.callback, reason, error)
+            if self._callback is not None and self._prepared:
+                try:
+                    self._callback.roll_back(reason)
+                except FatalError as second:
+                    # Not a hint, which can be silenced.
+                    doubt.append(f"the conversation may be in doubt: {second.message}")
+        if failures:
+            safe = f"the state before is safe: git boocode restore {safety.id}"
+            why = known.hints if isinstance(known, FatalError) else ()
+            raise FatalError(
+                "\nand ".join((reason, *failures, *doubt)), code="rollback", hints=(*why, safe)
+            ) from error
+        if not isinstance(error, FatalError) and not (doubt and isinstance(error, RefusedError)):
+            return None
+        kind = FatalError if isinstance(error, FatalError) else RefusedError
+        more = ("files and staging are as they were before",) if kind is FatalError else ()
+        message = "\nand ".join((reason, *doubt))
+        return kind(message, code=error.code, hints=error.hints + more, details=error.details)
 
     def _forget(self, safety: Checkpoint) -> bool:
-        """Drop a safety checkpoint after a rollback: all is as it was, there is nothing to undo.
+        """Drop a safety checkpoint after a rollback, as there is nothing to undo.
 
-        Returns:
-            Whether it is gone. If not, the operation counts as interrupted, and undoing it does
-            no harm.
+        If that fails, the operation counts as interrupted, and undoing it does no harm.
         """
-        store = Catalog(self._repository).store
         try:
-            store.update_refs([RefChange(safety.ref, None, safety.commit.id)])
+            self._catalog.store.update_refs([RefChange(safety.ref, None, safety.commit.id)])
         except BoocodeError:
             return False
         return True
 
-    def _archive(self, safety: Checkpoint) -> list[str]:
-        catalog, course = Catalog(self._repository), self._course
-        _forget_old_files(self._repository, catalog)
-        if course.again:
-            about = self._target.meta
-            return put_away(catalog, about, course.origin.id, course.again, before=course.of)
-        if course.returned:
-            return self._put_away_again(catalog)
-        if course.kind == UNDO:
-            return bring_back(catalog, course.of)
-        if course.archives:
-            about, after = self._target.meta, course.origin.id
-            return put_away(catalog, about, after, safety.id, before=course.before)
-        return bring_back(catalog, course.origin.id) if self._returns else []
 
-    @property
-    def _returns(self) -> bool:
-        return self._course.returns and _is_of(self._repository, self._target)
-
-    def _archived_before(self) -> list[Ref]:
-        """What the restore before which this operation goes back has archived."""
-        return Catalog(self._repository).store.refs(f"{ARCHIVE}{self._course.origin.id}/")
-
-    def _put_away_again(self, catalog: Catalog) -> list[str]:
-        """Archive what the operation that is undone has brought back."""
-        origin = self._course.origin.id
-        first = next((entry for entry in catalog.safety() if entry.id == origin), None)
-        if first is None:
-            return []
-        told = Told(first)
-        return put_away(catalog, first.meta, told.origin.id, origin, before=told.before or origin)
-
-    def _event(self, safety: Checkpoint, plan: Plan) -> dict[str, Any]:
-        """What every event of this operation tells the callback."""
-        course = self._course
-        return event(
-            self._repository, (course.kind, course.event), safety.id, self._whose(), plan.changes
-        )
-
-    def _whose(self) -> Checkpoint:
-        """The checkpoint that the events tell of: of a redo, the one that was restored first."""
-        if self._course.kind != REDO:
-            return self._target
-        origin = self._course.origin
-        found = checkpoint_at(Catalog(self._repository), origin.id, origin.commit)
-        # Its ref may be gone, and itself in time; the conversation is known all the same.
-        commit = self._target.commit._replace(id=origin.commit)
-        return found or self._target._replace(id=origin.id, commit=commit)
-
-    def _staged(self, snapshot: Snapshot, staging: Staging | None) -> list[Change]:
-        if staging is None:
-            return []
-        return staged_changes(self._repository.git, snapshot.staging, staging)
-
-    def _leaves_conversation(self) -> bool:
-        """Whether what the host was told by the operation that goes back is not taken back."""
-        about_operation = self._target.ref.startswith(SAFETY) and self._course.is_told
-        return about_operation and self._callback is None and Told(self._target).callback
-
-    def _outcome(
-        self, snapshot: Snapshot, plan: Plan, staging: Staging | None, move: HeadMove | None
-    ) -> Outcome:
-        head = move.new if move else snapshot.head.commit
-        return Outcome(
-            kind=self._course.kind,
-            checkpoint=self._target,
-            undo=None,
-            changes=plan.changes,
-            kept=plan.kept,
-            staged=self._staged(snapshot, staging),
-            index_reset=staging is not None,
-            answer=None,
-            archived=[],
-            head_moved=move is not None,
-            head_differs=self._target.meta.part("head", "commit") != head,
-            dry_run=self._manner.dry_run,
-            callback=self._callback is not None,
-            conversation_left=self._leaves_conversation(),
-            edited=[],
-            mends=self._course.mends,
-            blocked=bool(plan.blocked),
-            lines={},
-        )
-
-
-def _try(what: str, take_back: Callable[[], None], failures: list[str]) -> None:
-    """Take one thing back; if that fails, the others are taken back all the same."""
-    try:
-        take_back()
-    except (BoocodeError, OSError) as error:
-        why = error.message if isinstance(error, BoocodeError) else from_os(error).message
-        failures.append(f"{what} could not be rolled back: {why}")
-
-
-def _forget_old_files(repository: Repository, catalog: Catalog) -> None:
-    """Drop what is kept of the host's files for operations that have been dropped themselves."""
-    for operation in operations_with_files(repository.state_dir):
-        if not catalog.store.refs(f"{SAFETY}{operation}"):
-            forget_files(repository.state_dir, operation)
-
-
-def _tell_rollback(callback: Callback, reason: str, error: BaseException) -> None:
-    try:
-        callback.rollback(reason)
-    except FatalError as second:
-        # No hint, which can be silenced: the conversation may be at another point than the files.
-        if isinstance(error, BoocodeError):
-            error.message += f"\nand the conversation may be in doubt: {second.message}"
-
-
-def _missing_objects(target: Checkpoint, error: GitError) -> FatalError:
-    return FatalError(
-        f"checkpoint '{target.id}' is incomplete: {error.stderr.strip() or error.message}",
-        code="missing_objects",
-        hints=("nothing was changed; 'git fsck' tells what the repository has lost",),
-    )
-
-
-def _written_by(repository: Repository, safety: Checkpoint, scope: Scope) -> dict[str, Change]:
-    """What an operation wrote here, by path.
-
-    A safety checkpoint holds what stood in the way of its operation, except for ignored files that
-    kept their place; so what else it lacks was not there.
-
-    Args:
-        repository: the repository.
-        safety: the state before the operation; of any other checkpoint the answer is empty.
-        scope: how far one goes back to it; of the paths of an operation on some of them, nothing is
-            known beyond these.
-    """
-    target = _went_to(repository, safety)
-    if target is None:
-        return {}
-    done = Told(safety).scope
-    if not done.files or (done.paths and (done.paths, done.prefix) != (scope.paths, scope.prefix)):
-        return {}
-    written = _written(repository.git, safety.tree, target)
-    blocked = Told(safety).blocked
-    return {c.path: c for c in written if not _lies_in(c.path, blocked)}
-
-
-def _went_to(repository: Repository, safety: Checkpoint) -> str | None:
-    """The commit to which an operation went; None for any other checkpoint than its own."""
-    target = safety.meta.part("restore", "target_commit")
-    if not safety.ref.startswith(SAFETY) or not _is_of(repository, safety):
+def checkpoint_at(catalog: Catalog, identifier: str, commit: str) -> Checkpoint | None:
+    """A checkpoint by its id and commit, whatever has become of its ref; None if it is gone."""
+    if not OBJECT_ID.fullmatch(commit):
         return None
-    return target if target is not None and OBJECT_ID.fullmatch(target) else None
+    found = next(catalog.entries([Ref(f"{CHECKPOINTS}{identifier}", commit)]))
+    return found if isinstance(found, Checkpoint) else None
 
 
-def _is_of(repository: Repository, checkpoint: Checkpoint) -> bool:
-    return checkpoint.meta.worktree_key == repository.worktree_key
-
-
-def _lies_in(path: str, places: frozenset[str]) -> bool:
-    while path and path not in places:
-        path = os.path.dirname(path)
-    return bool(path)
-
-
-def _written(git: Git, tree: str, commit: str) -> list[Change]:
+def _try(what: str, roll_back: Callable[[], None], failures: list[str]) -> None:
+    """Roll one thing back; if that fails, the others are rolled back anyway."""
     try:
-        changes = tree_changes(git, tree, f"{commit}^{{tree}}")
-    except GitError:
-        # It has been dropped since.
-        return []
-    return [change for change in changes if change.action != "delete"]
+        roll_back()
+    except (BoocodeError, OSError) as error:
+        why = error if isinstance(error, BoocodeError) else from_os(error)
+        failures.append(f"{what} could not be rolled back: {why.message}")
 
 
-def _check_callback_stays(repository: Repository, callback: Callback, plan: Plan) -> None:
+def _check_callback_stays(repository: Repository, callback: Callback, plan: RestorePlan) -> None:
     own = os.path.relpath(os.path.realpath(callback.program), repository.worktree)
-    if any(change.path == own.replace(os.sep, "/") for change in plan.changes):
+    if any(change.path == own for change in plan.changes):
         raise RefusedError(
-            f"the callback '{callback.program}' is itself among the files to restore",
+            f"callback '{callback.program}' is itself among the files to restore",
             code="conflict",
-            hints=("keep it outside the worktree, or ignored; --files-only does without it",),
+            hints=("keep it outside the worktree, or ignored; or skip it with --files-only",),
         )

@@ -196,7 +196,7 @@ def safety_checkpoint(
         snapshot: what is there now.
         target: the metadata of where the restore goes; an undo tells the callback of the same
             conversation.
-        operation: what the restore is, as `git_boocode.checkpoints.restore.history` reads it.
+        operation: what the restore is, as `git_boocode.checkpoints.restore.operation` reads it.
         identifier: its id; by default a new one.
     """
     told = {key: target.values.get(key) for key in _CONVERSATION}

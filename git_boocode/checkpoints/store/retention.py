@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from git_boocode.checkpoints.restore import journal
-from git_boocode.checkpoints.restore.history import needed, read_history
+from git_boocode.checkpoints.restore.operation import needed, read_history
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Catalog, Checkpoint
 from git_boocode.checkpoints.store.daily import note_pruning
 from git_boocode.repo.errors import RefusedError

@@ -5,7 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_boocode.checkpoints.restore.history import REDO, RESTORE, UNDO, History, Operation
+from git_boocode.checkpoints.restore.operation import (
+    REDO,
+    RESTORE,
+    UNDO,
+    History,
+    OperationRecord,
+)
 
 
 class Editor:
@@ -33,12 +39,12 @@ class Worktree:
     def __init__(self) -> None:
         self.state = "s0"
         self.kept: dict[str, str] = {}
-        self.operations: list[Operation] = []
+        self.operations: list[OperationRecord] = []
 
-    def _do(self, kind: str, state: str, of: str = "", *, mends: bool = False) -> None:
+    def _do(self, kind: str, state: str, of: str = "", *, repairs: bool = False) -> None:
         identifier = f"{len(self.operations):03}"
         self.kept[identifier] = self.state
-        self.operations.append(Operation(kind, identifier, state, of, mends))
+        self.operations.append(OperationRecord(kind, identifier, state, of, repairs))
         self.state = state
 
     def restore(self, state: str) -> None:
@@ -55,15 +61,15 @@ class Worktree:
         if undone:
             last = undone[-1]
             known = {operation.id: operation for operation in self.operations}
-            state = known[last.of].target if last.mends else self.kept[last.id]
+            state = known[last.of].target if last.repairs else self.kept[last.id]
             self._do(REDO, state, last.id)
         return bool(undone)
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """Take the last operation back, as after a kill in its middle."""
         self.state = "half-way"
         cause = History(self.operations).cause(self.operations[-1])
-        self._do(UNDO, self.kept[cause.id], cause.id, mends=True)
+        self._do(UNDO, self.kept[cause.id], cause.id, repairs=True)
 
 
 STEPS = st.lists(st.sampled_from(["restore", "undo", "redo"]), max_size=30)
@@ -110,7 +116,7 @@ def test_what_was_interrupted_is_taken_back_and_can_be_done_again(
         getattr(worktree, killed)()
     if len(worktree.operations) > known:
         for _ in range(1 + mends_killed):
-            worktree.mend()
+            worktree.repair()
             assert worktree.state == model.states[model.at]
     for step in after:
         if step != "restore":
@@ -121,7 +127,7 @@ def test_what_was_interrupted_is_taken_back_and_can_be_done_again(
 
 @given(STEPS, st.booleans(), STEPS)
 def test_the_needed_ones_tell_the_same_history(
-    before: list[str], mend: bool, after: list[str]
+    before: list[str], repair: bool, after: list[str]
 ) -> None:
     worktree = Worktree()
     for steps in (before, after):
@@ -130,8 +136,8 @@ def test_the_needed_ones_tell_the_same_history(
                 worktree.restore(f"s{number}")
             else:
                 getattr(worktree, step)()
-        if mend and worktree.operations:
-            worktree.mend()
+        if repair and worktree.operations:
+            worktree.repair()
     whole = History(worktree.operations)
     needed = whole.needed()
     part = History(operation for operation in worktree.operations if operation.id in needed)
@@ -140,6 +146,6 @@ def test_the_needed_ones_tell_the_same_history(
 
 
 def test_an_undo_whose_restore_is_forgotten_can_be_redone() -> None:
-    history = History([Operation(UNDO, "2", "1", "1"), Operation(UNDO, "3", "0", "0")])
+    history = History([OperationRecord(UNDO, "2", "1", "1"), OperationRecord(UNDO, "3", "0", "0")])
     assert [operation.id for operation in history.undone] == ["2", "3"]
     assert history.done == []

@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 
-from git_boocode.checkpoints import conversation_files as transcripts
-from git_boocode.checkpoints.restore.outcome import Outcome
-from git_boocode.cli.transcripts import FileEditor
+from git_boocode.checkpoints import conversation_files
+from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.transaction import Result, Transaction
 from git_boocode.editing import write
 from git_boocode.repo.errors import BoocodeError, FatalError
+from git_boocode.repo.repository import Repository
+from git_boocode.workflows import restore_with_edits
+from git_boocode.workflows.host_files import FileEditor
 from tests.checkpoints.kit import Host, Seen, back, interrupted, redone, refs, seen, sound, undone
 from tests.checkpoints.kit import take as take_checkpoint
 from tests.repo_kit import Repo
@@ -71,7 +74,7 @@ def chat(repo: Repo, tmp_path: Path) -> Chat:
     return Chat(repo, tmp_path)
 
 
-def restored(chat: Chat, edits: object, **script: str) -> Outcome:
+def restored(chat: Chat, edits: object, **script: str) -> Result:
     return back(callback=chat.host(edits, **script), editor=FileEditor())
 
 
@@ -103,6 +106,19 @@ def test_they_are_applied_undone_and_done_again(chat: Chat) -> None:
     assert chat.transcript.stat().st_mode & 0o777 == 0o600
     chat.nothing_is_left()
     sound(chat.repo)
+
+
+def test_a_host_in_python(chat: Chat) -> None:
+    repository = Repository.discover()
+    request = RestoreRequest(callback=chat.host([chat.edit()]))
+    restored = restore_with_edits.restore(repository, "@", request)
+    assert restored.edited == [str(chat.transcript)]
+    assert (seen(chat.repo), chat.text) == (chat.there, SHORT)
+    restore_with_edits.undo(repository, request)
+    assert (seen(chat.repo), chat.text) == (chat.mess, LONG)
+    restore_with_edits.redo(repository, request)
+    assert (seen(chat.repo), chat.text) == (chat.there, SHORT)
+    assert restore_with_edits.repair(repository) is None
 
 
 def test_what_was_written_since_comes_and_goes_with_it(chat: Chat) -> None:
@@ -200,26 +216,22 @@ def test_a_transcript_that_cannot_be_edited(chat: Chat) -> None:
 
 
 def test_a_later_failure_takes_them_back(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    from git_boocode.checkpoints.restore import transaction
-
     def full(*_: object, **__: object) -> None:
         assert chat.text == SHORT
         raise FatalError("the disk is full", code="refs")
 
-    monkeypatch.setattr(transaction, "put_away", full)
+    monkeypatch.setattr(Transaction, "_archive", full)
     assert fails(chat, lambda: restored(chat, [chat.edit()]), chat.mess).code == "refs"
 
 
 def test_someone_else_writes_before_it_is_taken_back(
     chat: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from git_boocode.checkpoints.restore import transaction
-
     def full(*_: object, **__: object) -> None:
         chat.transcript.write_text("theirs\n")
         raise FatalError("the disk is full", code="refs")
 
-    monkeypatch.setattr(transaction, "put_away", full)
+    monkeypatch.setattr(Transaction, "_archive", full)
     with pytest.raises(FatalError) as caught:
         restored(chat, [chat.edit()])
     assert "the host's files could not be rolled back" in caught.value.message
@@ -234,7 +246,7 @@ def test_they_cannot_be_kept(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> Non
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(transcripts, "write_private", full)
+    monkeypatch.setattr(conversation_files, "write_private", full)
     error = fails(chat, lambda: restored(chat, [chat.edit()]), chat.mess)
     assert "no space left" in error.message
 
@@ -300,10 +312,8 @@ def test_what_cannot_be_undone_any_more_is_not_kept(chat: Chat) -> None:
 
 def test_where_nothing_can_edit(chat: Chat) -> None:
     host = chat.host([chat.edit()])
-    assert (
-        "nothing here that could edit"
-        in fails(chat, lambda: back(callback=host), chat.mess).message
-    )
+    error = fails(chat, lambda: back(callback=host), chat.mess)
+    assert "edits of the host's files are not supported" in error.message
 
 
 def test_the_command(chat: Chat) -> None:

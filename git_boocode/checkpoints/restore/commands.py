@@ -1,0 +1,321 @@
+"""Take files, staging and conversation back to a checkpoint; undo that; do it again."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import NoReturn
+
+from git_boocode.checkpoints.callback import timeout_of, wait_for_callback
+from git_boocode.checkpoints.restore import journal
+from git_boocode.checkpoints.restore.operation import (
+    REDO,
+    RESTORE,
+    TRIM,
+    UNDO,
+    History,
+    LogChange,
+    Operation,
+    OperationRecord,
+    RestoreRequest,
+    Root,
+    goes_before_operation,
+    read_history,
+    recorded,
+)
+from git_boocode.checkpoints.restore.transaction import Result, Transaction, checkpoint_at
+from git_boocode.checkpoints.store.catalog import ARCHIVE, SAFETY, Catalog, Checkpoint
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.ids import id_time
+from git_boocode.repo.moving_head import HeadMove, HeadTarget
+from git_boocode.repo.quarantine import new_objects_aside
+from git_boocode.repo.ref_locks import break_ref_locks
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.scratch import inside_restore, worktree_lock
+
+PATIENCE = 10.0
+
+
+def restore(repository: Repository, name: str, request: RestoreRequest) -> Result:
+    """Take the worktree back to a checkpoint, named as `Catalog.find` reads it.
+
+    Raises:
+        RefusedError: nothing was changed: there is no such checkpoint, it was not taken here,
+            something is locked, the callback said no, or a file changed meanwhile.
+        FatalError: a step failed, and what had been done was rolled back.
+    """
+    with _alone(repository, request) as past:
+        target = past.catalog.find(name)
+        refuse_foreign(repository, target, request)
+        past.refuse_if_too_little(request)
+        request = request._replace(prefix=repository.prefix)
+        head = _recorded_head(target) if request.head else None
+        return past.run(past.restore(target, request, head))
+
+
+def undo(repository: Repository, request: RestoreRequest) -> Result:
+    """Undo what was interrupted, else the latest restore or redo not undone yet; see `restore`."""
+    with _alone(repository, request) as past:
+        operation = past.repair(request) or past.undo(request)
+        if operation is None:
+            raise RefusedError("there is no restore to undo in this worktree", code="not_found")
+        return past.run(operation)
+
+
+def redo(repository: Repository, request: RestoreRequest) -> Result:
+    """Do the restore again that was undone last, unless another was interrupted; see `restore`."""
+    with _alone(repository, request) as past:
+        if past.interrupted is not None:
+            _refuse(past.interrupted, "nothing can be redone over it")
+        return past.run(past.redo(request))
+
+
+def repair(repository: Repository, request: RestoreRequest) -> Result | None:
+    """Undo what was interrupted, None if nothing was; the caller holds the worktree's lock."""
+    past = _Past(repository)
+    past.settle()
+    operation = past.repair(request)
+    if operation is None:
+        journal.end(repository.state_dir)
+        return None
+    return past.run(operation)
+
+
+@contextmanager
+def _alone(repository: Repository, request: RestoreRequest) -> Iterator[_Past]:
+    """Hold the worktree's lock; who only looks hinders no capture."""
+    if inside_restore(repository.state_dir):
+        raise RefusedError(
+            "a callback cannot restore: it runs inside a restore",
+            code="locked",
+            hints=("restore after the callback has finished",),
+        )
+    looking = request.dry_run
+    past = _Past(repository)
+    with worktree_lock(repository.state_dir, shared=looking, patience=PATIENCE, looking=looking):
+        if looking:
+            with new_objects_aside(repository):
+                yield past
+        else:
+            past.settle()
+            yield past
+
+
+class _Past:
+    """The earlier operations of a worktree, and what a command does after them."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self.catalog = Catalog(repository)
+
+    @cached_property
+    def _safety(self) -> dict[str, Checkpoint]:
+        """The safety checkpoints of this worktree, newest first."""
+        return {entry.id: entry for entry in self.catalog.safety()}
+
+    @cached_property
+    def _history(self) -> History:
+        return read_history(self._safety.values())
+
+    @cached_property
+    def interrupted(self) -> Checkpoint | None:
+        """The safety checkpoint of an operation that was interrupted."""
+        noted = journal.interrupted(self._repository.state_dir)
+        return None if noted is None else self._safety.get(noted)
+
+    def settle(self) -> None:
+        """Wait for the callback of an interrupted operation, and remove its locks of refs."""
+        noted = journal.interrupted(self._repository.state_dir)
+        if noted is None:
+            return
+        wait_for_callback(self._repository.state_dir, timeout_of(self._repository))
+        move = recorded(self.interrupted).move if self.interrupted else None
+        break_ref_locks(self._repository, move.ref if move else None, id_time(noted))
+
+    def run(self, operation: Operation) -> Result:
+        """Carry an operation out."""
+        return Transaction(self._repository, self.catalog, operation).run()
+
+    def restore(
+        self, target: Checkpoint, request: RestoreRequest, head: HeadTarget | None
+    ) -> Operation:
+        """A restore, or an undo that leaves something to be undone: it counts as a restore."""
+        returns = target.ref.startswith(SAFETY)
+        # What was fetched must not archive anything here by the chat that it claims.
+        archives = not (returns or target.remote or request.paths) and request.conversation
+        root = Root(target.id, target.commit.id, UNDO if returns else TRIM, archives)
+        operation = Operation(RESTORE, target, request, root, head, over=self.interrupted)
+        return operation._replace(log=self._log_change(operation))
+
+    def repair(self, request: RestoreRequest) -> Operation | None:
+        """The undo of what never ended; None if there is no such thing."""
+        record = recorded(self.interrupted) if self.interrupted else None
+        if record is None or not record.kind:
+            return None
+        cause = self._history.cause(record)
+        return self._undo_of(cause if cause.id in self._safety else record, request, repairs=True)
+
+    def undo(self, request: RestoreRequest) -> Operation | None:
+        """The undo of the latest operation of which the request covers anything; None for none."""
+        done = self._history.done
+        for record in reversed(done):
+            left = request.limited_to(record.request)
+            if not (left.files or left.conversation):
+                continue
+            is_part = record.request.files != left.files or (
+                record.callback and record.request.conversation != left.conversation
+            )
+            if record is done[-1] and not is_part:
+                return self._undo_of(record, request, repairs=False)
+            head = None if left.paths else _head_before(record.move, request)
+            return self.restore(self._safety[record.id], left, head)
+        return None
+
+    def _undo_of(
+        self, record: OperationRecord, request: RestoreRequest, *, repairs: bool
+    ) -> Operation:
+        root, before = record.root, record.root.before or record.id
+        log: LogChange | None = LogChange(record.id)
+        if repairs and record.kind == UNDO and root.archives and record.of:
+            # That undo may have emptied the archive of the restore.
+            about = self._safety[record.id].meta
+            log = LogChange(record.of, about, after=root.id, before=record.id)
+        elif record.returned:
+            # What it brought back goes to where it came from.
+            first = self._safety.get(root.id)
+            its = recorded(first).root if first else root
+            log = first and LogChange(root.id, first.meta, its.id, its.before or root.id)
+        return Operation(
+            UNDO,
+            self._safety[record.id],
+            request.limited_to(record.request),
+            root._replace(before=before),
+            _head_before(record.move, request),
+            record.id,
+            repairs,
+            log,
+        )
+
+    def redo(self, request: RestoreRequest) -> Operation:
+        """The redo of the latest undo; of a repair, what was interrupted is done again."""
+        if not self._history.undone:
+            raise RefusedError(
+                "there is no undone restore to redo in this worktree",
+                code="not_found",
+                hints=tuple(self._why_none_to_redo()),
+            )
+        newest = record = self._history.undone[-1]
+        target, move = self._safety[newest.id], newest.move
+        if newest.repairs and newest.of in self._safety:
+            record = recorded(self._safety[newest.of])
+            target = self._target_of(record, newest.id)
+            record = record._replace(root=record.root._replace(before=""))
+            move = (
+                HeadMove(record.move.ref, record.move.new, record.move.old) if record.move else None
+            )
+        wanted = request.limited_to(record.request)
+        root = record.root._replace(archives=record.root.archives and wanted.conversation)
+        head = _head_before(move, request)
+        operation = Operation(REDO, target, wanted, root, head, newest.id)
+        return operation._replace(log=self._log_change(operation))
+
+    def _target_of(self, record: OperationRecord, undo_id: str) -> Checkpoint:
+        target = checkpoint_at(self.catalog, record.target, record.target_commit)
+        if target is None:
+            raise RefusedError(
+                f"checkpoint '{record.target}', where the interrupted restore went, is gone",
+                code="not_found",
+                hints=(f"what was there when it was undone is kept as {undo_id}",),
+            )
+        return target
+
+    def _log_change(self, operation: Operation) -> LogChange | None:
+        """What a restore or a redo does to the log."""
+        root, target = operation.root, operation.target
+        if root.archives:
+            return LogChange(about=target.meta, after=root.id, before=root.before)
+        back = root.event == UNDO and operation.concerns_conversation
+        back = back and goes_before_operation(self._repository, target)
+        archived = self.catalog.store.refs(f"{ARCHIVE}{root.id}/") if back else []
+        return LogChange(root.id) if archived else None
+
+    def _why_none_to_redo(self) -> Iterator[str]:
+        records = [record for record in map(recorded, self._safety.values()) if record.kind]
+        if not records:
+            return
+        newest, *earlier = records
+        ended = History(reversed(earlier)).undone if newest.kind == RESTORE else []
+        if ended:
+            yield "the latest restore cleared the redo history"
+            yield f"'git boocode restore {ended[-1].id}' goes to the state from before the undo"
+        elif newest.kind == REDO:
+            yield "everything that was undone has been redone"
+        else:
+            yield "nothing has been undone since the latest restore"
+
+    def refuse_if_too_little(self, request: RestoreRequest) -> None:
+        """Refuse a restore that would leave an interrupted one half-way."""
+        if self.interrupted is None:
+            return
+        if request.paths or not request.files:
+            _refuse(self.interrupted, "only all files can be restored over it")
+        if recorded(self.interrupted).callback and not request.conversation:
+            _refuse(self.interrupted, "the conversation has to be restored with the files over it")
+
+
+def _head_before(move: HeadMove | None, request: RestoreRequest) -> HeadTarget | None:
+    """Where HEAD goes to revert a move; an interrupted operation may not have come to it."""
+    if move is None or not request.files or request.head is False:
+        return None
+    return HeadTarget(move.ref, move.old, (move.new, move.old))
+
+
+def _recorded_head(target: Checkpoint) -> HeadTarget:
+    ref, commit = (target.meta.part("head", key) for key in ("ref", "commit"))
+    if commit != target.head or (ref is None and commit is None):
+        raise RefusedError(
+            f"checkpoint '{target.id}' does not record HEAD",
+            code="malformed",
+            hints=("omit --head to leave HEAD where it is",),
+        )
+    return HeadTarget(ref, commit)
+
+
+def _refuse(interrupted: Checkpoint, what: str) -> NoReturn:
+    raise RefusedError(
+        f"a restore was interrupted; {what}",
+        code="interrupted",
+        hints=(f"'git boocode undo' goes back to the state before it, kept as {interrupted.id}",),
+    )
+
+
+def refuse_foreign(repository: Repository, target: Checkpoint, request: RestoreRequest) -> None:
+    """Refuse a checkpoint of another repository, worktree or session, unless that is forced."""
+    session = target.meta.text("session")
+    if target.remote:
+        # The names of worktrees say nothing across repositories.
+        show = f"it was fetched; 'git boocode show {target.id}' shows what is in it"
+        _refuse_unless_forced(target, request, ("repository", target.remote), show)
+    elif target.meta.worktree_key != repository.worktree_key:
+        where = target.meta.part("worktree", "path") or target.meta.worktree_name
+        exists = os.path.isdir(where) and os.path.realpath(where) != repository.worktree
+        there = f"run it there: git -C {shlex.quote(where)} boocode restore {target.id}"
+        hint = there if exists else "that worktree is gone"
+        _refuse_unless_forced(target, request, ("worktree", where), hint)
+    if request.session and session and session != request.session:
+        _refuse_unless_forced(target, request, ("session", session))
+
+
+def _refuse_unless_forced(
+    target: Checkpoint, request: RestoreRequest, of: tuple[str, str], *hints: str
+) -> None:
+    kind, name = of
+    if f"other-{kind}" not in request.force:
+        raise RefusedError(
+            f"checkpoint '{target.id}' is of another {kind}: '{name}'",
+            code=f"other_{kind}",
+            hints=(*hints, f"--force other-{kind} restores it here anyway"),
+        )
