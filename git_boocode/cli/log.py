@@ -147,10 +147,12 @@ def label_of(checkpoint: Checkpoint) -> str:
 
     The text is safe to print, and empty if there is no label.
     """
+    if not checkpoint.is_safety:
+        return printable(checkpoint.meta.text("label"))
     from git_boocode.checkpoints.restore.operation import REDO, RESTORE, UNDO, recorded
 
-    operation = recorded(checkpoint) if checkpoint.is_safety else None
-    if operation is None or not operation.kind:
+    operation = recorded(checkpoint)
+    if not operation.kind:
         return printable(checkpoint.meta.text("label"))
     if operation.kind != RESTORE:
         return {UNDO: "before an undo", REDO: "before a redo"}[operation.kind]
