@@ -49,21 +49,12 @@ def main() -> int:
     if sys.argv[1:] == ["--version"]:
         # Answered before click is imported: start-up is a feature, and hosts probe the version.
         return _print_version()
-    if sys.argv[1:2] == ["hook"]:
-        _end_well()
+    from git_boocode.repo.ending import exit_at_once, on_signals, stop
+
+    on_signals(exit_at_once if sys.argv[1:2] == ["hook"] else stop)
     from git_boocode.cli.entry import run
 
     return run(sys.argv[1:])
-
-
-def _end_well() -> None:
-    """Let a hook that is told to end while it loads do so with exit code 0, as it always ends."""
-    import signal
-
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, lambda *_: os._exit(0))
 
 
 def _print_version() -> int:

@@ -14,11 +14,11 @@ from git_boocode.agents.hook_log import log
 from git_boocode.agents.registry import Agent
 from git_boocode.agents.transcript_position import TranscriptPosition, transcript_position
 from git_boocode.repo.config import Config
+from git_boocode.repo.ending import TimeLimit, TimeUpError
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 from git_boocode.repo.git import Git, clean_environment
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import inside_restore
-from git_boocode.repo.time_limit import TimeLimit, TimeUpError
 
 TIMEOUT = 5.0
 """Seconds that a hook may take where nothing else is configured."""

@@ -17,7 +17,6 @@ from git_boocode.agents.config_program import isolated_command
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import print_json, print_text
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.signals import ended_by_signals
 
 _REPORT = """\
 def summary(rows):
@@ -132,8 +131,7 @@ def demo(keep: bool, as_json: bool) -> int:
     scratch = Path(tempfile.mkdtemp(prefix="git-boocode-demo-")).resolve()
     try:
         story = _Demo(scratch, quiet=as_json)
-        with ended_by_signals():
-            _tell(story)
+        _tell(story)
     finally:
         if not keep:
             shutil.rmtree(scratch, ignore_errors=True)

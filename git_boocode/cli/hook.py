@@ -14,9 +14,8 @@ from contextlib import suppress
 
 from git_boocode.agents.registry import find_agent
 from git_boocode.agents.serve import HookContext, serve_agent, serve_git
+from git_boocode.repo.ending import end_group, on_signals, own_group, stop
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.signals import ended_by_signals
-from git_boocode.repo.time_limit import end_group, own_group
 
 
 def run_hook(arguments: Sequence[str]) -> int:
@@ -35,22 +34,20 @@ def _run(arguments: Sequence[str]) -> None:
         descriptor = os.open(os.devnull, os.O_RDWR)
         os.dup2(descriptor, 2)
         os.close(descriptor)
-    with ended_by_signals():
-        # Ignored while it was loaded: there was nothing to roll back; see `git_boocode.__main__`.
-        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        try:
-            _serve(context, *arguments)
-            limit.over()
-        except BaseException as error:  # noqa: BLE001 - no agent may see any error at all
-            _ignore_signals()
-            limit.stop_alarm()
-            with suppress(Exception):
-                context.note(error)
-            if not isinstance(error, Exception):
-                end_group()
-            limit.over()
-        _ignore_signals()
+    # While this was loaded, there was nothing to roll back; see `git_boocode.__main__`.
+    on_signals(stop)
+    try:
+        _serve(context, *arguments)
+        limit.over()
+    except BaseException as error:  # noqa: BLE001 - no agent may see any error at all
+        on_signals(signal.SIG_IGN)
+        limit.stop_alarm()
+        with suppress(Exception):
+            context.note(error)
+        if not isinstance(error, Exception):
+            end_group()
+        limit.over()
+    on_signals(signal.SIG_IGN)
     if by_hand and context.problem:
         sys.stderr.write(f"warning: {context.problem}\n")
 
@@ -71,8 +68,3 @@ def _serve(context: HookContext, name: str = "", event: str = "", *arguments: st
         os.write(1, agent.answer.encode("ascii"))
     own_group()
     serve_agent(context, agent, event)
-
-
-def _ignore_signals() -> None:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)

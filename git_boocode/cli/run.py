@@ -12,10 +12,9 @@ from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.interruption import warn_of_interruption
 from git_boocode.cli.output import print_hints, print_json, progress, report
 from git_boocode.cli.taking import answer, told_session, warn_of_skipped
+from git_boocode.repo.ending import become, find_command
 from git_boocode.repo.errors import BoocodeError, from_os
-from git_boocode.repo.foreground import become, find_command
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.signals import ended_by_signals
 
 _LONGEST = 100
 
@@ -69,7 +68,7 @@ def run(
 def _take(request: Request, *, as_json: bool) -> None:
     repository = Repository.discover()
     warn_of_interruption(repository)
-    with progress("recording the worktree"), ended_by_signals():
+    with progress("recording the worktree"):
         captured = capture(repository, request)
     if as_json:
         print_json(answer(captured))

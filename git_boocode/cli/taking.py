@@ -12,7 +12,6 @@ from git_boocode.cli.interruption import warn_of_interruption
 from git_boocode.cli.output import print_json, print_text, progress, quote_path, report, warn
 from git_boocode.repo.errors import BoocodeError, from_os
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.signals import ended_by_signals
 
 # Claude Code tells it to the commands that it runs.
 _CLAUDE_SESSION = "CLAUDE_CODE_SESSION_ID"
@@ -59,7 +58,7 @@ def told_session(session: str = "", agent: str = "") -> tuple[str, str]:
 def _take(request: Request, *, as_json: bool) -> int:
     repository = Repository.discover()
     warn_of_interruption(repository)
-    with progress("recording the worktree"), ended_by_signals():
+    with progress("recording the worktree"):
         taken = capture(repository, request)
     if as_json:
         print_json(answer(taken))

@@ -42,7 +42,6 @@ from git_boocode.repo.metadata import MetadataError
 from git_boocode.repo.moving_head import HeadMove, plan_move
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import scratch_directory
-from git_boocode.repo.signals import ended_by_signals
 from git_boocode.repo.store import Ref, RefChange
 
 
@@ -122,7 +121,7 @@ class Transaction:
                 refuse_if_locked(repository.index_path)
             if self._callback is not None:
                 _check_callback_stays(repository, self._callback, plan)
-            with ended_by_signals(), apply.keeping_directory(repository, plan):
+            with apply.keeping_directory(repository, plan):
                 return self._carry_out(snapshot, plan, result)
 
     # Looking and planning.

@@ -30,7 +30,6 @@ from git_boocode.repo.remotes import (
     push_addresses,
 )
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.signals import ended_by_signals
 from git_boocode.repo.store import Ref, RefChange
 
 # So many refs go to `git push` by name; for more, it has one pattern.
@@ -116,31 +115,28 @@ def push(
         # A `pre-push` hook pushes checkpoints, and this is the push that it started.
         return Pushed(remote.shown, [], [], first=False, dry_run=options.dry_run)
     catalog = Catalog(repository)
-    with ended_by_signals():
-        # Named first: for what is not here, no connection is made.
-        named = {_pushable(catalog, name, remote) for name in names}
-        transport = Transport(repository, remote, options.show)
-        places = [
-            transport.listing(CHECKPOINTS, each) for each in push_addresses(repository, remote)
-        ]
-        refs = catalog.store.refs(CHECKPOINTS)
-        missing = [ref for ref in refs if any(each.get(ref.id) != ref.target for each in places)]
-        wanted = named or set(_usable(catalog, missing, everywhere=options.everywhere))
-        # What the remote has otherwise is never overwritten.
-        free, rejected, others = [], [], []
-        for ref in missing:
-            if ref not in wanted:
-                others.append(ref)
-            elif any(place.get(ref.id, ref.target) != ref.target for place in places):
-                others.append(ref)
-                reason = "the remote has another commit under this id"
-                rejected.append(Rejected(ref.id, reason))
-            else:
-                free.append(ref)
-        ids = [ref.id for ref in free]
-        if not options.dry_run:
-            ids, refused = _push(transport, free, others, verify=options.verify)
-            rejected += refused
+    # Named first: for what is not here, no connection is made.
+    named = {_pushable(catalog, name, remote) for name in names}
+    transport = Transport(repository, remote, options.show)
+    places = [transport.listing(CHECKPOINTS, each) for each in push_addresses(repository, remote)]
+    refs = catalog.store.refs(CHECKPOINTS)
+    missing = [ref for ref in refs if any(each.get(ref.id) != ref.target for each in places)]
+    wanted = named or set(_usable(catalog, missing, everywhere=options.everywhere))
+    # What the remote has otherwise is never overwritten.
+    free, rejected, others = [], [], []
+    for ref in missing:
+        if ref not in wanted:
+            others.append(ref)
+        elif any(place.get(ref.id, ref.target) != ref.target for place in places):
+            others.append(ref)
+            reason = "the remote has another commit under this id"
+            rejected.append(Rejected(ref.id, reason))
+        else:
+            free.append(ref)
+    ids = [ref.id for ref in free]
+    if not options.dry_run:
+        ids, refused = _push(transport, free, others, verify=options.verify)
+        rejected += refused
     return Pushed(remote.shown, ids, rejected, not any(places), options.dry_run)
 
 
@@ -207,8 +203,7 @@ def fetch(
             code="locked",
             hints=("fetch in a post-receive hook, not in pre-receive",),
         )
-    with ended_by_signals():
-        return _Fetch(repository, remote, options).run(names)
+    return _Fetch(repository, remote, options).run(names)
 
 
 class _Fetch:
