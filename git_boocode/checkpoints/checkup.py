@@ -39,6 +39,7 @@ from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import ID_PART, OBJECT_ID
 from git_boocode.repo.index import Index, is_whole
+from git_boocode.repo.messages import BROKEN_REF
 from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.ref_locks import loose_locks, reftable_locks
 from git_boocode.repo.repository import WORKTREE_ID, Repository, worktree_id
@@ -51,7 +52,6 @@ _ABANDONED = 60.0
 _FIX = "'git boocode doctor --fix'"
 _OURS = "refs/boocode/"
 _EDITS = "refs/boocode/edits/"
-_BROKEN = "warning: ignoring broken ref "
 _DIRECTORIES = ("hooks", "transcripts")
 _FILES = (
     *("lock", "hooks.lock", "hooks.log", "hooks.log.1", "hooks.log.lock", "last-prune"),
@@ -318,8 +318,8 @@ def _broken_refs(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     """Refs whose file a crash left empty; git can neither read nor delete them."""
     listed = repository.git.attempt("for-each-ref", "--format=", _OURS)
     for line in os.fsdecode(listed.stderr).split("\n"):
-        if line.startswith(_BROKEN):
-            name = line.removeprefix(_BROKEN)
+        if line.startswith(BROKEN_REF):
+            name = line.removeprefix(BROKEN_REF)
             path = os.path.join(repository.common_dir, name)
             yield _dead_ref(name, path).repaired(
                 partial(os.unlink, path),

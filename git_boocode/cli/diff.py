@@ -14,7 +14,6 @@ from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
 from git_boocode.cli.output import Style, colour_wanted, encode_text, paged, print_json, progress
 from git_boocode.repo.errors import EXIT_FATAL, RefusedError
-from git_boocode.repo.foreground import run_in_foreground
 from git_boocode.repo.git import Git, GitError
 from git_boocode.repo.quarantine import new_objects_aside
 from git_boocode.repo.repository import Repository
@@ -49,7 +48,7 @@ def diff(
             return _print_json(repository, old, new, paths)
         options = ["--stat"] * stat + ["--name-only"] * name_only
         # Git itself finds the pager that the user has set for `git diff`, and the colours with it.
-        status = run_in_foreground(_users_git(repository), "diff", *options, old, new, "--", *paths)
+        status = _users_git(repository).run_in_foreground("diff", *options, old, new, "--", *paths)
     if status in _READER_GONE:
         raise BrokenPipeError
     # It has said what is wrong.

@@ -14,8 +14,7 @@ from typing import IO, TYPE_CHECKING, TextIO
 
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
-from git_boocode.repo.foreground import outlast
-from git_boocode.repo.git import Git, clean_environment
+from git_boocode.repo.git import Git, clean_environment, outlast
 
 if TYPE_CHECKING:
     import threading

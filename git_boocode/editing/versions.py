@@ -111,8 +111,8 @@ class FileVersions:
     def _history(self) -> Iterator[VersionSource]:
         """Where the checkpoints and records of this worktree would hold the file, newest first."""
         order = "--sort=-refname:lstrip=3", f"--count={MOST}", f"--format={_REF}"
-        with self._repository.bound(GIT_NO_LAZY_FETCH="1"):
-            listed = self._repository.git.attempt("for-each-ref", *order, CHECKPOINTS, EDITS).stdout
+        git = self._repository.git.bind(GIT_NO_LAZY_FETCH="1")
+        listed = git.attempt("for-each-ref", *order, CHECKPOINTS, EDITS).stdout
         fields = iter(os.fsdecode(listed).replace("\0\n", "\0").split("\0")[:-1])
         for ref, commit, parents, message in zip(*[fields] * 4, strict=False):
             try:
@@ -135,8 +135,8 @@ class FileVersions:
     def _git(self, how: str, names: Iterable[str]) -> bytes:
         request = os.fsencode("".join(f"{name}\n" for name in names))
         # A partial clone must not fetch what nobody has asked for.
-        with self._repository.bound(GIT_NO_LAZY_FETCH="1"):
-            return self._repository.git.attempt("cat-file", how, stdin=request).stdout
+        git = self._repository.git.bind(GIT_NO_LAZY_FETCH="1")
+        return git.attempt("cat-file", how, stdin=request).stdout
 
 
 def outdated_base(edit: Edit, file: PlannedFile, workspace: Workspace, profile: str) -> Text | None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from threading import Thread
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from git_boocode.repo.errors import MAKE_ROOM, FatalError
+from git_boocode.repo.messages import NO_ROOM, UNWRITTEN, is_disk_full, says
 
 if TYPE_CHECKING:
     from io import BufferedReader
@@ -33,41 +36,20 @@ OVERRIDES = (
     # All writers of a reftable take turns, for milliseconds each; git itself waits 0.1 s.
     "reftable.lockTimeout=5000",
 )
-
 # What hooks, aliases and `git -c …` callers export for one command of their own.
 _CALLERS_OWN = (
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_COMMON_DIR",
-    "GIT_CONFIG",
-    "GIT_PREFIX",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INTERNAL_SUPER_PREFIX",
-    "GIT_LITERAL_PATHSPECS",
-    "GIT_GLOB_PATHSPECS",
-    "GIT_NOGLOB_PATHSPECS",
-    "GIT_ICASE_PATHSPECS",
-    "GIT_AUTHOR_DATE",
-    "GIT_COMMITTER_DATE",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_DIFF_OPTS",
+    *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_PREFIX"),
+    *("GIT_IMPLICIT_WORK_TREE", "GIT_INTERNAL_SUPER_PREFIX", "GIT_LITERAL_PATHSPECS"),
+    *("GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", "GIT_AUTHOR_DATE"),
+    *("GIT_COMMITTER_DATE", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS"),
 )
-
-_NO_ROOM = (
-    "No space left on device",
-    "Out of diskspace",
-    "Disk quota exceeded",
-    "File too large",
-)
-# What git says of a failed write without the reason for it.
-_UNWRITTEN = ("unable to write", "Unable to write", "couldn't write", "write error")
-# With less space than this, in bytes, the reason is plain.
+# With less space than this, in bytes, the reason of a failed write is plain.
 _SCARCE = 1 << 20
-
-
-LOCKS: set[int] = set()
-"""Descriptors of locks that end with the last process that has them open."""
+# How long a git that was told to end may take to remove its locks and temporary files, in seconds,
+# and how long its last words may take to get here.
+_GRACE = 5.0
+_LAST_WORDS = 1.0
+_LINE_ENDS = re.compile(rb"([\r\n])")
 
 
 class GitError(FatalError):
@@ -111,11 +93,7 @@ class Running:
         self._completed = self.finish()
 
     def finish(self, given: bytes | None = None) -> Completed:
-        """Wait for its end, and report how it went.
-
-        Args:
-            given: what to give it on its standard input, if that was not closed at its start.
-        """
+        """Give it the rest of its standard input, if that is open, and wait for its end."""
         if self._completed is not None:
             return self._completed
         with self._process as process:
@@ -136,61 +114,42 @@ class Running:
 
 
 class Talk:
-    """A git command that answers while it is given more."""
+    """A git command that answers while it is given more; GitError where it has ended instead."""
 
     def __init__(self, arguments: tuple[str, ...], process: subprocess.Popen[bytes]) -> None:
         self._arguments = arguments
         self._process = process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._given = process.stdin
+        self._answers = process.stdout
 
     def give(self, request: bytes) -> None:
-        """Give it a request; more than a pipe holds must not be given before the answer is read.
-
-        Raises:
-            GitError: it has ended.
-        """
-        given = self._process.stdin
-        assert given is not None
+        """Give it a request; more than a pipe holds must not be given before the answer is read."""
         try:
-            given.write(request)
-            given.flush()
+            self._given.write(request)
+            self._given.flush()
         except BrokenPipeError:
             raise self._ended() from None
 
     def line(self) -> bytes:
-        """Read a line of its answer, without the newline.
-
-        Raises:
-            GitError: there is none.
-        """
-        answers = self._process.stdout
-        assert answers is not None
-        if answer := answers.readline():
+        """Read a line of its answer, without the newline."""
+        if answer := self._answers.readline():
             return answer.rstrip(b"\n")
         raise self._ended()
 
     def take(self, size: int) -> bytes:
-        """Read so many bytes of its answer.
-
-        Raises:
-            GitError: there are fewer.
-        """
-        answers = self._process.stdout
-        assert answers is not None
-        answer = answers.read(size)
+        """Read so many bytes of its answer."""
+        answer = self._answers.read(size)
         if len(answer) < size:
             raise self._ended()
         return answer
 
     def records(self, count: int) -> list[str]:
-        """Read so many NUL-terminated records, the last of which ends its answer.
-
-        Raises:
-            GitError: there are fewer.
-        """
-        answers = cast("BufferedReader", self._process.stdout)
+        """Read so many NUL-terminated records, the last of which ends its answer."""
         parts: list[bytes] = []
         while count > 0:
-            parts.append(answers.read1())
+            parts.append(cast("BufferedReader", self._answers).read1())
             if not parts[-1]:
                 raise self._ended()
             count -= parts[-1].count(b"\0")
@@ -218,13 +177,9 @@ def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 class Git:
-    """The git program bound to a directory, an environment and configuration overrides.
+    """The git program bound to a directory, a whole environment and `key=value` overrides.
 
-    Args:
-        cwd: the directory in which it runs.
-        env: its whole environment.
-        overrides: `key=value` settings for `-c`.
-        keeps_locks: see `keeping_locks`.
+    What starts it raises FatalError where there is no git or no such directory.
     """
 
     def __init__(
@@ -244,24 +199,20 @@ class Git:
         """The same git with other environment variables or another directory."""
         return Git(cwd or self.cwd, {**self.env, **env}, self.overrides)
 
-    def without(self, setting: str) -> Git:
-        """The same git with one setting as the user has it.
+    def bind_setting(self, setting: str) -> Git:
+        """The same git with one more `key=value` setting."""
+        return Git(self.cwd, self.env, (*self.overrides, setting))
 
-        Args:
-            setting: such as `core.logAllRefUpdates`.
-        """
+    def without(self, setting: str) -> Git:
+        """The same git with one setting, such as `gc.auto`, as the user has it."""
         kept = (found for found in self.overrides if not found.startswith(f"{setting}="))
         return Git(self.cwd, self.env, kept)
 
     def keeping_locks(self) -> Git:
-        """The same git, holding the locks in `LOCKS` as long as it runs, even if we are killed."""
-        # No daemon of git's may come to hold them for longer.
+        """The same git, holding the worktree's lock as long as it runs, even if we are killed."""
+        # No daemon of git's may come to hold it for longer.
         overrides = (*self.overrides, "core.fsmonitor=false")
         return Git(self.cwd, self.env, overrides, keeps_locks=True)
-
-    def bind_setting(self, setting: str) -> Git:
-        """The same git with one more `key=value` setting."""
-        return Git(self.cwd, self.env, (*self.overrides, setting))
 
     def command(self, *arguments: str) -> list[str]:
         """The whole argument vector of a call."""
@@ -269,56 +220,85 @@ class Git:
         return ["git", *options, *arguments]
 
     def attempt(self, *arguments: str, stdin: bytes = b"") -> Completed:
-        """Run git and report how it went; a failure is for the caller to judge.
-
-        Raises:
-            FatalError: there is no git to run, or no directory to run it in.
-        """
-        done = Running(self._start(arguments, subprocess.PIPE, subprocess.PIPE)).finish(stdin)
+        """Run git and report how it went; a failure is for the caller to judge."""
+        done = Running(self._start(arguments)).finish(stdin)
         return done._replace(stderr=self._with_reason(done.stderr)) if done.status else done
 
-    def _with_reason(self, stderr: bytes) -> bytes:
-        """What git said; also that the disk is full, where git does not say so."""
-        said = os.fsdecode(stderr)
-        if not any(phrase in said for phrase in _UNWRITTEN) or _NO_ROOM[0] in said:
-            return stderr
-        # Only needed where git has failed; it takes longer to import than to use.
-        import shutil
+    def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        """Run git and return its raw output; GitError if it exits with another status than 0."""
+        done = self.attempt(*arguments, stdin=stdin)
+        if done.status:
+            raise GitError(arguments, done.status, os.fsdecode(done.stderr))
+        return done.stdout
 
-        places = (self.cwd, self.env.get("GIT_DIR", self.cwd))
-        free = min(shutil.disk_usage(place).free for place in places)
-        if free >= _SCARCE and not is_disk_full(said):
-            return stderr
-        return stderr.rstrip() + b": " + _NO_ROOM[0].encode()
+    def line(self, *arguments: str, stdin: bytes = b"") -> str:
+        """Run git and return its output as text without the final newline."""
+        return os.fsdecode(self.run(*arguments, stdin=stdin)).removesuffix("\n")
 
     def begin(self, *arguments: str) -> Running:
-        """Start git, with nothing on its standard input, and go on.
-
-        Raises:
-            FatalError: there is no git to run, or no directory to run it in.
-        """
-        return Running(self._start(arguments, subprocess.DEVNULL, subprocess.PIPE))
+        """Start git, with nothing on its standard input, and go on."""
+        return Running(self._start(arguments, subprocess.DEVNULL))
 
     @contextmanager
     def talk(self, *arguments: str) -> Iterator[Talk]:
-        """Start git, and go on giving it input and reading what it answers.
-
-        Raises:
-            FatalError: there is no git to run, or no directory to run it in.
-        """
-        with self._start(arguments, subprocess.PIPE, subprocess.PIPE) as process:
+        """Start git, and go on giving it input and reading what it answers."""
+        with self._start(arguments) as process:
             yield Talk(arguments, process)
 
-    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        """Start git with pipes to all three of its standard streams.
+    def stream(self, *arguments: str, to: IO[bytes]) -> None:
+        """Run git with its output going to a stream, such as the user's pager (GitError)."""
+        done = Running(self._start(arguments, None, to)).finish()
+        if done.status:
+            raise GitError(arguments, done.status, os.fsdecode(done.stderr))
+        # What a driver of the user's had to say.
+        with suppress(OSError):
+            sys.stderr.buffer.write(done.stderr)
+            sys.stderr.flush()
 
-        Raises:
-            FatalError: there is no git to run, or no directory to run it in.
+    def run_in_foreground(self, *arguments: str) -> int:
+        """Run git on the caller's own terminal, where its pager and its errors are seen.
+
+        Returns its exit status; negative, the number of the signal that ended it.
         """
-        return self._start(arguments, subprocess.PIPE, subprocess.PIPE)
+        process = subprocess.Popen(self.command(*arguments), cwd=self.cwd, env=self.env)
+        outlast(process)
+        return process.returncode
+
+    def run_relayed(
+        self, *arguments: str, stdin: bytes = b"", show: Callable[[str], None] | None = None
+    ) -> Completed:
+        """Run git while `show` takes its standard error line by line, unchecked.
+
+        If it has to end early, git is told to, so that nothing of it stays behind.
+        """
+        process = self._start(arguments)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        relay = _Relay(process.stderr, show)
+        giver = Thread(target=_give, args=(process.stdin, stdin), daemon=True)
+        try:
+            relay.start()
+            giver.start()
+            with process.stdout as answer:
+                stdout = answer.read()
+            process.wait()
+        except BaseException:
+            process.terminate()
+            try:
+                process.wait(_GRACE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            raise
+        # What it has left running, such as a shared connection of ssh, may never close the stream.
+        relay.join(_LAST_WORDS)
+        return Completed(process.returncode, stdout, relay.seen)
 
     def _start(
-        self, arguments: tuple[str, ...], given: int | None, to: int | IO[bytes]
+        self,
+        arguments: tuple[str, ...],
+        given: int | None = subprocess.PIPE,
+        to: int | IO[bytes] = subprocess.PIPE,
     ) -> subprocess.Popen[bytes]:
         try:
             return subprocess.Popen(
@@ -328,65 +308,91 @@ class Git:
                 stdin=given,
                 stdout=to,
                 stderr=subprocess.PIPE,
-                pass_fds=tuple(LOCKS) if self._keeps_locks else (),
+                # Of our own descriptors, only that of the lock can be inherited at all.
+                close_fds=not self._keeps_locks,
             )
         except FileNotFoundError as error:
-            raise _cannot_start(self.cwd) from error
+            if not os.path.isdir(self.cwd):
+                gone = f"the directory '{self.cwd}' is gone"
+                raise FatalError(gone, code="no_directory") from error
+            hint = "git 2.34 or newer must be on the PATH"
+            raise FatalError("cannot run git", code="no_git", hints=(hint,)) from error
 
-    def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        """Run git and return its raw output.
+    def _with_reason(self, stderr: bytes) -> bytes:
+        """What git said; also that the disk is full, where git does not say so."""
+        said = os.fsdecode(stderr)
+        if not says(said, UNWRITTEN) or NO_ROOM[0] in said:
+            return stderr
+        # Only needed where git has failed; it takes longer to import than to use.
+        import shutil
 
-        Raises:
-            GitError: it exited with another status than 0.
-        """
-        done = self.attempt(*arguments, stdin=stdin)
-        if done.status:
-            raise GitError(arguments, done.status, os.fsdecode(done.stderr))
-        return done.stdout
-
-    def stream(self, *arguments: str, to: IO[bytes]) -> None:
-        """Run git with its output going straight to a stream, such as the user's pager.
-
-        Raises:
-            GitError: it exited with another status than 0.
-        """
-        done = Running(self._start(arguments, None, to)).finish()
-        if done.status:
-            raise GitError(arguments, done.status, os.fsdecode(done.stderr))
-        # What a driver of the user's had to say.
-        with suppress(OSError):
-            sys.stderr.buffer.write(done.stderr)
-            sys.stderr.flush()
-
-    def line(self, *arguments: str, stdin: bytes = b"") -> str:
-        """Run git and return its output as text without the final newline."""
-        return os.fsdecode(self.run(*arguments, stdin=stdin)).removesuffix("\n")
+        places = (self.cwd, self.env.get("GIT_DIR", self.cwd))
+        free = min(shutil.disk_usage(place).free for place in places)
+        if free >= _SCARCE and not is_disk_full(said):
+            return stderr
+        return stderr.rstrip() + b": " + NO_ROOM[0].encode()
 
 
-def _cannot_start(cwd: str) -> FatalError:
-    if not os.path.isdir(cwd):
-        return FatalError(f"the directory '{cwd}' is gone", code="no_directory")
-    return FatalError(
-        "cannot run git",
-        code="no_git",
-        hints=("git 2.34 or newer must be on the PATH",),
-    )
+class _Relay(Thread):
+    """Takes what a program says, and passes it on line by line."""
+
+    def __init__(self, stream: IO[bytes], show: Callable[[str], None] | None) -> None:
+        super().__init__(daemon=True)
+        self._stream = stream
+        self._show = show
+        self._line = b""
+        self._said = b""
+
+    @property
+    def seen(self) -> bytes:
+        """What it has said by now, but for lines that it has written over, as progress is."""
+        return self._said + self._line
+
+    def run(self) -> None:
+        """Read until the program closes the stream."""
+        with self._stream as stream:
+            while some := os.read(stream.fileno(), 1 << 16):
+                *lines, self._line = _LINE_ENDS.split(self._line + some)
+                for line, end in zip(lines[::2], lines[1::2], strict=True):
+                    if end == b"\n":
+                        self._said += line + end
+                    if self._show is not None:
+                        self._show((line + end).decode("utf-8", "surrogateescape"))
 
 
-def is_disk_full(stderr: str) -> bool:
-    """Whether git's complaint is that there is no room to write to."""
-    return any(phrase in stderr for phrase in _NO_ROOM)
+def _give(stream: IO[bytes], data: bytes) -> None:
+    # If it ends without having read all, it says why.
+    with suppress(OSError):
+        stream.write(data)
+    with suppress(OSError):
+        stream.close()
 
 
-def is_dubious_ownership(stderr: str) -> bool:
-    """Whether git's complaint is that somebody else owns the repository (`safe.directory`)."""
-    # As 2.35.2 said it, and newer ones say it.
-    return "unsafe repository" in stderr or "dubious ownership" in stderr
+def outlast(process: subprocess.Popen[bytes]) -> None:
+    """Wait for a program that the user is looking at, even after Ctrl-C (KeyboardInterrupt).
+
+    A pager takes Ctrl-C for itself. Were we to go at once, it would fight with the shell for the
+    terminal.
+    """
+    interrupted = False
+    while True:
+        try:
+            process.wait()
+            break
+        except KeyboardInterrupt:
+            interrupted = True
+    if interrupted:
+        raise KeyboardInterrupt
 
 
 def nul_records(output: bytes) -> list[str]:
     """Split NUL-terminated output into text; bytes that are not UTF-8 become surrogates."""
     return os.fsdecode(output).split("\0")[:-1] if output else []
+
+
+def nul_lines(paths: Iterable[str]) -> bytes:
+    """Join paths as git's `-z --stdin` options read them."""
+    return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 
 def quoted_lines(paths: Iterable[str]) -> bytes:
@@ -395,25 +401,15 @@ def quoted_lines(paths: Iterable[str]) -> bytes:
     return b"".join(b'"%s"\n' % os.fsencode(path.translate(escapes)) for path in paths)
 
 
-def nul_lines(paths: Iterable[str]) -> bytes:
-    """Join paths as git's `-z --stdin` options read them."""
-    return b"".join(os.fsencode(path) + b"\0" for path in paths)
-
-
 def batch_bodies(output: bytes, kind: bytes) -> Iterator[bytes | None]:
-    """The objects that `git cat-file --batch` printed; None for missing ones and other kinds.
-
-    Args:
-        output: what it printed.
-        kind: the kind of object that is wanted.
-    """
+    """The objects of one kind in what `cat-file --batch` printed; None for missing and others."""
     position = 0
     while position < len(output):
         end = output.index(b"\n", position)
         header = output[position:end].split(b" ")
         position = end + 1
         if not header[-1].isdigit():
-            # "missing" or "ambiguous", behind what was asked for, which may hold blanks.
+            # "missing" or "ambiguous", behind what was asked for, which may hold spaces.
             yield None
             continue
         size = int(header[2])

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from git_boocode.repo.errors import FatalError, RefusedError
-from git_boocode.repo.foreground import run_relayed
 from git_boocode.repo.git import Completed, Git
 from git_boocode.repo.ids import ID_PART
+from git_boocode.repo.messages import BAD_OBJECTS, REMOTE_ADVICE, SEVERITY, says
 from git_boocode.repo.repository import Repository
 
 Show = Callable[[str], None]
@@ -34,17 +34,6 @@ _FETCH = (
 )
 _CHECKED = ("fetch.fsckObjects=true", "fetch.writeCommitGraph=false")
 _PUSH = ("push", "--porcelain", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
-# What git says where it is one of the objects that it does not take, or does not get.
-_OBJECTS_FAULT = (
-    *("fsck error", "not our ref", "unadvertised object", "bad pack header"),
-    *("did not send all necessary objects", "unresolved deltas", "bad object"),
-)
-# What it says beside that, on lines of their own, whatever the cause.
-_ADVICE = (
-    *("hint:", "fatal: Could not read from remote", "Please make sure you have"),
-    *("and the repository exists.", "error: failed to push some refs to"),
-)
-_NOISE = re.compile(r"^(fatal|error|remote|warning): *")
 # Which ref names the listing of a remote may hold is for the caller to judge.
 _LISTED = re.compile(rb"^([0-9a-f]+)\t([^\n]+)", re.MULTILINE)
 
@@ -202,7 +191,7 @@ class Transport:
         if done.status == 0:
             return
         said = os.fsdecode(done.stderr)
-        if any(phrase in said for phrase in _OBJECTS_FAULT):
+        if says(said, BAD_OBJECTS):
             first = next(filter(None, map(_bare, said.split("\n"))), said)
             raise ObjectsError(first, code="malformed")
         raise self._failure("cannot fetch from", done)
@@ -249,7 +238,7 @@ class Transport:
         return Git(here if os.path.isdir(here) else git.cwd, env, (*git.overrides, *overrides))
 
     def _run(self, git: Git, *arguments: str, stdin: bytes = b"") -> Completed:
-        return run_relayed(git, *arguments, stdin=stdin, show=self._show)
+        return git.run_relayed(*arguments, stdin=stdin, show=self._show)
 
     def _failure(self, what: str, done: Completed) -> FatalError:
         return FatalError(
@@ -273,12 +262,12 @@ def _answer(line: str) -> RefAnswer | None:
 
 def _whole(stderr: bytes) -> str:
     """What git said, without its advice, as one line."""
-    lines = (line for line in _lines(stderr) if not line.startswith(_ADVICE))
+    lines = (line for line in _lines(stderr) if not line.startswith(REMOTE_ADVICE))
     return "; ".join(filter(None, map(_bare, lines))) or "it gave no reason"
 
 
 def _bare(line: str) -> str:
-    return _NOISE.sub("", line).rstrip()
+    return SEVERITY.sub("", line).rstrip()
 
 
 def _lines(output: bytes) -> list[str]:

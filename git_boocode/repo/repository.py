@@ -9,7 +9,8 @@ from contextlib import contextmanager, suppress
 from git_boocode.repo.config import Config
 from git_boocode.repo.durable import read_private, refuse_blocked, sync_directory, sync_file
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.git import OVERRIDES, Git, clean_environment, is_dubious_ownership
+from git_boocode.repo.git import OVERRIDES, Git, clean_environment
+from git_boocode.repo.messages import DUBIOUS_OWNERSHIP, says
 
 _QUESTIONS = (
     "--is-bare-repository",
@@ -330,7 +331,7 @@ class _Answers:
             raise FatalError(
                 self.stderr.removeprefix("fatal: ") or "not a git repository",
                 code="dubious_ownership"
-                if is_dubious_ownership(self.stderr)
+                if says(self.stderr, DUBIOUS_OWNERSHIP)
                 else "not_a_repository",
                 hints=_not_found_hints(),
             )

@@ -15,7 +15,6 @@ from itertools import count
 
 from git_boocode.repo.durable import MAKING, is_blocked, open_private, remove, try_lock
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
-from git_boocode.repo.git import LOCKS
 from git_boocode.repo.repository import make_state_dir
 
 # Set for the commands of a restore's callback: the id of that restore.
@@ -262,11 +261,10 @@ def worktree_lock(
         return
     try:
         _wait_for(descriptor, shared=shared, patience=patience)
-        if not shared:
-            LOCKS.add(descriptor)
+        # For git commands that go on if we are killed; see `Git.keeping_locks`.
+        os.set_inheritable(descriptor, not shared)
         yield
     finally:
-        LOCKS.discard(descriptor)
         os.close(descriptor)
 
 

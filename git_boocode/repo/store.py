@@ -14,7 +14,8 @@ from typing import NamedTuple
 from git_boocode.repo.config import Identity
 from git_boocode.repo.durable import sync_refs
 from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError, from_os
-from git_boocode.repo.git import batch_bodies, is_disk_full
+from git_boocode.repo.git import batch_bodies
+from git_boocode.repo.messages import REF_CHANGED, REF_LOCKED, is_disk_full, says
 from git_boocode.repo.repository import Repository
 
 
@@ -186,13 +187,13 @@ def ref_error(stderr: str) -> BoocodeError:
         stderr: what git said.
     """
     said = stderr.strip().removeprefix("fatal: ")
-    if "reference already exists" in said or "but expected" in said or "unable to resolve" in said:
+    if says(said, REF_CHANGED):
         return RefusedError(
             f"a ref was changed by another process: {said.splitlines()[0]}",
             code="conflict",
             hints=("nothing was changed; run the command again",),
         )
-    if ".lock': File exists" in said or "cannot lock references" in said:
+    if says(said, REF_LOCKED):
         return RefusedError(
             f"a ref is locked: {said.splitlines()[0]}",
             code="locked",

@@ -23,14 +23,13 @@ from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging, build_index
 from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError
 from git_boocode.repo.gc import GcWatch, kept_from_gc
-from git_boocode.repo.git import is_disk_full, nul_lines
+from git_boocode.repo.git import nul_lines
 from git_boocode.repo.index import Index, install_index, refuse_if_locked
+from git_boocode.repo.messages import CHANGED_MEANWHILE, complaints, is_disk_full, says
 from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.scratch import scratch_directory
 
-# What read-tree says when it has looked at everything, touched nothing and refuses.
-_CHANGED_MEANWHILE = ("not uptodate", "would be overwritten", "would lose", "would be removed")
 # Someone may write a file just while all go back; after so many attempts that is an error.
 _ATTEMPTS = 5
 
@@ -132,7 +131,7 @@ class WorktreeUpdate:
         command = ("read-tree", "--no-sparse-checkout", "-m", "-u")
         done = git.attempt(*command, before, after)
         if done.status:
-            raise _merge_error(done.stderr)
+            raise _merge_error(os.fsdecode(done.stderr).strip())
 
     def _try_filters(self) -> None:
         """Let the user's required filters write every file once, both ways, to a scratch directory.
@@ -153,7 +152,7 @@ class WorktreeUpdate:
             command = ("checkout-index", "-z", "--stdin", f"--prefix={index.path}.files/")
             done = index.git.attempt(*command, stdin=driven)
             if done.status:
-                raise _merge_error(done.stderr)
+                raise _merge_error(os.fsdecode(done.stderr).strip())
 
     def _strangers(self, changes: Iterable[Change]) -> list[str]:
         """What lies where files are to be created and is no part of the changes itself."""
@@ -232,7 +231,7 @@ class WorktreeUpdate:
         with self._writing_back():
             done = self._before.git.keeping_locks().attempt(*command, stdin=nul_lines(old))
         if done.status:
-            raise _merge_error(done.stderr)
+            raise _merge_error(os.fsdecode(done.stderr).strip())
 
     def _writing_back(self) -> AbstractContextManager[list[str]]:
         modes = {change.path: change.old_mode for change in self._plan.changes}
@@ -309,9 +308,8 @@ def _remove(top: str, path: str) -> None:
         return
 
 
-def _merge_error(stderr: bytes) -> BoocodeError:
-    said = os.fsdecode(stderr).strip()
-    if any(phrase in said for phrase in _CHANGED_MEANWHILE):
+def _merge_error(said: str) -> BoocodeError:
+    if says(said, CHANGED_MEANWHILE):
         return WorktreeChangedError(
             f"another process changed a file meanwhile: {said.splitlines()[0]}"
         )
@@ -321,8 +319,7 @@ def _merge_error(stderr: bytes) -> BoocodeError:
             code="disk_full",
             hints=(MAKE_ROOM,),
         )
-    complaints = [line for line in said.splitlines() if line.startswith(("error: ", "fatal: "))]
-    reasons = dict.fromkeys(line.partition(": ")[2] for line in complaints)
+    reasons = dict.fromkeys(complaints(said))
     return FatalError(
         f"git could not write the files: {'; '.join(reasons) or said}",
         code="git",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import stat
 from collections.abc import Callable, Collection, Iterable
@@ -12,18 +11,22 @@ from typing import NamedTuple
 from git_boocode.checkpoints.worktree.disk import Disk, is_recorded
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import MAKE_ROOM, FatalError
-from git_boocode.repo.git import Completed, GitError, Running, is_disk_full, nul_records
+from git_boocode.repo.git import Completed, GitError, Running, nul_records
 from git_boocode.repo.index import Entry, Index
+from git_boocode.repo.messages import (
+    IGNORED_PATH,
+    REFUSED_BY_SYSTEM,
+    SHORT_READ,
+    UNREADABLE_DIRECTORY,
+    complaints,
+    is_disk_full,
+)
 
 OTHERS = ("--others", "--exclude-standard")
 LISTING = ("ls-files", *OTHERS, "-z")
 _MAX_FILE_SIZE = 50 << 20
 # git memory-maps what it hashes and dies by SIGBUS if a writer truncates the file meanwhile.
 _ATTEMPTS = 3
-# What git says of a call that the system refused.
-_SYSTEM = re.compile(r'(?:open|lstat|readlink|opendir)\(".*"\): (.*)', re.DOTALL)
-# git lists what it can, and only warns of a directory that it cannot look into.
-_UNREADABLE = re.compile(r"^warning: could not open directory '(.*)/': (.*)", re.MULTILINE)
 
 
 class Skipped(NamedTuple):
@@ -102,14 +105,14 @@ class Indexer:
 
     def _note_ignored(self, paths: list[str], said: str) -> None:
         # It passes over names that lead into a git directory on some file system, such as `git~1`.
-        if "Ignoring path " not in said:
+        if IGNORED_PATH not in said:
             return
         for path in paths:
-            if f"Ignoring path {path}\n" in said and self._disk.is_there(path):
+            if f"{IGNORED_PATH}{path}\n" in said and self._disk.is_there(path):
                 self.failed.append(Skipped(path, "git allows no such name"))
 
     def _add_alone(self, path: str, done: Completed) -> None:
-        if done.status < 0 or b"short read" in done.stderr:
+        if done.status < 0 or SHORT_READ in done.stderr:
             # It is being written to.
             done = self._add_bytes(path)
         if done.status < 0:
@@ -135,7 +138,7 @@ class Indexer:
         return done
 
     def _fail(self, path: str, reason: str) -> None:
-        if refused := _SYSTEM.match(reason):
+        if refused := REFUSED_BY_SYSTEM.match(reason):
             reason = f"cannot be read: {refused[1].lower()}"
         if is_disk_full(reason):
             raise FatalError(
@@ -158,9 +161,7 @@ def _killed(path: str, number: int) -> FatalError:
 
 def _last_line(stderr: str) -> str:
     """The most specific line of git's error message, without its severity."""
-    lines = [line for line in stderr.strip().splitlines() if line.startswith(("error:", "fatal:"))]
-    line = (lines or stderr.strip().splitlines() or ["git gave no reason"])[0]
-    return line.partition(": ")[2] if lines else line
+    return (complaints(stderr) or stderr.strip().splitlines() or ["git gave no reason"])[0]
 
 
 def size_limit(config: Config) -> int:
@@ -174,7 +175,7 @@ def size_limit(config: Config) -> int:
 
 def unreadable(stderr: str) -> list[Skipped]:
     """The directories that git could not look into, from its warnings while it listed files."""
-    return [Skipped(path, reason.lower()) for path, reason in _UNREADABLE.findall(stderr)]
+    return [Skipped(path, reason.lower()) for path, reason in UNREADABLE_DIRECTORY.findall(stderr)]
 
 
 def sort_out(worktree: str, paths: Iterable[str], limit: int) -> tuple[list[str], list[Skipped]]:

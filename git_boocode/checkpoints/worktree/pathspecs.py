@@ -8,18 +8,16 @@ from collections.abc import Iterable, Sequence
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import GitError, nul_records
 from git_boocode.repo.index import Index
+from git_boocode.repo.messages import BAD_PATHSPEC, OUTSIDE_REPOSITORY, UNMATCHED_PATHSPEC
 from git_boocode.repo.repository import Repository
-
-_OUTSIDE = "is outside repository"
-_UNMATCHED = "did not match any file(s) known to git"
 
 
 def refusal(error: GitError) -> RefusedError | None:
     """What is wrong with the pathspecs; None if they are not what git complains of."""
     said = error.stderr.strip().removeprefix("fatal: ")
-    if _OUTSIDE in said:
+    if OUTSIDE_REPOSITORY in said:
         return _outside(said.partition(": ")[0])
-    if "pathspec" in said:
+    if BAD_PATHSPEC in said:
         return RefusedError(
             said[:1].lower() + said[1:],
             code="invalid_pathspec",
@@ -133,4 +131,4 @@ class Pathspecs:
             error = GitError(arguments, done.status, said)
             raise refusal(error) or error
         complaints = (line.removeprefix("error: ") for line in said.split("\n"))
-        return nul_records(done.stdout), {line for line in complaints if _UNMATCHED in line}
+        return nul_records(done.stdout), {line for line in complaints if UNMATCHED_PATHSPEC in line}
