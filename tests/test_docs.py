@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode import __version__
-from git_boocode.cli.main import COMMANDS
+from git_boocode.cli.framework import COMMANDS
 from tests.repo_kit import Repo
 
 TOP = Path(__file__).parents[1]

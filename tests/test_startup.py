@@ -79,15 +79,18 @@ def test_a_checkpoint_loads_nothing_for_pruning_but_once_a_day(repo: Repo) -> No
     ]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [("checkpoint", "-m", "x", "--json"), ("checkpoint", "a")],
-)
+@pytest.mark.parametrize("command", [("checkpoint", "-m", "x", "--json"), ("checkpoint", "a")])
 def test_what_is_called_at_every_turn_costs_no_click(repo: Repo, command: tuple[str, ...]) -> None:
     repo.write("a", "a\n")
     repo.boocode("checkpoint")
     loaded = modules_of_command(*command)
     assert not loaded & {"click", "shutil", "hashlib", "inspect", "dataclasses", "difflib", "uuid"}
+
+
+def test_a_log_loads_little_beside_click(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    repo.boocode("checkpoint")
+    assert not modules_of_command("log") & {"hashlib", "dataclasses", "pygit2", "rapidfuzz"}
 
 
 def test_a_hook_loads_what_a_checkpoint_loads_and_little_of_agents(repo: Repo) -> None:

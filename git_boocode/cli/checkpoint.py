@@ -1,49 +1,98 @@
-"""`git boocode checkpoint`."""
+"""`git boocode checkpoint`; `git_boocode.cli.entry` calls it without click where that is easy."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
-import click
+from git_boocode.checkpoints.capture import Captured, Request, capture
+from git_boocode.checkpoints.store.daily import prune_now_and_then
+from git_boocode.cli.entry import JSON, Option
+from git_boocode.cli.interruption import warn_of_interruption
+from git_boocode.cli.output import print_json, print_text, progress, quote_path, report, warn
+from git_boocode.repo.errors import BoocodeError, from_os
+from git_boocode.repo.repository import Repository
 
-from git_boocode.cli.framework import Command, json_option
-
-
-def _parse_meta(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
-    meta = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals or not key:
-            raise click.BadParameter(f"'{pair}' is not of the form <key>=<value>")
-        meta[key] = value
-    return meta
+# Set by Claude Code for the commands that it runs.
+_CLAUDE_SESSION = "CLAUDE_CODE_SESSION_ID"
+_CLAUDE = "claude-code"
 
 
-@click.command(cls=Command)
-@click.option("-m", "--label", default="", metavar="<label>", help="What to call it.")
-@click.option("--session", default="", metavar="<id>", help="The agent's session.")
-@click.option("--chat", default="", metavar="<id>", help="The conversation in that session.")
-@click.option(
-    "--message", default="", metavar="<id>", help="The message to cut the conversation at."
+OPTIONS = (
+    Option(("-m", "--label"), "What to call it.", "label", "<label>"),
+    Option(("--session",), "The agent's session.", "session", "<id>"),
+    Option(("--chat",), "The conversation in that session.", "chat", "<id>"),
+    Option(("--message",), "The message to cut the conversation at.", "message", "<id>"),
+    Option(("--agent",), "Which agent asks for it.", "agent", "<name>"),
+    Option(("--trigger",), "What triggered it.", "trigger", "<name>"),
+    Option(("--meta",), "Anything else.", "meta", "<key>=<value>", is_pairs=True),
+    Option(
+        ("--if-changed",),
+        "Skip if nothing changed since the latest checkpoint.",
+        "only_if_changed",
+    ),
+    Option(("--best-effort",), "Where it fails, only warn, and exit with 0.", "best_effort"),
+    Option(("--allow-home",), "Also where the worktree is your home directory.", "allow_home"),
+    JSON,
 )
-@click.option("--agent", default="", metavar="<name>", help="Which agent asks for it.")
-@click.option("--trigger", default="manual", metavar="<name>", help="What made it be taken.")
-@click.option(
-    "--meta", multiple=True, metavar="<key>=<value>", callback=_parse_meta, help="Anything else."
-)
-@click.option("--if-changed", is_flag=True, help="Take none when nothing differs from the latest.")
-@click.option("--best-effort", is_flag=True, help="Where it fails, only warn, and exit with 0.")
-@click.option("--allow-home", is_flag=True, help="Also where the worktree is your home directory.")
-@click.argument("paths", nargs=-1, type=click.Path(readable=False), metavar="[--] [<path>...]")
-@json_option
-def checkpoint(**given: Any) -> int:  # noqa: ANN401 - as click gives them
+
+
+def checkpoint(*, best_effort: bool = False, as_json: bool = False, **given: Any) -> int:  # noqa: ANN401 - one for each option
     """Record the worktree and the staging area, and print the checkpoint's id.
 
     Tracked and untracked files are recorded, ignored ones are not. HEAD, branches, the index and
     `git log` stay as they are. With paths, only what they match is looked at; everything else is
     taken to be as in the newest checkpoint.
     """
-    from git_boocode.cli.taking import take_checkpoint
+    known = {name: value for name, value in given.items() if value is not None}
+    session, agent = session_and_agent(known.pop("session", ""), known.pop("agent", ""))
+    request = Request(session=session, agent=agent, **known)
+    try:
+        _take(request, as_json=as_json)
+    except (BoocodeError, OSError) as error:
+        if not best_effort:
+            raise
+        report(error if isinstance(error, BoocodeError) else from_os(error), as_json=as_json)
+    return 0
 
-    # They are its parameters, name by name, which a test compares.
-    return take_checkpoint(**given)
+
+def session_and_agent(session: str = "", agent: str = "") -> tuple[str, str]:
+    """What a checkpoint records of both: as the user says, else of Claude Code that runs us."""
+    found = os.environ.get(_CLAUDE_SESSION, "")
+    if found and not session and agent in ("", _CLAUDE):
+        return found, _CLAUDE
+    return session, agent
+
+
+def _take(request: Request, *, as_json: bool) -> None:
+    repository = Repository.discover()
+    warn_of_interruption(repository)
+    with progress("recording the worktree"):
+        taken = capture(repository, request)
+    if as_json:
+        print_json(answer(taken))
+    else:
+        print_text(taken.checkpoint.id)
+        warn_of_skipped(taken)
+    # After the answer: who reads it need not wait.
+    prune_now_and_then(repository)
+
+
+def answer(taken: Captured) -> dict[str, object]:
+    """The JSON answer that reports a checkpoint."""
+    taken_one = taken.checkpoint
+    return {
+        "ok": True,
+        "id": taken_one.id,
+        "commit": taken_one.commit.id,
+        "ref": taken_one.ref,
+        "tree": taken_one.tree,
+        "changed": taken.changed,
+        "skipped": taken_one.meta.values["skipped"],
+    }
+
+
+def warn_of_skipped(taken: Captured) -> None:
+    """Say what a checkpoint does not hold."""
+    for row in taken.checkpoint.meta.values["skipped"]:
+        warn(f"not recorded: {quote_path(row['path'])}: {row['reason']}")

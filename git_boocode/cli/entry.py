@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from git_boocode import __version__
 from git_boocode.cli.output import discard_output, print_json, report
@@ -10,34 +12,39 @@ from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 
 # Set by the completion script, as click expects it.
 COMPLETION = "_GIT_BOOCODE_COMPLETE"
-# What agents call at every turn; most spellings of it do without click.
-OFTEN_CALLED = ("checkpoint", "hook")
+# What a shell shows for SIGPIPE.
+_READER_GONE = 141
+
+
+class Option(NamedTuple):
+    """An option of a command that can do without click; one without a metavar is a flag.
+
+    One that takes pairs of a key and a value may be given several times.
+    """
+
+    names: tuple[str, ...]
+    help: str
+    parameter: str
+    metavar: str = ""
+    is_pairs: bool = False
+
+
+JSON = Option(("--json",), "Answer with one JSON object on standard output.", "as_json")
 
 
 def run(argv: list[str]) -> int:
-    """Run one command and return its exit code.
-
-    Args:
-        argv: the arguments after `git boocode`.
-    """
-    if wanted := os.environ.get(COMPLETION):
-        from git_boocode.cli.main import complete
-
-        return complete(COMPLETION, wanted)
-    as_json = _wants_json(argv)
+    """Run the command of the arguments after `git boocode` and return its exit code."""
+    options = argv[: argv.index("--")] if "--" in argv else argv
+    # Known even when they cannot be parsed.
+    as_json = "--json" in options
     try:
         return _answered(argv, as_json=as_json)
     except BrokenPipeError:
-        return _reader_is_gone()
+        discard_output()
+        return _READER_GONE
     except BoocodeError as error:
         # There is no room for the answer, not even for that it failed.
         return report(error, as_json=False)
-
-
-def _wants_json(argv: list[str]) -> bool:
-    """Whether the arguments ask for JSON, known even when they cannot be parsed."""
-    options = argv[: argv.index("--")] if "--" in argv else argv
-    return "--json" in options
 
 
 def _answered(argv: list[str], *, as_json: bool) -> int:
@@ -58,18 +65,52 @@ def _answered(argv: list[str], *, as_json: bool) -> int:
 
 
 def _dispatch(argv: list[str]) -> int:
-    if argv and argv[0] in OFTEN_CALLED:
-        from git_boocode.cli.direct import direct_call
+    if argv[:1] == ["hook"] and not "".join(argv[1:2]).startswith("-"):
+        from git_boocode.cli.hook import run_hook
 
-        if call := direct_call(argv):
-            return call()
-    from git_boocode.cli.main import dispatch
+        return run_hook(argv[1:])
+    if argv[:1] == ["checkpoint"]:
+        from git_boocode.cli import checkpoint
 
-    return dispatch(argv)
+        values = plain_values(checkpoint.OPTIONS, argv[1:])
+        if values is not None:
+            return checkpoint.checkpoint(**values)
+    from git_boocode.cli import framework
+
+    if wanted := os.environ.get(COMPLETION):
+        return framework.complete(COMPLETION, wanted)
+    return framework.dispatch(argv)
+
+
+def plain_values(options: Iterable[Option], arguments: Iterable[str]) -> dict[str, Any] | None:
+    """The parameters that plainly spelt arguments set; None where click has to read them.
+
+    Agents and editors wait for a checkpoint at every turn, and click takes a quarter of it.
+    """
+    by_name = {name: option for option in options for name in option.names}
+    values: dict[str, Any] = {"paths": ()}
+    remaining = iter(arguments)
+    for word in remaining:
+        name, equals, value = word.partition("=")
+        option = by_name.get(name)
+        if not word.startswith("-"):
+            values["paths"] += (word,)
+        elif option is None or option.is_pairs:
+            return None
+        elif option.metavar:
+            value = value if equals else next(remaining, "-")
+            if value.startswith("-") or (equals and not name.startswith("--")):
+                return None
+            values[option.parameter] = value
+        elif equals:
+            return None
+        else:
+            values[option.parameter] = True
+    return values
 
 
 def _ended(code: int, *, as_json: bool) -> int:
-    """What a shell shows for a signal; who waits for JSON gets an object all the same."""
+    """The exit code after a signal; who waits for JSON gets an object anyway."""
     if as_json:
         print_json(FatalError(f"ended by signal {code - 128}", code="interrupted").as_json())
     return code
@@ -85,9 +126,3 @@ def _unexpected(error: Exception) -> FatalError:
         hints.append("GIT_BOOCODE_DEBUG=1 shows where it happened")
     name = type(error).__name__
     return FatalError(f"unexpected {name}: {error}", code="bug", hints=tuple(hints))
-
-
-def _reader_is_gone() -> int:
-    discard_output()
-    # What a shell shows for SIGPIPE.
-    return 141

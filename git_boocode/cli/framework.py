@@ -1,16 +1,19 @@
-"""click, taught to speak as git does: usage lines, exit codes, lazily loaded commands."""
+"""`git boocode` as click sees it: its commands, and click taught to speak as git does."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import click
 from click.core import augment_usage_errors
 
+from git_boocode import __version__
+from git_boocode.cli.entry import JSON, Option
 from git_boocode.cli.output import print_text
-from git_boocode.repo.errors import EXIT_USAGE, UsageError, shortened
+from git_boocode.repo.errors import EXIT_USAGE, FatalError, UsageError, shortened
 from git_boocode.repo.ids import MOST_DIGITS
 
 # The options for help are our own: click's would not notice that standard output is full.
@@ -18,16 +21,14 @@ SETTINGS: dict[str, Any] = {"help_option_names": [], "max_content_width": 100}
 
 AFTER_DASHES = "git_boocode.after_dashes"
 
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Answer with one JSON object on standard output."
-)
+json_option = click.option(*JSON.names, JSON.parameter, is_flag=True, help=JSON.help)
 
 
 class GitHelpFormatter(click.HelpFormatter):
-    """Writes usage lines in git's spelling."""
+    """Writes usage lines in git's spelling: `usage: git boocode COMMAND …`."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        """Write `usage: git boocode COMMAND …`."""
+        """Write a usage line."""
         super().write_usage(prog, args, prefix or "usage: ")
 
 
@@ -44,8 +45,8 @@ def _print_help(context: click.Context, option: click.Parameter, wanted: bool) -
         context.exit(EXIT_USAGE if option.opts == ["-h"] else 0)
 
 
-def _help_options(params: list[click.Parameter]) -> list[click.Parameter]:
-    """The parameters of a command, and `-h` and `--help`."""
+def _with_help(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that make a command or group, and `-h` and `--help`."""
     options = (
         click.Option(
             [name],
@@ -58,14 +59,24 @@ def _help_options(params: list[click.Parameter]) -> list[click.Parameter]:
         )
         for name in ("-h", "--help")
     )
-    return [*params, *options]
+    return {
+        "options_metavar": "[<options>]",
+        **arguments,
+        "params": [*(arguments.get("params") or []), *options],
+        "context_settings": {**SETTINGS, **(arguments.get("context_settings") or {})},
+    }
+
+
+def _misused(message: str, context: click.Context, *hints: str) -> click.UsageError:
+    error = click.UsageError(message, context)
+    error.hints = hints  # type: ignore[attr-defined]
+    return error
 
 
 class Command(click.Command):
     """A command with `-h` and usage lines as git's.
 
-    Args:
-        surplus: the hint for whoever gives it an argument too many; `{}` stands for that.
+    `surplus` is the hint for whoever gives it an unexpected argument, for which `{}` stands in it.
     """
 
     context_class = GitContext
@@ -74,10 +85,7 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, surplus: str = "", **kwargs: Any) -> None:  # noqa: ANN401 - click's own signature
         self._surplus = surplus
-        kwargs["params"] = _help_options(list(kwargs.get("params") or []))
-        kwargs.setdefault("options_metavar", "[<options>]")
-        kwargs["context_settings"] = {**SETTINGS, **(kwargs.get("context_settings") or {})}
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, **_with_help(kwargs))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse, and note how many arguments stood behind `--`, which click forgets."""
@@ -87,22 +95,42 @@ class Command(click.Command):
         with augment_usage_errors(ctx):
             rest = super().parse_args(ctx, args)
         if rest and not ctx.resilient_parsing:
-            raise self._too_many(ctx, rest[0])
+            hints = (self._surplus.replace("{}", rest[0]),) if self._surplus and rest[0] else ()
+            raise _misused(f"unexpected argument '{rest[0]}'", ctx, *hints)
         return rest
 
-    def _too_many(self, context: click.Context, argument: str) -> click.UsageError:
-        error = click.UsageError(f"'{argument}' is an argument too many", context)
-        hint = self._surplus.replace("{}", argument)
-        error.hints = (hint,) if hint and argument else ()  # type: ignore[attr-defined]
-        return error
+
+def _command(function: Callable[..., int], options: Iterable[Option]) -> Command:
+    """The command that takes some options, and paths."""
+    params: list[click.Parameter] = [
+        click.Option(
+            [*option.names, option.parameter],
+            is_flag=None if option.metavar else True,
+            metavar=option.metavar or None,
+            multiple=option.is_pairs,
+            callback=_pairs if option.is_pairs else None,
+            help=option.help,
+        )
+        for option in options
+    ]
+    paths = click.Path(readable=False)
+    params.append(click.Argument(["paths"], nargs=-1, type=paths, metavar="[--] [<path>...]"))
+    name, text = function.__name__, function.__doc__
+    return Command(name, params=params, callback=function, help=text)
+
+
+def _pairs(_: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for pair in given:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise click.BadParameter(f"'{pair}' is not of the form {option.metavar}")
+        pairs[key] = value
+    return pairs
 
 
 class AtLeast(click.IntRange):
-    """A whole number with a least value, of which click says that it is "no valid integer range".
-
-    Args:
-        least: the smallest number that is taken.
-    """
+    """A whole number of at least `least`; click would say that it is "no valid integer range"."""
 
     def __init__(self, least: int) -> None:
         super().__init__(min=least)
@@ -131,18 +159,12 @@ class Entry(NamedTuple):
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command's module only when that command is called.
-
-    Args:
-        entries: the commands by name, in the order in which they are listed.
-    """
+    """A group that imports a command's module only when that command is called."""
 
     context_class = GitContext
 
     def __init__(self, *args: Any, entries: dict[str, Entry], **kwargs: Any) -> None:  # noqa: ANN401
-        kwargs["params"] = _help_options(list(kwargs.get("params") or []))
-        kwargs.setdefault("options_metavar", "[<options>]")
-        super().__init__(*args, context_settings=SETTINGS, **kwargs)
+        super().__init__(*args, **_with_help(kwargs))
         self.entries = entries
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -160,8 +182,9 @@ class LazyGroup(click.Group):
         entry = self.entries.get(cmd_name)
         if entry is None:
             return None
-        command: click.Command = getattr(import_module(entry.module), entry.attribute)
-        return command
+        module = import_module(entry.module)
+        found = getattr(module, entry.attribute)
+        return found if isinstance(found, click.Command) else _command(found, module.OPTIONS)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -172,15 +195,100 @@ class LazyGroup(click.Group):
             from difflib import get_close_matches
 
             near = get_close_matches(name, self.entries, n=1)
-            error = click.UsageError(f"'{name}' is not a {ctx.command_path} command", ctx)
-            error.hints = tuple(f"the most similar command is: {found}" for found in near)  # type: ignore[attr-defined]
-            raise error
+            hints = (f"the most similar command is: {found}" for found in near)
+            raise _misused(f"'{name}' is not a {ctx.command_path} command", ctx, *hints)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.summary) for name, entry in self.entries.items()])
+
+
+_SUMMARIES = {
+    "apply-edit": "Apply a model's edit although it has drifted.",
+    "locate": "Find where drifted text stands in a file.",
+    "rewind": "Undo an applied edit, although files moved on.",
+    "tools": "Print the edit formats as tools for a model.",
+    "checkpoint": "Record the worktree and the staging area.",
+    "run": "Take a checkpoint, then run a command.",
+    "log": "List the checkpoints, newest first.",
+    "show": "Show a checkpoint and what it changes.",
+    "diff": "Compare a checkpoint with the worktree.",
+    "restore": "Take files, staging and conversation back.",
+    "undo": "Undo the latest restore.",
+    "redo": "Do a restore again that was undone.",
+    "drop": "Delete checkpoints by name.",
+    "prune": "Delete checkpoints that are too old or too many.",
+    "push": "Push checkpoints to a remote.",
+    "fetch": "Fetch checkpoints from a remote.",
+    "hook": "Take the checkpoint of a turn, called by a hook.",
+    "hooks": "Have agents and git take checkpoints themselves.",
+    "doctor": "Repair what interrupted commands left behind.",
+    "demo": "Show the main job in a scratch repository.",
+}
+COMMANDS = {
+    name: Entry(f"git_boocode.cli.{function}", function, summary)
+    for name, summary in _SUMMARIES.items()
+    for function in (name.replace("-", "_"),)
+}
+# Its own module is free of click.
+COMMANDS["hook"] = COMMANDS["hook"]._replace(module="git_boocode.cli.hooks")
+
+
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        print_text(f"git-boocode version {__version__}")
+        context.exit(0)
+
+
+@click.group(cls=LazyGroup, entries=COMMANDS, subcommand_metavar="<command> [<args>]")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the version.",
+)
+def boocode() -> None:
+    """Apply a model's drifted edits, and checkpoint the worktree, in plain git."""
+
+
+def complete(variable: str, wanted: str) -> int:
+    """Answer the completion script of a shell, which asks by an environment variable."""
+    from click.shell_completion import shell_complete
+
+    return shell_complete(boocode, {}, "git-boocode", variable, wanted)
+
+
+def dispatch(argv: list[str]) -> int:
+    """Run the command that the arguments name and return its exit code (BoocodeError)."""
+    # Not click's own `main`: it would answer a closed pipe and other errors of the system itself.
+    try:
+        with boocode.make_context("git boocode", list(argv)) as context:
+            result = boocode.invoke(context)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.UsageError as error:
+        raise _usage_error(error) from None
+    except click.ClickException as error:
+        raise FatalError(error.format_message(), code="fatal") from None
+    return result if isinstance(result, int) else 0
+
+
+def _usage_error(error: click.UsageError) -> UsageError:
+    message = error.format_message().strip()
+    usage = error.ctx.get_usage() if error.ctx else "usage: git boocode <command> [<args>]"
+    hints: tuple[str, ...] = getattr(error, "hints", ())
+    if isinstance(error, click.NoSuchOption):
+        message = f"unknown option '{error.option_name}'"
+        if error.option_name == "--json" and error.ctx and error.ctx.command is boocode:
+            hints += ("it stands behind the command: git boocode <command> --json",)
+        elif error.possibilities:
+            hints += (f"the most similar option is: {error.possibilities[0]}",)
+    sentence = message[:1].lower() + message[1:].removesuffix(".")
+    return UsageError(f"{sentence}\n{usage}", hints=hints)
 
 
 def stdin_bytes() -> bytes:

@@ -8,10 +8,10 @@ import click
 
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.store.daily import prune_now_and_then
+from git_boocode.cli.checkpoint import answer, session_and_agent, warn_of_skipped
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.interruption import warn_of_interruption
 from git_boocode.cli.output import print_hints, print_json, progress, report
-from git_boocode.cli.taking import answer, told_session, warn_of_skipped
 from git_boocode.repo.ending import become, find_command
 from git_boocode.repo.errors import BoocodeError, from_os
 from git_boocode.repo.repository import Repository
@@ -46,7 +46,7 @@ def run(
         if label is None:
             words = " ".join(shlex.join(command).split())
             label = words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
-        session, agent = told_session()
+        session, agent = session_and_agent()
         request = Request(label=label, session=session, agent=agent, trigger="run")
         try:
             _take(request._replace(only_if_changed=True, allow_home=allow_home), as_json=as_json)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.cli.main import COMMANDS
+from git_boocode.cli.framework import COMMANDS
 
 SCRIPT = Path(__file__).parents[2] / "hooks/completion/git-boocode.bash"
 

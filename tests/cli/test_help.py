@@ -11,8 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from git_boocode.cli.framework import LazyGroup
-from git_boocode.cli.main import COMMANDS, boocode
+from git_boocode.cli.framework import COMMANDS, LazyGroup, boocode
 
 HELP = Path(__file__).parent / "help"
 MAN_PAGE = Path(__file__).parents[2] / "man" / "git-boocode.1"

@@ -357,7 +357,7 @@ def test_status_of_what_is_installed_otherwise(repo: Repo) -> None:
         (("install", "--user", "--local"), "error: only one of --user, --project and --local "),
         (("uninstall", "--local", "--project"), "error: only one of --user, --project and "),
         (("install", "--git", "--user"), "error: --user has no meaning for git's hooks"),
-        (("status", "extra"), "error: 'extra' is an argument too many\n"),
+        (("status", "extra"), "error: unexpected argument 'extra'\n"),
     ],
 )
 def test_command_lines_that_make_no_sense(repo: Repo, args: tuple[str, ...], said: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from git_boocode import __version__
 from git_boocode.cli import entry
-from git_boocode.cli.main import COMMANDS
+from git_boocode.cli.framework import COMMANDS
 from tests.repo_kit import Repo
 
 
