@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from git_boocode.repo.durable import read_private_json, write_private
-from git_boocode.repo.scratch import taking_turns
+from git_boocode.repo.lock import taking_turns
 
 _MOST = 50
 _MOMENT = 10.0

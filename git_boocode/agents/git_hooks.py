@@ -83,7 +83,7 @@ def run_git_hook(
     """
     check_event(event)
     repository = repository or Repository.discover()
-    from git_boocode.repo.scratch import inside_restore
+    from git_boocode.repo.lock import inside_restore
 
     if event not in _words(repository.config) or inside_restore(repository.state_dir):
         return

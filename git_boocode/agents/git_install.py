@@ -18,8 +18,8 @@ from git_boocode.agents.git_hooks import EVENTS, check_event, chosen_events
 from git_boocode.repo.durable import is_blocked
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.files import Symlink
+from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import scratch_directory
 
 # The first git that runs configured hooks; older ones ignore them silently.
 _CONFIGURED_SINCE = (2, 54)

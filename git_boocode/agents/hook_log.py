@@ -12,8 +12,8 @@ from typing import NamedTuple
 from git_boocode.repo.durable import open_private, read_private
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.ids import timestamp
+from git_boocode.repo.lock import taking_turns
 from git_boocode.repo.repository import make_state_dir
-from git_boocode.repo.scratch import taking_turns
 
 _LARGEST = 64 << 10
 _LONGEST = 1000

@@ -17,8 +17,8 @@ from git_boocode.repo.config import Config
 from git_boocode.repo.ending import TimeLimit, TimeUpError
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 from git_boocode.repo.git import Git, clean_environment
+from git_boocode.repo.lock import inside_restore
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import inside_restore
 
 TIMEOUT = 5.0
 """Seconds that a hook may take where nothing else is configured."""

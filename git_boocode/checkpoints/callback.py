@@ -19,9 +19,9 @@ from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.store.changes import Change
 from git_boocode.repo.durable import is_regular, remove, try_lock
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
+from git_boocode.repo.lock import INSIDE_RESTORE
 from git_boocode.repo.moving_head import worktrees
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import INSIDE_RESTORE
 
 HOOK = "boocode-restore"
 TIMEOUT = 60

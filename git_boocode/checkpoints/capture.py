@@ -10,8 +10,8 @@ from git_boocode.checkpoints.worktree.scan import WorktreeScan, is_kept
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.gc import GcWatch, kept_from_gc
 from git_boocode.repo.git import GitError
+from git_boocode.repo.lock import scratch_directory, worktree_lock
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import scratch_directory, worktree_lock
 
 if TYPE_CHECKING:
     from git_boocode.checkpoints.store.catalog import Checkpoint

@@ -25,7 +25,6 @@ from git_boocode.checkpoints.store.daily import last_failure
 from git_boocode.checkpoints.worktree.index_cache import LARGEST as LARGEST_NOTE
 from git_boocode.checkpoints.worktree.index_cache import PREFIX as KEPT_INDEX
 from git_boocode.checkpoints.worktree.index_cache import stale_indexes
-from git_boocode.repo import scratch
 from git_boocode.repo.connectivity import missing_objects
 from git_boocode.repo.durable import (
     LARGEST,
@@ -39,6 +38,7 @@ from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import ID_PART, OBJECT_ID
 from git_boocode.repo.index import Index, is_whole
+from git_boocode.repo.lock import leftover_index_lock, leftovers, sweep
 from git_boocode.repo.messages import BROKEN_REF
 from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.ref_locks import loose_locks, reftable_locks
@@ -129,12 +129,12 @@ def _index_lock(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     lock, state = f"{repository.index_path}.lock", repository.state_dir
     if not os.path.lexists(lock):
         return
-    if not any(scratch.leftover_index_lock(state, path) for path in scratch.leftovers(state)):
+    if not any(leftover_index_lock(state, path) for path in leftovers(state)):
         yield _foreign_lock(lock, "the index")
         return
     message = "a killed git boocode command left the index locked"
     yield Finding("leftover_lock", message, (lock,), f"{_FIX} removes the lock").repaired(
-        partial(scratch.sweep, state), "the lock was removed", fix=fix
+        partial(sweep, state), "the lock was removed", fix=fix
     )
 
 
@@ -174,10 +174,10 @@ def _leftover_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     stale = stale_indexes(state)
 
     def clear() -> None:
-        scratch.sweep(state)
+        sweep(state)
         _remove_all(stale)
 
-    if paths := (*scratch.leftovers(state), *stale):
+    if paths := (*leftovers(state), *stale):
         message = "killed git boocode commands left private files behind"
         remedy = f"{_FIX} removes them, and so does the next checkpoint"
         found = Finding("leftover_files", message, paths, remedy)

@@ -15,9 +15,9 @@ from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
 from git_boocode.cli.output import Style, colour_wanted, encode_text, paged, print_json, progress
 from git_boocode.repo.errors import EXIT_FATAL, RefusedError
 from git_boocode.repo.git import Git, GitError
+from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.quarantine import new_objects_aside
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import scratch_directory
 
 _READER_GONE = (-13, 141)
 """How git ends when it writes to a closed pipe: by the signal, or with a shell's status for it."""

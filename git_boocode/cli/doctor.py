@@ -24,8 +24,8 @@ from git_boocode.editing.recovery import DAMAGED, describe, forget_note, interru
 from git_boocode.repo.connectivity import missing_objects
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 from git_boocode.repo.git import GitError
+from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import worktree_lock
 from git_boocode.repo.store import Store
 from git_boocode.workflows import restore_with_edits
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from git_boocode.checkpoints.restore.journal import interrupted
 from git_boocode.cli.output import warn
 from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.lock import EDIT_NOTE, INSIDE_RESTORE, worktree_lock
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import EDIT_NOTE, INSIDE_RESTORE, worktree_lock
 
 if TYPE_CHECKING:
     from git_boocode.editing.recovery import Interrupted

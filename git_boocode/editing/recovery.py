@@ -18,7 +18,7 @@ from git_boocode.repo.durable import is_regular, read_private_json, remove, writ
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
 from git_boocode.repo.files import MAX_BYTES, mode_only, remove_emptied
 from git_boocode.repo.ids import ID
-from git_boocode.repo.scratch import EDIT_NOTE
+from git_boocode.repo.lock import EDIT_NOTE
 
 if TYPE_CHECKING:
     from git_boocode.repo.repository import Repository

@@ -191,7 +191,7 @@ class Workspace(NamedTuple):
         """Hold off every other command that writes here; entering it may raise RefusedError."""
         if self.repository is None:
             return nullcontext()
-        from git_boocode.repo.scratch import worktree_lock
+        from git_boocode.repo.lock import worktree_lock
 
         return worktree_lock(self.repository.state_dir, shared=False, patience=LOCK_PATIENCE)
 

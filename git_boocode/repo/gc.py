@@ -32,9 +32,9 @@ from typing import TypeVar
 from git_boocode.repo.connectivity import missing_objects
 from git_boocode.repo.errors import BoocodeError, FatalError
 from git_boocode.repo.git import Git, GitError
+from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.quarantine import Quarantine, objects_directory
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import scratch_directory
 from git_boocode.repo.store import RefChange, Store
 
 PATIENCE = 10.0

@@ -14,7 +14,7 @@ from zlib import crc32
 from git_boocode.repo.durable import sync_directory, sync_file
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import Completed, Git, Running, nul_lines, nul_records
-from git_boocode.repo.scratch import fresh_path
+from git_boocode.repo.lock import fresh_path
 
 _COMPARISON = ("diff-files", "--name-only", "--ignore-submodules=dirty", "-z")
 _PATHS_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")

@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 
 from git_boocode.repo.durable import sync_directory, sync_file
 from git_boocode.repo.git import Git
+from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import scratch_directory
 
 _THREADS = 8
 _ATTEMPTS = 5

@@ -12,8 +12,8 @@ import pytest
 
 from git_boocode.agents.git_hooks import EVENTS, run_git_hook
 from git_boocode.repo.errors import UsageError
+from git_boocode.repo.lock import INSIDE_RESTORE, worktree_lock
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import INSIDE_RESTORE, worktree_lock
 from tests.agents.hooks_kit import KINDS, LOG, install, reads_only_files, write_hooks
 from tests.checkpoints.kit import sound
 from tests.repo_kit import Repo

@@ -256,7 +256,7 @@ def test_one_root_that_fails_does_not_stop_the_others(repo: Repo) -> None:
 
 
 def test_what_a_callback_runs_takes_none(repo: Repo) -> None:
-    from git_boocode.repo.scratch import INSIDE_RESTORE, worktree_lock
+    from git_boocode.repo.lock import INSIDE_RESTORE, worktree_lock
 
     payload = prompted(repo)
     env = {INSIDE_RESTORE: "1"}

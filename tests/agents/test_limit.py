@@ -124,7 +124,7 @@ capture.capture = hang
 
 
 def test_another_hook_that_holds_the_lock(repo: Repo) -> None:
-    from git_boocode.repo.scratch import taking_turns
+    from git_boocode.repo.lock import taking_turns
 
     repo.git("config", "boocode.hookTimeout", "1.0")
     with taking_turns(str(repo.top / ".git/boocode/hooks.lock"), patience=0):

@@ -16,8 +16,8 @@ import pytest
 from git_boocode.checkpoints.checkup import Finding, check_checkpoints, check_files
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, REMOTES, SAFETY, Checkpoint
 from git_boocode.repo.ids import new_id
+from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import scratch_directory
 from tests.checkpoints.kit import back, refs, take, undone
 from tests.checkpoints.test_retention import forged, forged_text
 from tests.repo.test_connectivity import lose

@@ -11,8 +11,8 @@ from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY
 from git_boocode.checkpoints.store.retention import PATIENCE, Dropped, drop
 from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import worktree_lock
 from tests.checkpoints.kit import back, refs, seen, sound, take, undone
 from tests.checkpoints.test_catalog import forge
 from tests.repo_kit import Repo

@@ -18,8 +18,8 @@ from git_boocode.checkpoints.restore.file_plan import RestorePlan, plan_files
 from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import Completed, Git
+from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import worktree_lock
 from tests.checkpoints.kit import (
     Effort,
     Host,
@@ -745,7 +745,7 @@ def test_another_restore_is_at_work(base: Repo, monkeypatch: pytest.MonkeyPatch)
     base.write("a", "mess\n")
     monkeypatch.setattr(commands, "PATIENCE", 0.0)
     program = (
-        "import sys\nfrom git_boocode.repo.scratch import worktree_lock\n"
+        "import sys\nfrom git_boocode.repo.lock import worktree_lock\n"
         "with worktree_lock(sys.argv[1], shared=False, patience=0):\n"
         "    print('here', flush=True)\n    sys.stdin.read()\n"
     )

@@ -31,9 +31,9 @@ from git_boocode.repo import limits as repo_limits
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.ids import id_time, new_id
 from git_boocode.repo.limits import DAY, Limits
+from git_boocode.repo.lock import INSIDE_RESTORE, worktree_lock
 from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import INSIDE_RESTORE, worktree_lock
 from git_boocode.repo.store import Commit
 from tests.checkpoints.kit import back, refs, seen, take, undone
 from tests.repo_kit import Repo

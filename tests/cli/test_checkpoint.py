@@ -7,8 +7,8 @@ import pytest
 
 from git_boocode.editing.write import fingerprint
 from git_boocode.repo.ids import ID
+from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import worktree_lock
 from tests.repo_kit import Repo
 
 EDIT_NOTE = ".git/boocode/edit-in-progress"

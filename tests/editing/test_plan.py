@@ -24,8 +24,8 @@ from git_boocode.editing.workspace import Workspace
 from git_boocode.repo import files
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.files import read_snapshot
+from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import worktree_lock
 from tests.editing.kit import act, apply, carry_out, codes, refused, replace
 from tests.repo_kit import Repo
 

@@ -14,7 +14,7 @@ from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.service import Options
 from git_boocode.editing.write import Step, fingerprint
 from git_boocode.repo.errors import FatalError, RefusedError
-from git_boocode.repo.scratch import EDIT_NOTE
+from git_boocode.repo.lock import EDIT_NOTE
 from tests.editing.kit import act, apply, carry_out, leftovers, records, replace
 from tests.repo_kit import Repo
 

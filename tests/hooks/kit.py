@@ -18,8 +18,8 @@ from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.store.commit import keep
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.repo.errors import BoocodeError, FatalError
+from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import scratch_directory
 from tests.checkpoints.kit import back
 from tests.repo_kit import Repo
 

@@ -28,8 +28,8 @@ from git_boocode.editing.records import Records
 from git_boocode.editing.recovery import interrupted_edit, noted_record
 from git_boocode.repo.config import Config, Setting
 from git_boocode.repo.errors import BoocodeError, FatalError
+from git_boocode.repo.lock import EDIT_NOTE
 from git_boocode.repo.metadata import Metadata
-from git_boocode.repo.scratch import EDIT_NOTE
 from git_boocode.repo.store import Commit, Ref
 
 ID = "01234567-89ab-7def-8123-456789abcdef"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import worktree_lock
 from tests.checkpoints.kit import back, take
 from tests.repo_kit import Repo, Result, read_only
 
@@ -80,7 +80,10 @@ def test_what_writes_says_why_it_cannot(messy: Repo, command: str) -> None:
         done = messy.boocode(*command.split())
     assert (done.code, done.out) == (128, "")
     assert done.err.startswith("fatal: cannot use ")
-    assert f"hint: '{messy.top}/.git' is not writable; there, only what looks works" in done.err
+    assert (
+        f"hint: '{messy.top}/.git' is not writable; only log, diff and restore -n work there"
+        in done.err
+    )
     assert (git_dir(messy), messy.files()) == before
 
 
@@ -125,4 +128,4 @@ def test_a_lock_of_someone_else(messy: Repo) -> None:
     assert messy.unprivileged("restore", "-n", "@").code == 0
     done = messy.unprivileged("checkpoint")
     assert (done.code, done.out) == (128, "")
-    assert done.err.startswith(f"fatal: cannot use '{lock}': permission denied\nhint: see to the ")
+    assert done.err.startswith(f"fatal: cannot use '{lock}': permission denied\nhint: check the ")

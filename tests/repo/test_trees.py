@@ -6,9 +6,9 @@ import random
 
 import pytest
 
+from git_boocode.repo.lock import fresh_path
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import fresh_path
 from git_boocode.repo.trees import Item, write_tree
 from tests.repo_kit import Repo
 

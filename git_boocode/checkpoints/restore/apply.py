@@ -25,10 +25,10 @@ from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, Refused
 from git_boocode.repo.gc import GcWatch, kept_from_gc
 from git_boocode.repo.git import nul_lines
 from git_boocode.repo.index import Index, install_index, refuse_if_locked
+from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.messages import CHANGED_MEANWHILE, complaints, is_disk_full, says
 from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import scratch_directory
 
 # Someone may write a file just while all go back; after so many attempts that is an error.
 _ATTEMPTS = 5

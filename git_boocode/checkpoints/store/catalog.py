@@ -9,9 +9,9 @@ from typing import NamedTuple
 from git_boocode.checkpoints.store.changes import count_changes
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import OBJECT_ID, places_back
+from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.metadata import EntryCatalog, Metadata, Unusable
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import scratch_directory
 from git_boocode.repo.store import Commit, Ref
 
 CHECKPOINTS = "refs/boocode/checkpoints/"

@@ -11,8 +11,8 @@ from contextlib import suppress
 
 from git_boocode.repo.durable import is_regular, read_private, write_private
 from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.lock import INSIDE_RESTORE
 from git_boocode.repo.repository import Repository, make_state_dir
-from git_boocode.repo.scratch import INSIDE_RESTORE
 
 _STAMP = "last-prune"
 _DAY = 86_400.0

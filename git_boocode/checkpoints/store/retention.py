@@ -20,9 +20,9 @@ from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, 
 from git_boocode.checkpoints.store.daily import note_pruning
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.limits import DAY, TOO_OLD, Limits, is_older, patiently
+from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.metadata import Metadata, Unusable
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import worktree_lock
 from git_boocode.repo.store import Commit, Ref, RefChange
 
 DEFAULTS = Limits(keep=1_000, max_age=90 * DAY)

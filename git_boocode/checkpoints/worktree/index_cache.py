@@ -17,8 +17,8 @@ from git_boocode.checkpoints.worktree.staging import Staging, decode_special
 from git_boocode.repo.durable import is_regular, read_private_json, remove, write_private
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import borrow_index, crc_of
+from git_boocode.repo.lock import fresh_path
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import fresh_path
 
 _INDEX = "kept-index"
 _NOTE = "kept-index.json"

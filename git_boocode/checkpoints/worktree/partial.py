@@ -27,9 +27,9 @@ from git_boocode.checkpoints.worktree.staging import UserIndex
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import read_head
 from git_boocode.repo.index import Index
+from git_boocode.repo.lock import fresh_path
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.scratch import fresh_path
 from git_boocode.repo.trees import GITLINK
 
 

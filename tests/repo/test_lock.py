@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.scratch import scratch_directory, worktree_lock
+from git_boocode.repo.lock import scratch_directory, worktree_lock
 
 
 def child(code: str, state: Path) -> subprocess.Popen[str]:
     """Run code in another process until it prints a line; it ends when its input does."""
     program = (
         "import os, sys\n"
-        "from git_boocode.repo.scratch import scratch_directory, worktree_lock\n"
+        "from git_boocode.repo.lock import scratch_directory, worktree_lock\n"
         f"with {code}:\n    print('here', flush=True)\n    sys.stdin.read()\n"
     )
     process = subprocess.Popen(
@@ -170,7 +170,7 @@ def test_a_patient_one_gets_the_lock_in_the_end(state: Path) -> None:
 def child_waiting(state: Path) -> subprocess.Popen[str]:
     """A process that waits for the lock and says when it has it."""
     program = (
-        "import sys\nfrom git_boocode.repo.scratch import worktree_lock\n"
+        "import sys\nfrom git_boocode.repo.lock import worktree_lock\n"
         "with worktree_lock(sys.argv[1], shared=False, patience=60):\n    print('got it')\n"
     )
     return subprocess.Popen(

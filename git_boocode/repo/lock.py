@@ -1,0 +1,243 @@
+"""Who is at work in a worktree: its lock, and directories for the private files of one process.
+
+All locks are taken on open files, so that they die with their process, and what is left of a killed
+one can be told from what is in use. What only looks works as well where the git directory cannot be
+written: nothing can change there meanwhile, so it needs no lock, and its private files may lie
+elsewhere.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+
+from git_boocode.repo.durable import MAKING, is_blocked, open_private, remove, try_lock
+from git_boocode.repo.errors import FatalError, RefusedError, from_os
+from git_boocode.repo.repository import make_state_dir
+
+# Set for the commands of a restore's callback: the id of that restore.
+INSIDE_RESTORE = "GIT_BOOCODE_RESTORE"
+# The name of the note, below a worktree's private directory, that an edit is being written.
+EDIT_NOTE = "edit-in-progress"
+
+# How the system refuses to write where nothing may be written.
+_SEALED = (errno.EROFS, errno.EACCES, errno.EPERM)
+# No two private files of a process get the same name.
+_NUMBERS = count()
+_PREFIX = "tmp-"
+_GUARD = "alive"
+# How old something half-made is, in seconds, when its maker must have been killed.
+_ABANDONED = 60
+
+
+@contextmanager
+def worktree_lock(
+    state_dir: str, *, shared: bool, patience: float, looking: bool = False
+) -> Iterator[None]:
+    """Hold the lock of a worktree: restores alone, captures beside each other.
+
+    What a restore's callback runs is covered by the lock of that restore, and takes none. Who is
+    only `looking` needs none where none can be made.
+
+    Raises:
+        RefusedError: someone else held it for longer than `patience`, in seconds (`locked`).
+        FatalError: the lock cannot be made (`io`).
+    """
+    descriptor = None if inside_restore(state_dir) else _open_lock(state_dir, looking=looking)
+    if descriptor is None:
+        yield
+        return
+    try:
+        _wait_for(descriptor, shared=shared, patience=patience)
+        # For git commands that go on if we are killed; see `Git.keeping_locks`.
+        os.set_inheritable(descriptor, not shared)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def taking_turns(path: str, *, patience: float) -> Iterator[None]:
+    """Let processes do something one after the other, by a lock on a file that stays empty.
+
+    Raises:
+        RefusedError: someone else held it for longer than `patience`, in seconds (`locked`).
+    """
+    make_state_dir(os.path.dirname(path))
+    descriptor = open_private(path, os.O_RDWR)
+    try:
+        _wait_for(descriptor, shared=False, patience=patience)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _wait_for(descriptor: int, *, shared: bool, patience: float) -> None:
+    deadline = time.monotonic() + patience
+    while not try_lock(descriptor, shared=shared):
+        if time.monotonic() > deadline:
+            raise RefusedError(
+                "another git boocode command is at work in this worktree",
+                code="locked",
+                hints=("wait for it to end, then try again",),
+            )
+        time.sleep(0.02)
+
+
+def inside_restore(state_dir: str) -> bool:
+    """Whether a callback runs this, and the restore that called it is still at work here.
+
+    What a callback starts may outlive the restore, such as an agent's server, or turn to another
+    repository, and the variable goes with it.
+    """
+    if not os.environ.get(INSIDE_RESTORE):
+        return False
+    descriptor = _open_lock(state_dir, looking=True)
+    if descriptor is None:
+        return False
+    try:
+        return not try_lock(descriptor, shared=True)
+    finally:
+        os.close(descriptor)
+
+
+def _open_lock(state_dir: str, *, looking: bool) -> int | None:
+    """Open the file to lock; None if there is none, and none can be made, to lock out others."""
+    path = os.path.join(state_dir, "lock")
+    try:
+        with _explained(state_dir):
+            make_state_dir(state_dir)
+            return open_private(path, os.O_RDWR)
+    except FatalError:
+        if not looking:
+            raise
+    with suppress(OSError):
+        return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    return None
+
+
+@contextmanager
+def _explained(state_dir: str) -> Iterator[None]:
+    """Say what to do where the private directory may not be written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _SEALED:
+            raise
+        git_dir = os.path.dirname(state_dir)
+        hint = "check the owner and permissions of that path"
+        if not may_write(git_dir):
+            hint = f"'{git_dir}' is not writable; only log, diff and restore -n work there"
+        found = from_os(error)
+        raise FatalError(found.message, code=found.code, hints=(*found.hints, hint)) from error
+
+
+def may_write(path: str) -> bool:
+    """Whether something can be made in a directory, or in the one where it would be made."""
+    while not os.path.isdir(path):
+        path = os.path.dirname(path)
+    return os.access(path, os.W_OK)
+
+
+def fresh_path(path: str) -> str:
+    """A path for a private file, beginning like another one, that was never given before."""
+    return f"{path}.{next(_NUMBERS)}"
+
+
+@contextmanager
+def scratch_directory(state_dir: str, *, looking: bool = False) -> Iterator[str]:
+    """A directory for this process alone, removed afterwards; what killed ones left goes too.
+
+    For who is only `looking` it may lie elsewhere if need be.
+
+    Raises:
+        FatalError: nothing may be written there (`io`).
+    """
+    if looking and (not may_write(state_dir) or is_blocked(state_dir)):
+        # Hardly ever needed, and it takes long to import.
+        import tempfile
+
+        with tempfile.TemporaryDirectory(prefix="git-boocode-") as elsewhere:
+            yield os.path.realpath(elsewhere)
+        return
+    path = os.path.join(state_dir, f"{_PREFIX}{os.getpid()}-{os.urandom(6).hex()}")
+    # Made and locked under a name that no sweep looks for, so that none can come in between.
+    making = os.path.join(state_dir, f"{MAKING}{os.path.basename(path)}")
+    with _explained(state_dir):
+        make_state_dir(state_dir)
+        sweep(state_dir)
+        os.mkdir(making, 0o700)
+    guard = os.open(os.path.join(making, _GUARD), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try_lock(guard)
+        os.rename(making, path)
+        yield path
+    finally:
+        os.close(guard)
+        _remove(path)
+        _remove(making)
+
+
+def sweep(state_dir: str) -> None:
+    """Remove what killed processes left, a lock of the index that is provably theirs included."""
+    for path in leftovers(state_dir):
+        if leftover_index_lock(state_dir, path):
+            with suppress(OSError):
+                os.unlink(_index_lock(state_dir))
+        _remove(path)
+
+
+def leftovers(state_dir: str) -> list[str]:
+    """The directories and files that killed processes left in a private directory, if it exists."""
+    names = sorted(os.listdir(state_dir)) if os.path.isdir(state_dir) else []
+    return [path for name in names if _is_leftover(name, path := os.path.join(state_dir, name))]
+
+
+def leftover_index_lock(state_dir: str, leftover: str) -> bool:
+    """Whether the index's lock is a hard link to a file in one of the `leftovers`."""
+    lock = _index_lock(state_dir)
+    with suppress(OSError):
+        theirs = (os.path.join(leftover, name) for name in os.listdir(leftover))
+        return any(os.path.samefile(path, lock) for path in theirs)
+    return False
+
+
+def _index_lock(state_dir: str) -> str:
+    return os.path.join(os.path.dirname(state_dir), "index.lock")
+
+
+def _is_leftover(name: str, path: str) -> bool:
+    if name.startswith(MAKING):
+        with suppress(OSError):
+            return time.time() - os.stat(path).st_mtime > _ABANDONED
+        return False
+    return name.startswith(_PREFIX) and not _in_use(path)
+
+
+def _in_use(path: str) -> bool:
+    guard = os.path.join(path, _GUARD)
+    try:
+        try:
+            descriptor = os.open(guard, os.O_RDWR | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno not in _SEALED:
+                raise
+            descriptor = os.open(guard, os.O_RDONLY | os.O_NONBLOCK)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    try:
+        return not try_lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove(path: str) -> None:
+    # Another process may be removing it, too.
+    with suppress(OSError):
+        remove(path)
