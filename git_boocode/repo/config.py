@@ -33,12 +33,9 @@ OURS = Identity("git-boocode", "git-boocode@localhost")
 
 
 class Setting(NamedTuple):
-    """One configured value.
+    """One configured value; None for a bare key, which git reads as true.
 
-    Attributes:
-        value: the text, or None for a bare key, which git reads as true.
-        scope: `system`, `global`, `local`, `worktree` or `command`.
-        origin: `file:PATH`, `command line:` and so on, as git reports it.
+    `scope` is `system`, `global`, `local`, `worktree` or `command`, `origin` such as `file:PATH`.
     """
 
     value: str | None
@@ -73,11 +70,7 @@ class Config:
         return cls(settings)
 
     def setting(self, key: str) -> Setting | None:
-        """The setting of a key, or None.
-
-        Args:
-            key: `section.name` or `section.subsection.name`; case counts in the subsection only.
-        """
+        """The setting of `section[.subsection].name`; case counts in the subsection only."""
         front, _, name = key.rpartition(".")
         section, dot, subsection = front.partition(".")
         return self._settings.get(f"{section.lower()}{dot}{subsection}.{name.lower()}")
@@ -97,11 +90,7 @@ class Config:
         return default if found is None else (found.value or "")
 
     def boolean(self, key: str, *, default: bool) -> bool:
-        """A value as git reads booleans.
-
-        Raises:
-            FatalError: the value is no boolean.
-        """
+        """A value as git reads booleans (FatalError)."""
         found = self.setting(key)
         if found is None:
             return default
@@ -114,11 +103,7 @@ class Config:
         raise _bad_value(key, found, "a boolean such as 'true' or 'false'")
 
     def integer(self, key: str, *, default: int, least: int = 0) -> int:
-        """A value as git reads integers, with the suffixes k, m and g.
-
-        Raises:
-            FatalError: the value is no integer, or below `least`.
-        """
+        """A value of at least `least` as git reads integers, with k, m and g (FatalError)."""
         found = self.setting(key)
         if found is None:
             return default
@@ -128,16 +113,11 @@ class Config:
         return number
 
     def age(self, key: str, *, default: float | None) -> float | None:
-        """A value as `parse_age` reads ages: seconds, or None for `never`, and for 0.
-
-        Raises:
-            FatalError: the value is no age.
-        """
+        """A value as `parse_age` reads ages, where 0 sets no limit either (FatalError)."""
         found = self.setting(key)
         if found is None:
             return default
         value = found.value or ""
-        # As of a number to keep, 0 sets no limit.
         if _integer(value) == 0:
             return None
         try:
@@ -174,16 +154,8 @@ def parse_age(text: str) -> float | None:
     """An age in seconds: `12h`, `30d`, `2w`, or as git writes it: `2.weeks.ago`, `now`, `never`.
 
     A unit is `s`, `min`, `h`, `d`, `w`, `y`, or a word from `second` to `year`. `m` alone is none:
-    it could be minutes or months.
-
-    Args:
-        text: the age as given.
-
-    Returns:
-        Seconds; None for `never`, and for `false`, which git takes for the same.
-
-    Raises:
-        ValueError: it is no age.
+    it could be minutes or months. None stands for `never`, and for `false`, which git takes for
+    the same. ValueError if it is no age.
     """
     word = text.strip().lower()
     if word in ("never", "false"):

@@ -1,7 +1,8 @@
 """Files and refs that are on disk when a call returns, and private files of our own.
 
 Anything may be in the place of a private file below the git directory when it is used. A FIFO, a
-directory, a symlink, a huge file or garbage counts as no file; writing replaces it.
+directory, a symlink, a huge file or garbage counts as no file; writing replaces it. Where the
+system refuses, all of these functions raise OSError.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import fcntl
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 
 from git_boocode.repo.errors import FatalError
 
@@ -27,11 +28,7 @@ _UNUSABLE = (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EOPNOTSUPP, errno.EIS
 
 
 def sync(descriptor: int) -> None:
-    """Bring what was written to an open file to disk.
-
-    Raises:
-        OSError: the disk failed.
-    """
+    """Bring what was written to an open file to disk."""
     # On macOS, fsync leaves it in the cache of the drive.
     full = getattr(fcntl, "F_FULLFSYNC", None)
     if full is not None:
@@ -43,11 +40,7 @@ def sync(descriptor: int) -> None:
 
 
 def sync_file(path: str) -> None:
-    """Bring a file's content to disk.
-
-    Raises:
-        OSError: it is not there, or the disk failed.
-    """
+    """Bring a file's content to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         sync(descriptor)
@@ -56,13 +49,7 @@ def sync_file(path: str) -> None:
 
 
 def sync_directory(directory: str) -> None:
-    """Bring a directory's entries to disk, where the system can.
-
-    Raises:
-        OSError: it is not there, or the disk failed.
-    """
-    if not hasattr(os, "O_DIRECTORY"):
-        return
+    """Bring a directory's entries to disk, where the system can."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         sync(descriptor)
@@ -77,15 +64,8 @@ def sync_refs(git_dir: str, names: Iterable[str], *, packed: bool = False) -> No
     """Bring refs to disk that git has just written or deleted.
 
     Before 2.36, git has no `core.fsync` and syncs no refs. No version syncs the directories.
-    Where refs are kept in a reftable, git has synced that, and there is nothing to do.
-
-    Args:
-        git_dir: the git directory in which they are.
-        names: their whole names.
-        packed: whether `packed-refs` may have been written, as when a ref is deleted.
-
-    Raises:
-        OSError: the disk failed.
+    Where refs are kept in a reftable, git has synced that, and there is nothing to do. With
+    `packed`, `packed-refs` may have been written, too, as when a ref is deleted.
     """
     split = [tuple(name.split("/")) for name in names]
     paths = [os.path.join(git_dir, *parts) for parts in split]
@@ -104,11 +84,7 @@ def sync_refs(git_dir: str, names: Iterable[str], *, packed: bool = False) -> No
 
 
 def read_private(path: str, *, largest: int | None = LARGEST) -> bytes | None:
-    """What a private file holds; None if there is no regular file, or one that is too large.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """What a private file holds; None if there is no regular file, or one that is too large."""
     try:
         descriptor = os.open(path, os.O_RDONLY | _FLAGS)
     except (FileNotFoundError, NotADirectoryError):
@@ -128,11 +104,7 @@ def read_private(path: str, *, largest: int | None = LARGEST) -> bytes | None:
 
 
 def read_private_json(path: str, *, largest: int | None = LARGEST) -> object:
-    """What a private file holds as JSON; None if it holds none.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """What a private file holds as JSON; None if it holds none."""
     data = read_private(path, largest=largest)
     try:
         return None if data is None else json.loads(data)
@@ -141,16 +113,7 @@ def read_private_json(path: str, *, largest: int | None = LARGEST) -> object:
 
 
 def write_private(path: str, data: bytes, *, to_disk: bool = True) -> None:
-    """Replace a private file as a whole, or leave it as it is.
-
-    Args:
-        path: the file; its directory must be there.
-        data: what it is to hold.
-        to_disk: whether it has to be on disk when the call returns.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Replace a private file as a whole, or leave it as it is; its directory must be there."""
     making = os.path.join(os.path.dirname(path), f"{MAKING}{os.getpid()}-{os.urandom(6).hex()}")
     descriptor = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600)
     try:
@@ -159,37 +122,29 @@ def write_private(path: str, data: bytes, *, to_disk: bool = True) -> None:
             file.flush()
             if to_disk:
                 sync(descriptor)
-        _replace(making, path)
+        if os.path.isdir(path) and not os.path.islink(path):
+            remove(path)
+        os.replace(making, path)
     except BaseException:
         with suppress(OSError):
             os.unlink(making)
         raise
 
 
-def _replace(making: str, path: str) -> None:
-    try:
-        os.replace(making, path)
-    except OSError:
-        if not os.path.isdir(path):
-            raise
-        remove(path)
-        os.replace(making, path)
-
-
 def open_private(path: str, flags: int) -> int:
-    """Open a private file, made if it is missing, to lock it or to append to it.
-
-    Raises:
-        OSError: it cannot be opened.
-    """
+    """Open a private file, made if it is missing, to lock it or to append to it."""
     descriptor = _open_regular(path, flags)
     if descriptor is None:
-        with _alone(os.path.dirname(path)):
+        directory = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
+        try:
             # Whatever another process has made meanwhile must stay: it may be locked.
+            fcntl.flock(directory, fcntl.LOCK_EX)
             descriptor = _open_regular(path, flags)
             if descriptor is None:
                 remove(path)
                 descriptor = _open_regular(path, flags)
+        finally:
+            os.close(directory)
     if descriptor is None:
         raise OSError(errno.EEXIST, "it is not a regular file", path)
     return descriptor
@@ -208,17 +163,6 @@ def _open_regular(path: str, flags: int) -> int | None:
     return None
 
 
-@contextmanager
-def _alone(directory: str) -> Iterator[None]:
-    """Keep other processes from replacing something in a directory."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
 def try_lock(descriptor: int, *, shared: bool = False) -> bool:
     """Lock an open file; False if another process has a lock on it that excludes this one."""
     kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
@@ -230,11 +174,7 @@ def try_lock(descriptor: int, *, shared: bool = False) -> bool:
 
 
 def remove(path: str) -> None:
-    """Remove whatever is at a path, without following symlinks; nothing may be there.
-
-    Raises:
-        OSError: it cannot be removed.
-    """
+    """Remove whatever is at a path, without following symlinks; nothing may be there."""
     try:
         os.unlink(path)
     except FileNotFoundError:
@@ -259,17 +199,10 @@ def is_regular(path: str) -> bool:
 
 
 def refuse_blocked(state_dir: str) -> None:
-    """Refuse to use something that is not a directory as a private directory.
-
-    Raises:
-        FatalError: it is something else (`unusable_file`).
-    """
+    """Refuse to use something that is not a directory as a private directory (FatalError)."""
     if is_blocked(state_dir):
-        raise FatalError(
-            f"'{state_dir}' is not a directory",
-            code="unusable_file",
-            hints=("'git boocode doctor --fix' replaces it",),
-        )
+        hint = "'git boocode doctor --fix' replaces it"
+        raise FatalError(f"'{state_dir}' is not a directory", code="unusable_file", hints=(hint,))
 
 
 def is_blocked(state_dir: str) -> bool:

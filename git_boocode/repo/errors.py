@@ -9,12 +9,7 @@ from collections.abc import Mapping
 EXIT_REFUSED = 1
 EXIT_FATAL = 128
 EXIT_USAGE = 129
-# What a shell answers for a command that it cannot run, or cannot find.
-EXIT_NOT_RUN = 126
-EXIT_NOT_FOUND = 127
 MAKE_ROOM = "free some space on the disk of the repository, then run the command again"
-
-
 _SHOWN = 60
 
 
@@ -66,8 +61,6 @@ class RefusedError(BoocodeError):
 class FatalError(BoocodeError):
     """The command could not do its work (exit 128)."""
 
-    exit_code = EXIT_FATAL
-
 
 class UsageError(BoocodeError):
     """The command line makes no sense (exit 129)."""
@@ -79,17 +72,12 @@ class UsageError(BoocodeError):
 
 
 class CommandError(BoocodeError):
-    """A command that the user gave cannot be run (exit 127 if there is none, else 126).
-
-    Args:
-        message: as in `BoocodeError`.
-        found: whether there is such a command.
-        hints: as in `BoocodeError`.
-    """
+    """A command that the user gave cannot be run (exit 126), or is not found (127)."""
 
     def __init__(self, message: str, *, found: bool, hints: tuple[str, ...] = ()) -> None:
         super().__init__(message, code="not_run" if found else "command_not_found", hints=hints)
-        self.exit_code = EXIT_NOT_RUN if found else EXIT_NOT_FOUND
+        # As a shell answers.
+        self.exit_code = 126 if found else 127
 
 
 def from_os(error: OSError) -> FatalError:

@@ -140,18 +140,10 @@ def both_listed(one: str, other: str) -> bool:
 
 
 def inside_worktree(top: str, path: str) -> str:
-    """The path below the top of a worktree that a given path names, in git's spelling.
+    """The path below `top`, which is free of symlinks, that a path names, in git's spelling.
 
-    Args:
-        top: the top of the worktree, absolute, symlinks resolved.
-        path: a path relative to the top, or an absolute one.
-
-    Returns:
-        The path relative to the top, parts joined by `/`; it need not exist.
-
-    Raises:
-        RefusedError: the path is empty, is no file's name, leaves the worktree by `..`, by being
-            absolute or through a symlink, or lies in a `.git` directory (`outside_worktree`).
+    It need not exist. RefusedError if it is empty, is no file's name, leaves the worktree by `..`,
+    by being absolute or through a symlink, or lies in a `.git` directory (`outside_worktree`).
     """
     if not path or "\0" in path:
         raise RefusedError("the path is empty or holds a NUL character", code="invalid_input")
@@ -167,11 +159,7 @@ def inside_worktree(top: str, path: str) -> str:
 
 
 def git_directory_above(path: str) -> str | None:
-    """The git directory that a path lies in, whatever its name, or None.
-
-    Args:
-        path: absolute, symlinks resolved; it need not exist.
-    """
+    """The git directory that an absolute path without symlinks lies in, whatever its name."""
     above = os.path.dirname(path)
     while above != os.path.dirname(above):
         if is_dot_git(os.path.basename(above)) or _looks_like_git(above):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from typing import NamedTuple
 
 from git_boocode.repo.config import Config
 from git_boocode.repo.durable import read_private, refuse_blocked, sync_directory, sync_file
@@ -20,6 +21,18 @@ _QUESTIONS = (
     "--git-common-dir",
 )
 
+_LOCATION = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR")
+# Of each object format, the ids of the tree and of the blob without content.
+_EMPTY = {
+    "sha1": (
+        "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+        "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    ),
+    "sha256": (
+        "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+        "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+    ),
+}
 _MAIN = "main"
 WORKTREE_ID = "worktree-id"
 _LONGEST_ID = 64
@@ -34,6 +47,9 @@ class Repository:
         common_dir: the git directory that all worktrees share, absolute.
         prefix: where the caller stands below the top, `""` or `"sub/dir/"`.
         object_format: `sha1` or `sha256`.
+        empty_tree: the id of the tree without entries, which git knows without storing it.
+        empty_blob: the id of the blob without bytes.
+        zero_id: the id that stands for no object.
     """
 
     def __init__(
@@ -44,19 +60,20 @@ class Repository:
         self.common_dir = common_dir
         self.prefix = prefix
         self.object_format = object_format
+        self.empty_tree, self.empty_blob = _EMPTY[object_format]
+        self.zero_id = "0" * len(self.empty_blob)
         self._config: Config | None = None
         self._git: Git | None = None
         self._bound: dict[str, str] = {}
+        self._linked_dir = os.path.join(common_dir, "worktrees")
 
     @classmethod
     def discover(cls, cwd: str | None = None) -> Repository:
         """Find the repository of a directory (by default the current one), as git does.
 
         A `GIT_DIR` that a hook exports for the very repository it runs in does not turn a
-        subdirectory into the worktree; one that names another repository is honoured.
-
-        Raises:
-            FatalError: there is no repository, or it has no worktree here.
+        subdirectory into the worktree; one that names another repository is honoured. FatalError if
+        there is no repository, or it has no worktree here.
         """
         here = _current_directory() if cwd is None else cwd
         environ = dict(os.environ)
@@ -64,7 +81,8 @@ class Repository:
             plain = _Answers.ask(here, clean_environment(environ))
             if plain.status == 0 and _same(plain.git_dir, os.path.join(here, environ["GIT_DIR"])):
                 return plain.repository(here)
-        return _Answers.ask(here, _discovery_environment(environ)).repository(here)
+        given = {key: environ[key] for key in _LOCATION if key in environ}
+        return _Answers.ask(here, {**clean_environment(environ), **given}).repository(here)
 
     @property
     def config(self) -> Config:
@@ -128,7 +146,7 @@ class Repository:
         return list(dict.fromkeys((_MAIN, *map(self._linked_key, self._linked()))))
 
     def _linked_key(self, name: str) -> str:
-        state_dir = os.path.join(self.common_dir, "worktrees", name, "boocode")
+        state_dir = os.path.join(self._linked_dir, name, "boocode")
         if not os.path.isdir(state_dir):
             return ""
         return worktree_id(state_dir) or self._linked_name(name)
@@ -148,14 +166,12 @@ class Repository:
 
     def state_dirs(self) -> list[str]:
         """The private directories of all worktrees, in the same order; they need not exist yet."""
-        linked = os.path.join(self.common_dir, "worktrees")
-        below = (os.path.join(linked, name, "boocode") for name in self._linked())
+        below = (os.path.join(self._linked_dir, name, "boocode") for name in self._linked())
         return [self.common_state_dir, *below]
 
     def _linked(self) -> list[str]:
         """What git calls the linked worktrees."""
-        linked = os.path.join(self.common_dir, "worktrees")
-        return sorted(os.listdir(linked)) if os.path.isdir(linked) else []
+        return sorted(os.listdir(self._linked_dir)) if os.path.isdir(self._linked_dir) else []
 
     @property
     def index_path(self) -> str:
@@ -179,25 +195,6 @@ class Repository:
             return name
         # No name that git gives has a slash in it.
         return f"worktrees/{name}"
-
-    @property
-    def empty_tree(self) -> str:
-        """The id of the tree without entries, which git knows without storing it."""
-        if self.object_format == "sha1":
-            return "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-        return "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
-
-    @property
-    def empty_blob(self) -> str:
-        """The id of the blob without bytes."""
-        if self.object_format == "sha1":
-            return "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
-        return "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
-
-    @property
-    def zero_id(self) -> str:
-        """The id that stands for no object."""
-        return "0" * len(self.empty_blob)
 
     def hook_path(self, name: str) -> str:
         """Where the user keeps a git hook, `core.hooksPath` honoured; it need not exist."""
@@ -259,9 +256,7 @@ class Repository:
 def make_state_dir(state_dir: str) -> None:
     """Make the private directory of a worktree; a linked one gets an id, see `worktree_key`.
 
-    Raises:
-        FatalError: something else is there (`unusable_file`).
-        OSError: it cannot be made.
+    FatalError if something else is there (`unusable_file`), OSError if it cannot be made.
     """
     refuse_blocked(state_dir)
     git_dir = os.path.dirname(state_dir)
@@ -300,14 +295,13 @@ def worktree_id(state_dir: str) -> str:
     return found if found.isalnum() and len(found) <= _LONGEST_ID else ""
 
 
-class _Answers:
-    """What `git rev-parse` says about a directory."""
+class _Answers(NamedTuple):
+    """What `git rev-parse` says about a directory: to `_QUESTIONS`, and the top of the worktree."""
 
-    def __init__(self, status: int, stderr: str, answers: list[str], top: str) -> None:
-        self.status = status
-        self.stderr = stderr
-        self._answers = answers
-        self._top = top
+    status: int
+    stderr: str
+    answers: list[str]
+    top: str
 
     @classmethod
     def ask(cls, here: str, environ: Mapping[str, str]) -> _Answers:
@@ -315,58 +309,39 @@ class _Answers:
         done = git.attempt("rev-parse", "--path-format=absolute", *_QUESTIONS, "--show-toplevel")
         answers = os.fsdecode(done.stdout).removesuffix("\n").split("\n")
         if len(answers) > len(_QUESTIONS) + 1:
+            # A path that holds a newline spoils the combined answer; asked alone it cannot.
             asked = _QUESTIONS if done.status else (*_QUESTIONS, "--show-toplevel")
-            answers = [_ask_one(git, question) for question in asked]
+            alone = ("rev-parse", "--path-format=absolute")
+            answers = [git.line(*alone, question) for question in asked]
         top = answers.pop() if len(answers) > len(_QUESTIONS) else ""
         return cls(done.status, os.fsdecode(done.stderr).strip(), answers, top)
 
     @property
     def git_dir(self) -> str:
-        return self._answers[3]
+        return self.answers[3]
 
     def repository(self, here: str) -> Repository:
         if self.status == 0:
-            return self._repository(here)
-        if len(self._answers) < len(_QUESTIONS):
+            _, _, object_format, git_dir, common_dir = self.answers
+            below = os.path.relpath(os.path.realpath(here), self.top)
+            outside = below == ".." or below.startswith(f"..{os.sep}")
+            prefix = "" if below == "." or outside else below.replace(os.sep, "/") + "/"
+            return Repository(self.top, git_dir, common_dir, prefix, object_format)
+        if len(self.answers) < len(_QUESTIONS):
+            set_by = os.environ.get("GIT_DIR")
+            hint = f"GIT_DIR is set to '{set_by}'; unset it to look from here"
+            dubious = says(self.stderr, DUBIOUS_OWNERSHIP)
             raise FatalError(
                 self.stderr.removeprefix("fatal: ") or "not a git repository",
-                code="dubious_ownership"
-                if says(self.stderr, DUBIOUS_OWNERSHIP)
-                else "not_a_repository",
-                hints=_not_found_hints(),
+                code="dubious_ownership" if dubious else "not_a_repository",
+                hints=() if set_by is None else (hint,),
             )
-        bare = self._answers[0] == "true"
+        bare = self.answers[0] == "true"
         raise FatalError(
             f"'{self.git_dir}' has no worktree" if bare else f"'{here}' is outside the worktree",
             code="no_worktree",
             hints=("run it from inside a worktree: git worktree list shows them",),
         )
-
-    def _repository(self, here: str) -> Repository:
-        _, _, object_format, git_dir, common_dir = self._answers
-        below = os.path.relpath(os.path.realpath(here), self._top)
-        outside = below == ".." or below.startswith(f"..{os.sep}")
-        prefix = "" if below == "." or outside else below.replace(os.sep, "/") + "/"
-        return Repository(self._top, git_dir, common_dir, prefix, object_format)
-
-
-def _ask_one(git: Git, question: str) -> str:
-    # A path that holds a newline spoils the combined answer; asked alone it cannot.
-    return git.line("rev-parse", "--path-format=absolute", question)
-
-
-def _discovery_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    cleaned = clean_environment(environ)
-    for key in ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"):
-        if key in environ:
-            cleaned[key] = environ[key]
-    return cleaned
-
-
-def _not_found_hints() -> tuple[str, ...]:
-    if "GIT_DIR" in os.environ:
-        return (f"GIT_DIR is set to '{os.environ['GIT_DIR']}'; unset it to look from here",)
-    return ()
 
 
 def _current_directory() -> str:
