@@ -7,7 +7,7 @@ import stat
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import click
 
@@ -15,21 +15,27 @@ from git_boocode.cli.framework import Command, json_option, stdin_bytes
 from git_boocode.cli.output import (
     Style,
     colour_wanted,
+    encode_json,
     print_json,
     print_text,
     printable,
     progress,
     quote_path,
 )
+from git_boocode.editing.answer import BEGIN, Answer, EditsRefusedError, describe, diff_of, numbered
+from git_boocode.editing.diff import without_common_indentation
+from git_boocode.editing.edits import AppliedEdit, EditedFile, How
+from git_boocode.editing.formats import FORMATS
+from git_boocode.editing.inputs import Source
+from git_boocode.editing.service import Options, apply_edits
+from git_boocode.editing.workspace import Workspace
+from git_boocode.editing.write import write_new
+from git_boocode.matching import Candidate
+from git_boocode.matching.rungs import PROFILES
+from git_boocode.matching.text import lines_of
+from git_boocode.repo.config import Config
 from git_boocode.repo.errors import FatalError, RefusedError, UsageError
-
-if TYPE_CHECKING:
-    from git_boocode.editing.answer import Answer, EditsRefusedError
-    from git_boocode.editing.edits import AppliedEdit, EditedFile
-    from git_boocode.editing.inputs import Source
-    from git_boocode.editing.workspace import Workspace
-    from git_boocode.matching import Candidate
-    from git_boocode.repo.config import Config
+from git_boocode.repo.files import mode_only
 
 LETTERS = {"modify": "M", "create": "A", "delete": "D", "rename": "R"}
 _CANDIDATE_LINES = 8
@@ -82,12 +88,10 @@ def apply_edit(
     Edits are read from each <file>, or from standard input. Paths in them count from the top of the
     worktree, a --path from the current directory.
     """
-    from git_boocode.editing.answer import EditsRefusedError
-    from git_boocode.editing.edits import How
-    from git_boocode.editing.service import Options, apply_edits
-    from git_boocode.editing.workspace import Workspace
-
-    _check_names(profile, format_)
+    check_profile(profile)
+    if format_ is not None and format_ not in FORMATS:
+        hint = f"the formats are: {', '.join(FORMATS)}"
+        raise UsageError(f"unknown format '{format_}'", hints=(hint,))
     if replace_all or (path, old, new) != (None, None, None):
         if files:
             raise click.UsageError("--path, --old and --new cannot be combined with <file>")
@@ -118,28 +122,14 @@ def apply_edit(
 
 def check_profile(profile: str) -> None:
     """Refuse the name of a profile that does not exist (UsageError)."""
-    from git_boocode.matching.rungs import PROFILES
-
     if profile not in PROFILES:
         known = ", ".join(PROFILES)
         raise UsageError(f"unknown profile '{profile}'", hints=(f"the profiles are: {known}",))
 
 
-def _check_names(profile: str, format_: str | None) -> None:
-    from git_boocode.editing.formats import FORMATS
-
-    check_profile(profile)
-    if format_ is not None and format_ not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise UsageError(f"unknown format '{format_}'", hints=(f"the formats are: {known}",))
-
-
 def _from_options(
     path: str | None, old: str | None, new: str | None, *, replace_all: bool
 ) -> Source:
-    from git_boocode.cli.output import encode_json
-    from git_boocode.editing.inputs import Source
-
     if path is None or old is None or new is None:
         raise click.UsageError("--path, --old and --new belong together")
     edit: dict[str, object] = {"path": path, "old_string": old, "new_string": new}
@@ -149,8 +139,6 @@ def _from_options(
 
 
 def _from_file(name: str) -> Source:
-    from git_boocode.editing.inputs import Source
-
     if name != "-":
         with open(name, "rb") as stream:
             return Source(name, stream.read())
@@ -167,8 +155,6 @@ def require_input(what: str, example: str) -> None:
 
 def _check_retry_context(name: str | None) -> None:
     """Refuse to write over a file that is something else than an earlier retry context."""
-    from git_boocode.editing.answer import BEGIN
-
     if name is None or not os.path.isfile(name):
         return
     with open(name, "rb") as stream:
@@ -183,13 +169,11 @@ def _check_retry_context(name: str | None) -> None:
 def _keep_retry_context(name: str | None, text: str, read: Sequence[str] = ()) -> None:
     """Write a retry context, or empty the file: one from an earlier call must not reach a model.
 
-    It may be read by nobody who may not read the files that it quotes. It is replaced, never
-    written in workspace.
+    Nobody may read it who may not read the files that it quotes. It is replaced, never written in
+    place.
     """
     if name is None:
         return
-    from git_boocode.editing.write import write_new
-    from git_boocode.repo.files import mode_only
 
     data = text.encode("utf-8", "backslashreplace")
     real = os.path.realpath(name)
@@ -221,8 +205,6 @@ def _keep_retry_context(name: str | None, text: str, read: Sequence[str] = ()) -
 
 
 def _print_answer(answer: Answer, workspace: Workspace, *, show_diff: bool) -> None:
-    from git_boocode.repo.config import Config
-
     for file in answer.files:
         for _, applied in file.applied:
             print_text(summary(file, applied, _MADE if file.action == "create" else _DONE))
@@ -236,8 +218,6 @@ def _print_answer(answer: Answer, workspace: Workspace, *, show_diff: bool) -> N
 
 def refuse(error: EditsRefusedError) -> NoReturn:
     """Raise a refusal again with every failure spelt out for people."""
-    from git_boocode.editing.answer import describe
-
     blocks = []
     for failure in error.failures:
         lines = [describe(failure, many=error.edits > 1)]
@@ -249,9 +229,6 @@ def refuse(error: EditsRefusedError) -> NoReturn:
 
 def candidate_lines(candidate: Candidate, most: int) -> list[str]:
     """A candidate as people read it: where it is, and its numbered lines."""
-    from git_boocode.editing.answer import numbered
-    from git_boocode.matching.text import lines_of
-
     where = candidate.where or lines_of(candidate.start_line, candidate.end_line)
     head = f"  {where} (similarity {candidate.similarity:.2f}):"
     lines = numbered(candidate.text, candidate.start_line, most)
@@ -260,9 +237,6 @@ def candidate_lines(candidate: Candidate, most: int) -> list[str]:
 
 def print_diffs(answer: Answer, config: Config) -> None:
     """Print the diff of each file, without the indentation that all its lines share."""
-    from git_boocode.editing.answer import diff_of
-    from git_boocode.editing.diff import without_common_indentation
-
     style = Style(enabled=colour_wanted(config))
     colours = {"+": "green", "-": "red", "@": "cyan"}
     for file in answer.files:
@@ -274,8 +248,6 @@ def print_diffs(answer: Answer, config: Config) -> None:
 
 def summary(file: EditedFile, applied: AppliedEdit, done: Mapping[str, str]) -> str:
     """What one edit did to a file, in one line; `done` replaces the lines, by the rung."""
-    from git_boocode.matching.text import lines_of
-
     letter = LETTERS[file.action] if file.changes else "="
     where = lines_of(applied.start_line, applied.end_line)
     if applied.count > 1:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from git_boocode.cli.apply_edit import candidate_lines, check_profile, require_input
 from git_boocode.cli.framework import AtLeast, Command, json_option, stdin_bytes
 from git_boocode.cli.output import print_json, print_text, quote_path
+from git_boocode.editing.locate import Located
+from git_boocode.editing.locate import locate as find
+from git_boocode.editing.workspace import Workspace
+from git_boocode.matching.text import lines_of
 from git_boocode.repo.errors import RefusedError
-
-if TYPE_CHECKING:
-    from git_boocode.editing.locate import Located
 
 _CANDIDATE_LINES = 12
 
@@ -30,9 +29,6 @@ _CANDIDATE_LINES = 12
 @json_option
 def locate(path: str, profile: str, start_line: int | None, no_index: bool, as_json: bool) -> int:
     """Find the text on standard input in the file <path>, although it has drifted."""
-    from git_boocode.editing.locate import locate as find
-    from git_boocode.editing.workspace import Workspace
-
     check_profile(profile)
     require_input("the text to find", "git boocode locate <path> < needle.txt")
     workspace = Workspace.find(index=not no_index, from_here=True)
@@ -43,17 +39,12 @@ def locate(path: str, profile: str, start_line: int | None, no_index: bool, as_j
     if as_json:
         print_json(found.as_json())
     else:
-        print_text(_summary(found))
+        match = found.match
+        fuzzy = f"fuzzy ({match.rung} {match.similarity:.2f})"
+        where = lines_of(match.start_line or 1, match.end_line or 0)
+        how = fuzzy if match.kind == "fuzzy" else "exact"
+        print_text(f"{quote_path(found.path)}: {where}, {how}")
     return 0
-
-
-def _summary(found: Located) -> str:
-    from git_boocode.matching.text import lines_of
-
-    match = found.match
-    where = lines_of(match.start_line or 1, match.end_line or 0)
-    how = f"fuzzy ({match.rung} {match.similarity:.2f})" if match.kind == "fuzzy" else "exact"
-    return f"{quote_path(found.path)}: {where}, {how}"
 
 
 def _refusal(found: Located, *, as_json: bool) -> RefusedError:

@@ -175,12 +175,7 @@ def _advice_wanted() -> bool:
 
 
 def colour_wanted(config: Config, key: str = "color.ui") -> bool:
-    """Whether standard output takes colour, by the configuration and by what it is.
-
-    Args:
-        config: the configuration.
-        key: what decides, before `color.ui` does.
-    """
+    """Whether standard output takes colour, by `key`, `color.ui` and what standard output is."""
     setting = config.setting(key) or config.setting("color.ui")
     word = "auto" if setting is None or setting.value is None else setting.value.lower()
     if word in ("always", "never", "false", "no", "off", "0"):
@@ -216,11 +211,7 @@ class Style:
 
 @contextmanager
 def paged(git: Git) -> Iterator[IO[bytes]]:
-    """A stream for long output: git's pager on a terminal, else standard output itself.
-
-    Args:
-        git: the user's git, which knows the pager's name.
-    """
+    """A stream for long output: the pager of the user's git on a terminal, or standard output."""
     pager = git.line("var", "GIT_PAGER") if sys.stdout.isatty() else "cat"
     if pager in ("", "cat") or not _exists(pager):
         with _written_out():

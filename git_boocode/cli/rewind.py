@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import click
 
+from git_boocode.cli.apply_edit import print_diffs, refuse, summary
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
-
-if TYPE_CHECKING:
-    from git_boocode.editing.records import EditRecord, Records
-    from git_boocode.editing.rewind import Rewound
-    from git_boocode.repo.repository import Repository
+from git_boocode.cli.log import warn_of_unreadable
+from git_boocode.cli.output import print_hints, print_json, print_text, progress, quote_path
+from git_boocode.editing import rewind as service
+from git_boocode.editing.records import EditRecord, Records
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.repository import Repository
 
 _DONE = {"create": "brought back", "delete": "deleted", "rename": "renamed back"}
 
@@ -40,12 +41,6 @@ def rewind(
     rewinding it brings the edit back. Nothing is changed if a place is not certain, or holds
     something else by now.
     """
-    from git_boocode.cli.apply_edit import refuse
-    from git_boocode.cli.output import print_json, print_text, progress
-    from git_boocode.editing import rewind as service
-    from git_boocode.editing.records import Records
-    from git_boocode.repo.repository import Repository
-
     repository = Repository.discover()
     if not dry_run:
         service.settled(repository)
@@ -71,8 +66,6 @@ def _split(
     repository: Repository, records: Records, arguments: list[str], behind: int | None
 ) -> tuple[EditRecord, list[str]]:
     """Tell the edit from the paths, as git tells revisions from paths."""
-    from git_boocode.repo.errors import RefusedError
-
     if "" in arguments:
         raise RefusedError(
             "an empty argument names no edit and no path",
@@ -87,15 +80,12 @@ def _split(
         return _counted(records), rest
     if behind is None and _is_path(repository, records, front[0]):
         return _counted(records), front
-    if front[0].startswith("@"):
-        return _counted(records, front[0]), [*front[1:], *rest]
-    return records.find(front[0]), [*front[1:], *rest]
+    name, *paths = arguments
+    return _counted(records, name) if name.startswith("@") else records.find(name), paths
 
 
 def _counted(records: Records, name: str | None = None) -> EditRecord:
     """The newest edit, or one so many before it, where one that is unreadable may be meant."""
-    from git_boocode.cli.log import warn_of_unreadable
-
     try:
         return records.to_rewind() if name is None else records.find(name)
     finally:
@@ -103,9 +93,6 @@ def _counted(records: Records, name: str | None = None) -> EditRecord:
 
 
 def _is_path(repository: Repository, records: Records, name: str) -> bool:
-    from git_boocode.editing.rewind import is_named
-    from git_boocode.repo.errors import RefusedError
-
     if name == "@" or name.startswith("@~") or records.matching(name):
         return False
     if os.path.lexists(os.path.join(repository.worktree, repository.prefix, name)):
@@ -115,13 +102,10 @@ def _is_path(repository: Repository, records: Records, name: str) -> bool:
     except RefusedError:
         return False
     # It may have been deleted or renamed by the edit.
-    return any(is_named(repository, file, name) for file in newest.files)
+    return any(service.is_named(repository, file, name) for file in newest.files)
 
 
-def _print(done: Rewound, repository: Repository, *, show_diff: bool) -> None:
-    from git_boocode.cli.apply_edit import print_diffs, summary
-    from git_boocode.cli.output import print_hints, print_text, quote_path
-
+def _print(done: service.Rewound, repository: Repository, *, show_diff: bool) -> None:
     for file in done.answer.files:
         if file.path not in done.already:
             print_text(summary(file, file.applied[0][1], _DONE))

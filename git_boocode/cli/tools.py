@@ -8,12 +8,11 @@ import click
 
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import print_json, print_text
+from git_boocode.editing.tools import TOOLS, guidance
 from git_boocode.repo.errors import UsageError
 
 
 def _formats(_: click.Context, _parameter: click.Parameter, beginning: str) -> list[str]:
-    from git_boocode.editing.tools import TOOLS
-
     return [name for name in TOOLS if name.startswith(beginning)]
 
 
@@ -27,8 +26,6 @@ def tools(format_: str | None, guide: bool, as_json: bool) -> int:
     Each has a name, a description and the JSON schema of its input, which apply-edit takes. With
     <format>, print that one alone.
     """
-    from git_boocode.editing.tools import TOOLS, guidance
-
     formats = {tool.name: name for name, tool in TOOLS.items()}
     chosen = formats.get(format_ or "", format_)
     if chosen is not None and chosen not in TOOLS:
@@ -37,13 +34,10 @@ def tools(format_: str | None, guide: bool, as_json: bool) -> int:
     names = (chosen,) if chosen else tuple(TOOLS)
     definitions = [TOOLS[name].as_json() for name in names]
     if as_json:
-        print_json({"ok": True, "guide": guidance(names)} if guide else _answer(definitions))
+        found = {"guide": guidance(names)} if guide else {"tools": definitions}
+        print_json({"ok": True, **found})
     elif guide:
         print_text(guidance(names).removesuffix("\n"))
     else:
         print_text(json.dumps(definitions[0] if format_ else definitions, indent=2))
     return 0
-
-
-def _answer(definitions: list[dict[str, object]]) -> dict[str, object]:
-    return {"ok": True, "tools": definitions}
