@@ -20,11 +20,10 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def install(file: ConfigFile, data: bytes | None, wanted: Wanted) -> tuple[bytes, frozenset[str]]:
-    """What our file has to hold.
+    """What our file has to hold; RefusedError (`exists`) if somebody else's is there.
 
-    Raises RefusedError (`exists`) if somebody else's is there, and FatalError if the installation
-    lacks the template. In that, `{command}` is the command line for a shell, `{command_json}` the
-    same as a JSON string; if one file serves all events, it adds the event itself.
+    In the template, `{command}` is the command line for a shell, `{command_json}` the same as a
+    JSON string; a file that serves all events adds the event itself.
     """
     if data is not None and not is_ours(data):
         call = " ".join(("git boocode hook", file.agent.name, file.event)).rstrip()
@@ -69,10 +68,7 @@ def is_ours(data: bytes) -> bool:
 
 
 def shipped_hook(name: str) -> str:
-    """The path of a shipped file, such as `callbacks/trim-jsonl`.
-
-    Raises FatalError if the installation lacks it.
-    """
+    """The path of a shipped file, such as `callbacks/trim-jsonl`; FatalError if it is missing."""
     # An editable installation runs from the checkout, where the files lie beside the package.
     for directory in ("shipped_hooks", os.path.join("..", "hooks")):
         path = os.path.normpath(os.path.join(_PACKAGE, directory, name))
@@ -94,14 +90,12 @@ def installed_command(*words: str) -> str:
     environment; so a program that lies there is named by its path, and so is one behind another
     version on the PATH.
     """
-    return shlex.join((*_program(), *words))
-
-
-def _program() -> tuple[str, ...]:
     running, found = _running(), _on_path()
+    program = isolated_command() if running is None else (running,)
     if found and (running is None or os.path.realpath(found) == os.path.realpath(running)):
-        return ("git", "boocode") if os.path.dirname(found) in everyones_path() else (found,)
-    return isolated_command() if running is None else (running,)
+        is_everyones = os.path.dirname(found) in everyones_path()
+        program = ("git", "boocode") if is_everyones else (found,)
+    return shlex.join((*program, *words))
 
 
 def isolated_command() -> tuple[str, ...]:

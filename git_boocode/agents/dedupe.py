@@ -81,19 +81,13 @@ class Turns:
 
 @contextmanager
 def one_at_a_time(state_dir: str, *, patience: float) -> Iterator[Turns]:
-    """Wait at most `patience` seconds for the other hooks of a worktree; yields its turns.
-
-    Raises RefusedError (`locked`) if another one took longer.
-    """
+    """Wait for the other hooks of a worktree, `patience` seconds at most; yields its turns."""
     with taking_turns(os.path.join(state_dir, "hooks.lock"), patience=patience):
         yield Turns(os.path.join(state_dir, "turns.json"))
 
 
 def tools_of(state_dir: str) -> Turns:
-    """The latest calls of tools, each noted as a turn with just this prompt.
-
-    `one_at_a_time` has to keep others away.
-    """
+    """The latest calls of tools, noted as turns; `one_at_a_time` has to keep others away."""
     return Turns(os.path.join(state_dir, "tools.json"))
 
 

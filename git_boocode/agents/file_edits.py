@@ -39,8 +39,7 @@ class FileEdit(NamedTuple):
 def read_file(path: str, *, replace_link: bool = False) -> bytes | None:
     """What is at an absolute path now: a file's bytes, a `Symlink`, or None.
 
-    Raises RefusedError (`unusable_file`) if it is neither or too large, and FatalError if it cannot
-    be read.
+    Raises RefusedError (`unusable_file`) if it is something else, or too large.
     """
     _, now = _found(path, itself=replace_link)
     return None if now is None else now.data
@@ -49,8 +48,7 @@ def read_file(path: str, *, replace_link: bool = False) -> bytes | None:
 def apply(edits: Iterable[FileEdit]) -> None:
     """Make all changes, or leave everything as it was; see `git_boocode.editing.write`.
 
-    Raises RefusedError if a file is not what was read (`stale`) or is read-only (`read_only`), and
-    FatalError if one cannot be written.
+    Raises RefusedError if a file is not what was read (`stale`) or is read-only (`read_only`).
     """
     changed = [edit for edit in edits if edit.before != edit.after or edit.mode is not None]
     changes = [_change(edit) for edit in changed]

@@ -198,13 +198,6 @@ def remove(content: bytes) -> bytes:
 def _plan_file(repository: Repository, event: str, path: str) -> list[FileEdit]:
     content, call, title = _read(path), _call(event), _title(repository, event, path)
     if content is None:
-        if os.path.lexists(path + _CHAINED):
-            raise RefusedError(
-                f"'{path}{_CHAINED}' is in the way: an earlier installation moved a hook there, "
-                f"and '{path}' does not call it any more; nothing was changed",
-                code="conflict",
-                hints=(f"move it back to '{path}', or away",),
-            )
         umask = os.umask(0o077)
         os.umask(umask)
         made = insert(_SHEBANG, call, _MADE)
@@ -228,13 +221,13 @@ def _why_not(path: str, content: bytes) -> str:
         return "it is a symlink"
     if not is_shell_script(content):
         return "it is not a script with a shell in its first line"
-    return "" if _is_executable(path) else "it is not executable, so git ignores it"
+    return "" if os.access(path, os.X_OK) else "it is not executable, so git ignores it"
 
 
 def _calls_us(path: str, event: str) -> bool:
     """Whether users have added the call themselves to a hook that we leave to them."""
     content, words = read_file(path) or b"", (b"boocode", b"hook", event.encode())
-    return all(word in content for word in words) and _is_executable(path)
+    return all(word in content for word in words) and os.access(path, os.X_OK)
 
 
 def _plan_removal(repository: Repository, event: str, path: str) -> list[FileEdit]:
@@ -316,10 +309,6 @@ def _refuse_shared(repository: Repository, directory: str) -> None:
         raise RefusedError(message, code="shared_hooks", hints=(_OWN_HOOKS, _CALL_IT))
 
 
-def _is_executable(path: str) -> bool:
-    return bool(os.stat(path).st_mode & 0o100)
-
-
 def _is_below(path: str, top: str) -> bool:
     top = os.path.realpath(top)
     return os.path.commonpath((os.path.realpath(path), top)) == top
@@ -334,7 +323,7 @@ def _status_in_file(repository: Repository, event: str, path: str) -> Status:
         is_right = renew(content, _call(event)) == content
         title = _title(repository, event, path)
         note = title.partition("(")[2].removesuffix(")")
-        note = note if _is_executable(path) else "not executable, so that git ignores it"
+        note = note if os.access(path, os.X_OK) else "not executable, so that git ignores it"
         return Status(event, _INSTALLED if is_right else _OTHER, "file", path, note)
     if content is not None and _why_not(path, content) and _calls_us(path, event):
         return Status(event, _INSTALLED, "file", path, "added by hand")

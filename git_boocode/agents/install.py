@@ -211,10 +211,9 @@ def _uninstall(file: ConfigFile) -> PlannedChange:
         after = _FORMATS[file.kind].uninstall(file, before, baseline or by_name)
     if after == before:
         return PlannedChange(file, None, forget)
-    directories = baseline.directories if after is None and baseline is not None else ()
-    return PlannedChange(
-        file, FileEdit(file.path, before, after, None, file.title), forget, directories
-    )
+    edit = FileEdit(file.path, before, after, None, file.title)
+    made = baseline.directories if after is None and baseline is not None else ()
+    return PlannedChange(file, edit, forget, made)
 
 
 def _read(file: ConfigFile) -> bytes | None:

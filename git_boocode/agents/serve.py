@@ -153,11 +153,12 @@ def serve_git(context: HookContext, event: str, arguments: Sequence[str]) -> Non
 
 
 def serve_agent(context: HookContext, agent: Agent, event: str) -> None:
-    """Serve the hook of an agent; if `event` is empty, the payload on standard input names it.
-
-    Raises FatalError (`unknown_event`) if there is no such event.
-    """
-    _forget_callers_repository()
+    """Serve the hook of an agent; if `event` is empty, the payload on standard input names it."""
+    # An agent that a git hook has started inherits its repository, but need not work in it; whoever
+    # sets these variables for all commands sets the worktree, too.
+    if "GIT_WORK_TREE" not in os.environ:
+        for name in ("GIT_DIR", "GIT_COMMON_DIR", "GIT_INDEX_FILE"):
+            os.environ.pop(name, None)
     payload = Payload({})
     # If it cannot be read, a turn begins anyway.
     with context.noting():
@@ -170,14 +171,6 @@ def serve_agent(context: HookContext, agent: Agent, event: str) -> None:
             if not inside_restore(repository.state_dir):
                 _serve(context, repository, reported)
     context.enter(None)
-
-
-def _forget_callers_repository() -> None:
-    # An agent that a git hook has started inherits its repository, but need not work in it; whoever
-    # sets these variables for all commands sets the worktree, too.
-    if "GIT_WORK_TREE" not in os.environ:
-        for name in ("GIT_DIR", "GIT_COMMON_DIR", "GIT_INDEX_FILE"):
-            os.environ.pop(name, None)
 
 
 def _repositories(
@@ -216,13 +209,15 @@ def _serve(context: HookContext, repository: Repository, reported: HookEvent) ->
             position = position if reported.is_turn else _position(context, reported)
             wants_label = _setting(context, repository, "boocode.promptLabels", default=True)
             label = reported.label if wants_label else ""
-            _capture(repository, reported, turn, turns, label=label, anchor=_anchor(position))
+            anchor = position._asdict() if position else {}
+            _capture(repository, reported, turn, turns, label=label, anchor=anchor)
         elif per_tool and (paths := reported.changed_files(repository.worktree)):
             position = _position(context, reported)
             call = reported.payload.text(reported.agent.fields.call)
             turn = _turn(reported, "\0".join((call, *paths)), position)
+            anchor = position._asdict() if position else {}
             tools = tools_of(repository.state_dir)
-            _capture(repository, reported, turn, tools, paths=paths, anchor=_anchor(position))
+            _capture(repository, reported, turn, tools, paths=paths, anchor=anchor)
     from git_boocode.checkpoints.store.daily import prune_now_and_then
 
     prune_now_and_then(repository)
@@ -232,29 +227,23 @@ def _setting(
     context: HookContext, repository: Repository, key: str, *, default: bool = False
 ) -> bool:
     """A setting; one that is not a boolean is logged and counts as false, as the careful choice."""
-    try:
-        return repository.config.boolean(key, default=default)
-    except FatalError as error:
-        context.note(error)
-        return False
+    value = False
+    with context.noting():
+        value = repository.config.boolean(key, default=default)
+    return value
 
 
 def _position(context: HookContext, reported: HookEvent) -> TranscriptPosition | None:
     path = reported.payload.text(reported.agent.fields.transcript)
-    try:
-        return transcript_position(path) if path else None
-    except FatalError as error:
-        context.note(error)
-        return None
+    position = None
+    with context.noting():
+        position = transcript_position(path) if path else None
+    return position
 
 
 def _turn(reported: HookEvent, what: str, position: TranscriptPosition | None) -> ReportedTurn:
     offset = position.offset if position else None
     return turn_of(reported.agent.name, reported.session, reported.turn, what, offset)
-
-
-def _anchor(position: TranscriptPosition | None) -> dict[str, Any]:
-    return position._asdict() if position else {}
 
 
 def _capture(

@@ -29,8 +29,8 @@ class TranscriptPosition(NamedTuple):
 def transcript_position(path: str) -> TranscriptPosition | None:
     """How far a transcript goes now; FatalError (`transcript`) if it cannot be read.
 
-    None if it is missing: before the first turn of a session it need not be there yet. What it will
-    begin with is not known then, since a session may continue another one.
+    None if it is missing, as before the first turn of a session. It may then begin with anything,
+    since a session may continue another one.
     """
     full = os.path.expanduser(path)
     if not os.path.isabs(full):

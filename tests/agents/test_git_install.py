@@ -406,12 +406,8 @@ def test_hooks_that_are_switched_off(repo: Repo, log: Path) -> None:
     assert notes == {"hooks are switched off by core.hooksPath"}
 
 
-@pytest.mark.parametrize("what", ["directory", "leftover"])
-def test_what_is_in_the_way(repo: Repo, log: Path, what: str) -> None:
-    if what == "directory":
-        (hooks(repo) / "pre-commit").mkdir()
-    else:
-        (hooks(repo) / "pre-commit.boocode-chained").write_text("precious")
+def test_what_is_in_the_way(repo: Repo, log: Path) -> None:
+    (hooks(repo) / "pre-commit").mkdir()
     names = sorted(path.name for path in hooks(repo).iterdir())
     with pytest.raises(BoocodeError, match="pre-commit"):
         install()
