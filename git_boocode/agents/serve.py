@@ -227,18 +227,20 @@ def _setting(
     context: HookContext, repository: Repository, key: str, *, default: bool = False
 ) -> bool:
     """A setting; one that is not a boolean is logged and counts as false, as the careful choice."""
-    value = False
-    with context.noting():
-        value = repository.config.boolean(key, default=default)
-    return value
+    try:
+        return repository.config.boolean(key, default=default)
+    except FatalError as error:
+        context.note(error)
+        return False
 
 
 def _position(context: HookContext, reported: HookEvent) -> TranscriptPosition | None:
     path = reported.payload.text(reported.agent.fields.transcript)
-    position = None
-    with context.noting():
-        position = transcript_position(path) if path else None
-    return position
+    try:
+        return transcript_position(path) if path else None
+    except FatalError as error:
+        context.note(error)
+        return None
 
 
 def _turn(reported: HookEvent, what: str, position: TranscriptPosition | None) -> ReportedTurn:

@@ -84,8 +84,8 @@ def install(
     changes, left_out = _planned(locations, agents, scope, all_or_none=not asks)
     plan = _HooksPlan(locations, changes, _git_edits(locations, remove=False) if git else [])
     if not as_json:
-        for message in left_out:
-            warn(message)
+        for message, *hints in (each.split("\n") for each in left_out):
+            warn(message, tuple(hints))
     if asks and not dry_run and plan.edits and not _agreed(plan, scope, left_out, as_json):
         return 1
     notes = [agent.note for agent in agents if agent.note] if plan.edits else []
@@ -155,7 +155,7 @@ def _found(locations: Locations, scope: str | None) -> list[Agent]:
 def _planned(
     locations: Locations, agents: Sequence[Agent], scope: str | None, *, all_or_none: bool
 ) -> tuple[list[PlannedChange], list[str]]:
-    """What to change for agents, and what to say of those that are left out.
+    """What to change for agents, and a message with hints, by lines, for each that is left out.
 
     Raises RefusedError if one has to be left out and `all_or_none` is set, or if none is left.
     """
@@ -168,7 +168,8 @@ def _planned(
             scopes = _scopes_to_install(locations, agent, scope, wanted)
             planned = [plan_install(locations, agent, each, wanted) for each in scopes]
         except RefusedError as error:
-            left_out.append(f"{agent.title} is left out: {error.message}")
+            message = f"{agent.title} is left out: {error.message}"
+            left_out.append("\n".join((message, *error.hints)))
             if all_or_none or len(left_out) == len(agents):
                 raise
         else:

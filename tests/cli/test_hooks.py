@@ -261,6 +261,10 @@ def test_a_file_with_comments(repo: Repo) -> None:
     error = done.json["error"]
     assert (done.code, error["code"]) == (1, "unusable_file")
     assert error["hint"].startswith("add to the outermost object yourself: ")
+    repo.write(".cursor/hooks.json", "{}")
+    done = repo.boocode("hooks", "install", "-n")
+    assert "warning: Gemini CLI is left out: " in done.err
+    assert f"hint: {error['hint']}\n" in done.err
     path.write_text(f"{{ {error['hint'].partition(' yourself: ')[2]} }} // mine\n")
     done = repo.boocode("hooks", "install", "--agent", "gemini")
     assert (done.code, done.out) == (0, "all is installed already\n")
