@@ -84,7 +84,7 @@ def test_a_turn_is_chosen_shown_and_restored(turns: Repo) -> None:
         assert re.fullmatch(pattern, line)
     assert "first" in listed[2]
     terminal.type("7\n")
-    assert "'7' is no number from 1 to 3" in terminal.wait_for(QUESTION)
+    assert "'7' is not a number from 1 to 3" in terminal.wait_for(QUESTION)
     terminal.type("2\n")
     preview = terminal.wait_for("restore this? [y/N]")
     assert " M a\r\n D b\r\n" in preview
