@@ -7,17 +7,15 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING, TextIO
+from typing import IO, TextIO
 
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.git import Git, clean_environment, outlast
-
-if TYPE_CHECKING:
-    import threading
 
 # What steers a terminal: control characters of ASCII and beyond, what turns the direction of text,
 # and bytes that are no UTF-8 but control characters in other encodings.
@@ -157,21 +155,16 @@ def warn(message: str, hints: tuple[str, ...] = ()) -> None:
 
 def print_hints(hints: tuple[str, ...]) -> None:
     """Print `hint: ` lines to standard error, unless `advice.boocode` is false."""
-    if not hints or not _advice_wanted():
+    if not hints:
         return
-    for hint in hints:
-        for line in hint.split("\n"):
-            print_text(f"hint: {_harmless(line)}".rstrip(), to_stderr=True)
-
-
-def _advice_wanted() -> bool:
     # The repository may be what failed, so this asks git afresh, with the caller's environment.
     git = Git(".", clean_environment(os.environ))
-    try:
+    with suppress(BoocodeError):
         answer = git.attempt("config", "--type=bool", "--get", "advice.boocode")
-    except BoocodeError:
-        return True
-    return answer.stdout.strip() != b"false"
+        if answer.stdout.strip() == b"false":
+            return
+    for line in "\n".join(hints).split("\n"):
+        print_text(f"hint: {_harmless(line)}".rstrip(), to_stderr=True)
 
 
 def colour_wanted(config: Config, key: str = "color.ui") -> bool:
@@ -241,10 +234,14 @@ def progress(doing: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    import threading
-
     said = threading.Event()
-    timer = threading.Timer(_QUIET, _say, (doing, said))
+
+    def say() -> None:
+        said.set()
+        sys.stderr.write(f"{doing}…")
+        sys.stderr.flush()
+
+    timer = threading.Timer(_QUIET, say)
     timer.daemon = True
     timer.start()
     try:
@@ -265,38 +262,21 @@ def relay() -> Iterator[Callable[[str], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    passing = _Passing()
+    begin, last = time.monotonic() + _QUIET, "\n"
+
+    def show(line: str) -> None:
+        nonlocal last
+        if time.monotonic() >= begin:
+            last = line
+            # A line that ends in a carriage return is written over.
+            sys.stderr.buffer.write(encode_text(f"{printable(line[:-1])}\033[K{line[-1:]}"))
+            sys.stderr.flush()
+
     try:
-        yield passing
+        yield show
     finally:
-        passing.end()
-
-
-class _Passing:
-    """Writes lines to standard error; one that ends in a carriage return is written over."""
-
-    def __init__(self) -> None:
-        self._from = time.monotonic() + _QUIET
-        self._unfinished = False
-
-    def __call__(self, line: str) -> None:
-        """Take a line with its end."""
-        if time.monotonic() < self._from:
-            return
-        self._unfinished = not line.endswith("\n")
-        sys.stderr.buffer.write(encode_text(f"{printable(line[:-1])}\033[K{line[-1:]}"))
-        sys.stderr.flush()
-
-    def end(self) -> None:
-        """Leave nothing half-written."""
-        if self._unfinished:
+        if not last.endswith("\n"):
             _clear()
-
-
-def _say(doing: str, said: threading.Event) -> None:
-    said.set()
-    sys.stderr.write(f"{doing}…")
-    sys.stderr.flush()
 
 
 def _clear() -> None:
