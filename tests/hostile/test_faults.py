@@ -368,7 +368,7 @@ def test_every_call_of_git_fails_once_in_a_capture(
             break
         assert seen(repo) == before
         sound(repo)
-    assert step > (8 if warm else 12)
+    assert step > (7 if warm else 11)
 
 
 def forget_index(repo: Repo) -> None:

@@ -118,6 +118,8 @@ def _parse(note: dict[str, Any], path: str) -> IndexCache:
     content = Content(*note["content"])
     if note["version"] != _VERSION or not OBJECT_ID.fullmatch(content.tree):
         raise ValueError("another version wrote it")
+    if not str(note["ref"]).startswith("refs/boocode/") or not OBJECT_ID.fullmatch(note["commit"]):
+        raise ValueError("it names no checkpoint")
     if content.staged is not None and not OBJECT_ID.fullmatch(content.staged):
         raise ValueError("it names no tree")
     decode_special(os.fsencode(content.special))

@@ -171,11 +171,13 @@ class PartialScan:
             return None
         failed = {path for path, _ in self._indexer.failed}
         missing = {path for path in tracked if not self._disk.is_there(path)}
+        same = cache.user_index == self._user.fingerprint and cache.head_tree == self._head.tree
         return cache._replace(
             path=self._index.path,
             crc=None,
-            # Of another index, the rest has yet to be read.
-            user_index=cache.user_index if cache.user_index == self._user.fingerprint else "?",
+            # Of another index, or another HEAD, the rest has yet to be read.
+            user_index=cache.user_index if same else "?",
+            head_tree=self._head.tree,
             extra=(cache.extra - named).union(set(extra) - failed),
             missing=cache.missing.difference(tracked) | missing,
             recent=cache.recent | named,
