@@ -161,8 +161,10 @@ def _keep(
         if cache is not None and not is_kept(repository, cache):
             raise RefusedError("the latest checkpoint was dropped", code="conflict")
         latest = catalog.latest()
-        if latest is not None:
+        # It need not be the one of the cache: others may write refs, too.
+        if latest is not None and holds(repository, latest, snapshot):
             return Captured(latest, changed=False, is_new=False)
+        changed = True
     anchor = {key: getattr(request, key) for key in ("agent", "session", "chat", "message")}
     values: dict[str, Any] = {key: getattr(request, key) or None for key in _TEXTS}
     values["anchor"] = {**{key: value for key, value in anchor.items() if value}, **request.anchor}

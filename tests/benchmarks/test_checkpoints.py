@@ -58,10 +58,10 @@ def rows(shown: str) -> dict[str, list[str]]:
 def test_the_table_of_a_size(capsys: pytest.CaptureFixture[str]) -> None:
     capture.report(SIZE, rounds=1)
     table = rows(capsys.readouterr().out)
-    assert table[""] == ["median", "ms", "x", "status", "x", "recipe"]
+    assert table[""] == ["median", "ms", "x", "status", "x", "kept", "x", "copied"]
     assert table["git status"][1] == "1.00"
     for name in ("git stash create (leaves out new files)", "restore @, 30 paths differ"):
-        assert len(table[name]) == 3, name
+        assert len(table[name]) == 4, name
 
 
 def test_the_table_of_a_small_repository(capsys: pytest.CaptureFixture[str]) -> None:
