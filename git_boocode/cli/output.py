@@ -153,15 +153,16 @@ def warn(message: str, hints: tuple[str, ...] = ()) -> None:
     print_hints(hints)
 
 
-def print_hints(hints: tuple[str, ...]) -> None:
-    """Print `hint: ` lines to standard error, unless `advice.boocode` is false."""
+def print_hints(hints: tuple[str, ...], config: Config | None = None) -> None:
+    """Print `hint: ` lines to standard error, unless `advice.boocode` is false.
+
+    Without a `config` at hand, git is asked: the repository may be what failed.
+    """
     if not hints:
         return
-    # The repository may be what failed, so this asks git afresh, with the caller's environment.
-    git = Git(".", clean_environment(os.environ))
     with suppress(BoocodeError):
-        answer = git.attempt("config", "--type=bool", "--get", "advice.boocode")
-        if answer.stdout.strip() == b"false":
+        config = config or Config.read(Git(".", clean_environment(os.environ)))
+        if not config.boolean("advice.boocode", default=True):
             return
     for line in "\n".join(hints).split("\n"):
         print_text(f"hint: {_harmless(line)}".rstrip(), to_stderr=True)

@@ -127,7 +127,8 @@ def print_result(
     print_text(_summary(result))
     for line in result.answer.message.splitlines() if result.answer else ():
         print_text(printable(line))
-    print_hints((*_left_alone(repository, result), *_ways_back(result, callback)))
+    hints = (*_left_alone(repository, result), *_ways_back(result, callback))
+    print_hints(hints, repository.config)
     return 0
 
 

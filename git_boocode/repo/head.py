@@ -71,8 +71,15 @@ def _read_files(repository: Repository) -> tuple[str | None, str | None]:
     if not name.startswith("ref:"):
         return None, None
     ref = name.removeprefix("ref:").strip()
-    commit = _read_ref(os.path.join(repository.common_dir, ref))
-    return ref, commit if OBJECT_ID.fullmatch(commit) else None
+    return ref, loose_ref(repository, ref)
+
+
+def loose_ref(repository: Repository, name: str) -> str | None:
+    """The object that a ref names, if a file of its own says so; None if git has to be asked."""
+    if not repository.has_plain_refs:
+        return None
+    target = _read_ref(os.path.join(repository.common_dir, name))
+    return target if OBJECT_ID.fullmatch(target) else None
 
 
 def _read_ref(path: str) -> str:

@@ -14,6 +14,7 @@ from itertools import tee
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from git_boocode.repo.errors import RefusedError, shortened
+from git_boocode.repo.head import loose_ref
 from git_boocode.repo.ids import ID, ID_PART, places_back
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref, Store
@@ -222,8 +223,11 @@ class EntryCatalog(Generic[AnyEntry]):
         beginning = name.lower()
         if not ID_PART.fullmatch(beginning):
             return []
-        if ID.fullmatch(beginning) and (exact := self.store.refs(self.prefixes[0] + beginning)):
-            return exact
+        if ID.fullmatch(beginning):
+            name = self.prefixes[0] + beginning
+            target = loose_ref(self._repository, name)
+            if exact := [Ref(name, target)] if target else self.store.refs(name):
+                return exact
         return [
             ref
             for ref in self.store.refs(*self.prefixes)

@@ -42,6 +42,8 @@ class Change(NamedTuple):
 
 def tree_changes(git: Git, old: str, new: str, pathspecs: Iterable[str] = ()) -> list[Change]:
     """The paths that differ between two trees, in git's order."""
+    if old == new:
+        return []
     raw = _without_index(git).run(*_DIFF_TREE, "--raw", "--abbrev=64", old, new, "--", *pathspecs)
     records = nul_records(raw)
     changes = []

@@ -27,7 +27,7 @@ from git_boocode.checkpoints.worktree.indexer import (
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging, UserIndex, match_disk
 from git_boocode.repo.git import GitError, Running, nul_records
-from git_boocode.repo.head import Head, read_head
+from git_boocode.repo.head import Head, loose_ref, read_head
 from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.quarantine import Quarantine
 from git_boocode.repo.repository import Repository
@@ -62,6 +62,8 @@ def take_snapshot(
 
 def is_kept(repository: Repository, cache: IndexCache) -> bool:
     """Whether the checkpoint still exists that keeps the objects of a cached index."""
+    if loose_ref(repository, cache.ref) == cache.commit:
+        return True
     done = repository.git.attempt("rev-parse", "--verify", "--quiet", cache.ref, "--")
     return os.fsdecode(done.stdout).strip() == cache.commit
 
