@@ -6,11 +6,13 @@ import re
 import shlex
 import subprocess
 from pathlib import Path
+from xml.sax.saxutils import unescape
 
 import pytest
 
 from git_boocode import __version__
 from git_boocode.cli.framework import COMMANDS
+from tests import cast
 from tests.repo_kit import Repo
 
 TOP = Path(__file__).parents[1]
@@ -40,7 +42,12 @@ def test_changelog_and_manual_know_the_version() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for document in ("README.md", "CONTRIBUTING.md", "hooks/README.md"):
+    for document in (
+        "README.md",
+        "CONTRIBUTING.md",
+        "hooks/README.md",
+        "tests/benchmarks/README.md",
+    ):
         text = (TOP / document).read_text(encoding="utf-8")
         for target in re.findall(r"\]\(([^)#:]+)\)", text):
             assert (TOP / document).parent.joinpath(target).exists(), f"{document}: {target}"
@@ -55,9 +62,6 @@ def test_the_readme_example_is_what_happens(repo: Repo) -> None:
     done = repo.boocode("apply-edit", "--diff", "edit.json")
     expected = shown.split("```")[0].rpartition("recorded as")[0]
     assert done.out.rpartition("recorded as")[0] == expected
-    located = README.split("$ printf 'def greet( name ):\\n' | git boocode locate greet.py\n")[1]
-    answer = repo.boocode("locate", "greet.py", stdin="def greet( name ):\n")
-    assert answer.out == located.split("```")[0]
 
 
 ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}\b")
@@ -72,45 +76,45 @@ def alike(shown: str) -> str:
 
 def samples(heading: str) -> list[tuple[str, str]]:
     """The commands in the first example of a section, each with the output that is shown."""
-    section = README.split(f"\n### {heading}")[1]
+    section = README.split(f"\n## {heading}\n")[1]
     steps = section.split("```console\n$ ")[1].split("```")[0].split("\n$ ")
     parted = (step.partition("\n") for step in steps)
     return [(command, output) for command, _, output in parted]
 
 
-def followed(repo: Repo, steps: list[tuple[str, str]], taken: str = "01a20055") -> int:
-    """Do what an example says, and see what it says; how many outputs were compared."""
-    compared = 0
-    for command, output in steps:
-        arguments = shlex.split(command.replace("01a20055", taken), comments=True)
-        assert arguments[:2] == ["git", "boocode"]
-        done = repo.boocode(*arguments[2:])
-        assert done.code == 0, (command, done)
-        if output.strip():
-            assert alike(done.out + done.err) == alike(output), command
-            compared += 1
-    return compared
-
-
-def test_the_readme_examples_of_checkpoints_are_what_happens(repo: Repo) -> None:
-    repo.commit(**{"report.py": "one\n", "src/a": "one\n", "x.md": "one\n"})
-    repo.git("init", "-q", "--bare", "-b", "main", "origin.git")
-    repo.write(".git/info/exclude", "*.git\nthere\n")
-    repo.git("remote", "add", "origin", str(repo.top / "origin.git"))
-    repo.git("push", "-q", "origin", "HEAD:main")
+def test_the_readme_example_of_checkpoints_is_what_happens(repo: Repo) -> None:
+    repo.commit(**{"report.py": "one\n", "src/a": "one\n"})
     for path in ("report.py", "src/a", "notes"):
         repo.write(path, "two\n")
     repo.git("add", "notes")
-    assert followed(repo, samples("`git boocode checkpoint`")) == 2
-    taken = repo.boocode("log", "--json").json["checkpoints"][0]["id"]
-    repo.git("rm", "-qf", "notes")
-    repo.write("report.py", "a mess\n")
-    assert followed(repo, samples("`git boocode restore`")) == 2
-    here, there = samples("`git boocode push`")[:1], samples("`git boocode push`")[1:]
-    assert followed(repo, here) == 1
-    repo.git("clone", "-q", "origin.git", "there")
-    assert followed(Repo(repo.top / "there"), there, taken) == 2
-    assert followed(repo, samples("`git boocode drop`")[1:]) == 1
+    compared = 0
+    for command, output in samples("Undo your agent"):
+        if "restore" in command:
+            repo.git("rm", "-qf", "notes")
+            repo.write("report.py", "a mess\n")
+        done = repo.boocode(*shlex.split(command, comments=True)[2:])
+        assert done.code == 0, (command, done)
+        if output:
+            assert alike(done.out + done.err) == alike(output), command
+            compared += 1
+    assert compared == 3
+
+
+def test_the_readme_says_how_to_remove_what_is_left(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    repo.boocode("checkpoint")
+    [(command, _)] = samples("Uninstall")
+    subprocess.run(["sh", "-ec", command], check=True)
+    assert not repo.git("for-each-ref", "refs/boocode")
+    assert not (repo.top / ".git/boocode").exists()
+    assert repo.boocode("checkpoint").code == 0
+
+
+@pytest.mark.slow
+def test_the_picture_shows_what_happens(repo: Repo) -> None:
+    texts = re.findall(r"<text[^>]*>(.*)</text>", cast.PICTURE.read_text(encoding="utf-8"))
+    shown = [alike(unescape(text)) for text in texts]
+    assert shown == [alike(line.text) for line in cast.session(repo.top) if line.text]
 
 
 def test_the_manual_is_clean_roff() -> None:
