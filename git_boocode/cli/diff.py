@@ -16,7 +16,7 @@ from git_boocode.cli.output import Style, colour_wanted, encode_text, paged, pri
 from git_boocode.repo.errors import EXIT_FATAL, RefusedError
 from git_boocode.repo.git import Git, GitError
 from git_boocode.repo.lock import scratch_directory
-from git_boocode.repo.quarantine import new_objects_aside
+from git_boocode.repo.object_writer import new_objects_aside
 from git_boocode.repo.repository import Repository
 
 _READER_GONE = (-13, 141)

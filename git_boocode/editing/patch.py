@@ -15,7 +15,7 @@ from git_boocode.matching.replace import listed_lines
 from git_boocode.matching.text import BOM, depth_of, lines_of, spliced
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.types import MatchError
-from git_boocode.repo.blobs import blob_ids
+from git_boocode.repo.object_writer import blob_ids
 
 if TYPE_CHECKING:
     from git_boocode.matching.rungs import Profile

@@ -15,7 +15,6 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from git_boocode.repo.blobs import read_blobs
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.gc import GcWatch, kept_from_gc
 from git_boocode.repo.git import GitError, nul_records
@@ -23,10 +22,9 @@ from git_boocode.repo.ids import id_time, new_id, timestamp
 from git_boocode.repo.limits import DAY, Limits, patiently
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.metadata import VERSION, EntryCatalog, Metadata, MetadataError, Unusable
-from git_boocode.repo.quarantine import Quarantine
+from git_boocode.repo.object_writer import Item, Quarantine, read_blobs, write_tree
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import RefChange, Store, raw_commit
-from git_boocode.repo.trees import Item, write_tree
 
 if TYPE_CHECKING:
     from git_boocode.repo.store import Commit, Ref

@@ -16,10 +16,10 @@ from git_boocode.matching import MatchError
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.text import lines_of
 from git_boocode.matching.three_way import merge_edit
-from git_boocode.repo.blobs import blob_ids, read_blobs
 from git_boocode.repo.files import MAX_BYTES
 from git_boocode.repo.git import batch_bodies
 from git_boocode.repo.metadata import Metadata, MetadataError
+from git_boocode.repo.object_writer import blob_ids, read_blobs
 from git_boocode.repo.repository import Repository
 
 if TYPE_CHECKING:

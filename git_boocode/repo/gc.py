@@ -33,7 +33,7 @@ from git_boocode.repo.connectivity import missing_objects
 from git_boocode.repo.errors import BoocodeError, FatalError
 from git_boocode.repo.git import Git, GitError
 from git_boocode.repo.lock import scratch_directory
-from git_boocode.repo.quarantine import Quarantine, objects_directory
+from git_boocode.repo.object_writer import Quarantine, objects_directory
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import RefChange, Store
 

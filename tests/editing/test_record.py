@@ -10,7 +10,7 @@ from git_boocode.editing.service import Options
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.git import Git, GitError
 from git_boocode.repo.ids import ID
-from git_boocode.repo.quarantine import Quarantine
+from git_boocode.repo.object_writer import Quarantine
 from tests.editing.kit import apply, codes, records, replace, snapshot
 from tests.repo_kit import Repo
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from git_boocode.repo.blobs import read_blobs
+from git_boocode.repo.object_writer import read_blobs
 from git_boocode.repo.repository import Repository
 from tests.repo_kit import Repo
 

@@ -7,9 +7,8 @@ import random
 import pytest
 
 from git_boocode.repo.lock import fresh_path
-from git_boocode.repo.quarantine import Quarantine
+from git_boocode.repo.object_writer import Item, Quarantine, write_tree
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.trees import Item, write_tree
 from tests.repo_kit import Repo
 
 # Names whose order in a tree depends on whether they are directories, and odd ones.

@@ -23,8 +23,8 @@ from git_boocode.repo.git import GitError, Talk, nul_lines, nul_records, quoted_
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import Index
 from git_boocode.repo.metadata import Metadata, MetadataError
+from git_boocode.repo.object_writer import GITLINK
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.trees import GITLINK
 
 _CHUNK = 1 << 20
 _NONE = "-"

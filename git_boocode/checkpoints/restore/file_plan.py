@@ -28,8 +28,8 @@ from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import nul_records
 from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.moving_head import HeadMove
+from git_boocode.repo.object_writer import SYMLINK
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.trees import SYMLINK
 
 _ABSENT = "0"
 

@@ -17,13 +17,11 @@ from git_boocode.checkpoints.restore.operation import (
 )
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.store.changes import Change, tree_changes
-from git_boocode.repo.blobs import read_blobs
 from git_boocode.repo.git import Git, GitError, nul_lines, nul_records, quoted_lines
 from git_boocode.repo.index import Index
 from git_boocode.repo.lock import fresh_path
-from git_boocode.repo.quarantine import object_id
+from git_boocode.repo.object_writer import SYMLINK, object_id, read_blobs
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.trees import SYMLINK
 
 _RULES = ".gitignore"
 _ARGUMENTS = 1000

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.repo.git import Git, nul_records
-from git_boocode.repo.trees import GITLINK
+from git_boocode.repo.object_writer import GITLINK
 
 if TYPE_CHECKING:
     from git_boocode.checkpoints.worktree.staging import Staging

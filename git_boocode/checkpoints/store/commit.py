@@ -19,10 +19,9 @@ from git_boocode.repo.git import GitError
 from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.ids import OBJECT_ID, id_time, new_id, timestamp
 from git_boocode.repo.metadata import VERSION, Metadata, MetadataError
-from git_boocode.repo.quarantine import Quarantine
+from git_boocode.repo.object_writer import Item, Quarantine, write_tree
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, RefChange, Store, raw_commit
-from git_boocode.repo.trees import Item, write_tree
 
 _FILE = b"100644"
 # What a safety checkpoint takes over from the metadata of the restore's target.

@@ -28,9 +28,8 @@ from git_boocode.repo.git import GitError
 from git_boocode.repo.head import read_head
 from git_boocode.repo.index import Index
 from git_boocode.repo.lock import fresh_path
-from git_boocode.repo.quarantine import Quarantine
+from git_boocode.repo.object_writer import GITLINK, Quarantine
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.trees import GITLINK
 
 
 class PartialScan:

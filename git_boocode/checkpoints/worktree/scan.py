@@ -29,9 +29,8 @@ from git_boocode.checkpoints.worktree.staging import Staging, UserIndex, match_d
 from git_boocode.repo.git import GitError, Running, nul_records
 from git_boocode.repo.head import Head, loose_ref, read_head
 from git_boocode.repo.index import Entry, Index
-from git_boocode.repo.quarantine import Quarantine
+from git_boocode.repo.object_writer import GITLINK, Quarantine
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.trees import GITLINK
 
 # In seconds: how far the clock of a file system may be behind ours.
 _CLOCKS_DIFFER = 0.05

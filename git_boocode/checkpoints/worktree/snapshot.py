@@ -14,7 +14,7 @@ from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.repo.git import Git
 from git_boocode.repo.head import Head
 from git_boocode.repo.index import Index
-from git_boocode.repo.quarantine import Quarantine
+from git_boocode.repo.object_writer import Quarantine
 
 if TYPE_CHECKING:
     from git_boocode.checkpoints.restore.exact import ExactFile

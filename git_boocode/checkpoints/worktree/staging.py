@@ -18,8 +18,8 @@ from git_boocode.repo.git import Git, GitError, nul_records
 from git_boocode.repo.index import Entry, Index, borrow_index, fingerprint, is_whole
 from git_boocode.repo.lock import fresh_path
 from git_boocode.repo.messages import is_disk_full
+from git_boocode.repo.object_writer import GITLINK
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.trees import GITLINK
 
 # Our own tags, beside git's: intent-to-add, and skip-worktree without a file on disk.
 INTENT_TO_ADD = "I"

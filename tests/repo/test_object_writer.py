@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from git_boocode.repo.quarantine import Quarantine
+from git_boocode.repo.object_writer import Quarantine
 from git_boocode.repo.repository import Repository
 from tests.repo_kit import Repo
 

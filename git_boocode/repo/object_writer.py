@@ -1,0 +1,308 @@
+"""Write objects: new ones go to a place of their own until all of them are complete and on disk.
+
+So does `git receive-pack`, which calls such a place a quarantine. Git itself syncs one object after
+the other; here they are synced side by side, and only then moved to where others see them. What is
+not finished leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import NamedTuple
+
+from git_boocode.repo.durable import sync_directory, sync_file
+from git_boocode.repo.git import Git, batch_bodies
+from git_boocode.repo.lock import scratch_directory
+from git_boocode.repo.repository import Repository
+
+# Modes of tree entries: a submodule or a nested repository that was added, and a symbolic link.
+GITLINK = "160000"
+SYMLINK = "120000"
+_DIRECTORY = b"40000"
+_THREADS = 8
+_ATTEMPTS = 5
+# Git looks for a pack by its index; so that comes last.
+_LAST = ".idx"
+# Git's own choice for loose objects.
+_COMPRESSION = 1
+# The values of core.sharedRepository that leave modes to the umask.
+_UNSHARED = frozenset(("umask", "false", "no", "off", "0"))
+
+
+@contextmanager
+def new_objects_aside(repository: Repository) -> Iterator[None]:
+    """Let new objects go to a directory of their own, which is removed afterwards.
+
+    So a command that only looks leaves none in the repository, whatever files it reads.
+    """
+    objects = objects_directory(repository)
+    with (
+        scratch_directory(repository.state_dir, looking=True) as aside,
+        repository.bound(**_reading_from(repository, objects, aside)),
+    ):
+        yield
+
+
+def objects_directory(repository: Repository) -> str:
+    """Where git puts new objects."""
+    given = repository.git.env.get("GIT_OBJECT_DIRECTORY")
+    return given or os.path.join(repository.common_dir, "objects")
+
+
+class Quarantine:
+    """A directory of new objects in `scratch`; `git` writes there, and reads the others as well.
+
+    Measured with 30 changed files on a disk, a checkpoint takes a fifth less time than with objects
+    that git writes in their place and syncs in batches (`core.fsyncMethod`).
+    """
+
+    def __init__(self, repository: Repository, scratch: str) -> None:
+        self._objects = objects_directory(repository)
+        self._path = os.path.join(scratch, "objects")
+        os.makedirs(self._path)
+        self._object_format = repository.object_format
+        self._syncing: dict[str, Callable[[], None]] = {}
+        shared = repository.config.setting("core.sharedRepository")
+        self._is_shared = shared is not None and (shared.value or "").lower() not in _UNSHARED
+        git = repository.git.bind(**_reading_from(repository, self._objects, self._path))
+        self.git = Git(git.cwd, git.env, (*git.overrides, "core.fsync=none"))
+
+    def store(self, kind: bytes, body: bytes) -> bytes:
+        """Keep an object and return its id; git would be a process for each."""
+        if self._is_shared:
+            # Only git knows the modes of objects that a group shares.
+            command = ("hash-object", "-w", "--stdin", "-t", kind.decode("ascii"))
+            return self.git.run(*command, stdin=body).strip()
+        content = _object(kind, body)
+        name = _hash(self._object_format, content)
+        directory = f"{self._path}/{name[:2]}"
+        os.makedirs(directory, exist_ok=True)
+        with suppress(FileExistsError):
+            descriptor = os.open(
+                f"{directory}/{name[2:]}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444
+            )
+            with open(descriptor, "wb") as file:
+                file.write(zlib.compress(content, _COMPRESSION))
+        return name.encode("ascii")
+
+    def keep_packs(self, content: bytes) -> list[str]:
+        """Write a file beside each pack that makes git keep it; returns where they will be."""
+        packs = [path for path in self._finished() if path.endswith(".pack")]
+        kept = [f"{path.removesuffix('.pack')}.keep" for path in packs]
+        for path in kept:
+            with open(path, "wb") as file:
+                file.write(content)
+        return [self._target(path) for path in kept]
+
+    def begin_sync(self) -> None:
+        """Start to sync what is there already, while git writes more."""
+        files = [path for path in self._finished() if path not in self._syncing]
+        self._syncing.update(dict.fromkeys(files, _start_each(files, sync_file)))
+
+    def release(self) -> None:
+        """Sync what was written, and move it to the repository's objects.
+
+        OSError if there is no room for it there, or no permission.
+        """
+        self.begin_release()()
+
+    def begin_release(self) -> Callable[[], None]:
+        """Release; what this returns waits until the directories are on disk, too."""
+        self.begin_sync()
+        syncing, self._syncing = self._syncing, {}
+        for wait in set(syncing.values()):
+            wait()
+        directories = {os.path.dirname(self._target(path)): path for path in syncing}
+        missing = [directory for directory in directories if not os.path.isdir(directory)]
+        try:
+            # First what takes room: on a full disk, nothing has been moved yet.
+            for directory in missing:
+                self._make_directory(directory, directories[directory])
+            for path in sorted(syncing, key=lambda path: path.endswith(_LAST)):
+                self._move(path)
+        except OSError:
+            for directory in missing:
+                with suppress(OSError):
+                    os.rmdir(directory)
+            raise
+        return _start_each([self._objects, *directories] if syncing else [], _sync_directory)
+
+    def _finished(self) -> list[str]:
+        """The files that are written, and complete."""
+        return [
+            os.path.join(directory, name)
+            for directory, _, names in os.walk(self._path)
+            for name in names
+            if not name.startswith("tmp_")
+        ]
+
+    def _target(self, path: str) -> str:
+        return self._objects + path.removeprefix(self._path)
+
+    def _move(self, path: str, attempts: int = _ATTEMPTS) -> None:
+        target = self._target(path)
+        try:
+            os.rename(path, target)
+        except FileNotFoundError:
+            # `git gc` removes directories that have become empty.
+            if attempts == 1 or not os.path.lexists(path):
+                raise
+            self._make_directory(os.path.dirname(target), path)
+            self._move(path, attempts - 1)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            _move_across(path, target)
+
+    def _make_directory(self, directory: str, path: str) -> None:
+        with suppress(FileExistsError, FileNotFoundError):
+            os.mkdir(directory)
+            if self._is_shared:
+                os.chmod(directory, stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode))
+
+
+def _reading_from(repository: Repository, objects: str, new: str) -> dict[str, str]:
+    """The environment in which git writes objects to `new`, and reads those of `objects` too."""
+    others = repository.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
+    places = [_quoted(os.path.abspath(objects)), *([others] if others else [])]
+    return {
+        "GIT_OBJECT_DIRECTORY": new,
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.pathsep.join(places),
+    }
+
+
+def _quoted(path: str) -> str:
+    # As git reads a list of directories, of which one may hold the separator.
+    if os.pathsep not in path and not path.startswith('"'):
+        return path
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _move_across(path: str, target: str) -> None:
+    """Move a file to another file system, where it must not be seen before it is whole."""
+    import shutil
+
+    making = f"{os.path.dirname(target)}/tmp_obj_{os.urandom(6).hex()}"
+    try:
+        shutil.copy2(path, making)
+        sync_file(making)
+        os.rename(making, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(making)
+        raise
+
+
+def _start_each(paths: Sequence[str], work: Callable[[str], None]) -> Callable[[], None]:
+    """Start to do something with each path, several at a time: the disk takes them so.
+
+    What this returns waits for the end; OSError if it failed for one of them.
+    """
+    failed: list[OSError] = []
+
+    def do(share: Sequence[str]) -> None:
+        try:
+            for path in share:
+                work(path)
+        except OSError as error:
+            failed.append(error)
+
+    def wait() -> None:
+        for thread in threads:
+            thread.join()
+        if failed:
+            raise failed[0]
+
+    count = min(_THREADS, len(paths))
+    threads = [threading.Thread(target=do, args=(paths[n::count],)) for n in range(count)]
+    for thread in threads:
+        thread.start()
+    return wait
+
+
+def _sync_directory(path: str) -> None:
+    # Where `git gc` has packed the objects meanwhile and removed the directory, it has synced them.
+    with suppress(FileNotFoundError):
+        sync_directory(path)
+
+
+def object_id(object_format: str, kind: bytes, body: bytes) -> str:
+    """The id of an object that is not stored; the format is `sha1` or `sha256`."""
+    return _hash(object_format, _object(kind, body))
+
+
+def _object(kind: bytes, body: bytes) -> bytes:
+    return b"%s %d\0%s" % (kind, len(body), body)
+
+
+def _hash(object_format: str, content: bytes) -> str:
+    if object_format == "sha1":
+        with suppress(ImportError):
+            # What hashlib falls back on; to load OpenSSL's takes longer than to hash all there is.
+            from _sha1 import sha1  # type: ignore[import-not-found]
+
+            return str(sha1(content, usedforsecurity=False).hexdigest())
+    import hashlib
+
+    return hashlib.new(object_format, content, usedforsecurity=False).hexdigest()
+
+
+class Item(NamedTuple):
+    """What a name in a tree stands for: a mode in octal digits, and an object's id."""
+
+    mode: bytes
+    id: bytes
+
+
+def write_tree(files: Mapping[bytes, Item], store: Callable[[bytes, bytes], bytes]) -> bytes:
+    """Store the trees that hold some files, by path, and return the id of the root.
+
+    `store` stores an object of a kind and returns its id, as `Quarantine.store` does.
+    """
+    tables: dict[bytes, dict[bytes, Item]] = {b"": {}}
+    for path, item in files.items():
+        directory, _, name = path.rpartition(b"/")
+        missing = directory
+        while missing not in tables:
+            tables[missing] = {}
+            missing = missing.rpartition(b"/")[0]
+        tables[directory][name] = item
+    # A directory comes before the one in which it lies.
+    for directory in sorted(filter(None, tables), key=lambda path: path.count(b"/"), reverse=True):
+        parent, _, name = directory.rpartition(b"/")
+        tables[parent][name] = Item(_DIRECTORY, store(b"tree", _tree(tables[directory])))
+    return store(b"tree", _tree(tables[b""]))
+
+
+def _tree(table: Mapping[bytes, Item]) -> bytes:
+    # Git sorts directories as if their names ended in a slash.
+    def order(name: bytes) -> bytes:
+        return name + b"/" if table[name].mode == _DIRECTORY else name
+
+    return b"".join(
+        b"%s %s\0%s" % (table[name].mode, name, bytes.fromhex(table[name].id.decode("ascii")))
+        for name in sorted(table, key=order)
+    )
+
+
+def read_blobs(git: Git, ids: Sequence[str]) -> list[bytes | None]:
+    """The bytes of blobs, in the order asked for; None for what is missing or is no blob.
+
+    GitError if an object is damaged.
+    """
+    if not ids:
+        return []
+    output = git.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in ids).encode())
+    return list(batch_bodies(output, b"blob"))
+
+
+def blob_ids(data: bytes) -> list[str]:
+    """The ids of a git blob, by SHA-1 and by SHA-256."""
+    return [object_id(object_format, b"blob", data) for object_format in ("sha1", "sha256")]
