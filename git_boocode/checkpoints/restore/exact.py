@@ -17,7 +17,7 @@ from typing import IO, NamedTuple
 from git_boocode.checkpoints.restore.ignore_rules import directories_of
 from git_boocode.checkpoints.store.changes import Change
 from git_boocode.checkpoints.worktree.attributes import filtered, may_convert
-from git_boocode.checkpoints.worktree.disk import Disk
+from git_boocode.checkpoints.worktree.indexer import Disk
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.repo.git import GitError, Talk, nul_lines, nul_records, quoted_lines
 from git_boocode.repo.ids import OBJECT_ID

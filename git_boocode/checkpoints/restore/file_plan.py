@@ -20,8 +20,7 @@ from git_boocode.checkpoints.restore.ignore_rules import (
     unchanged,
 )
 from git_boocode.checkpoints.store.changes import Change, tree_changes
-from git_boocode.checkpoints.worktree.disk import Disk, is_recorded
-from git_boocode.checkpoints.worktree.indexer import Skipped
+from git_boocode.checkpoints.worktree.indexer import Disk, Skipped, is_recorded
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.repo.errors import RefusedError

@@ -113,10 +113,11 @@ def keep(
     parents = [parent for parent in reachable if parent]
     message = meta.message()
     commit = writer.commit(snapshot.tree, parents, message)
-    snapshot.publish(repository.git)
+    on_disk = snapshot.publish(repository.git)
     ref = f"{CHECKPOINTS if kind == 'checkpoint' else SAFETY}{identifier}"
     checked = [] if cache is None else [RefChange(cache.ref, cache.commit, cache.commit)]
     store.update_refs([*checked, RefChange(ref, commit, None)])
+    on_disk()
     if snapshot.cache is None:
         discard_cache(repository)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from zlib import crc32
 
 from git_boocode.repo.git import nul_lines, nul_records
@@ -24,9 +25,13 @@ def conversion_rules(repository: Repository) -> str:
     `git add` of an unchanged UTF-16 file gives another blob once an attribute says so: what was
     recorded under other rules must be read again.
     """
-    settings = [repository.config.section(name) for name in _SECTIONS]
-    contents = [_content(path) for path in _outside_attributes(repository)]
-    rules = repr([*settings, repository.git.env.get(_SOURCE), *contents])
+    found: list[object] = [repository.config.section(name) for name in _SECTIONS]
+    found.append(repository.git.env.get(_SOURCE))
+    for path in _outside_attributes(repository):
+        # What is missing or cannot be read counts as empty, as with git.
+        with suppress(OSError), open(path, "rb") as file:
+            found.append((path, file.read()))
+    rules = repr(found)
     return f"{len(rules):x}-{crc32(os.fsencode(rules)):x}"
 
 
@@ -50,41 +55,24 @@ def may_convert(repository: Repository, paths: Iterable[str]) -> bool:
     return any(map(os.path.lexists, (*_outside_attributes(repository), *inside)))
 
 
-def _outside_attributes(repository: Repository) -> tuple[str, ...]:
+def _outside_attributes(repository: Repository) -> Iterator[str]:
+    """The files with attributes outside the worktree; they need not exist."""
     config_home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     own = repository.config.path("core.attributesFile")
-    return (
-        os.path.join(repository.worktree, own or os.path.join(config_home, "git/attributes")),
-        *_system_attributes(),
-        os.path.join(repository.common_dir, "info/attributes"),
-    )
-
-
-def _system_attributes() -> Iterator[str]:
-    """The files that git may read for the whole system, which depend on where it is installed."""
+    yield os.path.join(repository.worktree, own or os.path.join(config_home, "git/attributes"))
+    yield os.path.join(repository.common_dir, "info/attributes")
+    # Those for the whole system depend on where git is installed.
     yield "/etc/gitattributes"
     programs = (os.path.join(directory, "git") for directory in os.get_exec_path())
     program = next((path for path in programs if os.access(path, os.X_OK)), None)
-    for path in {program, os.path.realpath(program)} if program else ():
+    for path in dict.fromkeys((program, os.path.realpath(program))) if program else ():
         yield os.path.join(os.path.dirname(os.path.dirname(path)), "etc/gitattributes")
 
 
-def _content(path: str) -> bytes:
-    """What a file holds; one that is missing or cannot be read counts as empty, as with git."""
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError:
-        return b""
-
-
 def filtered(index: Index, paths: Iterable[str], *options: str) -> list[str]:
-    """The paths with a filter driver.
+    """The paths with a filter driver, by the attributes of the worktree and of the index.
 
-    Args:
-        index: the index whose attributes count where the worktree has none.
-        paths: the paths to look at.
-        options: for `git check-attr`.
+    Options are for `git check-attr`.
     """
     question = ("check-attr", *options, "-z", "--stdin", "filter")
     answers = nul_records(index.git.run(*question, stdin=nul_lines(paths)))

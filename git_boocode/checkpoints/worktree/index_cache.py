@@ -27,60 +27,35 @@ PREFIX = "kept-index-"
 _VERSION = 3
 LARGEST = 256 << 20
 """Bytes of a note; it names each untracked file."""
+_SETS = ("left_to_head", "extra", "missing", "recent")
 
 
 class Content(NamedTuple):
-    """What two checkpoints have in common if there is no difference between them.
+    """What two checkpoints have in common if there is no difference between them."""
 
-    Attributes:
-        tree: the tree of the files.
-        head: the commit that HEAD names.
-        staged: the tree of what is staged; None if that could not be read.
-        special: what `Staging.encode` gives, as text.
-    """
-
-    tree: str
-    head: str | None
-    staged: str | None
-    special: str
+    tree: str  # of the files
+    head: str | None  # the commit that HEAD names
+    staged: str | None  # the tree of what is staged; None if that could not be read
+    special: str  # what `Staging.encode` gives, as text
 
 
 class IndexCache(NamedTuple):
-    """What one capture leaves to the next.
+    """What one capture leaves to the next; `recent` see `WorktreeScan`."""
 
-    Attributes:
-        path: where this process has its own copy of the private index.
-        crc: the checksum of the index in the private directory; None if this one is new.
-        since: when the reading began that it is from, in seconds since 1970.
-        ref: the checkpoint that has the index's tree.
-        commit: what that ref named.
-        content: what the checkpoint holds.
-        user_index: the fingerprint of the user's index.
-        head_tree: the tree of HEAD.
-        left_to_head: the paths that HEAD has and the user's index has not.
-        extra: the paths that were recorded and the user's index has not.
-        missing: the paths in the user's index that were not on disk.
-        recent: the paths recorded in the second in which they changed, though they claim to be
-            older: git, which compares whole seconds, would miss another change in that second.
-        modules: the submodules and nested repositories in the user's index, and whether each had
-            a repository on disk.
-        rules: the fingerprint of the conversions.
-    """
-
-    path: str
-    crc: int | None
-    since: float
-    ref: str
-    commit: str
-    content: Content
-    user_index: str
-    head_tree: str
-    left_to_head: tuple[str, ...]
-    extra: frozenset[str]
-    missing: frozenset[str]
-    recent: frozenset[str]
-    modules: dict[str, bool]
-    rules: str
+    path: str  # where this process has its own copy of the private index
+    crc: int | None  # of the index in the private directory; None if this one is new
+    since: float  # when the reading began that it is from, in seconds since 1970
+    ref: str  # the checkpoint that has the index's tree
+    commit: str  # what that ref named
+    content: Content  # what the checkpoint holds
+    user_index: str  # the fingerprint of the user's index
+    head_tree: str  # the tree of HEAD
+    left_to_head: frozenset[str]  # the paths that HEAD has and the user's index has not
+    extra: frozenset[str]  # the paths that were recorded and the user's index has not
+    missing: frozenset[str]  # the paths in the user's index that were not on disk
+    recent: frozenset[str]  # the paths that may change without git's noticing
+    modules: dict[str, bool]  # the submodules in the user's index; whether on disk, too
+    rules: str  # the fingerprint of the conversions
 
     def is_intact(self) -> bool:
         """Whether the index is as it was left, to the last bit."""
@@ -91,11 +66,10 @@ class IndexCache(NamedTuple):
 
     def staging(self, worktree: str) -> Staging | None:
         """What was staged, with another look at what is on disk; None if it could not be read."""
-        content = self.content
-        if content.staged is None:
+        if self.content.staged is None:
             return None
-        special = decode_special(os.fsencode(content.special))
-        return Staging(content.staged, special).rechecked(worktree)
+        special = decode_special(os.fsencode(self.content.special))
+        return Staging(self.content.staged, special).rechecked(worktree)
 
 
 def load_cache(repository: Repository, scratch: str) -> IndexCache | None:
@@ -103,41 +77,34 @@ def load_cache(repository: Repository, scratch: str) -> IndexCache | None:
 
     Whether the index is intact remains to be seen.
     """
-    try:
+    with suppress(OSError, ValueError, TypeError, KeyError, OverflowError, AttributeError):
         note: Any = read_private_json(_file(repository, _NOTE), largest=LARGEST)
         cache = _parse(note, fresh_path(os.path.join(scratch, "worktree.index")))
         path = _file(repository, _INDEX)
-        if not is_regular(path) or not borrow_index(path, cache.path):
-            return None
-    except (OSError, ValueError, TypeError, KeyError, OverflowError, AttributeError):
-        return None
-    return cache
+        if is_regular(path) and borrow_index(path, cache.path):
+            return cache
+    return None
 
 
 def _parse(note: dict[str, Any], path: str) -> IndexCache:
     content = Content(*note["content"])
-    if note["version"] != _VERSION or not OBJECT_ID.fullmatch(content.tree):
+    ids = (note["commit"], content.tree, content.tree if content.staged is None else content.staged)
+    known = note["version"] == _VERSION and note["ref"].startswith("refs/boocode/")
+    if not known or not all(map(OBJECT_ID.fullmatch, ids)):
         raise ValueError("another version wrote it")
-    if not str(note["ref"]).startswith("refs/boocode/") or not OBJECT_ID.fullmatch(note["commit"]):
-        raise ValueError("it names no checkpoint")
-    if content.staged is not None and not OBJECT_ID.fullmatch(content.staged):
-        raise ValueError("it names no tree")
     decode_special(os.fsencode(content.special))
     return IndexCache(
         path=path,
         crc=int(note["crc"]),
         since=float(note["since"]),
-        ref=str(note["ref"]),
-        commit=str(note["commit"]),
+        ref=note["ref"],
+        commit=note["commit"],
         content=content,
         user_index=str(note["user_index"]),
         head_tree=str(note["head_tree"]),
-        left_to_head=tuple(map(str, note["left_to_head"])),
-        extra=frozenset(map(str, note["extra"])),
-        missing=frozenset(map(str, note["missing"])),
-        recent=frozenset(map(str, note["recent"])),
-        modules={str(name): bool(opened) for name, opened in dict(note["modules"]).items()},
+        modules={str(name): bool(opened) for name, opened in note["modules"].items()},
         rules=str(note["rules"]),
+        **{name: frozenset(map(str, note[name])) for name in _SETS},
     )
 
 
@@ -145,17 +112,9 @@ def save_cache(repository: Repository, cache: IndexCache) -> None:
     """Leave a private index to the next capture; what is left may be replaced by another one."""
     # The checkpoint has been taken; that the next one will take longer is no reason to fail.
     with suppress(OSError):
-        crc = cache.crc
-        if crc is None:
-            crc = _replace(cache, _file(repository, _INDEX))
-        note = {
-            "version": _VERSION,
-            **cache._asdict(),
-            "crc": crc,
-            "extra": sorted(cache.extra),
-            "missing": sorted(cache.missing),
-            "recent": sorted(cache.recent),
-        }
+        crc = _replace(cache, _file(repository, _INDEX)) if cache.crc is None else cache.crc
+        sets = {name: sorted(getattr(cache, name)) for name in _SETS}
+        note = {"version": _VERSION, **cache._asdict(), **sets, "crc": crc}
         del note["path"]
         write_private(_file(repository, _NOTE), json.dumps(note).encode(), to_disk=False)
 

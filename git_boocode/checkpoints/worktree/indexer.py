@@ -8,8 +8,6 @@ import stat
 from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
-from git_boocode.checkpoints.worktree.disk import Disk, is_recorded
-from git_boocode.repo.config import Config
 from git_boocode.repo.errors import MAKE_ROOM, FatalError
 from git_boocode.repo.git import Completed, GitError, Running, nul_records
 from git_boocode.repo.index import Entry, Index
@@ -24,7 +22,8 @@ from git_boocode.repo.messages import (
 
 OTHERS = ("--others", "--exclude-standard")
 LISTING = ("ls-files", *OTHERS, "-z")
-_MAX_FILE_SIZE = 50 << 20
+MAX_FILE_SIZE = 50 << 20
+"""The bytes that an untracked file may have to be recorded, unless `boocode.maxFileSize` is set."""
 # git memory-maps what it hashes and dies by SIGBUS if a writer truncates the file meanwhile.
 _ATTEMPTS = 3
 
@@ -36,13 +35,73 @@ class Skipped(NamedTuple):
     reason: str
 
 
+def is_recorded(status: os.stat_result) -> bool:
+    """Whether git records what the system says this of: a file or a symbolic link."""
+    return stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)
+
+
+class Disk:
+    """What is at the paths below `worktree`, seen once and without following a symlink."""
+
+    def __init__(self, worktree: str) -> None:
+        self.worktree = worktree
+        # By path, whether a directory is there and no symlink leads to it.
+        self._directories = {"": True}
+
+    def status(self, path: str) -> os.stat_result | None:
+        """What the system says of a path; None if nothing is there, or a symlink leads there."""
+        return self._lstat(path) if self._is_own_directory(path.rpartition("/")[0]) else None
+
+    def _is_own_directory(self, path: str) -> bool:
+        steps = []
+        while (own := self._directories.get(path)) is None:
+            steps.append(path)
+            path = path.rpartition("/")[0]
+        for step in reversed(steps):
+            found = self._lstat(step) if own else None
+            own = self._directories[step] = found is not None and stat.S_ISDIR(found.st_mode)
+        return own
+
+    def _lstat(self, path: str) -> os.stat_result | None:
+        try:
+            return os.lstat(f"{self.worktree}/{path}")
+        except OSError:
+            return None
+
+    def is_own_file(self, path: str) -> bool:
+        """Whether there is anything but a directory at a path, and no symlink leads there."""
+        found = self.status(path)
+        return found is not None and not stat.S_ISDIR(found.st_mode)
+
+    def is_directory(self, path: str) -> bool:
+        """Whether there is a directory at a path, and no symlink to one."""
+        found = self.status(path)
+        return found is not None and stat.S_ISDIR(found.st_mode)
+
+    def is_there(self, path: str) -> bool:
+        """Whether there is anything at a path."""
+        return self._lstat(path) is not None
+
+    def has_repository(self, path: str) -> bool:
+        """Whether there is a repository at a path."""
+        return self.is_there(f"{path}/.git")
+
+    def other_spellings(self, paths: Iterable[str], of: Iterable[str]) -> set[str]:
+        """The paths that lead to the file of another path, which differs in case only."""
+        by_folded = {path.casefold(): path for path in of}
+        pairs = ((path, by_folded.get(path.casefold(), path)) for path in paths)
+        return {path for path, other in pairs if path != other and self._is_same(path, other)}
+
+    def _is_same(self, path: str, other: str) -> bool:
+        one, two = self.status(path), self.status(other)
+        return one is not None and two is not None and os.path.samestat(one, two)
+
+
 class Indexer:
     """Records files in one private index.
 
-    Attributes:
-        failed: the files that could not be recorded, and why.
-        changed: the known files that have changed, or may have.
-        removed: the known files that no longer exist.
+    `failed` are the files that could not be recorded; of the known files, `changed` are those that
+    have changed, or may have, and `removed` those that no longer exist.
     """
 
     def __init__(self, index: Index, disk: Disk) -> None:
@@ -86,40 +145,19 @@ class Indexer:
             middle = len(paths) // 2
             self.add(paths[:middle])
             self.add(paths[middle:])
-        else:
-            self._add_alone(paths[0], done)
-
-    def settle_failed(
-        self, entry_of: Callable[[str], Entry | None], intended: Collection[str]
-    ) -> None:
-        """Leave what could not be recorded as the user's index has it, or out.
-
-        Args:
-            entry_of: gives the entry of a path in the user's index; None if there is none.
-            intended: the paths whose entries there hold no content.
-        """
-        failed = {path for path, _ in self.failed}
-        entries = {path: None if path in intended else entry_of(path) for path in failed}
-        self._index.forget(path for path, entry in entries.items() if entry is None)
-        self._index.put(entry._replace(stage=0) for entry in entries.values() if entry)
+            return
+        if done.status < 0 or SHORT_READ in done.stderr:
+            # It is being written to.
+            done = self._add_bytes(paths[0])
+        if done.status:
+            self._index.break_lock()
+            self.failed.append(Skipped(paths[0], _reason(paths[0], done)))
 
     def _note_ignored(self, paths: list[str], said: str) -> None:
         # It passes over names that lead into a git directory on some file system, such as `git~1`.
-        if IGNORED_PATH not in said:
-            return
-        for path in paths:
+        for path in paths if IGNORED_PATH in said else ():
             if f"{IGNORED_PATH}{path}\n" in said and self._disk.is_there(path):
                 self.failed.append(Skipped(path, "git allows no such name"))
-
-    def _add_alone(self, path: str, done: Completed) -> None:
-        if done.status < 0 or SHORT_READ in done.stderr:
-            # It is being written to.
-            done = self._add_bytes(path)
-        if done.status < 0:
-            raise _killed(path, -done.status)
-        if done.status:
-            self._index.break_lock()
-            self._fail(path, _last_line(os.fsdecode(done.stderr)))
 
     def _add_bytes(self, path: str) -> Completed:
         full = os.path.join(self._disk.worktree, path)
@@ -129,48 +167,47 @@ class Indexer:
                 content = file.read()
         except OSError as error:
             return Completed(1, b"", os.fsencode(error.strerror or "unreadable"))
-        done = self._index.git.attempt(
-            "hash-object", "-w", f"--path={path}", "--stdin", stdin=content
-        )
+        command = ("hash-object", "-w", f"--path={path}", "--stdin")
+        done = self._index.git.attempt(*command, stdin=content)
         if done.status == 0:
             git_mode = "100755" if mode & stat.S_IXUSR else "100644"
             self._index.put([Entry("H", git_mode, os.fsdecode(done.stdout).strip(), 0, path)])
         return done
 
-    def _fail(self, path: str, reason: str) -> None:
-        if refused := REFUSED_BY_SYSTEM.match(reason):
-            reason = f"cannot be read: {refused[1].lower()}"
-        if is_disk_full(reason):
-            raise FatalError(
-                f"cannot capture '{path}': no space left on device",
-                code="disk_full",
-                hints=(MAKE_ROOM,),
-            )
-        self.failed.append(Skipped(path, reason))
+    def resolve_failed(
+        self, entry_of: Callable[[str], Entry | None], intended: Collection[str]
+    ) -> None:
+        """Leave what could not be recorded as the user's index has it, or out.
+
+        `entry_of` gives the entry of a path in the user's index; that of an `intended` path holds
+        no content.
+        """
+        failed = {path for path, _ in self.failed}
+        entries = {path: None if path in intended else entry_of(path) for path in failed}
+        self._index.forget(path for path, entry in entries.items() if entry is None)
+        self._index.put(entry._replace(stage=0) for entry in entries.values() if entry)
 
 
-def _killed(path: str, number: int) -> FatalError:
-    if number == getattr(signal, "SIGXFSZ", None):
-        return FatalError(
+def _reason(path: str, done: Completed) -> str:
+    """Why git could not record a file; FatalError if others will fare no better."""
+    if done.status == -signal.SIGXFSZ:
+        raise FatalError(
             f"cannot capture '{path}': file too large",
             code="disk_full",
             hints=("the system limits how large a file may grow: ulimit -f",),
         )
-    return FatalError(f"cannot capture '{path}': git was ended by signal {number}", code="git")
-
-
-def _last_line(stderr: str) -> str:
-    """The most specific line of git's error message, without its severity."""
-    return (complaints(stderr) or stderr.strip().splitlines() or ["git gave no reason"])[0]
-
-
-def size_limit(config: Config) -> int:
-    """The bytes that an untracked file may have to be recorded (`boocode.maxFileSize`).
-
-    Raises:
-        FatalError: the setting is no number.
-    """
-    return config.integer("boocode.maxFileSize", default=_MAX_FILE_SIZE)
+    if done.status < 0:
+        said = f"cannot capture '{path}': git was ended by signal {-done.status}"
+        raise FatalError(said, code="git")
+    stderr = os.fsdecode(done.stderr)
+    # The most specific line comes first.
+    reason = (complaints(stderr) or stderr.strip().splitlines() or ["git gave no reason"])[0]
+    if refused := REFUSED_BY_SYSTEM.match(reason):
+        reason = f"cannot be read: {refused[1].lower()}"
+    if is_disk_full(reason):
+        said = f"cannot capture '{path}': no space left on device"
+        raise FatalError(said, code="disk_full", hints=(MAKE_ROOM,))
+    return reason
 
 
 def unreadable(stderr: str) -> list[Skipped]:
@@ -179,13 +216,7 @@ def unreadable(stderr: str) -> list[Skipped]:
 
 
 def sort_out(worktree: str, paths: Iterable[str], limit: int) -> tuple[list[str], list[Skipped]]:
-    """Separate the files to record from those to leave out.
-
-    Args:
-        worktree: the top of the worktree.
-        paths: what git lists as untracked, from there.
-        limit: how many bytes a file may have.
-    """
+    """Separate the untracked files to record from those to leave out, larger than `limit` bytes."""
     wanted, skipped = [], []
     for path in paths:
         if reason := _why_not(worktree, path, limit):
@@ -203,19 +234,3 @@ def _why_not(worktree: str, path: str, limit: int) -> str:
     except OSError as error:
         return f"{error.strerror}".lower()
     return f"larger than boocode.maxFileSize ({limit} bytes)" if size > limit else ""
-
-
-def why_left_out(worktree: str, path: str) -> str:
-    """Why git does not list a path that exists."""
-    parts = path.split("/")
-    if ".git" in parts:
-        return "part of a repository"
-    for count in range(1, len(parts)):
-        step = "/".join(parts[:count])
-        full = os.path.join(worktree, step)
-        if os.path.islink(full):
-            return f"beyond the symbolic link '{step}'"
-        if os.path.lexists(os.path.join(full, ".git")):
-            return f"inside the repository '{step}'"
-    found = os.lstat(os.path.join(worktree, path))
-    return "ignored" if is_recorded(found) else "no regular file"

@@ -11,15 +11,15 @@ from collections.abc import Iterator, Sequence
 
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.worktree.attributes import conversion_rules, is_attributes
-from git_boocode.checkpoints.worktree.disk import Disk
 from git_boocode.checkpoints.worktree.index_cache import IndexCache, load_cache
 from git_boocode.checkpoints.worktree.indexer import (
+    MAX_FILE_SIZE,
     OTHERS,
+    Disk,
     Indexer,
     Skipped,
-    size_limit,
+    is_recorded,
     sort_out,
-    why_left_out,
 )
 from git_boocode.checkpoints.worktree.pathspecs import from_here, refusal
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
@@ -33,19 +33,11 @@ from git_boocode.repo.repository import Repository
 
 
 class PartialScan:
-    """The reading of what some pathspecs match, on top of a checkpoint.
+    """The reading of what some pathspecs match, on top of the checkpoint `base`.
 
-    Args:
-        repository: whose worktree to read.
-        scratch: a directory for private files, which must outlive the snapshot.
-        base: what holds everything else.
-        pathspecs: as git reads them, from where the caller stands.
-
-    Attributes:
-        cache: what the last capture left, if this reading builds on it.
-
-    Raises:
-        GitError: the checkpoint's trees are missing, or the user's index is damaged.
+    The directory `scratch` for private files must outlive the snapshot. `cache` is what the last
+    capture left, if this reading builds on it. GitError if the checkpoint's trees are missing, or
+    the user's index is damaged.
     """
 
     def __init__(
@@ -53,6 +45,7 @@ class PartialScan:
     ) -> None:
         self._repository = repository
         self._pathspecs = pathspecs
+        self._here = os.path.join(repository.worktree, repository.prefix)
         # A reading of everything may follow a failed one, with objects of its own.
         scratch = fresh_path(os.path.join(scratch, "partial"))
         os.mkdir(scratch)
@@ -79,14 +72,13 @@ class PartialScan:
     def finish(self) -> Snapshot:
         """Read the paths; the objects remain to be published.
 
-        Raises:
-            RefusedError: one leads out of the worktree (`outside_worktree`).
-            FatalError: git cannot make sense of one, or failed otherwise.
+        RefusedError if one leads out of the worktree (`outside_worktree`), FatalError if git cannot
+        make sense of one, or failed otherwise.
         """
         held = self._list(self._index, "--cached")
         tracked = self._list(self._user.index, "--cached")
         others = self._list(self._user.index, *OTHERS)
-        limit = size_limit(self._repository.config)
+        limit = self._repository.config.integer("boocode.maxFileSize", default=MAX_FILE_SIZE)
         extra, skipped = sort_out(self._repository.worktree, others, limit)
         old_names = self._old_names({*tracked, *extra}.difference(held))
         held += old_names
@@ -94,13 +86,9 @@ class PartialScan:
         self._record(held, tracked, extra)
         skipped += [*self._indexer.failed, *self._passed_over({*tracked, *others, *extra})]
         original = self._user.index if self._user.exists else None
+        skipped = sorted(set(skipped))
         snapshot = Snapshot(
-            self._quarantine,
-            self._head,
-            self._index,
-            original,
-            self._staging,
-            sorted(set(skipped)),
+            self._quarantine, self._head, self._index, original, self._staging, skipped
         )
         # In a partial clone, the repository need not have what the base names.
         snapshot.disk_tree = snapshot.tree = self._index.write_tree("--missing-ok")
@@ -108,16 +96,16 @@ class PartialScan:
         return snapshot
 
     def _list(self, index: Index, *options: str) -> list[str]:
-        here = os.path.join(self._repository.worktree, self._repository.prefix)
-        specs = map(self._from_here, self._pathspecs)
+        git = index.git.bind(cwd=self._here)
         try:
-            found = index.listed(index.git.bind(cwd=here), *options, "--full-name", "--", *specs)
+            found = index.listed(git, *options, "--full-name", "--", *self._given())
         except GitError as error:
             raise refusal(error) or error from None
         return list(dict.fromkeys(found))
 
-    def _from_here(self, spec: str) -> str:
-        return from_here(self._repository.worktree, self._repository.prefix, spec)
+    def _given(self) -> Iterator[str]:
+        repository = self._repository
+        return (from_here(repository.worktree, repository.prefix, spec) for spec in self._pathspecs)
 
     def _old_names(self, come: set[str]) -> set[str]:
         """The names in the base of files that were renamed, and by which they are still found."""
@@ -128,23 +116,19 @@ class PartialScan:
 
     def _left_to_head(self, candidates: set[str]) -> list[str]:
         """The paths that HEAD has and the user's index has not, as in a capture of everything."""
-        if not candidates:
-            return []
-        left = self._user.left_to(self._head.tree)
+        left = self._user.left_to(self._head.tree) if candidates else ()
         return [path for path in left if path in candidates and self._disk.is_own_file(path)]
 
     def _record(self, held: list[str], tracked: list[str], extra: list[str]) -> None:
         wanted = [*filter(self._disk.is_own_file, tracked), *extra]
         links = [path for path in tracked if self._is_module(path)]
         named = set(tracked)
-        absent = [entry for entry in self._staging.absent if entry.path in named]
         self._index.forget(set(held).difference(wanted, links))
-        self._index.put(absent)
+        self._index.put(entry for entry in self._staging.absent if entry.path in named)
         # They were named, and are read whatever their times say.
         self._index.doubt(set(held).intersection(wanted))
-        begun = [path for path in links if self._disk.has_repository(path)]
-        self._indexer.add([*wanted, *begun])
-        self._indexer.settle_failed(self._user.entry, self._staging.intended)
+        self._indexer.add([*wanted, *filter(self._disk.has_repository, links)])
+        self._indexer.resolve_failed(self._user.entry, self._staging.intended)
 
     def _is_module(self, path: str) -> bool:
         if not os.path.isdir(os.path.join(self._repository.worktree, path)):
@@ -155,13 +139,12 @@ class PartialScan:
     def _passed_over(self, found: set[str]) -> Iterator[Skipped]:
         """The paths that were named, exist, and are not among what git found."""
         top = self._repository.worktree
-        for spec in self._pathspecs:
-            given = os.path.join(top, self._repository.prefix, self._from_here(spec))
-            full = os.path.normpath(given)
+        for spec, given in zip(self._pathspecs, self._given(), strict=True):
+            full = os.path.normpath(os.path.join(self._here, given))
             path = os.path.relpath(full, top).replace(os.sep, "/")
             known = spec.endswith("/") or os.path.isdir(full) or not os.path.lexists(full)
             if not known and path not in found:
-                yield Skipped(path, why_left_out(top, path))
+                yield Skipped(path, _why_left_out(top, path))
 
     def _to_leave(self, named: set[str], tracked: list[str], extra: list[str]) -> IndexCache | None:
         """What to leave to the next capture; the rest of the user's index stays as it was."""
@@ -181,3 +164,19 @@ class PartialScan:
             missing=cache.missing.difference(tracked) | missing,
             recent=cache.recent | named,
         )
+
+
+def _why_left_out(worktree: str, path: str) -> str:
+    """Why git does not list a path that exists."""
+    parts = path.split("/")
+    if ".git" in parts:
+        return "part of a repository"
+    for count in range(1, len(parts)):
+        step = "/".join(parts[:count])
+        full = os.path.join(worktree, step)
+        if os.path.islink(full):
+            return f"beyond the symbolic link '{step}'"
+        if os.path.lexists(os.path.join(full, ".git")):
+            return f"inside the repository '{step}'"
+    found = os.lstat(os.path.join(worktree, path))
+    return "ignored" if is_recorded(found) else "no regular file"

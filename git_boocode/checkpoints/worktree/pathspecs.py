@@ -18,32 +18,21 @@ def refusal(error: GitError) -> RefusedError | None:
     if OUTSIDE_REPOSITORY in said:
         return _outside(said.partition(": ")[0])
     if BAD_PATHSPEC in said:
-        return RefusedError(
-            said[:1].lower() + said[1:],
-            code="invalid_pathspec",
-            hints=("'git help glossary' describes pathspecs",),
-        )
+        hints = ("'git help glossary' describes pathspecs",)
+        return RefusedError(said[:1].lower() + said[1:], code="invalid_pathspec", hints=hints)
     return None
 
 
 def _outside(spec: str) -> RefusedError:
-    return RefusedError(
-        f"'{spec}' is outside the worktree",
-        code="outside_worktree",
-        hints=("only what is in the worktree is recorded and restored",),
-    )
+    hints = ("only what is in the worktree is recorded and restored",)
+    return RefusedError(f"'{spec}' is outside the worktree", code="outside_worktree", hints=hints)
 
 
 def from_here(top: str, prefix: str, spec: str) -> str:
     """A pathspec as git takes it; what is absolute may lead through a symlink to the top.
 
-    Args:
-        top: the top of the worktree.
-        prefix: where the caller stands below it, `""` or `"sub/dir/"`.
-        spec: the pathspec as given.
-
-    Raises:
-        RefusedError: it is absolute and leads out of the worktree (`outside_worktree`).
+    The caller stands at `prefix`, `""` or `"sub/dir/"`, below the top of the worktree. RefusedError
+    if it is absolute and leads out of the worktree (`outside_worktree`).
     """
     if not os.path.isabs(spec):
         return spec
@@ -57,33 +46,24 @@ def from_here(top: str, prefix: str, spec: str) -> str:
 def checked(repository: Repository, given: Iterable[str]) -> list[str]:
     """Some pathspecs as git takes them from where the caller stands; they may match nothing.
 
-    Args:
-        repository: the repository that the caller is in.
-        given: the pathspecs.
-
-    Raises:
-        RefusedError: one of them leads out of the worktree (`outside_worktree`), or git cannot
-            make sense of it (`invalid_pathspec`).
+    RefusedError if one leads out of the worktree (`outside_worktree`), or git cannot make sense of
+    it (`invalid_pathspec`).
     """
     top, prefix = repository.worktree, repository.prefix
     specs = [from_here(top, prefix, spec) for spec in given]
     git = repository.git.bind(cwd=os.path.join(top, prefix))
-    # Git reads the pathspecs before it finds that there is nothing to compare.
-    nothing = ("diff-tree", repository.empty_tree, repository.empty_tree, "--")
     try:
-        git.run(*nothing, *specs)
+        # Git reads the pathspecs before it finds that there is nothing to compare.
+        git.run("diff-tree", repository.empty_tree, repository.empty_tree, "--", *specs)
     except GitError as error:
         raise refusal(error) or error from None
     return specs
 
 
 class Pathspecs:
-    """Some pathspecs, and the directory that they count from.
+    """Some pathspecs, and the directory that they count from, see `from_here`.
 
-    Args:
-        top: the top of the worktree.
-        prefix: where the caller stands below it, `""` or `"sub/dir/"`.
-        given: the pathspecs; they may be read again after that directory has gone.
+    They may be read again after that directory has gone.
     """
 
     def __init__(self, top: str, prefix: str, given: Sequence[str]) -> None:
@@ -92,16 +72,10 @@ class Pathspecs:
         self.given = tuple(from_here(top, prefix, spec) for spec in given)
 
     def matching(self, indexes: Iterable[Index], *, each: bool) -> frozenset[str]:
-        """The paths in any of some indexes that they match.
+        """The paths in any of some private indexes that they match.
 
-        Args:
-            indexes: private indexes; each file has room for a directory beside it.
-            each: whether each of them has to match something.
-
-        Raises:
-            RefusedError: one of them matches nothing (`not_found`), leads out of the
-                worktree (`outside_worktree`), or git cannot make sense of it
-                (`invalid_pathspec`).
+        RefusedError if one leads out of the worktree (`outside_worktree`), git cannot make sense of
+        it (`invalid_pathspec`), or it matches nothing although `each` has to (`not_found`).
         """
         found: set[str] = set()
         unmatched: set[str] | None = None
@@ -110,11 +84,8 @@ class Pathspecs:
             found.update(names)
             unmatched = missing if unmatched is None else unmatched & missing
         if unmatched and each:
-            raise RefusedError(
-                sorted(unmatched)[0],
-                code="not_found",
-                hints=("neither the checkpoint nor the worktree has such a path",),
-            )
+            hints = ("neither the checkpoint nor the worktree has such a path",)
+            raise RefusedError(min(unmatched), code="not_found", hints=hints)
         return frozenset(found)
 
     def _matching(self, index: Index) -> tuple[list[str], set[str]]:

@@ -14,13 +14,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 from git_boocode.checkpoints.worktree.attributes import conversion_rules, is_attributes
-from git_boocode.checkpoints.worktree.disk import Disk
 from git_boocode.checkpoints.worktree.index_cache import Content, IndexCache, load_cache
 from git_boocode.checkpoints.worktree.indexer import (
     LISTING,
+    MAX_FILE_SIZE,
+    Disk,
     Indexer,
     Skipped,
-    size_limit,
     sort_out,
     unreadable,
 )
@@ -43,19 +43,15 @@ def take_snapshot(
 ) -> Snapshot:
     """Read the worktree and the staging area; objects are written, refs are not.
 
-    Args:
-        repository: whose worktree to read.
-        scratch: a directory for private files, which must outlive the snapshot.
-        leave_out: picks the untracked files that are not even to be read.
-
-    Raises:
-        FatalError: the worktree could not be read as a whole.
+    The directory `scratch` for private files must outlive the snapshot. `leave_out` picks the
+    untracked files that are not even to be read. FatalError if the worktree could not be read as a
+    whole.
     """
     with WorktreeScan(repository, scratch, leave_out) as scan:
         if scan.cache is not None and not is_kept(repository, scan.cache):
             scan.start_without_cache()
         snapshot = scan.finish()
-    snapshot.publish(repository.git)
+    snapshot.publish(repository.git)()
     return snapshot
 
 
@@ -71,37 +67,43 @@ class _OutdatedError(Exception):
     """What the last capture left does not fit any more."""
 
 
+class _Names(NamedTuple):
+    """The paths of a private index, compared with those that it has to hold."""
+
+    come: list[Entry]  # the user's entries of tracked paths that it lacks
+    gone: frozenset[str]  # the paths that it no longer has to hold
+    new: list[str]  # the untracked paths that it lacks
+    missing: frozenset[str]  # the tracked paths that it lacks and that are still not on disk
+    untracked: frozenset[str]  # the paths that it holds and that are not tracked
+
+
 class WorktreeScan:
     """One reading of the worktree: as a context, git starts to walk it; `finish` gives the result.
 
-    Attributes:
-        cache: what the last capture left, if this reading builds on it. The caller verifies
-            that its checkpoint exists (`is_kept`).
+    `cache` is what the last capture left, if this reading builds on it. The caller verifies that
+    its checkpoint exists (`is_kept`).
     """
 
+    cache: IndexCache | None = None
+
     def __init__(
-        self,
-        repository: Repository,
-        scratch: str,
-        leave_out: LeaveOut | None = None,
+        self, repository: Repository, scratch: str, leave_out: LeaveOut | None = None
     ) -> None:
         self._repository = repository
+        self._scratch = scratch
         self._leave_out = leave_out
+        # Looked up at once: a bad setting is an error before anything is done.
+        self._limit = repository.config.integer("boocode.maxFileSize", default=MAX_FILE_SIZE)
         self._quarantine = Quarantine(repository, scratch)
         self._user = UserIndex(repository, scratch, self._quarantine.git)
+        self._index = self._user.index
         self._disk = Disk(repository.worktree)
-        self._rules = conversion_rules(repository)
-        # Looked up at once: a bad setting is an error before anything is done.
-        self._limit = size_limit(repository.config)
         self._walks: list[Running] = []
         self._skipped: list[Skipped] = []
-        self._index = self._user.index
-        cache = load_cache(repository, scratch)
-        self.cache = cache if cache is not None and self._fits(cache) else None
 
     def __enter__(self) -> WorktreeScan:  # noqa: PYI034 - typing.Self came with Python 3.11
         try:
-            self._begin()
+            self._begin(with_cache=True)
         except BaseException:
             self._stop()
             raise
@@ -110,29 +112,22 @@ class WorktreeScan:
     def __exit__(self, *_: object) -> None:
         self._stop()
 
-    def _fits(self, cache: IndexCache) -> bool:
-        same = self._user.fingerprint == cache.user_index
-        # Only the user's index knows the modes that the file system cannot represent.
-        return cache.rules == self._rules and (same or not self._repository.index_knows_modes)
-
     def start_without_cache(self) -> None:
         """Start again from a copy of the user's index."""
         self._stop()
-        self.cache = None
         self._skipped.clear()
-        self._begin()
+        self._begin(with_cache=False)
 
-    def _begin(self) -> None:
+    def _begin(self, *, with_cache: bool) -> None:
         self._start = time.time() - _CLOCKS_DIFFER
-        git = self._quarantine.git
         self._listing = self._walk(self._user.index)
-        if self.cache is not None and not self.cache.is_intact():
-            self.cache = None
+        self._rules = conversion_rules(self._repository)
+        self.cache = self._load_cache() if with_cache else None
         if self.cache is not None:
-            self._index = Index(git, self.cache.path)
+            self._index = Index(self._quarantine.git, self.cache.path)
             self._index.doubt(self.cache.recent)
         else:
-            self._index = self._user.index.copy(git)
+            self._index = self._user.index.copy(self._quarantine.git)
             self._prepare_copy()
         self._indexer = Indexer(self._index, self._disk)
         self._comparison = self._index.begin_comparison()
@@ -142,6 +137,14 @@ class WorktreeScan:
         running = index.git.begin(*LISTING)
         self._walks.append(running)
         return running
+
+    def _load_cache(self) -> IndexCache | None:
+        cache = load_cache(self._repository, self._scratch)
+        if cache is None or cache.rules != self._rules:
+            return None
+        # Only the user's index knows the modes that the file system cannot represent.
+        same = cache.user_index == self._user.fingerprint or not self._repository.index_knows_modes
+        return cache if same and cache.is_intact() else None
 
     def _prepare_copy(self) -> None:
         try:
@@ -171,8 +174,7 @@ class WorktreeScan:
     def finish(self) -> Snapshot:
         """Wait for git, and return what was read; the objects remain to be published.
 
-        Raises:
-            FatalError: the worktree could not be read as a whole.
+        FatalError if the worktree could not be read as a whole.
         """
         if self.cache is not None:
             try:
@@ -194,7 +196,7 @@ class WorktreeScan:
         self._write_trees(snapshot)
         if staging is not None and not self._left_out:
             failed = {path for path, _ in self._indexer.failed}
-            snapshot.cache = self._to_leave(left, set(extra) - failed, missing)
+            snapshot.cache = self._to_leave(left, frozenset(extra) - failed, missing)
         snapshot.left_out = self._left_out
         return snapshot
 
@@ -220,21 +222,20 @@ class WorktreeScan:
                 raise
             return None
 
-    def _left_to_head(self, staging: Staging | None) -> tuple[str, ...]:
+    def _left_to_head(self, staging: Staging | None) -> frozenset[str]:
         """The paths that HEAD has and the user's index has not."""
         if staging is None or staging.tree == self._head.tree:
-            return ()
+            return frozenset()
         if self.cache is not None and self._same_index and self.cache.head_tree == self._head.tree:
             return self.cache.left_to_head
-        return tuple(self._user.left_to(self._head.tree))
+        return frozenset(self._user.left_to(self._head.tree))
 
-    def _only_in_head(self, left: Iterable[str], untracked: list[str]) -> Iterable[str]:
+    def _only_in_head(self, left: Iterable[str], untracked: list[str]) -> set[str]:
         """Of what HEAD has and the user's index has not, the files that exist."""
-        files = list(filter(self._disk.is_own_file, left))
+        files = set(filter(self._disk.is_own_file, left))
         if files and self._ignores_case:
             # One that was renamed, with its new name in the index, can be found by the old one.
-            others = self._disk.other_spellings(files, [*self._user.records, *untracked])
-            return (path for path in files if path not in others)
+            files -= self._disk.other_spellings(files, [*self._user.records, *untracked])
         return files
 
     @property
@@ -267,8 +268,7 @@ class WorktreeScan:
     def _record(self, staging: Staging | None, extra: list[str]) -> frozenset[str]:
         """Let the private index hold what is tracked, and the extra paths, as they are on disk.
 
-        Returns:
-            The tracked paths that are not on disk.
+        Returns the tracked paths that are not on disk.
         """
         indexer = self._indexer
         names = self._compare_names(staging, extra)
@@ -285,7 +285,7 @@ class WorktreeScan:
         self._index.put((*(entry._replace(stage=0) for entry in wanted), *closed.values()))
         indexer.add([*changed, *added])
         if staging is not None:
-            indexer.settle_failed(self._user.entry, staging.intended)
+            indexer.resolve_failed(self._user.entry, staging.intended)
         self._recorded = frozenset((*changed, *added))
         doubted = self.cache is not None and self.cache.recent
         self._is_changed = bool(doubted or self._recorded or gone or wanted or closed)
@@ -352,7 +352,7 @@ class WorktreeScan:
             snapshot.write_trees()
 
     def _to_leave(
-        self, left: tuple[str, ...], extra: Collection[str], missing: frozenset[str]
+        self, left: frozenset[str], extra: frozenset[str], missing: frozenset[str]
     ) -> IndexCache:
         cache = self.cache
         modules = cache.modules if cache is not None and self._same_index else self._user.modules
@@ -366,7 +366,7 @@ class WorktreeScan:
             user_index=self._user.fingerprint,
             head_tree=self._head.tree,
             left_to_head=left,
-            extra=frozenset(extra),
+            extra=extra,
             missing=missing,
             recent=self._recent(cache.recent if cache else ()),
             modules={path: self._disk.has_repository(path) for path in modules},
@@ -374,7 +374,11 @@ class WorktreeScan:
         )
 
     def _recent(self, before: Iterable[str]) -> frozenset[str]:
-        """See `IndexCache.recent`; the time of the change of status cannot be set."""
+        """The paths recorded in the second in which they changed, though they claim to be older.
+
+        Git, which compares whole seconds, would miss another change in that second. The time of the
+        change of status cannot be set.
+        """
         second = int(self._start)
         found = {path: self._disk.status(path) for path in self._recorded.union(before)}
         return frozenset(
@@ -382,21 +386,3 @@ class WorktreeScan:
             for path, status in found.items()
             if status and status.st_ctime >= second > status.st_mtime
         )
-
-
-class _Names(NamedTuple):
-    """The paths of a private index, compared with those that it has to hold.
-
-    Attributes:
-        come: the user's entries of tracked paths that it lacks.
-        gone: the paths that it no longer has to hold.
-        new: the untracked paths that it lacks.
-        missing: the tracked paths that it lacks and that are still not on disk.
-        untracked: the paths that it holds and that are not tracked.
-    """
-
-    come: list[Entry]
-    gone: frozenset[str]
-    new: list[str]
-    missing: frozenset[str]
-    untracked: frozenset[str]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from git_boocode.checkpoints.worktree.disk import Disk
 from git_boocode.checkpoints.worktree.index_cache import Content, IndexCache
-from git_boocode.checkpoints.worktree.indexer import Indexer, Skipped
+from git_boocode.checkpoints.worktree.indexer import Disk, Indexer, Skipped
 from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.repo.git import Git
 from git_boocode.repo.head import Head
@@ -21,12 +20,9 @@ if TYPE_CHECKING:
 
 
 class Snapshot:
-    """What was read, as trees and a private index.
+    """What was read, as trees and a private index that matches the files on disk.
 
     Attributes:
-        quarantine: where the new objects are; others see them once it is released.
-        head: HEAD at that moment.
-        index: a private index that matches the files on disk.
         original: a copy of the user's index, byte for byte; None if there was no index.
         staging: what was staged; None if the user's index could not be read.
         disk_tree: the tree of the files that are on disk.
@@ -71,10 +67,11 @@ class Snapshot:
             return None
         return b"" if self.original is None else self.original.dump()
 
-    def publish(self, git: Git) -> None:
-        """Let others see the objects that were written, and go on with `git`."""
-        self.quarantine.release()
+    def publish(self, git: Git) -> Callable[[], None]:
+        """Let others see the objects, and go on with `git`; see `Quarantine.begin_release`."""
+        on_disk = self.quarantine.begin_release()
         self.index = Index(git, self.index.path)
+        return on_disk
 
     def force_add(self, paths: Iterable[str], worktree: str) -> None:
         """Take ignored files in as well, and write the trees anew."""
@@ -94,6 +91,7 @@ class Snapshot:
 
     def write_trees(self) -> None:
         """Write the trees of what the private index holds."""
+        self.quarantine.begin_sync()
         index = Index(self.quarantine.git, self.index.path)
         self.disk_tree = self.tree = index.write_tree()
         absent = self.staging.absent if self.staging else []

@@ -29,12 +29,7 @@ _PREFERRED = (0, 2, 3, 1)
 
 
 class Staging(NamedTuple):
-    """What is staged.
-
-    Attributes:
-        tree: the tree of the plainly staged entries.
-        special: the entries that a tree cannot hold in full.
-    """
+    """What is staged: the tree of the plain entries, and those that a tree cannot hold in full."""
 
     tree: str
     special: tuple[Entry, ...]
@@ -61,39 +56,25 @@ class Staging(NamedTuple):
 
 
 def decode_special(data: bytes) -> tuple[Entry, ...]:
-    """Read what `Staging.encode` wrote.
+    """Read what `Staging.encode` wrote; a checkpoint may come from elsewhere.
 
-    Raises:
-        ValueError: it is no such thing, or names a path that no index may hold, or one twice; a
-            checkpoint may come from elsewhere.
+    ValueError if it is no such thing, or names a path that no index may hold, or one twice.
     """
     special = tuple(map(Entry.parse, nul_records(data)))
     if len({(entry.tag, entry.stage, entry.path) for entry in special}) != len(special):
         raise ValueError("a path is named twice")
-    if not all(map(_may_be_staged, (entry.path for entry in special))):
+    parts = (part for entry in special for part in entry.path.split("/"))
+    if any(part in ("", ".", "..") or is_dot_git(part) for part in parts):
         raise ValueError("a path leads out of the worktree")
     return special
-
-
-def _may_be_staged(path: str) -> bool:
-    return not any(part in ("", ".", "..") or is_dot_git(part) for part in path.split("/"))
 
 
 class UserIndex:
     """A private copy of the user's index, made once at the beginning of a capture.
 
-    Args:
-        repository: whose index to copy.
-        scratch: a directory for private files.
-        git: git that may write objects.
-
-    Attributes:
-        index: the copy; the file is missing where the user has no index.
-        exists: whether the user has one.
-        fingerprint: distinguishes it from any other index; empty if the user has none.
-
-    Raises:
-        FatalError: the user's index may not be read (`unreadable`).
+    `index` is the copy, whose file is missing where the user has no index; its `fingerprint` is
+    empty then. `git` may write objects. FatalError if the user's index may not be read
+    (`unreadable`).
     """
 
     def __init__(self, repository: Repository, scratch: str, git: Git) -> None:
@@ -208,9 +189,7 @@ def conflict_blobs(staging: Staging) -> list[str]:
 def match_disk(index: Index, special: Iterable[Entry]) -> None:
     """Make a copy of the user's index look at every file on disk, and at no other.
 
-    Args:
-        index: the copy, flags included.
-        special: the entries that a tree cannot hold, as `UserIndex` reads them.
+    `special` are the entries that a tree cannot hold, as `UserIndex` reads them.
     """
     index.forget(entry.path for entry in special if entry.tag in _ABSENT.values())
     flagged = [entry for entry in special if not entry.stage and entry.tag not in "IXx"]
@@ -219,12 +198,7 @@ def match_disk(index: Index, special: Iterable[Entry]) -> None:
 
 
 def build_index(staging: Staging, base: Index) -> Index:
-    """Make an index that holds a staging area.
-
-    Args:
-        staging: the target.
-        base: an index that matches the files on disk; its stat data is carried over.
-    """
+    """Make an index that holds a staging area, with the stat data of `base`, an index of files."""
     made = base.copy()
     # Of the index alone: a file that was written since does not matter here.
     made.read_tree("-i", "-m", staging.tree)
