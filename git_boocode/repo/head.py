@@ -27,26 +27,18 @@ _LONGEST = 8192
 
 
 class Head(NamedTuple):
-    """HEAD of a worktree.
+    """HEAD of a worktree."""
 
-    Attributes:
-        ref: the branch it is on, such as `refs/heads/main`; None if detached.
-        commit: the commit it names; None on an unborn branch.
-        tree: that commit's tree, or the empty tree.
-    """
-
-    ref: str | None
-    commit: str | None
-    tree: str
+    ref: str | None  # the branch it is on, such as `refs/heads/main`; None if detached
+    commit: str | None  # the commit it names; None on an unborn branch
+    tree: str  # that commit's tree, or the empty tree
 
 
 def read_head(repository: Repository, earlier: Head | None = None) -> Head:
     """HEAD as it is now.
 
-    Args:
-        repository: the repository.
-        earlier: HEAD at another time. Where it still names the same commit, and files say so, git
-            is not asked: of the seven processes of a checkpoint, that would be the eighth.
+    Where files say that it names the same commit as `earlier`, git is not asked: of the seven
+    processes of a checkpoint, that would be the eighth.
     """
     ref, commit = _read_files(repository)
     if commit is not None and earlier is not None and commit == earlier.commit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from mmap import ACCESS_READ, mmap
@@ -16,13 +16,12 @@ from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import Completed, Git, Running, nul_lines, nul_records
 from git_boocode.repo.lock import fresh_path
 
+_DUMP = ("ls-files", "-s", "-v", "-z")
 _COMPARISON = ("diff-files", "--name-only", "--ignore-submodules=dirty", "-z")
 _PATHS_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
 _FEW = 64
-# So many paths go into one command line.
 _ARGUMENTS = 500
-# In bytes: a signature, a version and the number of entries; gitformat-index(5).
-_HEADER = 12
+"""So many paths go into one command line."""
 # In bytes: SHA-256's and SHA-1's.
 _LONGEST_CHECKSUM = 32
 _SHORTEST_CHECKSUM = 20
@@ -31,13 +30,8 @@ _SHORTEST_CHECKSUM = 20
 class Entry(NamedTuple):
     """One entry of an index, as `git ls-files -s -v` lists it.
 
-    Attributes:
-        tag: `H` cached, `S` skip-worktree, `M` unmerged; in lower case if assume-unchanged. `I`,
-            which is ours, stands for intent-to-add.
-        mode: `100644`, `100755`, `120000` or `160000`.
-        id: the object's id.
-        stage: 0, or 1 to 3 in a conflict.
-        path: from the top of the worktree.
+    The tag is `H` cached, `S` skip-worktree or `M` unmerged, in lower case if assume-unchanged;
+    `I`, which is ours, stands for intent-to-add. The stage is 0, or 1 to 3 in a conflict.
     """
 
     tag: str
@@ -72,7 +66,7 @@ class Index:
 
     def dump(self) -> bytes:
         """All entries with flags, modes and stages, NUL-terminated (`ls-files -s -v -z`)."""
-        return self.git.run("ls-files", "-s", "-v", "-z")
+        return self.git.run(*_DUMP)
 
     def write_tree(self, *options: str) -> str:
         """Store the entries as trees and return the id of the root; there must be no conflict."""
@@ -87,16 +81,12 @@ class Index:
         arguments = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
         return self.git.attempt(*arguments, stdin=nul_lines(paths))
 
-    def entries(self) -> list[Entry]:
-        """All entries, conflict stages included."""
-        return list(map(Entry.parse, nul_records(self.dump())))
-
     def entries_of(self, paths: Iterable[str]) -> Iterator[Entry]:
         """The entries of some paths."""
         git = self.git.bind(GIT_LITERAL_PATHSPECS="1")
         remaining = iter(paths)
         while some := list(islice(remaining, _ARGUMENTS)):
-            records = nul_records(git.run("ls-files", "-s", "-v", "-z", "--", *some))
+            records = nul_records(git.run(*_DUMP, "--", *some))
             yield from map(Entry.parse, records)
 
     def forget(self, paths: Iterable[str]) -> None:
@@ -144,11 +134,14 @@ class Index:
         self.git.run("update-index", "-z", "--index-info", stdin=entries)
 
     def begin_comparison(self) -> Running:
-        """Start to list what `changed_on_disk` gives."""
+        """Start to list the paths whose files differ from their entries.
+
+        Of submodules, only another HEAD counts.
+        """
         return self.git.begin(*_COMPARISON)
 
     def changed_on_disk(self) -> list[str]:
-        """The paths whose files differ from their entries; of submodules, only another HEAD."""
+        """What `begin_comparison` lists."""
         return nul_records(self.git.run(*_COMPARISON))
 
     def refresh(self, paths: Iterable[str]) -> None:
@@ -223,10 +216,10 @@ def borrow_index(source: str, target: str) -> bool:
 
 
 def fingerprint(path: str) -> str:
-    """Distinguishes an index from an earlier one: its size, its time, and git's checksum.
+    """Distinguishes an index from an earlier one; empty if there is no such index.
 
-    Where git leaves out the checksum (`index.skipHash`), the number of the file replaces it: git
-    writes a new file every time. Empty if there is no such index.
+    It is size, time and git's checksum. Where git leaves that out (`index.skipHash`), the number of
+    the file replaces it: git writes a new file every time.
     """
     try:
         with open(path, "rb") as file:
@@ -264,11 +257,7 @@ def is_whole(path: str, object_format: str) -> bool:
 
 
 def refuse_if_locked(index_path: str) -> None:
-    """Stop before anything is touched if someone else holds the index.
-
-    Raises:
-        RefusedError: there is an `index.lock` (`locked`).
-    """
+    """Stop before anything is touched if there is an `index.lock` (RefusedError, `locked`)."""
     if os.path.lexists(f"{index_path}.lock"):
         raise _locked(index_path)
 
@@ -277,48 +266,38 @@ def install_index(new: str, index_path: str, *, expected: bytes | None, git: Git
     """Replace the user's index by a new one, under git's own lock.
 
     The lock is made by linking the complete new file, so it exists for an instant only and is
-    never left half-written.
-
-    Args:
-        new: the file to put there, on the same file system; it is left in place.
-        index_path: the user's index.
-        expected: the dump that the user's index must still have; None if it has none to compare.
-        git: git for our own work.
-
-    Raises:
-        RefusedError: someone holds the lock (`locked`), or staged something meanwhile (`conflict`).
+    never left half-written. The file `new` must be on the same file system, and stays. RefusedError
+    if someone holds the lock (`locked`), or the dump of the user's index is not the `expected` one,
+    unless that is None (`conflict`).
     """
     with suppress(FileNotFoundError):
         os.chmod(new, stat.S_IMODE(os.stat(index_path).st_mode))
-    _sync(sync_file, new)
+    _sync(new)
     lock = f"{index_path}.lock"
     try:
         borrow_index(new, lock)
     except FileExistsError:
         raise _locked(index_path) from None
     try:
-        if expected is not None and _dump(git, index_path) != expected:
-            raise RefusedError(
-                "the staging area was changed by another process meanwhile",
-                code="conflict",
-                hints=("nothing is lost; run the command again",),
-            )
+        if expected is not None:
+            now = git.bind(GIT_INDEX_FILE=index_path).attempt(*_DUMP)
+            if now.status or now.stdout != expected:
+                raise RefusedError(
+                    "the staging area was changed by another process meanwhile",
+                    code="conflict",
+                    hints=("nothing is lost; run the command again",),
+                )
         os.replace(lock, index_path)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(lock)
         raise
-    _sync(sync_directory, os.path.dirname(index_path))
+    _sync(os.path.dirname(index_path))
 
 
-def _dump(git: Git, index_path: str) -> bytes | None:
-    done = git.bind(GIT_INDEX_FILE=index_path).attempt("ls-files", "-s", "-v", "-z")
-    return None if done.status else done.stdout
-
-
-def _sync(work: Callable[[str], None], path: str) -> None:
+def _sync(path: str) -> None:
     try:
-        work(path)
+        sync_directory(path) if os.path.isdir(path) else sync_file(path)
     except OSError as error:
         raise FatalError(f"cannot sync '{path}': {error.strerror}", code="io") from error
 

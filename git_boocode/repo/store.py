@@ -44,18 +44,11 @@ class Commit(NamedTuple):
 
 
 class RefChange(NamedTuple):
-    """One step of a ref transaction.
+    """One step of a ref transaction; one from an object to the same is only checked."""
 
-    Attributes:
-        name: the whole name of the ref.
-        new: the object it shall name, or None to delete it.
-        old: the object it must name now, or None if it must not exist; a step from a name to the
-            same changes nothing and is only checked.
-    """
-
-    name: str
-    new: str | None
-    old: str | None
+    name: str  # the whole name of the ref
+    new: str | None  # the object that it will name; None to delete it
+    old: str | None  # the object that it must name now; None if it must not exist
 
 
 def raw_commit(tree: str, parents: Sequence[str], message: str, by: Identity, when: float) -> bytes:
@@ -95,21 +88,14 @@ class Store:
         self._repository = repository
 
     def refs(self, *prefixes: str, newest: int = 0) -> list[Ref]:
-        """The refs below some prefixes, in descending order of name.
+        """The refs below some prefixes, in descending order of name; at most `newest`, 0 for all.
 
-        Args:
-            prefixes: whole names, or beginnings that end in `/`.
-            newest: how many to return at the most; 0 for all.
+        Prefixes are whole names, or beginnings that end in `/`.
         """
         if not prefixes:
             return []
-        listing = self._git.line(
-            "for-each-ref",
-            "--sort=-refname",
-            "--format=%(objectname) %(refname)",
-            f"--count={newest}",
-            *prefixes,
-        )
+        form = ("--sort=-refname", "--format=%(objectname) %(refname)", f"--count={newest}")
+        listing = self._git.line("for-each-ref", *form, *prefixes)
         # Git allows neither a space nor a newline in the name of a ref, but what else Python
         # takes for the end of a line.
         records = (line.partition(" ") for line in listing.split("\n") if line)
@@ -153,15 +139,12 @@ class Store:
     def update_refs(self, changes: Sequence[RefChange]) -> None:
         """Make all changes or none, each only if the ref still is as expected.
 
-        Raises:
-            RefusedError: a ref was created, moved or deleted by someone else (`conflict`).
+        RefusedError if a ref was created, moved or deleted by another process (`conflict`).
         """
         if not changes:
             return
-        script = "".join(map(self._instruction, changes))
-        done = self._git.attempt(
-            "update-ref", "--no-deref", "-z", "--stdin", stdin=os.fsencode(script)
-        )
+        script = os.fsencode("".join(map(self._instruction, changes)))
+        done = self._git.attempt("update-ref", "--no-deref", "-z", "--stdin", stdin=script)
         if done.status:
             raise ref_error(os.fsdecode(done.stderr))
         written = [change.name for change in changes if change.new not in (None, change.old)]
@@ -181,11 +164,7 @@ class Store:
 
 
 def ref_error(stderr: str) -> BoocodeError:
-    """The error of a ref that git did not update.
-
-    Args:
-        stderr: what git said.
-    """
+    """The error of a ref that git did not update, by what it said."""
     said = stderr.strip().removeprefix("fatal: ")
     if says(said, REF_CHANGED):
         return RefusedError(
