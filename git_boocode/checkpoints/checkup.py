@@ -25,7 +25,6 @@ from git_boocode.checkpoints.store.daily import last_failure
 from git_boocode.checkpoints.worktree.index_cache import LARGEST as LARGEST_NOTE
 from git_boocode.checkpoints.worktree.index_cache import PREFIX as KEPT_INDEX
 from git_boocode.checkpoints.worktree.index_cache import stale_indexes
-from git_boocode.repo.connectivity import missing_objects
 from git_boocode.repo.durable import (
     LARGEST,
     is_blocked,
@@ -35,13 +34,13 @@ from git_boocode.repo.durable import (
     write_private,
 )
 from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.gc import missing_objects
 from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import ID_PART, OBJECT_ID
 from git_boocode.repo.index import Index, is_whole
-from git_boocode.repo.lock import leftover_index_lock, leftovers, sweep
+from git_boocode.repo.lock import leftover_index_lock, leftovers, loose_locks, reftable_locks, sweep
 from git_boocode.repo.messages import BROKEN_REF
 from git_boocode.repo.metadata import Unusable
-from git_boocode.repo.ref_locks import loose_locks, reftable_locks
 from git_boocode.repo.repository import WORKTREE_ID, Repository, worktree_id
 from git_boocode.repo.store import Ref, RefChange, Store
 

@@ -21,8 +21,8 @@ from git_boocode.cli.interruption import is_edit_noted, is_kept, remedy
 from git_boocode.cli.output import print_json, print_text, printable, progress, quote_path, report
 from git_boocode.editing.records import EDITS, needed_records, problems
 from git_boocode.editing.recovery import DAMAGED, describe, forget_note, interrupted_edit, repair
-from git_boocode.repo.connectivity import missing_objects
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
+from git_boocode.repo.gc import missing_objects
 from git_boocode.repo.git import GitError
 from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.repository import Repository

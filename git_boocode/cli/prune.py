@@ -23,7 +23,7 @@ from git_boocode.cli.output import (
 from git_boocode.editing.records import edits_beyond, prune_edits
 from git_boocode.repo.config import parse_age
 from git_boocode.repo.errors import shortened
-from git_boocode.repo.limits import disk_usage
+from git_boocode.repo.gc import disk_usage
 from git_boocode.repo.repository import Repository
 
 _EDIT = "edit"

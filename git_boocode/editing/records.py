@@ -19,9 +19,17 @@ from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from
 from git_boocode.repo.gc import GcWatch, kept_from_gc
 from git_boocode.repo.git import GitError, nul_records
 from git_boocode.repo.ids import id_time, new_id, timestamp
-from git_boocode.repo.limits import DAY, Limits, patiently
 from git_boocode.repo.lock import scratch_directory
-from git_boocode.repo.metadata import VERSION, EntryCatalog, Metadata, MetadataError, Unusable
+from git_boocode.repo.metadata import (
+    DAY,
+    VERSION,
+    EntryCatalog,
+    Limits,
+    Metadata,
+    MetadataError,
+    Unusable,
+    patiently,
+)
 from git_boocode.repo.object_writer import Item, Quarantine, read_blobs, write_tree
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import RefChange, Store, raw_commit

@@ -2,8 +2,7 @@
 
 `git gc --prune=now` looks at all refs, indexes and reflogs, and later deletes every object that
 none of them reached, however new. Objects are written before their ref, so they can be deleted
-before the ref exists, or after it if git looked earlier. So can objects that were in the repository
-already, which nothing named and which were therefore not written again.
+before the ref exists, or after it if git looked earlier; so can objects that were there already.
 
 `kept_from_gc` checks all objects after the ref is written, and writes everything again if one is
 missing. To check only where it is needed, it detects whether git may have deleted anything:
@@ -23,19 +22,18 @@ whatever names what is in it: gitformat-pack(5), git-repack(1). It goes once the
 from __future__ import annotations
 
 import os
-import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from git_boocode.repo.connectivity import missing_objects
+from git_boocode.repo.durable import sync_refs
 from git_boocode.repo.errors import BoocodeError, FatalError
 from git_boocode.repo.git import Git, GitError
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import Quarantine, objects_directory
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import RefChange, Store
+from git_boocode.repo.store import Ref, RefChange, Store
 
 PATIENCE = 10.0
 """Seconds to wait for a running `git gc` to end."""
@@ -47,6 +45,9 @@ KEEP_MARK = b"git-boocode fetch\n"
 _ABANDONED = 3600.0
 # However few they are: loose objects cannot be kept so.
 _PACKED = ("fetch.unpackLimit=1", "transfer.unpackLimit=1")
+# Git opens each loose ref by itself: with 1,000, listing them takes 11 ms instead of 3.
+MANY_LOOSE = 200
+_WALK = ("rev-list", "--objects", "--no-walk=unsorted", "--stdin")
 
 _Result = TypeVar("_Result")
 
@@ -160,16 +161,13 @@ def _running_gc(repository: Repository) -> str:
     try:
         with open(os.path.join(repository.common_dir, "gc.pid"), encoding="ascii") as file:
             process, _, host = file.read(1024).strip().partition(" ")
-    except (OSError, ValueError):
-        return ""
-    if host != socket.gethostname() or not process.isdecimal() or len(process) > len(str(1 << 63)):
-        return ""
-    try:
+        if host != os.uname().nodename or not process.isdecimal():
+            return ""
         os.kill(int(process), 0)
-    except ProcessLookupError:
+    except PermissionError:
+        return process
+    except (OSError, ValueError, OverflowError):
         return ""
-    except (PermissionError, OverflowError):
-        pass
     return process
 
 
@@ -184,13 +182,53 @@ def _deletes_recent(repository: Repository, process: str) -> bool:
         return True
 
 
+def missing_objects(repository: Repository, commits: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The id of an object that is missing, for each group of commits that is not whole.
+
+    Git walks through all trees together, each object once, and not through history. Whether the
+    bytes of an object are right is for `git fsck` to say. What a partial clone has left on its
+    server is not missing. GitError if an object is damaged, so that git gave up.
+    """
+    git = repository.git
+    wanted = sorted({identifier for group in commits.values() for identifier in group})
+    asked = git.run("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=_lines(wanted))
+    answers = (line.split(" ") for line in os.fsdecode(asked).splitlines())
+    known = [identifier for identifier, kind in answers if kind == "commit"]
+    lost = {identifier: identifier for identifier in set(wanted).difference(known)}
+    if known and repository.config.has("remote.", ".promisor"):
+        git.run(*_WALK, "--missing=allow-promisor", "--quiet", stdin=_lines(known))
+    elif known:
+        lost |= _lacking(git, known)
+    lacking = {
+        name: [lost[identifier] for identifier in group if identifier in lost]
+        for name, group in commits.items()
+    }
+    return {name: gone[0] for name, gone in lacking.items() if gone}
+
+
+def _lacking(git: Git, commits: Sequence[str]) -> dict[str, str]:
+    """A missing object of each commit that lacks one; those without are sorted out in halves."""
+    walked = git.run(*_WALK, "--missing=print", stdin=_lines(commits)).split(b"\n")
+    # Git cuts a name at a newline; so no line but that of a missing object begins so.
+    gone = next((os.fsdecode(line[1:]) for line in walked if line.startswith(b"?")), None)
+    if gone is None:
+        return {}
+    if len(commits) == 1:
+        return {commits[0]: gone}
+    middle = len(commits) // 2
+    return _lacking(git, commits[:middle]) | _lacking(git, commits[middle:])
+
+
+def _lines(ids: Iterable[str]) -> bytes:
+    return "".join(f"{identifier}\n" for identifier in ids).encode()
+
+
 class Incoming:
     """A place for objects from a remote; `git` fetches there, and reads the repository as well."""
 
     def __init__(self, repository: Repository, scratch: str) -> None:
         self._quarantine = Quarantine(repository, scratch)
-        git = self._quarantine.git
-        self.git = Git(git.cwd, git.env, (*git.overrides, *_PACKED))
+        self.git = self._quarantine.git.bind(*_PACKED)
         self.kept: list[str] = []
 
     def release(self) -> None:
@@ -224,3 +262,48 @@ def _is_abandoned(path: str) -> bool:
         age = time.time() - os.fstat(file.fileno()).st_mtime
         return age > _ABANDONED and file.read(len(KEEP_MARK) + 1) == KEEP_MARK
     return False
+
+
+def pack_many_refs(repository: Repository) -> None:
+    """Pack the refs of a repository if many of our refs are loose.
+
+    Git packs all refs or none but tags, as `git gc` does; so it is left to the user where
+    `gc.auto` or `gc.packRefs` keeps git from doing it unasked.
+    """
+    below = os.path.join(repository.common_dir, "refs", "boocode")
+    if sum(len(files) for _, _, files in os.walk(below)) <= MANY_LOOSE:
+        return
+    try:
+        repository.config.integer("gc.auto", default=1, least=1)
+    except FatalError:
+        return
+    # Or `notbare`, which git takes here as well.
+    if (repository.config.text("gc.packRefs") or "true").lower() in ("false", "no", "off", "0"):
+        return
+    # If another process is at it, that one does the work.
+    repository.git.attempt("pack-refs", "--all", "--prune")
+    sync_refs(repository.common_dir, (), packed=True)
+
+
+def disk_usage(repository: Repository, going: Collection[Ref]) -> int | None:
+    """The bytes of the objects that only some refs reach, compressed as they are on disk.
+
+    The refs may be deleted already. What only a reflog, an index or a detached HEAD reaches besides
+    counts as kept. The figure is a little too high where a file was once committed, changed, and is
+    back as it was then: git looks at the ends of what is kept, not through all of its history.
+    None if objects are missing.
+    """
+    if not going:
+        return 0
+    names = {ref.name for ref in going}
+    kept = {ref.target for ref in Store(repository).refs("refs/") if ref.name not in names}
+    done = repository.git.attempt(
+        *("rev-list", "--objects-edge-aggressive", "--disk-usage"),
+        *("--missing=allow-any", "--ignore-missing", "--stdin"),
+        # Only HEAD of each worktree: the refs are given above.
+        *("--not", "--exclude=refs/*", "--all", "--reflog", "--indexed-objects"),
+        stdin=_lines([ref.target for ref in going] + [f"^{target}" for target in kept]),
+    )
+    # The edges come before the sum, each behind a hyphen.
+    last = done.stdout.rpartition(b"\n")[0].rpartition(b"\n")[2]
+    return int(last) if done.status == 0 and last.isdigit() else None

@@ -195,13 +195,9 @@ class Git:
         self.overrides = tuple(overrides)
         self._keeps_locks = keeps_locks
 
-    def bind(self, *, cwd: str | None = None, **env: str) -> Git:
-        """The same git with other environment variables or another directory."""
-        return Git(cwd or self.cwd, {**self.env, **env}, self.overrides)
-
-    def bind_setting(self, setting: str) -> Git:
-        """The same git with one more `key=value` setting."""
-        return Git(self.cwd, self.env, (*self.overrides, setting))
+    def bind(self, *settings: str, cwd: str | None = None, **env: str) -> Git:
+        """The same git with more `key=value` settings or variables, or another directory."""
+        return Git(cwd or self.cwd, {**self.env, **env}, (*self.overrides, *settings))
 
     def without(self, setting: str) -> Git:
         """The same git with one setting, such as `gc.auto`, as the user has it."""

@@ -1,4 +1,4 @@
-"""Who is at work in a worktree: its lock, and directories for the private files of one process.
+"""Who is at work in a worktree: its lock, private files of one process, locks left on refs.
 
 All locks are taken on open files, so that they die with their process, and what is left of a killed
 one can be told from what is in use. What only looks works as well where the git directory cannot be
@@ -17,7 +17,7 @@ from itertools import count
 
 from git_boocode.repo.durable import MAKING, is_blocked, open_private, remove, try_lock
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
-from git_boocode.repo.repository import make_state_dir
+from git_boocode.repo.repository import Repository, make_state_dir
 
 # Set for the commands of a restore's callback: the id of that restore.
 INSIDE_RESTORE = "GIT_BOOCODE_RESTORE"
@@ -32,6 +32,8 @@ _PREFIX = "tmp-"
 _GUARD = "alive"
 # How old something half-made is, in seconds, when its maker must have been killed.
 _ABANDONED = 60
+REF_PATIENCE = 3.0
+"""Seconds after which nobody holds the lock of a ref any more: git holds one for milliseconds."""
 
 
 @contextmanager
@@ -64,8 +66,7 @@ def worktree_lock(
 def taking_turns(path: str, *, patience: float) -> Iterator[None]:
     """Let processes do something one after the other, by a lock on a file that stays empty.
 
-    Raises:
-        RefusedError: someone else held it for longer than `patience`, in seconds (`locked`).
+    RefusedError (`locked`) if someone else held it for longer than `patience`, in seconds.
     """
     make_state_dir(os.path.dirname(path))
     descriptor = open_private(path, os.O_RDWR)
@@ -130,13 +131,13 @@ def _explained(state_dir: str) -> Iterator[None]:
             raise
         git_dir = os.path.dirname(state_dir)
         hint = "check the owner and permissions of that path"
-        if not may_write(git_dir):
+        if not _may_write(git_dir):
             hint = f"'{git_dir}' is not writable; only log, diff and restore -n work there"
         found = from_os(error)
         raise FatalError(found.message, code=found.code, hints=(*found.hints, hint)) from error
 
 
-def may_write(path: str) -> bool:
+def _may_write(path: str) -> bool:
     """Whether something can be made in a directory, or in the one where it would be made."""
     while not os.path.isdir(path):
         path = os.path.dirname(path)
@@ -152,12 +153,9 @@ def fresh_path(path: str) -> str:
 def scratch_directory(state_dir: str, *, looking: bool = False) -> Iterator[str]:
     """A directory for this process alone, removed afterwards; what killed ones left goes too.
 
-    For who is only `looking` it may lie elsewhere if need be.
-
-    Raises:
-        FatalError: nothing may be written there (`io`).
+    For who is only `looking` it may lie elsewhere. FatalError (`io`) if nothing may be written.
     """
-    if looking and (not may_write(state_dir) or is_blocked(state_dir)):
+    if looking and (not _may_write(state_dir) or is_blocked(state_dir)):
         # Hardly ever needed, and it takes long to import.
         import tempfile
 
@@ -212,32 +210,74 @@ def _index_lock(state_dir: str) -> str:
 
 def _is_leftover(name: str, path: str) -> bool:
     if name.startswith(MAKING):
-        with suppress(OSError):
-            return time.time() - os.stat(path).st_mtime > _ABANDONED
-        return False
-    return name.startswith(_PREFIX) and not _in_use(path)
+        made = _made(path)
+        return made is not None and time.time() - made > _ABANDONED
+    return name.startswith(_PREFIX) and not _in_use(os.path.join(path, _GUARD))
 
 
-def _in_use(path: str) -> bool:
-    guard = os.path.join(path, _GUARD)
-    try:
+def _in_use(guard: str) -> bool:
+    # Some file systems lock only what is open for writing; in others nothing may be written.
+    for mode in (os.O_RDWR, os.O_RDONLY):
         try:
-            descriptor = os.open(guard, os.O_RDWR | os.O_NONBLOCK)
-        except OSError as error:
-            if error.errno not in _SEALED:
-                raise
-            descriptor = os.open(guard, os.O_RDONLY | os.O_NONBLOCK)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True
-    try:
-        return not try_lock(descriptor)
-    finally:
-        os.close(descriptor)
+            descriptor = os.open(guard, mode | os.O_NONBLOCK)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            continue
+        try:
+            return not try_lock(descriptor)
+        finally:
+            os.close(descriptor)
+    return True
 
 
 def _remove(path: str) -> None:
     # Another process may be removing it, too.
     with suppress(OSError):
         remove(path)
+
+
+def break_ref_locks(repository: Repository, ref: str | None, since: float) -> None:
+    """Remove the locks of refs that git left when one of our operations was killed.
+
+    Call it with the worktree's lock held: the operation itself is gone then. It began at `since`,
+    in seconds since 1970, and was to move the branch `ref`, if any, and HEAD with it.
+    """
+    common = repository.common_dir
+    paths = [
+        os.path.join(common, "packed-refs.lock"),
+        os.path.join(repository.git_dir, "HEAD.lock"),
+        *([os.path.join(common, f"{ref}.lock")] if ref is not None else []),
+    ]
+    for name in ("archive", "checkpoints", "safety"):
+        paths += loose_locks(os.path.join(common, "refs", "boocode", name))
+    for path in (*paths, *reftable_locks(repository)):
+        # Times of files are coarser than those of the clock.
+        while (made := _made(path)) is not None and made > since - 1:
+            age = time.time() - made
+            if age >= REF_PATIENCE:
+                with suppress(FileNotFoundError):
+                    os.unlink(path)
+                break
+            time.sleep(min(REF_PATIENCE - age, 0.1))
+
+
+def loose_locks(top: str) -> Iterator[str]:
+    """The locks of the loose refs in a directory; git allows no ref such a name."""
+    for directory, _, names in os.walk(top):
+        locks = sorted(name for name in names if name.endswith(".lock"))
+        yield from (os.path.join(directory, name) for name in locks)
+
+
+def reftable_locks(repository: Repository) -> Iterator[str]:
+    """The locks of the reftables of a worktree and of the whole repository, if any."""
+    for git_dir in dict.fromkeys((repository.common_dir, repository.git_dir)):
+        yield from loose_locks(os.path.join(git_dir, "reftable"))
+
+
+def _made(path: str) -> float | None:
+    """When a file was made; None if there is none."""
+    try:
+        return os.lstat(path).st_mtime
+    except OSError:
+        return None

@@ -1,4 +1,4 @@
-"""Our commits under refs: the JSON in their messages, and how they are listed and found.
+"""Our commits under refs: the JSON in their messages, how they are found, how long they are kept.
 
 Checkpoints and records of edits are both such commits, and share the names that a user may give
 them: an id, the beginning of an id or of a commit's hash, `@`, `@~N`, `message:ID`, `label:TEXT`.
@@ -9,23 +9,30 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import tee
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from git_boocode.repo.config import Config
 from git_boocode.repo.errors import RefusedError, shortened
 from git_boocode.repo.head import loose_ref
-from git_boocode.repo.ids import ID, ID_PART, places_back
+from git_boocode.repo.ids import ID, ID_PART, id_time, places_back
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref, Store
 
 VERSION = 1
+DAY = 86_400.0
+TOO_OLD = "too_old"
+TOO_MANY = "too_many"
 # `git log` prints subjects as they are: nothing there may steer a terminal or turn its text around.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _SUBJECT_LENGTH = 72
 # A page of `log`; `@` is nearly always among them.
 _FIRST_LOOK = 32
 _SHOWN_MATCHES = 5
+
+_Result = TypeVar("_Result")
 
 
 class MetadataError(RefusedError):
@@ -42,8 +49,7 @@ class Metadata:
     def parse(cls, message: str) -> Metadata:
         """Read the metadata in a commit message.
 
-        Raises:
-            MetadataError: there is none (`malformed`), or a newer git-boocode wrote it (`newer`).
+        MetadataError if there is none (`malformed`), or a newer git-boocode wrote it (`newer`).
         """
         _, _, body = message.partition("\n\n")
         try:
@@ -98,8 +104,7 @@ class Metadata:
     def tables(self, key: str) -> list[dict[str, Any]]:
         """The objects in a value that should be a list; what else it holds is left out."""
         value = self.values.get(key)
-        rows = value if isinstance(value, list) else []
-        return [row for row in rows if isinstance(row, dict)]
+        return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
     def part(self, key: str, name: str) -> str | None:
         """A text inside an object, or None."""
@@ -138,7 +143,8 @@ class EntryCatalog(Generic[AnyEntry]):
     """The entries of one kind, as seen from one worktree.
 
     A subclass says how an entry is read, and below which `prefixes` their refs are; `@~N`,
-    `message:` and `label:` look only below the first one.
+    `message:` and `label:` look only below the first one. What a user names and cannot be had is
+    a RefusedError: `not_found`, `ambiguous`, `malformed` or `newer`.
     """
 
     noun: str
@@ -193,12 +199,7 @@ class EntryCatalog(Generic[AnyEntry]):
         return (entry for entry in self.newest_first() if not isinstance(entry, Unusable))
 
     def find(self, name: str) -> AnyEntry:
-        """The entry that a user names: see the top of the module.
-
-        Raises:
-            RefusedError: there is none (`not_found`), there are several (`ambiguous`), or it
-                cannot be used (`malformed`, `newer`).
-        """
+        """The entry that a user names: see the top of the module."""
         if (back := places_back(name)) is not None:
             return self._nth(back, name)
         if name.startswith(("message:", "label:")):
@@ -206,7 +207,7 @@ class EntryCatalog(Generic[AnyEntry]):
         return self.usable(self.ref_of(name))
 
     def ref_of(self, name: str) -> Ref:
-        """The ref of the one entry whose id or commit begins so; RefusedError as for `find`."""
+        """The ref of the one entry whose id or commit begins so."""
         shown = shortened(name)
         if name.startswith("@"):
             raise self._not_found(f"'{shown}': '@' is the newest, '@~<n>' the n-th before it")
@@ -221,21 +222,15 @@ class EntryCatalog(Generic[AnyEntry]):
     def matching(self, name: str) -> list[Ref]:
         """The refs whose id or commit begins so, newest first."""
         beginning = name.lower()
-        if not ID_PART.fullmatch(beginning):
-            return []
         if ID.fullmatch(beginning):
-            name = self.prefixes[0] + beginning
-            target = loose_ref(self._repository, name)
-            if exact := [Ref(name, target)] if target else self.store.refs(name):
-                return exact
-        return [
-            ref
-            for ref in self.store.refs(*self.prefixes)
-            if ref.id.startswith(beginning) or ref.target.startswith(beginning)
-        ]
+            exact = self.prefixes[0] + beginning
+            target = loose_ref(self._repository, exact)
+            if found := [Ref(exact, target)] if target else self.store.refs(exact):
+                return found
+        return refs_beginning(beginning, self.store.refs(*self.prefixes))
 
     def usable(self, ref: Ref) -> AnyEntry:
-        """The entry of a ref; RefusedError (`malformed`, `newer`) if there is none."""
+        """The entry of a ref."""
         entry = next(self.entries([ref]))
         if isinstance(entry, Unusable):
             raise self.unusable(ref.id, entry.why)
@@ -269,6 +264,13 @@ class EntryCatalog(Generic[AnyEntry]):
         return RefusedError(message, code="not_found", hints=(self.listing_hint,))
 
 
+def refs_beginning(beginning: str, refs: Iterable[Ref]) -> list[Ref]:
+    """The refs whose id or commit begins so, if that is long enough."""
+    if not ID_PART.fullmatch(beginning):
+        return []
+    return [ref for ref in refs if ref.id.startswith(beginning) or ref.target.startswith(beginning)]
+
+
 def ambiguous_name(name: str, matches: Sequence[Ref], what: str) -> RefusedError:
     """The error of a beginning that several ids have; `what` is their noun in the plural."""
     shown = ", ".join(ref.id for ref in matches[:_SHOWN_MATCHES])
@@ -278,3 +280,59 @@ def ambiguous_name(name: str, matches: Sequence[Ref], what: str) -> RefusedError
         code="ambiguous",
         hints=(f"it could be: {shown}{more}",),
     )
+
+
+class Limits(NamedTuple):
+    """The newest `keep` of each worktree stay, 0 for all, unless older than `max_age` seconds."""
+
+    keep: int
+    max_age: float | None
+
+    def configured(self, config: Config, keep: str, max_age: str) -> Limits:
+        """These limits, except for what is configured under two keys (FatalError)."""
+        return Limits(
+            config.integer(keep, default=self.keep), config.age(max_age, default=self.max_age)
+        )
+
+    def beyond(
+        self,
+        newest_first: Iterable[tuple[Ref, str | None]],
+        now: float,
+        *,
+        spared: Collection[str] = (),
+    ) -> Iterator[tuple[Ref, str]]:
+        """The refs beyond the limits, each with the reason, `too_old` or `too_many`.
+
+        They come with the keys of their worktrees. One whose worktree is not known does not count,
+        and goes by the time in its id alone. The newest of each `spared` worktree stays.
+        """
+        counted: Counter[str] = Counter()
+        for ref, worktree in newest_first:
+            if worktree is not None:
+                counted[worktree] += 1
+                if counted[worktree] == 1 and worktree in spared:
+                    continue
+            if is_older(ref.id, self.max_age, now):
+                yield ref, TOO_OLD
+            elif worktree is not None and 0 < self.keep < counted[worktree]:
+                yield ref, TOO_MANY
+
+
+def is_older(identifier: str, max_age: float | None, now: float) -> bool:
+    """Whether the time in an id is more than `max_age` seconds ago; what is no id never is."""
+    if max_age is None or not ID.fullmatch(identifier):
+        return False
+    return id_time(identifier) < now - max_age
+
+
+def patiently(prune: Callable[[], _Result], attempts: int = 3) -> _Result:
+    """Look at what there is and prune it, again where another process prunes at the same time.
+
+    RefusedError (`conflict`) if refs were changed by others again and again.
+    """
+    try:
+        return prune()
+    except RefusedError as error:
+        if error.code != "conflict" or attempts == 1:
+            raise
+    return patiently(prune, attempts - 1)

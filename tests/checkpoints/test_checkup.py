@@ -20,7 +20,7 @@ from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import back, refs, take, undone
 from tests.checkpoints.test_retention import forged, forged_text
-from tests.repo.test_connectivity import lose
+from tests.repo.test_missing_objects import lose
 from tests.repo_kit import Repo
 
 pytestmark = pytest.mark.slow

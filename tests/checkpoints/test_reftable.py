@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.checkpoints.checkup import check_files
-from git_boocode.repo import ref_locks
+from git_boocode.repo import lock
 from git_boocode.repo.head import operation_in_progress, read_head
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import back, interrupted, refs, seen, take, undone
@@ -49,7 +49,7 @@ def test_checkpoints_and_restores(tables: Repo) -> None:
 def test_a_killed_restore_of_head_is_taken_back(
     tables: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ref_locks, "PATIENCE", 0.3)
+    monkeypatch.setattr(lock, "REF_PATIENCE", 0.3)
     tables.commit(a="one\n")
     first = take()
     tables.commit(a="two\n")

@@ -27,12 +27,11 @@ from git_boocode.checkpoints.store.retention import (
     prune,
     whole_chains,
 )
-from git_boocode.repo import limits as repo_limits
+from git_boocode.repo import gc as repo_gc
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.ids import id_time, new_id
-from git_boocode.repo.limits import DAY, Limits
 from git_boocode.repo.lock import INSIDE_RESTORE, worktree_lock
-from git_boocode.repo.metadata import Metadata
+from git_boocode.repo.metadata import DAY, Limits, Metadata
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit
 from tests.checkpoints.kit import back, refs, seen, take, undone
@@ -419,7 +418,7 @@ def loose(repo: Repo) -> list[str]:
 def test_very_many_refs_are_packed_once_a_day(
     repo: Repo, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], packed: bool
 ) -> None:
-    monkeypatch.setattr(repo_limits, "MANY_LOOSE", 3)
+    monkeypatch.setattr(repo_gc, "MANY_LOOSE", 3)
     repo.commit(a="a\n")
     for key, value in settings.items():
         repo.git("config", key, value)
@@ -442,7 +441,7 @@ def test_very_many_refs_are_packed_once_a_day(
 def test_refs_that_another_process_packs_just_now(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repo_limits, "MANY_LOOSE", 0)
+    monkeypatch.setattr(repo_gc, "MANY_LOOSE", 0)
     repo.git("config", "gc.auto", "100")
     repo.git("config", "core.packedRefsTimeout", "0")
     taken = take()

@@ -246,7 +246,7 @@ def test_more_than_are_pushed_by_name(
 
 @pytest.mark.ref_files
 def test_many_are_packed(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("git_boocode.repo.limits.MANY_LOOSE", 2)
+    monkeypatch.setattr("git_boocode.repo.gc.MANY_LOOSE", 2)
     both.theirs.git("config", "gc.auto", "100")
     for _ in range(3):
         take()

@@ -19,7 +19,7 @@ import pytest
 from git_boocode.checkpoints.restore import journal
 from git_boocode.checkpoints.restore.commands import repair
 from git_boocode.checkpoints.restore.operation import RestoreRequest
-from git_boocode.repo import ref_locks
+from git_boocode.repo import lock
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.host_files import FileEditor
@@ -126,7 +126,7 @@ def scene(repo: Repo) -> tuple[Seen, Seen]:
 
 
 def test_killed_at_random_times(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ref_locks, "PATIENCE", 0.0)
+    monkeypatch.setattr(lock, "REF_PATIENCE", 0.0)
     there, mess = scene(repo)
     dice = random.Random(11)
     ended = 0
@@ -207,7 +207,7 @@ def tidied_up(
 @pytest.mark.ref_files
 def test_locks_of_refs_that_a_killed_one_left(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     _, mess = scene(repo)
-    monkeypatch.setattr(ref_locks, "PATIENCE", 0.3)
+    monkeypatch.setattr(lock, "REF_PATIENCE", 0.3)
     earlier = repo.write(".git/refs/boocode/safety/earlier.lock")
     os.utime(earlier, (1, 1))
     interrupted(monkeypatch, lambda: back("label:target", head=True, **HOW))
@@ -238,7 +238,7 @@ import random, sys
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.restore.commands import redo, restore, undo
 from git_boocode.checkpoints.restore.operation import RestoreRequest
-from git_boocode.repo import ref_locks
+from git_boocode.repo import lock
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
 dice, how = random.Random(int(sys.argv[1])), RestoreRequest()

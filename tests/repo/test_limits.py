@@ -4,7 +4,7 @@ import pytest
 
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import new_id
-from git_boocode.repo.limits import DAY, TOO_MANY, TOO_OLD, Limits, is_older, patiently
+from git_boocode.repo.metadata import DAY, TOO_MANY, TOO_OLD, Limits, is_older, patiently
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref
 from tests.repo_kit import Repo

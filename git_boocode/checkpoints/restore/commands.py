@@ -30,10 +30,9 @@ from git_boocode.checkpoints.restore.transaction import Result, Transaction, che
 from git_boocode.checkpoints.store.catalog import ARCHIVE, SAFETY, Catalog, Checkpoint
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import id_time
-from git_boocode.repo.lock import inside_restore, worktree_lock
+from git_boocode.repo.lock import break_ref_locks, inside_restore, worktree_lock
 from git_boocode.repo.moving_head import HeadMove, HeadTarget
 from git_boocode.repo.object_writer import new_objects_aside
-from git_boocode.repo.ref_locks import break_ref_locks
 from git_boocode.repo.repository import Repository
 
 PATIENCE = 10.0

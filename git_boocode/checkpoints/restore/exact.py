@@ -155,7 +155,7 @@ class ExactRecorder:
         if other:
             command = ("hash-object", "-w", "--no-filters", "--stdin-paths")
             names = quoted_lines(f"{self._repository.worktree}/{path}" for path in other)
-            git = self._snapshot.quarantine.git.bind_setting(_STREAM)
+            git = self._snapshot.quarantine.git.bind(_STREAM)
             raw |= zip(other, git.line(*command, stdin=names).split("\n"), strict=True)
         return raw
 
@@ -271,7 +271,7 @@ def write_exact(repository: Repository, index: Index, files: Mapping[str, ExactF
         if _differs(repository, path, found, file):
             others[path] = found
     if others:
-        git = index.git.bind_setting(_STREAM)
+        git = index.git.bind(_STREAM)
         with git.talk("cat-file", "--batch") as blobs:
             for path, found in others.items():
                 full = f"{repository.worktree}/{path}"

@@ -30,7 +30,7 @@ def prune_now_and_then(repository: Repository) -> None:
         # At once, so that of several at the same time only one does it.
         note_pruning(repository)
         from git_boocode.checkpoints.store.retention import prune
-        from git_boocode.repo.limits import pack_many_refs
+        from git_boocode.repo.gc import pack_many_refs
 
         try:
             prune(repository, everywhere=True, patience=0)

@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, REMOTES, Catalog, Checkpoint
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.gc import Incoming, incoming
+from git_boocode.repo.gc import Incoming, incoming, pack_many_refs
 from git_boocode.repo.git import Git
 from git_boocode.repo.ids import ID, ID_PART
-from git_boocode.repo.limits import pack_many_refs
 from git_boocode.repo.metadata import Unusable, ambiguous_name
 from git_boocode.repo.remotes import (
     INSIDE_PUSH,

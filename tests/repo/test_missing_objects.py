@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from git_boocode.repo.connectivity import missing_objects
+from git_boocode.repo.gc import missing_objects
 from git_boocode.repo.git import GitError
 from git_boocode.repo.repository import Repository
 from tests.repo_kit import Repo
