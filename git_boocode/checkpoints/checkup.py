@@ -39,7 +39,7 @@ from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import ID_PART, OBJECT_ID
 from git_boocode.repo.index import Index, is_whole
 from git_boocode.repo.lock import leftover_index_lock, leftovers, loose_locks, reftable_locks, sweep
-from git_boocode.repo.messages import BROKEN_REF
+from git_boocode.repo.messages import broken_refs, failure_reason
 from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.repository import WORKTREE_ID, Repository, worktree_id
 from git_boocode.repo.store import Ref, RefChange, Store
@@ -151,7 +151,7 @@ def _index(repository: Repository) -> Iterator[Finding]:
         yield Finding("unreadable_index", message, (path,), "check its owner and its mode")
         return
     except GitError as error:
-        said = error.stderr.strip().partition("\n")[0].removeprefix("fatal: ")
+        said = failure_reason(error.stderr).partition("\n")[0]
         damage = said.removeprefix(f"{path}: ") or error.message
     message = f"the index '{path}' is damaged: {damage}; what is staged in it may be lost"
     yield Finding("damaged_index", message, (path,), _way_to_an_index(repository))
@@ -316,15 +316,13 @@ def _age(path: str) -> float:
 def _broken_refs(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     """Refs whose file a crash left empty; git can neither read nor delete them."""
     listed = repository.git.attempt("for-each-ref", "--format=", _OURS)
-    for line in os.fsdecode(listed.stderr).split("\n"):
-        if line.startswith(BROKEN_REF):
-            name = line.removeprefix(BROKEN_REF)
-            path = os.path.join(repository.common_dir, name)
-            yield _dead_ref(name, path).repaired(
-                partial(os.unlink, path),
-                f"the ref '{name}' was removed",
-                fix=fix and os.path.isfile(path),
-            )
+    for name in broken_refs(os.fsdecode(listed.stderr)):
+        path = os.path.join(repository.common_dir, name)
+        yield _dead_ref(name, path).repaired(
+            partial(os.unlink, path),
+            f"the ref '{name}' was removed",
+            fix=fix and os.path.isfile(path),
+        )
 
 
 def _other_refs(repository: Repository, store: Store, *, fix: bool) -> Iterator[Finding]:

@@ -21,11 +21,8 @@ def shortened(text: str) -> str:
 class BoocodeError(Exception):
     """An error that a user is meant to read.
 
-    Args:
-        message: what failed and where; lowercase, no full stop.
-        code: the stable word that `--json` reports.
-        hints: what to do next, a sentence each, printed as `hint: ` lines.
-        details: further keys of the JSON answer, beside `ok` and `error`.
+    `message` says what failed and where; lowercase, no full stop. `code` is the stable word of
+    `--json`. `hints` say what to do next. `details` are more keys of the JSON answer.
     """
 
     exit_code = EXIT_FATAL
@@ -76,17 +73,15 @@ class CommandError(BoocodeError):
 
     def __init__(self, message: str, *, found: bool, hints: tuple[str, ...] = ()) -> None:
         super().__init__(message, code="not_run" if found else "command_not_found", hints=hints)
-        # As a shell answers.
-        self.exit_code = 126 if found else 127
+        self.exit_code = 126 if found else 127  # as a shell answers
 
 
 def from_os(error: OSError) -> FatalError:
-    """What the operating system refused, as an error of ours."""
-    where = f" '{os.fsdecode(error.filename)}'" if error.filename is not None else ""
-    reason = (error.strerror or str(error)).lower()
+    """The error of what the operating system refused."""
+    where = f"cannot use '{os.fsdecode(error.filename)}': " if error.filename is not None else ""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     return FatalError(
-        f"cannot use{where}: {reason}" if where else reason,
+        where + (error.strerror or str(error)).lower(),
         code="disk_full" if full else "io",
         hints=(MAKE_ROOM,) if full else (),
     )

@@ -9,13 +9,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from threading import Thread
-from typing import IO, TYPE_CHECKING, NamedTuple, cast
+from typing import IO, NamedTuple
 
 from git_boocode.repo.errors import MAKE_ROOM, FatalError
-from git_boocode.repo.messages import NO_ROOM, UNWRITTEN, is_disk_full, says
-
-if TYPE_CHECKING:
-    from io import BufferedReader
+from git_boocode.repo.messages import NO_ROOM, UNWRITTEN, failure_reason, is_disk_full, says
 
 # Our own work never fires a user's hooks (`post-index-change` and `reference-transaction` fire for
 # private indexes too), keeps no reflogs, recurses into nothing, and is on disk when we say so.
@@ -55,17 +52,15 @@ _LINE_ENDS = re.compile(rb"([\r\n])")
 class GitError(FatalError):
     """A git command failed.
 
-    Attributes:
-        status: its exit status; negative, the number of the signal that ended it.
-        stderr: what it said.
+    `status` is its exit status or, negative, the number of the signal that ended it; `stderr` is
+    what it said.
     """
 
     def __init__(self, arguments: tuple[str, ...], status: int, stderr: str) -> None:
-        said = stderr.strip().removeprefix("fatal: ").removeprefix("error: ")
         ended = f"was ended by signal {-status}" if status < 0 else f"failed with status {status}"
         full = is_disk_full(stderr)
         super().__init__(
-            f"git {arguments[0]} {ended}: {said or 'it gave no reason'}",
+            f"git {arguments[0]} {ended}: {failure_reason(stderr) or 'it gave no reason'}",
             code="disk_full" if full else "git",
             hints=(MAKE_ROOM,) if full else (),
         )
@@ -86,16 +81,9 @@ class Running:
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
-        self._completed: Completed | None = None
-
-    def wait(self) -> None:
-        """Wait for its end; `finish` reports how it went."""
-        self._completed = self.finish()
 
     def finish(self, given: bytes | None = None) -> Completed:
         """Give it the rest of its standard input, if that is open, and wait for its end."""
-        if self._completed is not None:
-            return self._completed
         with self._process as process:
             try:
                 stdout, stderr = process.communicate(given)
@@ -121,39 +109,24 @@ class Talk:
         self._process = process
         assert process.stdin is not None
         assert process.stdout is not None
-        self._given = process.stdin
+        self._requests = process.stdin
         self._answers = process.stdout
 
-    def give(self, request: bytes) -> None:
-        """Give it a request; more than a pipe holds must not be given before the answer is read."""
-        try:
-            self._given.write(request)
-            self._given.flush()
-        except BrokenPipeError:
-            raise self._ended() from None
-
-    def line(self) -> bytes:
-        """Read a line of its answer, without the newline."""
+    def ask(self, request: bytes) -> bytes:
+        """Make a request; returns the first line of the answer, without the newline."""
+        with suppress(BrokenPipeError):
+            self._requests.write(request)
+            self._requests.flush()
         if answer := self._answers.readline():
             return answer.rstrip(b"\n")
         raise self._ended()
 
     def take(self, size: int) -> bytes:
-        """Read so many bytes of its answer."""
+        """Read more of the answer, so many bytes."""
         answer = self._answers.read(size)
         if len(answer) < size:
             raise self._ended()
         return answer
-
-    def records(self, count: int) -> list[str]:
-        """Read so many NUL-terminated records, the last of which ends its answer."""
-        parts: list[bytes] = []
-        while count > 0:
-            parts.append(cast("BufferedReader", self._answers).read1())
-            if not parts[-1]:
-                raise self._ended()
-            count -= parts[-1].count(b"\0")
-        return nul_records(b"".join(parts))
 
     def _ended(self) -> GitError:
         said = self._process.stderr.read() if self._process.stderr else b""
@@ -263,7 +236,7 @@ class Git:
     def run_relayed(
         self, *arguments: str, stdin: bytes = b"", show: Callable[[str], None] | None = None
     ) -> Completed:
-        """Run git while `show` takes its standard error line by line, unchecked.
+        """Run git, which reads all its input first, while `show` takes its standard error by line.
 
         If it has to end early, git is told to, so that nothing of it stays behind.
         """
@@ -271,11 +244,13 @@ class Git:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        relay = _Relay(process.stderr, show)
-        giver = Thread(target=_give, args=(process.stdin, stdin), daemon=True)
+        said = [b""]
+        relay = Thread(target=_relay, args=(process.stderr, said, show), daemon=True)
         try:
             relay.start()
-            giver.start()
+            # If it ends without having read all, it says why.
+            with suppress(BrokenPipeError), process.stdin as given:
+                given.write(stdin)
             with process.stdout as answer:
                 stdout = answer.read()
             process.wait()
@@ -288,7 +263,7 @@ class Git:
             raise
         # What it has left running, such as a shared connection of ssh, may never close the stream.
         relay.join(_LAST_WORDS)
-        return Completed(process.returncode, stdout, relay.seen)
+        return Completed(process.returncode, stdout, b"".join(said))
 
     def _start(
         self,
@@ -319,49 +294,27 @@ class Git:
         said = os.fsdecode(stderr)
         if not says(said, UNWRITTEN) or NO_ROOM[0] in said:
             return stderr
-        # Only needed where git has failed; it takes longer to import than to use.
-        import shutil
-
-        places = (self.cwd, self.env.get("GIT_DIR", self.cwd))
-        free = min(shutil.disk_usage(place).free for place in places)
+        places = map(os.statvfs, (self.cwd, self.env.get("GIT_DIR", self.cwd)))
+        free = min(place.f_bavail * place.f_frsize for place in places)
         if free >= _SCARCE and not is_disk_full(said):
             return stderr
         return stderr.rstrip() + b": " + NO_ROOM[0].encode()
 
 
-class _Relay(Thread):
-    """Takes what a program says, and passes it on line by line."""
+def _relay(stream: IO[bytes], said: list[bytes], show: Callable[[str], None] | None) -> None:
+    """Pass on what a program says line by line, until it closes the stream.
 
-    def __init__(self, stream: IO[bytes], show: Callable[[str], None] | None) -> None:
-        super().__init__(daemon=True)
-        self._stream = stream
-        self._show = show
-        self._line = b""
-        self._said = b""
-
-    @property
-    def seen(self) -> bytes:
-        """What it has said by now, but for lines that it has written over, as progress is."""
-        return self._said + self._line
-
-    def run(self) -> None:
-        """Read until the program closes the stream."""
-        with self._stream as stream:
-            while some := os.read(stream.fileno(), 1 << 16):
-                *lines, self._line = _LINE_ENDS.split(self._line + some)
-                for line, end in zip(lines[::2], lines[1::2], strict=True):
-                    if end == b"\n":
-                        self._said += line + end
-                    if self._show is not None:
-                        self._show((line + end).decode("utf-8", "surrogateescape"))
-
-
-def _give(stream: IO[bytes], data: bytes) -> None:
-    # If it ends without having read all, it says why.
-    with suppress(OSError):
-        stream.write(data)
-    with suppress(OSError):
-        stream.close()
+    `said` is what it has said, but for lines that it has written over, as progress is; the last
+    part may be the beginning of a line.
+    """
+    with stream:
+        while some := os.read(stream.fileno(), 1 << 16):
+            *lines, said[-1] = _LINE_ENDS.split(said[-1] + some)
+            for line, end in zip(lines[::2], lines[1::2], strict=True):
+                if end == b"\n":
+                    said.insert(-1, line + end)
+                if show is not None:
+                    show((line + end).decode("utf-8", "surrogateescape"))
 
 
 def outlast(process: subprocess.Popen[bytes]) -> None:
@@ -370,15 +323,11 @@ def outlast(process: subprocess.Popen[bytes]) -> None:
     A pager takes Ctrl-C for itself. Were we to go at once, it would fight with the shell for the
     terminal.
     """
-    interrupted = False
-    while True:
-        try:
-            process.wait()
-            break
-        except KeyboardInterrupt:
-            interrupted = True
-    if interrupted:
-        raise KeyboardInterrupt
+    try:
+        process.wait()
+    except KeyboardInterrupt:
+        outlast(process)
+        raise
 
 
 def nul_records(output: bytes) -> list[str]:

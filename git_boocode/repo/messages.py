@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 NO_ROOM = (
     *("No space left on device", "Out of diskspace", "Disk quota exceeded", "File too large"),
@@ -20,7 +21,7 @@ DUBIOUS_OWNERSHIP = ("unsafe repository", "dubious ownership")
 CHANGED_MEANWHILE = ("not uptodate", "would be overwritten", "would lose", "would be removed")
 REF_CHANGED = ("reference already exists", "but expected", "unable to resolve")
 REF_LOCKED = (".lock': File exists", "cannot lock references")
-BROKEN_REF = "warning: ignoring broken ref "
+_BROKEN_REF = "warning: ignoring broken ref "
 BAD_PATHSPEC = "pathspec"
 OUTSIDE_REPOSITORY = "is outside repository"
 UNMATCHED_PATHSPEC = "did not match any file(s) known to git"
@@ -33,16 +34,30 @@ REFUSED_BY_SYSTEM = re.compile(r'(?:open|lstat|readlink|opendir)\(".*"\): (.*)',
 # Untracked files are listed as far as possible, with a warning of what cannot be looked into.
 UNREADABLE_DIRECTORY = re.compile(r"^warning: could not open directory '(.*)/': (.*)", re.MULTILINE)
 # An object was not given, or not taken.
-BAD_OBJECTS = (
+_BAD_OBJECTS = (
     *("fsck error", "not our ref", "unadvertised object", "bad pack header"),
     *("did not send all necessary objects", "unresolved deltas", "bad object"),
 )
 # Lines that a command for remotes adds, whatever the cause of its failure.
-REMOTE_ADVICE = (
+_REMOTE_ADVICE = (
     *("hint:", "fatal: Could not read from remote", "Please make sure you have"),
     *("and the repository exists.", "error: failed to push some refs to"),
 )
-SEVERITY = re.compile(r"^(fatal|error|remote|warning): *")
+_FAILED = re.compile(r"^(fatal|error): ")
+_SEVERITY = re.compile(r"^(fatal|error|remote|warning): *")
+# A refused ref, as `git push --porcelain` reports it.
+_REFUSED = re.compile(r"\[[^]]*\] \((.*)\)")
+
+
+class RefAnswer(NamedTuple):
+    """What became of one ref of a push.
+
+    `flag` is `*` for new, a space for moved on, `=` for unchanged, `!` for refused, with a reason.
+    """
+
+    ref: str
+    flag: str
+    reason: str
 
 
 def says(stderr: str, phrases: Iterable[str]) -> bool:
@@ -55,7 +70,43 @@ def is_disk_full(stderr: str) -> bool:
     return says(stderr, NO_ROOM)
 
 
+def failure_reason(stderr: str) -> str:
+    """What a git command that failed said, without the severity in front."""
+    return _FAILED.sub("", stderr.strip())
+
+
 def complaints(stderr: str) -> list[str]:
     """The lines in which git says what is wrong, without their severity."""
-    lines = (line for line in stderr.splitlines() if line.startswith(("error: ", "fatal: ")))
-    return [line.partition(": ")[2] for line in lines]
+    return [_FAILED.sub("", line) for line in stderr.splitlines() if _FAILED.match(line)]
+
+
+def broken_refs(stderr: str) -> list[str]:
+    """The refs that name nothing, as `git for-each-ref` warns of them."""
+    lines = (line for line in stderr.split("\n") if line.startswith(_BROKEN_REF))
+    return [line.removeprefix(_BROKEN_REF) for line in lines]
+
+
+def remote_reason(stderr: str) -> str:
+    """Why a command for a remote failed, on one line and without git's advice."""
+    lines = (line for line in stderr.split("\n") if not line.startswith(_REMOTE_ADVICE))
+    bare = (_SEVERITY.sub("", line).rstrip() for line in lines)
+    return "; ".join(filter(None, bare)) or "it gave no reason"
+
+
+def bad_object(stderr: str) -> str | None:
+    """What is wrong with an object that a remote was asked for; None if something else failed."""
+    if not says(stderr, _BAD_OBJECTS):
+        return None
+    bare = (_SEVERITY.sub("", line).rstrip() for line in stderr.split("\n"))
+    return next(filter(None, bare), stderr)
+
+
+def push_answers(stdout: str) -> list[RefAnswer]:
+    """What `git push --porcelain` prints about refs."""
+    rows = (line.split("\t") for line in stdout.split("\n"))
+    answers = []
+    for flag, refs, summary in (row for row in rows if len(row) == 3 and len(row[0]) == 1):
+        refused = _REFUSED.fullmatch(summary)
+        name = refs.rpartition(":")[2]
+        answers.append(RefAnswer(name, flag, refused[1] if refused else summary))
+    return answers

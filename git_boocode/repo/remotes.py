@@ -13,7 +13,7 @@ from typing import NamedTuple
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import Completed, Git
 from git_boocode.repo.ids import ID_PART
-from git_boocode.repo.messages import BAD_OBJECTS, REMOTE_ADVICE, SEVERITY, says
+from git_boocode.repo.messages import RefAnswer, bad_object, push_answers, remote_reason
 from git_boocode.repo.repository import Repository
 
 Show = Callable[[str], None]
@@ -50,17 +50,6 @@ class Remote(NamedTuple):
         return _WHO.sub("://", self.address)
 
 
-class RefAnswer(NamedTuple):
-    """What became of one ref of a push.
-
-    `flag` is `*` for new, a space for moved on, `=` for unchanged, `!` for refused, with a reason.
-    """
-
-    ref: str
-    flag: str
-    reason: str
-
-
 class ObjectsError(FatalError):
     """A remote did not give some of the objects asked for, or they are not sound."""
 
@@ -68,26 +57,18 @@ class ObjectsError(FatalError):
 def find_remote(repository: Repository, given: str | None, *, pushing: bool) -> Remote:
     """The remote of a name, a URL or a path; of None, the one that git itself would take.
 
-    Raises:
-        RefusedError: there is none, or it is not clear which one is meant (`no_remote`).
+    RefusedError (`no_remote`) if there is none, or it is not clear which one is meant.
     """
     known = [name for name in repository.git.line("remote").split("\n") if name]
     wanted = _default(repository, known, pushing=pushing) if given is None else given
     if wanted in known:
         # Whoever edits the configuration can give a remote any name.
         if repository.git.attempt("check-ref-format", f"refs/boocode/remotes/{wanted}/x").status:
-            raise RefusedError(
-                f"no ref can be named after the remote '{wanted}'",
-                code="no_remote",
-                hints=("git remote rename gives it another name",),
-            )
+            hint = "git remote rename gives it another name"
+            raise _no_remote(f"no ref can be named after the remote '{wanted}'", hint)
         return Remote(wanted, wanted)
     if given is None and not known and wanted == _USUAL:
-        raise RefusedError(
-            "this repository has no remote",
-            code="no_remote",
-            hints=("name one: git remote add origin <url>",),
-        )
+        raise _no_remote("this repository has no remote", "name one: git remote add origin <url>")
     here = os.path.join(repository.worktree, repository.prefix)
     if {"/", ":"} & {*wanted} or (wanted and os.path.exists(os.path.join(here, wanted))):
         return Remote("", wanted)
@@ -95,14 +76,17 @@ def find_remote(repository: Repository, given: str | None, *, pushing: bool) -> 
     hints = [names if known else "name one: git remote add <name> <url>"]
     if wanted.startswith("@") or ID_PART.fullmatch(wanted):
         hints.append("the remote comes first, and then the checkpoints")
-    raise RefusedError(f"there is no remote '{wanted}'", code="no_remote", hints=tuple(hints))
+    raise _no_remote(f"there is no remote '{wanted}'", *hints)
+
+
+def _no_remote(message: str, *hints: str) -> RefusedError:
+    return RefusedError(message, code="no_remote", hints=hints)
 
 
 def named_remote(repository: Repository, given: str | None) -> Remote:
     """The remote to fetch from, which must have a name; see `find_remote`.
 
-    Raises:
-        RefusedError: there is none (`no_remote`), or it is a URL or a path (`unnamed_remote`).
+    RefusedError if there is none (`no_remote`), or it is a URL or a path (`unnamed_remote`).
     """
     remote = find_remote(repository, given, pushing=False)
     if remote.name:
@@ -140,7 +124,8 @@ def _default(repository: Repository, known: list[str], *, pushing: bool) -> str:
 class Transport:
     """A connection to a remote, made anew for everything that is asked of it.
 
-    Where nobody watches, `show` is None, and then git asks for no password either.
+    Where nobody watches, `show` is None, and then git asks for no password either. FatalError if
+    the remote cannot be reached, read or written.
     """
 
     def __init__(self, repository: Repository, remote: Remote, show: Show | None = None) -> None:
@@ -152,10 +137,8 @@ class Transport:
     def listing(self, below: str, address: str | None = None) -> dict[str, str]:
         """What the remote, or another address, has below a prefix that ends in `/`.
 
-        Object ids by the rest of the ref's name, which may be anything.
-
-        Raises:
-            FatalError: the remote cannot be read, or uses another hash (`object_format`).
+        Object ids by the rest of the ref's name, which may be anything. FatalError
+        (`object_format`) if the remote uses another hash.
         """
         asked = address or self._remote.address
         done = self._run(self._git(), "ls-remote", "--refs", "--", asked, f"{below}*")
@@ -166,8 +149,7 @@ class Transport:
             for identifier, name in _LISTED.findall(done.stdout)
             if name.startswith(below.encode())
         }
-        length = len(self._repository.zero_id)
-        if any(len(each) != length for each in found.values()):
+        if any(len(each) != len(self._repository.zero_id) for each in found.values()):
             own = self._repository.object_format
             raise FatalError(
                 f"'{self._remote.shown}' uses another hash than this repository, which uses {own}",
@@ -177,54 +159,45 @@ class Transport:
         return found
 
     def fetch(self, ids: Sequence[str], into: Git) -> None:
-        """Get objects and all that they consist of; they are checked, and no ref is written.
+        """Get objects and all that they consist of, to where `into` puts objects.
 
-        They go where `into`, git for our own work, puts objects.
-
-        Raises:
-            ObjectsError: the remote lacks some of them, or they are not sound; none is here.
-            FatalError: the remote cannot be read.
+        They are checked, and no ref is written. ObjectsError if the remote lacks some of them, or
+        they are not sound; none is here then.
         """
-        git = self._git(into, *_CHECKED)
+        git = self._git(into).bind(*_CHECKED)
         asked = "".join(f"{identifier}\n" for identifier in ids).encode()
         done = self._run(git, *_FETCH, self._progress, "--", self._remote.address, stdin=asked)
         if done.status == 0:
             return
-        said = os.fsdecode(done.stderr)
-        if says(said, BAD_OBJECTS):
-            first = next(filter(None, map(_bare, said.split("\n"))), said)
-            raise ObjectsError(first, code="malformed")
+        if flaw := bad_object(os.fsdecode(done.stderr)):
+            raise ObjectsError(flaw, code="malformed")
         raise self._failure("cannot fetch from", done)
 
     def push(self, refspecs: Sequence[str], *, verify: bool) -> list[RefAnswer]:
         """Push refs, none of them by force, and report what became of each.
 
-        With `verify`, the user's `pre-push` hook runs.
-
-        Raises:
-            RefusedError: the hook said no (`refused`).
-            FatalError: the remote cannot be written.
+        With `verify`, the user's `pre-push` hook runs; RefusedError (`refused`) if it said no.
         """
         # The user's hook runs with what we set for git, so that is nearly nothing.
-        git = self._git().bind(**{INSIDE_PUSH: "1"})
+        git = self._git()
         mirror = f"remote.{self._remote.name}.mirror"
         # `git push` takes no refspec for what is configured as a mirror.
         plain = (f"{mirror}=false",) if self._repository.config.setting(mirror) else ()
-        git = Git(git.cwd, git.env, plain)
+        git = Git(git.cwd, {**git.env, INSIDE_PUSH: "1"}, plain)
         options = [self._progress, "--verify" if verify else "--no-verify"]
         done = self._run(git, *_PUSH, *options, "--", self._remote.address, *refspecs)
-        answers = [answer for line in _lines(done.stdout) if (answer := _answer(line))]
+        answers = push_answers(os.fsdecode(done.stdout))
         if not done.status or any(answer.flag == "!" for answer in answers):
             return answers
         if done.status == 1:
             raise RefusedError(
-                f"the push was refused here: {_whole(done.stderr)}",
+                f"the push was refused here: {remote_reason(os.fsdecode(done.stderr))}",
                 code="refused",
                 hints=("nothing was pushed; --no-verify goes without the pre-push hook",),
             )
         raise self._failure("cannot push to", done)
 
-    def _git(self, git: Git | None = None, *overrides: str) -> Git:
+    def _git(self, git: Git | None = None) -> Git:
         git = git or self._repository.git
         here = os.path.join(self._repository.worktree, self._repository.prefix)
         env = dict(git.env)
@@ -235,40 +208,14 @@ class Transport:
         elif not {"SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "GIT_ASKPASS"} & env.keys():
             # ssh turns to the terminal of whoever started all this, even out of a hook.
             env.update(SSH_ASKPASS="false", SSH_ASKPASS_REQUIRE="force")
-        return Git(here if os.path.isdir(here) else git.cwd, env, (*git.overrides, *overrides))
+        return Git(here if os.path.isdir(here) else git.cwd, env, git.overrides)
 
     def _run(self, git: Git, *arguments: str, stdin: bytes = b"") -> Completed:
         return git.run_relayed(*arguments, stdin=stdin, show=self._show)
 
     def _failure(self, what: str, done: Completed) -> FatalError:
         return FatalError(
-            f"{what} '{self._remote.shown}': {_whole(done.stderr)}",
+            f"{what} '{self._remote.shown}': {remote_reason(os.fsdecode(done.stderr))}",
             code="remote",
             hints=(f"'git ls-remote {self._remote.shown}' tests whether it can be reached",),
         )
-
-
-def _answer(line: str) -> RefAnswer | None:
-    """Read a line of `git push --porcelain` about a ref; None for any other."""
-    parts = line.split("\t")
-    if len(parts) != 3 or len(parts[0]) != 1:
-        return None
-    flag, refs, summary = parts
-    # A refusal is written `[rejected] (reason)`.
-    head, bracket, reason = summary.rpartition("] (")
-    refused = bracket and head.startswith("[") and reason.endswith(")")
-    return RefAnswer(refs.rpartition(":")[2], flag, reason[:-1] if refused else summary)
-
-
-def _whole(stderr: bytes) -> str:
-    """What git said, without its advice, as one line."""
-    lines = (line for line in _lines(stderr) if not line.startswith(REMOTE_ADVICE))
-    return "; ".join(filter(None, map(_bare, lines))) or "it gave no reason"
-
-
-def _bare(line: str) -> str:
-    return SEVERITY.sub("", line).rstrip()
-
-
-def _lines(output: bytes) -> list[str]:
-    return os.fsdecode(output).split("\n")

@@ -11,7 +11,7 @@ from git_boocode.repo.config import Config
 from git_boocode.repo.durable import read_private, refuse_blocked, sync_directory, sync_file
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.git import OVERRIDES, Git, clean_environment
-from git_boocode.repo.messages import DUBIOUS_OWNERSHIP, says
+from git_boocode.repo.messages import DUBIOUS_OWNERSHIP, failure_reason, says
 
 _QUESTIONS = (
     "--is-bare-repository",
@@ -332,7 +332,7 @@ class _Answers(NamedTuple):
             hint = f"GIT_DIR is set to '{set_by}'; unset it to look from here"
             dubious = says(self.stderr, DUBIOUS_OWNERSHIP)
             raise FatalError(
-                self.stderr.removeprefix("fatal: ") or "not a git repository",
+                failure_reason(self.stderr) or "not a git repository",
                 code="dubious_ownership" if dubious else "not_a_repository",
                 hints=() if set_by is None else (hint,),
             )

@@ -15,7 +15,7 @@ from git_boocode.repo.config import Identity
 from git_boocode.repo.durable import sync_refs
 from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.git import batch_bodies
-from git_boocode.repo.messages import REF_CHANGED, REF_LOCKED, is_disk_full, says
+from git_boocode.repo.messages import REF_CHANGED, REF_LOCKED, failure_reason, is_disk_full, says
 from git_boocode.repo.repository import Repository
 
 
@@ -165,7 +165,7 @@ class Store:
 
 def ref_error(stderr: str) -> BoocodeError:
     """The error of a ref that git did not update, by what it said."""
-    said = stderr.strip().removeprefix("fatal: ")
+    said = failure_reason(stderr)
     if says(said, REF_CHANGED):
         return RefusedError(
             f"a ref was changed by another process: {said.splitlines()[0]}",

@@ -10,7 +10,17 @@ import pytest
 
 from git_boocode.repo import messages
 from git_boocode.repo.git import Git, clean_environment
-from git_boocode.repo.messages import complaints, is_disk_full, says
+from git_boocode.repo.messages import (
+    RefAnswer,
+    bad_object,
+    broken_refs,
+    complaints,
+    failure_reason,
+    is_disk_full,
+    push_answers,
+    remote_reason,
+    says,
+)
 from tests.repo_kit import Repo
 
 AS_ROOT = os.geteuid() == 0
@@ -87,7 +97,7 @@ def test_a_ref_that_is_locked(repo: Repo) -> None:
 @pytest.mark.ref_files
 def test_a_ref_that_names_nothing(repo: Repo) -> None:
     repo.write(".git/refs/heads/broken", "")
-    assert said(repo, "for-each-ref") == f"{messages.BROKEN_REF}refs/heads/broken\n"
+    assert broken_refs(said(repo, "for-each-ref")) == ["refs/heads/broken"]
 
 
 def test_pathspecs(repo: Repo) -> None:
@@ -131,7 +141,7 @@ def test_an_object_that_a_remote_does_not_give(repo: Repo, protocol: str) -> Non
     repo.commit(a="a\n")
     setting = f"protocol.version={protocol}"
     stderr = said(repo, "-c", setting, "fetch", f"file://{repo.top}", "1" * 40)
-    assert says(stderr, messages.BAD_OBJECTS), stderr
+    assert bad_object(stderr), stderr
 
 
 def test_an_object_that_is_not_sound(repo: Repo, tmp_path: Path) -> None:
@@ -142,31 +152,36 @@ def test_an_object_that_is_not_sound(repo: Repo, tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", tmp_path / "r"], check=True)
     checked = ("-c", "fetch.fsckObjects=true", "fetch", f"file://{repo.top}", "refs/x/x")
     stderr = said(Repo(tmp_path / "r"), *checked)
-    assert says(stderr, messages.BAD_OBJECTS), stderr
+    assert bad_object(stderr), stderr
 
 
-def test_advice_beside_the_failure_of_a_remote(repo: Repo, tmp_path: Path) -> None:
+def test_why_a_remote_cannot_be_read(repo: Repo, tmp_path: Path) -> None:
     stderr = said(repo, "ls-remote", str(tmp_path / "nowhere"))
-    lines = [line for line in stderr.splitlines() if line]
-    kept = [line for line in lines if not line.startswith(messages.REMOTE_ADVICE)]
-    assert len(lines) == 4
-    assert [messages.SEVERITY.sub("", line) for line in kept] == [
-        f"'{tmp_path}/nowhere' does not appear to be a git repository"
-    ]
+    assert len(list(filter(None, stderr.split("\n")))) == 4
+    assert bad_object(stderr) is None
+    assert remote_reason(stderr) == (f"'{tmp_path}/nowhere' does not appear to be a git repository")
 
 
-def test_advice_beside_a_push_that_is_refused(repo: Repo, tmp_path: Path) -> None:
-    subprocess.run(["git", "init", "-q", "--bare", tmp_path / "r"], check=True)
+def test_the_answers_of_a_push(repo: Repo, tmp_path: Path) -> None:
+    there = str(tmp_path / "r")
+    subprocess.run(["git", "init", "-q", "--bare", there], check=True)
     repo.commit(a="a\n")
-    repo.git("push", "-q", str(tmp_path / "r"), "HEAD:refs/heads/x")
+    repo.git("push", "-q", there, "HEAD:refs/heads/x", "HEAD:refs/heads/same")
     repo.git("commit", "-q", "--amend", "-m", "other")
-    lines = said(repo, "push", "--porcelain", str(tmp_path / "r"), "HEAD:refs/heads/x").splitlines()
-    assert lines
-    assert all(line.startswith(messages.REMOTE_ADVICE) for line in lines), lines
+    git = Git(str(repo.top), clean_environment(os.environ))
+    refs = ("HEAD:refs/heads/x", "HEAD:refs/heads/new", ":refs/heads/same")
+    done = git.attempt("push", "--porcelain", there, *refs)
+    assert sorted(push_answers(os.fsdecode(done.stdout))) == [
+        RefAnswer("refs/heads/new", "*", "[new branch]"),
+        RefAnswer("refs/heads/same", "-", "[deleted]"),
+        RefAnswer("refs/heads/x", "!", "non-fast-forward"),
+    ]
+    # No more than advice.
+    assert remote_reason(os.fsdecode(done.stderr)) == "it gave no reason"
 
 
 def test_what_is_wrong_without_its_severity(repo: Repo) -> None:
-    assert complaints(said(repo, "cat-file", "-e", "nonsense")) == [
-        "Not a valid object name nonsense"
-    ]
+    stderr = said(repo, "cat-file", "-e", "nonsense")
+    assert complaints(stderr) == ["Not a valid object name nonsense"]
+    assert failure_reason(stderr) == "Not a valid object name nonsense"
     assert complaints("warning: x\nerror: a: b\nfatal: c\n") == ["a: b", "c"]

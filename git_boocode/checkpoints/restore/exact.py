@@ -323,8 +323,7 @@ def _replace(blobs: Talk, full: str, found: os.stat_result, file: ExactFile, mak
 
 
 def _write_blob(blobs: Talk, blob: str, to: IO[bytes]) -> None:
-    blobs.give(b"%s\n" % blob.encode("ascii"))
-    header = blobs.line().split(b" ")
+    header = blobs.ask(b"%s\n" % blob.encode("ascii")).split(b" ")
     if header[1:2] != [b"blob"]:
         raise GitError(("cat-file",), 128, f"fatal: blob {blob} is missing")
     size = int(header[2])

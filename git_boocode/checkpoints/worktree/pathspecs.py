@@ -8,13 +8,18 @@ from collections.abc import Iterable, Sequence
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import GitError, nul_records
 from git_boocode.repo.index import Index
-from git_boocode.repo.messages import BAD_PATHSPEC, OUTSIDE_REPOSITORY, UNMATCHED_PATHSPEC
+from git_boocode.repo.messages import (
+    BAD_PATHSPEC,
+    OUTSIDE_REPOSITORY,
+    UNMATCHED_PATHSPEC,
+    failure_reason,
+)
 from git_boocode.repo.repository import Repository
 
 
 def refusal(error: GitError) -> RefusedError | None:
     """What is wrong with the pathspecs; None if they are not what git complains of."""
-    said = error.stderr.strip().removeprefix("fatal: ")
+    said = failure_reason(error.stderr)
     if OUTSIDE_REPOSITORY in said:
         return _outside(said.partition(": ")[0])
     if BAD_PATHSPEC in said:
