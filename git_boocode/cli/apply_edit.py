@@ -23,11 +23,11 @@ from git_boocode.cli.output import (
     quote_path,
 )
 from git_boocode.editing.answer import BEGIN, Answer, EditsRefusedError, describe, diff_of, numbered
-from git_boocode.editing.diff import without_common_indentation
 from git_boocode.editing.edits import AppliedEdit, EditedFile, How
 from git_boocode.editing.formats import FORMATS
 from git_boocode.editing.inputs import Source
 from git_boocode.editing.service import Options, apply_edits
+from git_boocode.editing.unified_diff import without_common_indentation
 from git_boocode.editing.workspace import Workspace
 from git_boocode.editing.write import write_new
 from git_boocode.matching import Candidate

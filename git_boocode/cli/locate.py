@@ -7,8 +7,8 @@ import click
 from git_boocode.cli.apply_edit import candidate_lines, check_profile, require_input
 from git_boocode.cli.framework import AtLeast, Command, json_option, stdin_bytes
 from git_boocode.cli.output import print_json, print_text, quote_path
-from git_boocode.editing.locate import Located
-from git_boocode.editing.locate import locate as find
+from git_boocode.editing.service import Located
+from git_boocode.editing.service import locate as find
 from git_boocode.editing.workspace import Workspace
 from git_boocode.matching.text import lines_of
 from git_boocode.repo.errors import RefusedError

@@ -10,7 +10,7 @@ from git_boocode.cli.apply_edit import print_diffs, refuse, summary
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
 from git_boocode.cli.log import warn_of_unreadable
 from git_boocode.cli.output import print_hints, print_json, print_text, progress, quote_path
-from git_boocode.editing import rewind as service
+from git_boocode.editing import rewind_edit as service
 from git_boocode.editing.records import EditRecord, Records
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository

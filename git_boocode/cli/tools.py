@@ -8,7 +8,7 @@ import click
 
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import print_json, print_text
-from git_boocode.editing.tools import TOOLS, guidance
+from git_boocode.editing.tool_schemas import TOOLS, guidance
 from git_boocode.repo.errors import UsageError
 
 

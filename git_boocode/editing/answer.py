@@ -86,7 +86,7 @@ class Answer(NamedTuple):
 
 def describe(failure: Failure, *, many: bool) -> str:
     """A failure in one sentence, with its file, and its number if the call had many edits."""
-    from git_boocode.editing.diff import quoted
+    from git_boocode.editing.unified_diff import quoted
 
     where = [edit_name(failure.number)] if many and failure.number is not None else []
     where += [quoted(failure.path)] if failure.path else []
@@ -120,7 +120,7 @@ def _file_json(file: EditedFile) -> dict[str, object]:
 
 def diff_of(file: EditedFile) -> str:
     """The unified diff of an edited file."""
-    from git_boocode.editing.diff import unified_diff
+    from git_boocode.editing.unified_diff import unified_diff
 
     return unified_diff(file.path, file.old, file.text, file.moved_from)
 

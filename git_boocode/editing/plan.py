@@ -17,9 +17,9 @@ from git_boocode.editing.workspace import Target, Workspace
 from git_boocode.repo.files import MAX_BYTES, both_listed
 
 if TYPE_CHECKING:
-    from git_boocode.editing.diff import LineMap
     from git_boocode.editing.edits import Edit, EditResult, How
     from git_boocode.editing.textfile import Text
+    from git_boocode.editing.unified_diff import LineMap
     from git_boocode.editing.versions import FileVersions
     from git_boocode.repo.files import Snapshot
 
@@ -308,7 +308,7 @@ class EditPlan:
         notes = (*applied.notes, *_notes(file, edit, result))
         is_last = edit.to is None and file.origin is None and edit is file.edits[-1]
         if file.text is not None and result.text is not None and not is_last:
-            from git_boocode.editing.diff import LineMap
+            from git_boocode.editing.unified_diff import LineMap
 
             file.lines = file.lines or LineMap()
             file.lines.follow(file.text.text, result.text.text)

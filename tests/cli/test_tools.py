@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.editing.tools import TOOLS, guidance
+from git_boocode.editing.tool_schemas import TOOLS, guidance
 from tests.cli.test_completion import complete
 from tests.repo_kit import Repo
 

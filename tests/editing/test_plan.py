@@ -17,8 +17,7 @@ from git_boocode.editing.actions import Create, Delete, Keep, Replace
 from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.edits import EditResult, How
 from git_boocode.editing.inputs import Source
-from git_boocode.editing.locate import locate
-from git_boocode.editing.service import Options, apply_edits
+from git_boocode.editing.service import Options, apply_edits, locate
 from git_boocode.editing.textfile import Text
 from git_boocode.editing.workspace import Workspace
 from git_boocode.repo import files

@@ -14,7 +14,7 @@ from git_boocode.editing.records import (
     prune_edits,
     prune_now_and_then,
 )
-from git_boocode.editing.rewind import rewind
+from git_boocode.editing.rewind_edit import rewind
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.ids import new_id
 from git_boocode.repo.metadata import Unusable

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from git_boocode.editing.diff import changed_hunks
 from git_boocode.editing.edits import How, MissError
 from git_boocode.editing.records import Records
 from git_boocode.editing.revert import ALREADY, Revert
-from git_boocode.editing.rewind import RewindRefusedError, Rewound, rewind
+from git_boocode.editing.rewind_edit import RewindRefusedError, Rewound, rewind
 from git_boocode.editing.textfile import decode
+from git_boocode.editing.unified_diff import changed_hunks
 from git_boocode.editing.write import write_new
 from git_boocode.matching.text import split_lines
 from git_boocode.repo.errors import FatalError, RefusedError

@@ -12,7 +12,7 @@ from git_boocode.editing.edits import How
 from git_boocode.editing.formats import FORMATS
 from git_boocode.editing.inputs import Source, read_inputs
 from git_boocode.editing.textfile import Text
-from git_boocode.editing.tools import TOOLS, guidance
+from git_boocode.editing.tool_schemas import TOOLS, guidance
 
 _TYPES = {"string": str, "array": list, "object": dict, "boolean": bool, "integer": int}
 _KEYWORDS = {"type", "description", "properties", "required", "additionalProperties", "items",
