@@ -21,7 +21,7 @@ from git_boocode.checkpoints.store.catalog import (
     Checkpoint,
     remote_of,
 )
-from git_boocode.checkpoints.store.daily import last_failure
+from git_boocode.checkpoints.store.commit import last_failure
 from git_boocode.checkpoints.worktree.index_cache import LARGEST as LARGEST_NOTE
 from git_boocode.checkpoints.worktree.index_cache import PREFIX as KEPT_INDEX
 from git_boocode.checkpoints.worktree.index_cache import stale_indexes

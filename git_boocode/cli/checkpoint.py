@@ -6,17 +6,15 @@ import os
 from typing import Any
 
 from git_boocode.checkpoints.capture import Captured, Request, capture
-from git_boocode.checkpoints.store.daily import prune_now_and_then
 from git_boocode.cli.entry import JSON, Option
 from git_boocode.cli.interruption import warn_of_interruption
 from git_boocode.cli.output import print_json, print_text, progress, quote_path, report, warn
-from git_boocode.repo.errors import BoocodeError, from_os
+from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
 
 # Set by Claude Code for the commands that it runs.
 _CLAUDE_SESSION = "CLAUDE_CODE_SESSION_ID"
 _CLAUDE = "claude-code"
-
 
 OPTIONS = (
     Option(("-m", "--label"), "What to call it.", "label", "<label>"),
@@ -47,12 +45,7 @@ def checkpoint(*, best_effort: bool = False, as_json: bool = False, **given: Any
     known = {name: value for name, value in given.items() if value is not None}
     session, agent = session_and_agent(known.pop("session", ""), known.pop("agent", ""))
     request = Request(session=session, agent=agent, **known)
-    try:
-        _take(request, as_json=as_json)
-    except (BoocodeError, OSError) as error:
-        if not best_effort:
-            raise
-        report(error if isinstance(error, BoocodeError) else from_os(error), as_json=as_json)
+    take(request, best_effort=best_effort, as_json=as_json)
     return 0
 
 
@@ -64,35 +57,42 @@ def session_and_agent(session: str = "", agent: str = "") -> tuple[str, str]:
     return session, agent
 
 
-def _take(request: Request, *, as_json: bool) -> None:
-    repository = Repository.discover()
-    warn_of_interruption(repository)
-    with progress("recording the worktree"):
-        taken = capture(repository, request)
-    if as_json:
-        print_json(answer(taken))
-    else:
-        print_text(taken.checkpoint.id)
-        warn_of_skipped(taken)
-    # After the answer: who reads it need not wait.
-    prune_now_and_then(repository)
+def take(
+    request: Request, *, best_effort: bool, as_json: bool, show_id: bool = True
+) -> Captured | None:
+    """Take a checkpoint and report it; None if it failed, which `best_effort` only reports."""
+    try:
+        repository = Repository.discover()
+        warn_of_interruption(repository)
+        with progress("recording the worktree"):
+            taken = capture(repository, request)
+        if as_json:
+            print_json(_answer(taken))
+        else:
+            if show_id:
+                print_text(taken.checkpoint.id)
+            for row in taken.checkpoint.meta.values["skipped"]:
+                warn(f"not recorded: {quote_path(row['path'])}: {row['reason']}")
+        # After the answer: who reads it need not wait. It is loaded by now, while git was at work.
+        from git_boocode.checkpoints.store.commit import prune_now_and_then
+
+        prune_now_and_then(repository)
+    except (BoocodeError, OSError) as error:
+        if not best_effort:
+            raise
+        report(error, as_json=as_json)
+        return None
+    return taken
 
 
-def answer(taken: Captured) -> dict[str, object]:
-    """The JSON answer that reports a checkpoint."""
-    taken_one = taken.checkpoint
+def _answer(taken: Captured) -> dict[str, object]:
+    checkpoint = taken.checkpoint
     return {
         "ok": True,
-        "id": taken_one.id,
-        "commit": taken_one.commit.id,
-        "ref": taken_one.ref,
-        "tree": taken_one.tree,
+        "id": checkpoint.id,
+        "commit": checkpoint.commit.id,
+        "ref": checkpoint.ref,
+        "tree": checkpoint.tree,
         "changed": taken.changed,
-        "skipped": taken_one.meta.values["skipped"],
+        "skipped": checkpoint.meta.values["skipped"],
     }
-
-
-def warn_of_skipped(taken: Captured) -> None:
-    """Say what a checkpoint does not hold."""
-    for row in taken.checkpoint.meta.values["skipped"]:
-        warn(f"not recorded: {quote_path(row['path'])}: {row['reason']}")

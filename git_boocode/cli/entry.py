@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from git_boocode import __version__
 from git_boocode.cli.output import discard_output, print_json, report
-from git_boocode.repo.errors import BoocodeError, FatalError, from_os
+from git_boocode.repo.errors import BoocodeError, FatalError
 
 # Set by the completion script, as click expects it.
 COMPLETION = "_GIT_BOOCODE_COMPLETE"
@@ -59,7 +59,7 @@ def _answered(argv: list[str], *, as_json: bool) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        return report(from_os(error), as_json=as_json)
+        return report(error, as_json=as_json)
     except Exception as error:  # noqa: BLE001 - the one net under everything: no user sees a traceback
         return report(_unexpected(error), as_json=as_json)
 

@@ -24,10 +24,17 @@ from git_boocode.agents.install import (
     wanted_hooks,
 )
 from git_boocode.agents.registry import AGENTS, USER, Agent, find_agent
-from git_boocode.cli.asking import agrees, can_ask
 from git_boocode.cli.framework import Command
 from git_boocode.cli.hooks import change_options, configuration, shown_path
-from git_boocode.cli.output import print_hints, print_json, print_text, printable, warn
+from git_boocode.cli.output import (
+    agrees,
+    can_ask,
+    print_hints,
+    print_json,
+    print_text,
+    printable,
+    warn,
+)
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, UsageError
 from git_boocode.repo.git import nul_lines, nul_records
 

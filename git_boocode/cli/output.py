@@ -1,4 +1,4 @@
-"""What a command prints: one JSON object, text as git writes it, or the progress of long work."""
+"""What a command prints: one JSON object, text as git writes it, questions, or progress."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import IO, TextIO
 
 from git_boocode.repo.config import Config
-from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
+from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.git import Git, clean_environment, outlast
 
 # What steers a terminal: control characters of ASCII and beyond, what turns the direction of text,
@@ -131,8 +131,9 @@ def human_size(size: int) -> str:
     return "1 byte" if size == 1 else f"{size} bytes"
 
 
-def report(error: BoocodeError, *, as_json: bool) -> int:
+def report(problem: BoocodeError | OSError, *, as_json: bool) -> int:
     """Show an error where the caller looks for it, and return its exit code."""
+    error = from_os(problem) if isinstance(problem, OSError) else problem
     if as_json and error.code != "output":
         # If it cannot be written, the error is shown on standard error instead.
         with suppress(FatalError):
@@ -166,6 +167,27 @@ def print_hints(hints: tuple[str, ...], config: Config | None = None) -> None:
             return
     for line in "\n".join(hints).split("\n"):
         print_text(f"hint: {_harmless(line)}".rstrip(), to_stderr=True)
+
+
+def can_ask() -> bool:
+    """Whether there is someone who sees a question and can answer it."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask(question: str) -> str:
+    """What the user answers; empty at the end of the input."""
+    sys.stderr.write(f"{question} ")
+    sys.stderr.flush()
+    answer = sys.stdin.readline()
+    if not answer.endswith("\n"):
+        # By Ctrl-D: the cursor is still behind the question.
+        print_text("", to_stderr=True)
+    return answer.strip()
+
+
+def agrees(question: str) -> bool:
+    """Whether the user answers with yes; anything else is a no."""
+    return ask(f"{question} [y/N]").lower() in ("y", "yes")
 
 
 def colour_wanted(config: Config, key: str = "color.ui") -> bool:

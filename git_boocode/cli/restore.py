@@ -11,11 +11,13 @@ import click
 
 from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.checkpoints.store.catalog import RecentTurn, newest_turns
-from git_boocode.cli.asking import agrees, ask, can_ask
 from git_boocode.cli.framework import AFTER_DASHES, Command
 from git_boocode.cli.interruption import warn_of_interruption
 from git_boocode.cli.output import (
     Style,
+    agrees,
+    ask,
+    can_ask,
     colour_wanted,
     print_json,
     print_text,

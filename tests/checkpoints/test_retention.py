@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from git_boocode.checkpoints.restore import operation as history
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Checkpoint
-from git_boocode.checkpoints.store.daily import last_failure, prune_now_and_then
+from git_boocode.checkpoints.store.commit import last_failure, prune_now_and_then
 from git_boocode.checkpoints.store.retention import (
     DEFAULTS,
     SAFETY_MAX_AGE,

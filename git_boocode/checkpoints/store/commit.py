@@ -1,31 +1,34 @@
-"""Keep a snapshot as a checkpoint: a commit under a ref of ours."""
+"""Keep a snapshot as a checkpoint: a commit under a ref of ours. And prune, once a day."""
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
-from git_boocode.checkpoints.store.catalog import (
-    CHECKPOINTS,
-    SAFETY,
-    SAFETY_KIND,
-    Checkpoint,
-)
+from git_boocode.checkpoints.store.catalog import CHECKPOINTS, SAFETY, SAFETY_KIND, Checkpoint
 from git_boocode.checkpoints.worktree.index_cache import IndexCache, discard_cache, save_cache
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging, conflict_blobs, decode_special
 from git_boocode.repo.config import Identity
+from git_boocode.repo.durable import is_regular, read_private, write_private
+from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.ids import OBJECT_ID, id_time, new_id, timestamp
+from git_boocode.repo.lock import INSIDE_RESTORE
 from git_boocode.repo.metadata import VERSION, Metadata, MetadataError
 from git_boocode.repo.object_writer import Item, Quarantine, write_tree
-from git_boocode.repo.repository import Repository
+from git_boocode.repo.repository import Repository, make_state_dir
 from git_boocode.repo.store import Commit, RefChange, Store, raw_commit
 
 _FILE = b"100644"
 # What a safety checkpoint takes over from the metadata of the restore's target.
 _CONVERSATION = ("session", "chat", "message", "agent", "anchor", "meta")
+_STAMP = "last-prune"
+_DAY = 86_400.0
 
 
 def holds(repository: Repository, checkpoint: Checkpoint, snapshot: Snapshot) -> bool:
@@ -50,19 +53,16 @@ def kept_staging(repository: Repository, meta: Metadata) -> Staging | None:
     tree, details = meta.part("index", "tree"), meta.part("index", "details")
     if tree is None:
         return None
-    if not all(OBJECT_ID.fullmatch(part) for part in (tree, details) if part is not None):
-        raise _malformed_staging()
-    if details is None:
-        return Staging(tree, ())
-    entries = repository.git.run("cat-file", "blob", f"{details}:entries")
     try:
+        if not all(OBJECT_ID.fullmatch(part) for part in (tree, details) if part is not None):
+            raise ValueError
+        if details is None:
+            return Staging(tree, ())
+        entries = repository.git.run("cat-file", "blob", f"{details}:entries")
         return Staging(tree, decode_special(entries))
     except ValueError:
-        raise _malformed_staging() from None
-
-
-def _malformed_staging() -> MetadataError:
-    return MetadataError("what it holds of the staging area is malformed", code="malformed")
+        message = "what it holds of the staging area is malformed"
+        raise MetadataError(message, code="malformed") from None
 
 
 def keep(
@@ -77,19 +77,9 @@ def keep(
 ) -> Checkpoint:
     """Write a snapshot as a commit, let others see its objects, and give it its ref.
 
-    The caller confirms it with `GcWatch`.
-
-    Args:
-        repository: the repository.
-        store: where to write.
-        snapshot: what to keep.
-        kind: `checkpoint`, or `pre-restore` for a safety checkpoint.
-        values: further metadata.
-        identifier: its id; by default a new one.
-        cache: what the snapshot was built on; its ref must still exist, which keeps the objects.
-
-    Raises:
-        RefusedError: the ref of `cache` was deleted meanwhile (`conflict`).
+    `kind` is `checkpoint`, or `pre-restore` for a safety checkpoint, `values` are further metadata.
+    The ref of `cache`, on which the snapshot was built, keeps objects: if it was deleted meanwhile,
+    that is a RefusedError (`conflict`). The caller confirms the ref with `GcWatch`.
     """
     identifier = identifier or new_id()
     when = id_time(identifier)
@@ -104,7 +94,7 @@ def keep(
             "worktree": repository.worktree_json(),
             "head": {"ref": snapshot.head.ref, "commit": snapshot.head.commit},
             "index": writer.index(snapshot),
-            **writer.exact(snapshot),
+            **(writer.exact(snapshot) if snapshot.exact else {}),
             "state": operation_in_progress(repository),
             "skipped": [skipped._asdict() for skipped in snapshot.skipped],
         }
@@ -121,11 +111,26 @@ def keep(
     if snapshot.cache is None:
         discard_cache(repository)
     else:
-        save_cache(
-            repository,
-            snapshot.cache._replace(ref=ref, commit=commit, content=snapshot.content()),
-        )
+        made = snapshot.cache._replace(ref=ref, commit=commit, content=snapshot.content())
+        save_cache(repository, made)
     return Checkpoint(identifier, ref, Commit(commit, snapshot.tree, tuple(parents), message), meta)
+
+
+def safety_checkpoint(
+    repository: Repository,
+    snapshot: Snapshot,
+    target: Metadata,
+    operation: Mapping[str, Any],
+    identifier: str | None = None,
+) -> Checkpoint:
+    """Keep what is in the worktree now, before a restore touches it.
+
+    The conversation is that of `target`, where the restore goes: an undo tells the callback of the
+    same one. `operation` is as `git_boocode.checkpoints.restore.operation` reads it.
+    """
+    same = {key: target.values.get(key) for key in _CONVERSATION}
+    values = {**same, "label": "before a restore", "trigger": "restore", "restore": dict(operation)}
+    return keep(repository, Store(repository), snapshot, SAFETY_KIND, values, identifier)
 
 
 class _Writer:
@@ -137,35 +142,29 @@ class _Writer:
         self._when = when
 
     def commit(self, tree: str, parents: list[str], message: str) -> str:
-        """Write one commit."""
         raw = raw_commit(tree, parents, message, self._by, self._when)
         return self._quarantine.store(b"commit", raw).decode("ascii")
 
     def index(self, snapshot: Snapshot) -> dict[str, str | None]:
-        """The metadata of the staging area; its commits are written where they are needed.
+        """The metadata of the staging area.
 
-        Every tree that it names is reachable: from HEAD, from the checkpoint, or from the commit
+        Every tree that it names is reachable: from HEAD, from the checkpoint, or from a commit
         written here.
         """
-        staging = snapshot.staging
+        staging, details = snapshot.staging, None
         if staging is None:
             return {"tree": None, "commit": None, "details": None}
-        details = self._details(staging) if staging.special else None
-        reachable = staging.tree in (snapshot.head.tree, snapshot.tree)
-        if reachable and details is None:
+        if staging.special:
+            blobs = conflict_blobs(staging)
+            details = self._records(staging.encode(), blobs, "boocode index details\n")
+        elif staging.tree in (snapshot.head.tree, snapshot.tree):
             return {"tree": staging.tree, "commit": None, "details": None}
         parents = [parent for parent in (snapshot.head.commit, details) if parent]
         commit = self.commit(staging.tree, parents, "boocode index\n")
         return {"tree": staging.tree, "commit": commit, "details": details}
 
-    def _details(self, staging: Staging) -> str:
-        entries, blobs = staging.encode(), conflict_blobs(staging)
-        return self._records(entries, blobs, "boocode index details\n")
-
     def exact(self, snapshot: Snapshot) -> dict[str, dict[str, str]]:
-        """The metadata of bytes and modes beside the tree; none where there are none."""
-        if not snapshot.exact:
-            return {}
+        """The metadata of bytes and modes beside the tree."""
         from git_boocode.checkpoints.restore.exact import encode
 
         blobs = {file.blob for file in snapshot.exact.values() if OBJECT_ID.fullmatch(file.blob)}
@@ -182,23 +181,46 @@ class _Writer:
         return self.commit(tree, [], message)
 
 
-def safety_checkpoint(
-    repository: Repository,
-    snapshot: Snapshot,
-    target: Metadata,
-    operation: Mapping[str, Any],
-    identifier: str | None = None,
-) -> Checkpoint:
-    """Keep what is in the worktree now, before a restore touches it.
+def prune_now_and_then(repository: Repository) -> None:
+    """Prune all worktrees once a day, and pack refs if many are loose.
 
-    Args:
-        repository: the repository.
-        snapshot: what is there now.
-        target: the metadata of where the restore goes; an undo tells the callback of the same
-            conversation.
-        operation: what the restore is, as `git_boocode.checkpoints.restore.operation` reads it.
-        identifier: its id; by default a new one.
+    The caller has taken a checkpoint, so no error here makes it fail; it is noted for
+    `last_failure`.
     """
-    told = {key: target.values.get(key) for key in _CONVERSATION}
-    values = {**told, "label": "before a restore", "trigger": "restore", "restore": dict(operation)}
-    return keep(repository, Store(repository), snapshot, SAFETY_KIND, values, identifier)
+    # Nothing can be noted on a full disk; tomorrow is another day.
+    with suppress(OSError):
+        if os.environ.get(INSIDE_RESTORE) or not _is_due(repository):
+            return
+        # At once, so that of several at the same time only one does it.
+        note_pruning(repository)
+        from git_boocode.checkpoints.store.retention import prune
+        from git_boocode.repo.gc import pack_many_refs
+
+        try:
+            prune(repository, everywhere=True, patience=0)
+            pack_many_refs(repository)
+        except RefusedError:
+            # Someone else was at work, and will not be tomorrow.
+            return
+        except (BoocodeError, OSError) as error:
+            said = error.message if isinstance(error, BoocodeError) else str(error)
+            note_pruning(repository, said)
+
+
+def _is_due(repository: Repository) -> bool:
+    stamp = os.path.join(repository.common_state_dir, _STAMP)
+    # A clock that was wrong must not put it off for ever.
+    return not (is_regular(stamp) and -_DAY < time.time() - os.stat(stamp).st_mtime < _DAY)
+
+
+def note_pruning(repository: Repository, failure: str = "") -> None:
+    """Note that checkpoints were pruned just now, or why they could not be."""
+    make_state_dir(repository.common_state_dir)
+    stamp = os.path.join(repository.common_state_dir, _STAMP)
+    write_private(stamp, failure.encode("utf-8", "replace"), to_disk=False)
+
+
+def last_failure(repository: Repository) -> str | None:
+    """Why the latest pruning failed; None if it did not."""
+    data = read_private(os.path.join(repository.common_state_dir, _STAMP))
+    return data.decode("utf-8", "replace") if data else None

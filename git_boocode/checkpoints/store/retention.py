@@ -17,7 +17,7 @@ from typing import NamedTuple
 from git_boocode.checkpoints.restore import journal
 from git_boocode.checkpoints.restore.operation import needed, read_history
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Catalog, Checkpoint
-from git_boocode.checkpoints.store.daily import note_pruning
+from git_boocode.checkpoints.store.commit import note_pruning
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.metadata import DAY, TOO_OLD, Limits, Metadata, Unusable, is_older, patiently
