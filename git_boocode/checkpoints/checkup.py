@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.conversation_files import damaged_files
 from git_boocode.checkpoints.restore import journal
-from git_boocode.checkpoints.store import retention
 from git_boocode.checkpoints.store.catalog import (
     ARCHIVE,
     CHECKPOINTS,
@@ -22,8 +21,8 @@ from git_boocode.checkpoints.store.catalog import (
     remote_of,
 )
 from git_boocode.checkpoints.store.commit import last_failure
+from git_boocode.checkpoints.store.retention import KINDS, interrupted, prune, restore_of
 from git_boocode.checkpoints.worktree.index_cache import LARGEST as LARGEST_NOTE
-from git_boocode.checkpoints.worktree.index_cache import PREFIX as KEPT_INDEX
 from git_boocode.checkpoints.worktree.index_cache import stale_indexes
 from git_boocode.repo.durable import (
     LARGEST,
@@ -33,7 +32,7 @@ from git_boocode.repo.durable import (
     remove,
     write_private,
 )
-from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.gc import missing_objects
 from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import ID_PART, OBJECT_ID
@@ -51,13 +50,11 @@ _ABANDONED = 60.0
 _FIX = "'git boocode doctor --fix'"
 _OURS = "refs/boocode/"
 _EDITS = "refs/boocode/edits/"
-_DIRECTORIES = ("hooks", "transcripts")
 _FILES = (
     *("lock", "hooks.lock", "hooks.log", "hooks.log.1", "hooks.log.lock", "last-prune"),
-    *("turns.json", "tools.json", "kept-index", "kept-index.json", "callback-running"),
+    *("turns.json", "tools.json", "kept-index.json", "callback-running"),
 )
 """The private files of all packages, but for the two notes, which have checks of their own."""
-_LARGEST = {"kept-index.json": LARGEST_NOTE}
 _LARGER = 64 << 20
 """Bytes that a file below `hooks` may have; it holds what an agent's file held before."""
 
@@ -81,7 +78,10 @@ class Finding(NamedTuple):
         """The finding once it is repaired, if `fix`; `done` says what was done."""
         if not fix:
             return self
-        repair()
+        try:
+            repair()
+        except BoocodeError as error:
+            return self._replace(remedy="; ".join((error.message, *error.hints)))
         return self._replace(remedy=done, fixed=True)
 
 
@@ -102,9 +102,13 @@ def check_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     # The lock first: what proves whose it is goes with the leftover files.
     yield from _index_lock(repository, fix=fix)
     yield from _index(repository)
-    yield from _leftover_files(repository, fix=fix)
+    yield from _leftover_files(repository.state_dir, fix=fix)
     yield from _stale_note(repository, fix=fix)
-    yield from _unusable_files(repository, fix=fix)
+    if paths := tuple(path for state in repository.state_dirs() for path in _unusable_in(state)):
+        message = "private files are not what git boocode writes"
+        yield Finding("unusable_files", message, paths, f"{_FIX} removes them").repaired(
+            partial(_remove_all, paths), "they were removed", fix=fix
+        )
     yield from _damaged_id(repository, fix=fix)
     yield from _ref_locks(repository, fix=fix)
 
@@ -118,9 +122,9 @@ def check_checkpoints(repository: Repository, *, fix: bool) -> Iterator[Finding]
     catalog = Catalog(repository)
     yield from _other_refs(repository, catalog.store, fix=fix)
     yield from _broken_checkpoints(repository, catalog, fix=fix)
-    inventory = retention.Inventory(repository, catalog, catalog.store.refs(*retention.KINDS))
-    yield from _halfway(inventory)
-    yield from _orphans(catalog, inventory, fix=fix)
+    safety = catalog.store.refs(SAFETY)
+    yield from _halfway(catalog, safety)
+    yield from _orphans(catalog, {ref.id for ref in safety}, fix=fix)
     yield from _pruning(repository, fix=fix)
 
 
@@ -168,8 +172,7 @@ def _way_to_an_index(repository: Repository) -> str:
     return anew
 
 
-def _leftover_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    state = repository.state_dir
+def _leftover_files(state: str, *, fix: bool) -> Iterator[Finding]:
     stale = stale_indexes(state)
 
     def clear() -> None:
@@ -179,8 +182,8 @@ def _leftover_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     if paths := (*leftovers(state), *stale):
         message = "killed git boocode commands left private files behind"
         remedy = f"{_FIX} removes them, and so does the next checkpoint"
-        found = Finding("leftover_files", message, paths, remedy)
-        yield found.repaired(clear, "they were removed", fix=fix)
+        finding = Finding("leftover_files", message, paths, remedy)
+        yield finding.repaired(clear, "they were removed", fix=fix)
 
 
 def _stale_note(repository: Repository, *, fix: bool) -> Iterator[Finding]:
@@ -201,31 +204,26 @@ def _stale_note(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     )
 
 
-def _unusable_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    paths = tuple(path for state in repository.state_dirs() for path in _unusable_in(state))
-    if paths:
-        message = "private files are not what git boocode writes"
-        yield Finding("unusable_files", message, paths, f"{_FIX} removes them").repaired(
-            partial(_remove_all, paths), "they were removed", fix=fix
-        )
-
-
 def _remove_all(paths: Iterable[str]) -> None:
     for path in paths:
         remove(path)
 
 
 def _unusable_in(state: str) -> Iterator[str]:
-    directories = [os.path.join(state, name) for name in _DIRECTORIES]
-    yield from (path for path in directories if is_blocked(path) or os.path.islink(path))
-    hooks, transcripts = map(_listed, directories)
-    files = [os.path.join(state, name) for name in _FILES]
-    files += [path for path in _listed(state) if os.path.basename(path).startswith(KEPT_INDEX)]
-    for path in (*files, *hooks):
-        if os.path.lexists(path) and not _is_usable(path):
+    hooks, transcripts = (os.path.join(state, name) for name in ("hooks", "transcripts"))
+    yield from (path for path in (hooks, transcripts) if is_blocked(path) or os.path.islink(path))
+    limits = {os.path.join(state, name): LARGEST for name in _FILES}
+    limits[os.path.join(state, "kept-index.json")] = LARGEST_NOTE
+    limits |= dict.fromkeys(_listed(hooks), _LARGER)
+    for path, largest in limits.items():
+        if os.path.lexists(path) and not _is_usable(path, largest):
             yield path
+    kept = (path for path in _listed(state) if os.path.basename(path).startswith("kept-index"))
+    yield from (path for path in kept if not is_regular(path) and path not in limits)
     # A directory for each restore.
-    yield from (path for path in transcripts if os.path.islink(path) or not os.path.isdir(path))
+    yield from (
+        path for path in _listed(transcripts) if not os.path.isdir(path) or os.path.islink(path)
+    )
     yield from damaged_files(state)
 
 
@@ -234,15 +232,9 @@ def _listed(directory: str) -> list[str]:
     return [os.path.join(directory, name) for name in names]
 
 
-def _is_usable(path: str) -> bool:
-    if not is_regular(path):
-        return False
-    directory, name = os.path.split(path)
-    if name == "kept-index" or name.startswith(KEPT_INDEX):
-        return True
-    largest = _LARGEST.get(name, LARGEST if os.path.basename(directory) == "boocode" else _LARGER)
-    if not name.endswith(".json"):
-        return os.path.getsize(path) <= largest
+def _is_usable(path: str, largest: int) -> bool:
+    if not path.endswith(".json"):
+        return is_regular(path) and os.path.getsize(path) <= largest
     return read_private_json(path, largest=largest) is not None
 
 
@@ -250,26 +242,22 @@ def _damaged_id(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     path = os.path.join(repository.state_dir, WORKTREE_ID)
     if not os.path.lexists(path) or worktree_id(repository.state_dir):
         return
-    message = "the id of this worktree is damaged, so that its checkpoints are not found"
-    known = _recorded_id(repository)
-    how = "it was taken from the newest checkpoint" if known else "a new one was made"
-    if fix:
-        remove(path)
-        write_private(path, (known or os.urandom(16).hex()).encode("ascii"))
-    remedy = how if fix else f"{_FIX} writes it anew"
-    yield Finding("unusable_files", message, (path,), remedy, fixed=fix)
-
-
-def _recorded_id(repository: Repository) -> str | None:
-    """The id of this worktree in its newest checkpoint."""
     here = (repository.worktree_name, repository.worktree)
     catalog = Catalog(repository)
-    for entry in catalog.entries(catalog.store.refs(*retention.KINDS)):
-        if isinstance(entry, Checkpoint):
-            worktree = entry.meta.table("worktree")
-            if (worktree.get("name"), worktree.get("path")) == here:
-                return entry.meta.part("worktree", "id")
-    return None
+    entries = catalog.entries(catalog.store.refs(*KINDS))
+    worktrees = (each.meta.table("worktree") for each in entries if isinstance(each, Checkpoint))
+    own = (each.get("id") for each in worktrees if (each.get("name"), each.get("path")) == here)
+    known = next(own, None)
+    identifier = known if isinstance(known, str) else os.urandom(16).hex()
+
+    def write() -> None:
+        remove(path)
+        write_private(path, identifier.encode("ascii"))
+
+    message = "the id of this worktree is damaged, so that its checkpoints are not found"
+    how = "it was taken from the newest checkpoint" if known else "a new one was made"
+    finding = Finding("unusable_files", message, (path,), f"{_FIX} writes it anew")
+    yield finding.repaired(write, how, fix=fix)
 
 
 def _ref_locks(repository: Repository, *, fix: bool) -> Iterator[Finding]:
@@ -327,11 +315,9 @@ def _broken_refs(repository: Repository, *, fix: bool) -> Iterator[Finding]:
 
 def _other_refs(repository: Repository, store: Store, *, fix: bool) -> Iterator[Finding]:
     """Refs of another kind than this version writes that name no object."""
-    known = (*retention.KINDS, REMOTES, _EDITS)
     for ref in store.refs(_OURS):
-        if not ref.name.startswith(known) and _is_gone(repository, ref):
-            finding = _dead_ref(ref.name)
-            yield remove_broken(store, ref, finding) if fix else finding
+        if not ref.name.startswith((*KINDS, REMOTES, _EDITS)) and _is_gone(repository, ref):
+            yield remove_broken(store, ref, _dead_ref(ref.name), fix=fix)
 
 
 def _dead_ref(name: str, *paths: str) -> Finding:
@@ -347,14 +333,14 @@ def _broken_checkpoints(
     repository: Repository, catalog: Catalog, *, fix: bool
 ) -> Iterator[Finding]:
     """The checkpoints that cannot be read or lack objects; the latter are removed."""
-    refs = [*catalog.store.refs(*retention.KINDS), *catalog.store.refs(REMOTES)]
+    refs = [*catalog.store.refs(*KINDS), *catalog.store.refs(REMOTES)]
     entries: dict[Ref, Checkpoint] = {}
     for ref, entry in zip(refs, catalog.entries(refs), strict=True):
         if isinstance(entry, Checkpoint):
             entries[ref] = entry
         else:
-            finding, goes = _unreadable(ref, entry), fix and _is_gone(repository, ref)
-            yield remove_broken(catalog.store, ref, finding) if goes else finding
+            goes = fix and _is_gone(repository, ref)
+            yield remove_broken(catalog.store, ref, _unreadable(ref, entry), fix=goes)
     needs = {ref.name: entry.commits for ref, entry in entries.items()}
     try:
         lacking = missing_objects(repository, needs)
@@ -364,25 +350,18 @@ def _broken_checkpoints(
         yield Finding("missing_objects", message, (), remedy)
         return
     # What is left of these is still needed.
-    needed = retention.interrupted(repository)
+    needed = interrupted(repository)
     for ref, entry in entries.items():
         if lost := lacking.get(ref.name):
-            finding = _incomplete(entry, lost)
             goes = fix and ref.id not in needed
-            yield remove_broken(catalog.store, ref, finding) if goes else finding
+            yield remove_broken(catalog.store, ref, _incomplete(entry, lost), fix=goes)
 
 
-def remove_broken(store: Store, ref: Ref, finding: Finding) -> Finding:
-    """Remove a ref that lacks objects, because of which `git gc` and `git fsck` fail.
-
-    Returns the finding with what was done.
-    """
-    try:
-        store.update_refs([RefChange(ref.name, None, ref.target)])
-    except BoocodeError as error:
-        return finding._replace(remedy=f"'{ref.name}' could not be removed: {error.message}")
+def remove_broken(store: Store, ref: Ref, finding: Finding, *, fix: bool) -> Finding:
+    """If `fix`, remove a ref that lacks objects: `git gc` and `git fsck` fail because of it."""
     done = f"the ref '{ref.name}' was removed; it named {ref.target}"
-    return finding._replace(remedy=done, fixed=True)
+    remove_ref = partial(store.update_refs, [RefChange(ref.name, None, ref.target)])
+    return finding.repaired(remove_ref, done, fix=fix)
 
 
 def _unreadable(ref: Ref, entry: Unusable) -> Finding:
@@ -413,34 +392,29 @@ def _fetching_again(ref: str) -> str:
     return f"'{gone}' drops it, and 'git boocode fetch {again}' gets it again"
 
 
-def _halfway(inventory: retention.Inventory) -> Iterator[Finding]:
-    for entry in inventory.safety:
-        if entry.meta.table("restore").get("halfway") is True:
+def _halfway(catalog: Catalog, safety: list[Ref]) -> Iterator[Finding]:
+    for entry in catalog.entries(safety):
+        if isinstance(entry, Checkpoint) and entry.meta.table("restore").get("halfway") is True:
             kept = f"{entry.id} keeps them as they were then"
             message = f"a restore failed, and files had changed meanwhile; {kept}"
             show, drop = f"git boocode show {entry.id}", f"git boocode drop {entry.id}"
             yield Finding("halfway", message, (), f"'{show}' shows it; '{drop}' drops it")
 
 
-def _orphans(catalog: Catalog, inventory: retention.Inventory, *, fix: bool) -> Iterator[Finding]:
-    known = {ref.id for ref, _ in inventory.found[SAFETY]}
+def _orphans(catalog: Catalog, restores: set[str], *, fix: bool) -> Iterator[Finding]:
+    """What restores archived that are gone; what cannot be read is of no use in the log."""
     orphans: dict[str, list[Ref]] = {}
-    for ref, entry in inventory.found[ARCHIVE]:
-        restore = retention.restore_of(ref)
-        # What cannot be read is of no use in the log.
-        if restore not in known and isinstance(entry, Checkpoint):
-            orphans.setdefault(restore, []).append(ref)
-    for restore, refs in orphans.items():
-        what = "a checkpoint" if len(refs) == 1 else f"{len(refs)} checkpoints"
+    refs = [ref for ref in catalog.store.refs(ARCHIVE) if restore_of(ref) not in restores]
+    for ref, entry in zip(refs, catalog.entries(refs), strict=True):
+        if isinstance(entry, Checkpoint):
+            orphans.setdefault(restore_of(ref), []).append(ref)
+    for restore, archived in orphans.items():
+        what = "a checkpoint" if len(archived) == 1 else f"{len(archived)} checkpoints"
         message = f"{what} left the log with the restore {restore}, which can no longer be undone"
         remedy = f"{_FIX} brings back to the log what it archived"
-        finding = Finding("orphaned_archive", message, (), remedy)
-        done = "what it archived is in the log again"
-        try:
-            finding = finding.repaired(partial(_bring_back, catalog, refs), done, fix=fix)
-        except RefusedError as error:
-            finding = finding._replace(remedy=error.message)
-        yield finding
+        yield Finding("orphaned_archive", message, (), remedy).repaired(
+            partial(_bring_back, catalog, archived), "what it archived is in the log again", fix=fix
+        )
 
 
 def _bring_back(catalog: Catalog, refs: list[Ref]) -> None:
@@ -457,16 +431,9 @@ def _bring_back(catalog: Catalog, refs: list[Ref]) -> None:
 
 def _pruning(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     why = last_failure(repository)
-    if why is None:
-        return
-    message = f"old checkpoints could not be pruned: {why}"
-    finding = Finding("pruning_failed", message, (), "'git boocode prune --all' tries it again")
-    if not fix:
-        yield finding
-        return
-    try:
-        gone = retention.prune(repository, everywhere=True)
-    except BoocodeError as error:
-        yield finding._replace(remedy="; ".join((error.message, *error.hints)))
-    else:
-        yield finding._replace(remedy=f"it succeeds now; deleted: {len(gone)}", fixed=True)
+    if why is not None:
+        message = f"old checkpoints could not be pruned: {why}"
+        remedy = "'git boocode prune --all' tries it again"
+        yield Finding("pruning_failed", message, (), remedy).repaired(
+            partial(prune, repository, everywhere=True), "it succeeds now", fix=fix
+        )

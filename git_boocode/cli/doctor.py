@@ -172,7 +172,7 @@ def _broken_records(repository: Repository, *, fix: bool) -> Iterator[Finding]:
             "'git fsck' shows what else is missing",
         )
         goes = fix and identifier in lacking and identifier not in needed
-        yield remove_broken(store, refs[identifier], finding) if goes else finding
+        yield remove_broken(store, refs[identifier], finding, fix=True) if goes else finding
 
 
 def _hooks(repository: Repository) -> Iterator[Finding]:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from git_boocode.repo.git import Git, nul_records
 from git_boocode.repo.object_writer import GITLINK
-
-if TYPE_CHECKING:
-    from git_boocode.checkpoints.worktree.staging import Staging
 
 # `diff.ignoreSubmodules` of the user is about other diffs.
 _DIFF_TREE = ("diff-tree", "-r", "-z", "--no-renames", "--ignore-submodules=none")
@@ -52,17 +49,6 @@ def tree_changes(git: Git, old: str, new: str, pathspecs: Iterable[str] = ()) ->
         action = _ACTIONS.get(letter, "modify")
         changes.append(Change(path, action, old_mode, mode, new_id, old_id))
     return changes
-
-
-def staged_changes(git: Git, current: Staging | None, target: Staging) -> list[Change]:
-    """The paths whose staging differs; none where the current index cannot be read."""
-    if current is None:
-        return []
-    changes = tree_changes(git, current.tree, target.tree)
-    special = {entry.path for entry in {*current.special} ^ {*target.special}}
-    plain = {change.path for change in changes}
-    others = [Change(path, "modify", "", "", "") for path in sorted(special - plain)]
-    return [*changes, *others]
 
 
 def count_lines(git: Git, old: str, new: str) -> dict[str, tuple[int, int] | None]:

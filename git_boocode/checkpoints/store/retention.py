@@ -30,6 +30,7 @@ SAFETY_MAX_AGE = 30 * DAY
 """Seconds that a safety checkpoint is kept, unless `boocode.safetyMaxAge` says otherwise."""
 PATIENCE = 10.0
 """Seconds to wait for a restore, which may be on its way to what is to go."""
+_USED = ("kind", "label", "worktree", "restore")
 KINDS = {CHECKPOINTS: "checkpoint", SAFETY: "safety", ARCHIVE: "archived"}
 
 
@@ -70,66 +71,6 @@ class Dropped(NamedTuple):
     refs: list[str]
 
 
-class Inventory:
-    """All checkpoints of a repository but the fetched ones, newest first.
-
-    `found` are the refs with what they hold, by the beginning of their names.
-    """
-
-    def __init__(self, repository: Repository, catalog: Catalog, refs: Sequence[Ref]) -> None:
-        self._repository = repository
-        self.found: dict[str, list[tuple[Ref, Checkpoint | Unusable]]] = {key: [] for key in KINDS}
-        for ref, entry in zip(refs, catalog.entries(refs), strict=True):
-            below = next(beginning for beginning in KINDS if ref.name.startswith(beginning))
-            self.found[below].append((ref, entry if below == SAFETY else _slim(entry)))
-        self.interrupted = interrupted(repository)
-
-    @property
-    def safety(self) -> list[Checkpoint]:
-        """The safety checkpoints that can be read, newest first."""
-        return [entry for _, entry in self.found[SAFETY] if isinstance(entry, Checkpoint)]
-
-    def beyond(self, rules: Rules, now: float, worktree: str | None) -> list[Beyond]:
-        """What is beyond the rules and needed by nothing, checkpoints first, newest first.
-
-        With the key of a worktree, only its own; without, also what cannot be read, of which nobody
-        knows whose it is.
-        """
-
-        def may_go(entry: Checkpoint | Unusable) -> bool:
-            old = is_older(entry.id, rules.safety_max_age, now)
-            return old and entry.id not in self.interrupted and _is_wanted(entry, worktree)
-
-        unread = [entry for _, entry in self.found[SAFETY] if isinstance(entry, Unusable)]
-        old = {entry.id for entry in unread if may_go(entry)} | whole_chains(self.safety, may_go)
-        found = list(self._beyond_limits(rules.checkpoints, now, worktree))
-        for ref, entry in self.found[SAFETY]:
-            if ref.id in old:
-                found.append(Beyond(ref, KINDS[SAFETY], TOO_OLD, entry))
-        staying = {ref.id for ref, _ in self.found[SAFETY]} - old
-        for ref, entry in self.found[ARCHIVE]:
-            restore = restore_of(ref)
-            gone = restore not in staying and is_older(restore, rules.safety_max_age, now)
-            if gone and _is_wanted(entry, worktree):
-                found.append(Beyond(ref, KINDS[ARCHIVE], TOO_OLD, entry))
-        kept = (entry for entry in self.safety if entry.id not in old)
-        targets = {entry.meta.part("restore", "target") for entry in kept}
-        return [beyond for beyond in found if beyond.ref.id not in targets]
-
-    def _beyond_limits(self, limits: Limits, now: float, worktree: str | None) -> Iterator[Beyond]:
-        wanted = {
-            ref: entry for ref, entry in self.found[CHECKPOINTS] if _is_wanted(entry, worktree)
-        }
-        owned = (
-            (ref, entry.meta.worktree_key if isinstance(entry, Checkpoint) else None)
-            for ref, entry in wanted.items()
-        )
-        # A worktree that is there keeps a last checkpoint, however long nobody has worked in it.
-        spared = {*self._repository.worktree_keys(), *self._repository.worktree_names()}
-        for ref, why in limits.beyond(owned, now, spared=spared):
-            yield Beyond(ref, KINDS[CHECKPOINTS], why, wanted[ref])
-
-
 def prune(
     repository: Repository,
     rules: Rules | None = None,
@@ -152,13 +93,10 @@ def prune(
     rules = Rules.configured(repository) if rules is None else rules
     now = time.time() if now is None else now
     catalog = Catalog(repository)
+    worktree = None if everywhere else repository.worktree_key
 
     def look() -> list[Beyond]:
-        refs = catalog.store.refs(*KINDS)
-        if not _is_worth_reading(refs, rules, now):
-            return []
-        worktree = None if everywhere else repository.worktree_key
-        return Inventory(repository, catalog, refs).beyond(rules, now, worktree)
+        return _beyond(repository, catalog, rules, now, worktree)
 
     def delete() -> list[Beyond]:
         going = look()
@@ -176,15 +114,55 @@ def prune(
     return going
 
 
-def _is_worth_reading(refs: list[Ref], rules: Rules, now: float) -> bool:
-    """Whether anything could be beyond the rules, by the names of the refs alone."""
-    keep, max_age = rules.checkpoints
-    checkpoints = [ref.id for ref in refs if ref.name.startswith(CHECKPOINTS)]
-    restores = [ref.id for ref in refs if ref.name.startswith(SAFETY)]
-    restores += [restore_of(ref) for ref in refs if ref.name.startswith(ARCHIVE)]
-    old = any(is_older(each, max_age, now) for each in checkpoints)
-    old = old or any(is_older(each, rules.safety_max_age, now) for each in restores)
-    return old or 0 < keep < len(checkpoints)
+def _beyond(
+    repository: Repository, catalog: Catalog, rules: Rules, now: float, worktree: str | None
+) -> list[Beyond]:
+    """What is beyond the rules and needed by nothing, checkpoints first, newest first.
+
+    With the key of a worktree, only its own; without, also what cannot be read, of which nobody
+    knows whose it is.
+    """
+    refs = catalog.store.refs(*KINDS)
+    found = {ref: _slim(entry) for ref, entry in zip(refs, catalog.entries(refs), strict=True)}
+    of_kind = {kind: [ref for ref in refs if ref.name.startswith(kind)] for kind in KINDS}
+    unended = interrupted(repository)
+
+    def is_wanted(entry: Checkpoint | Unusable) -> bool:
+        if isinstance(entry, Unusable):
+            # Nobody but a newer version knows what its checkpoints are worth.
+            return worktree is None and entry.why.code != "newer"
+        return worktree in (None, entry.meta.worktree_key)
+
+    def may_go(entry: Checkpoint | Unusable) -> bool:
+        old = is_older(entry.id, rules.safety_max_age, now)
+        return old and entry.id not in unended and is_wanted(entry)
+
+    safety = [found[ref] for ref in of_kind[SAFETY]]
+    readable = [entry for entry in safety if isinstance(entry, Checkpoint)]
+    unread = {entry.id for entry in safety if isinstance(entry, Unusable) and may_go(entry)}
+    going = whole_chains(readable, may_go) | unread
+    staying = {entry.id for entry in safety} - going
+    owned = (
+        (ref, entry.meta.worktree_key if isinstance(entry, Checkpoint) else None)
+        for ref in of_kind[CHECKPOINTS]
+        if is_wanted(entry := found[ref])
+    )
+    # A worktree that is there keeps a last checkpoint, however long nobody has worked in it.
+    spared = {*repository.worktree_keys(), *repository.worktree_names()}
+    why = dict(rules.checkpoints.beyond(owned, now, spared=spared))
+    why |= {ref: TOO_OLD for ref in of_kind[SAFETY] if ref.id in going}
+    for ref in of_kind[ARCHIVE]:
+        restore = restore_of(ref)
+        old = restore not in staying and is_older(restore, rules.safety_max_age, now)
+        if old and is_wanted(found[ref]):
+            why[ref] = TOO_OLD
+    targets = {_target(entry) for entry in readable if entry.id in staying}
+    return [
+        Beyond(ref, name, why[ref], found[ref])
+        for kind, name in KINDS.items()
+        for ref in of_kind[kind]
+        if ref in why and ref.id not in targets
+    ]
 
 
 def drop(
@@ -217,7 +195,7 @@ def drop(
 
 
 def _refuse_needed(repository: Repository, catalog: Catalog, ids: list[str]) -> None:
-    reasons = dict(_needed(repository, catalog, frozenset(ids)))
+    reasons = _needed(repository, catalog, frozenset(ids))
     refused = [identifier for identifier in ids if identifier in reasons]
     if not refused:
         return
@@ -234,40 +212,31 @@ def _refuse_needed(repository: Repository, catalog: Catalog, ids: list[str]) -> 
     )
 
 
-def _needed(
-    repository: Repository, catalog: Catalog, going: frozenset[str]
-) -> Iterator[tuple[str, str]]:
-    """What must not go, and why; of several reasons for the same the last counts."""
+def _needed(repository: Repository, catalog: Catalog, going: frozenset[str]) -> dict[str, str]:
+    """What must not go, by id, and why."""
     entries = catalog.entries(catalog.store.refs(SAFETY))
     safety = [entry for entry in entries if isinstance(entry, Checkpoint)]
     unended = interrupted(repository)
+    reasons: dict[str, str] = {}
     for worktree in {entry.meta.worktree_key for entry in safety}:
-        own = [entry for entry in safety if entry.meta.worktree_key == worktree]
-        yield from _reviving(own, going)
-        live = needed(own, next((entry.id for entry in own if entry.id in unended), None))
-        for entry in own:
-            if entry.id in live:
-                operation = entry.meta.part("restore", "operation")
-                why = f"taking back the {operation} {entry.id} compares files with it"
-                yield _target(entry), why
-        for identifier in live:
-            yield identifier, "'git boocode undo' and 'redo' go by it"
+        own = {entry.id: entry for entry in safety if entry.meta.worktree_key == worktree}
+        # Without some of them, others would count that do not: as not undone, or to be redone.
+        rest = [entry for entry in own.values() if entry.id not in going]
+        for revived in sorted(_counting(rest) - _counting(own.values())):
+            why = f"without it, {revived} would count for undo and redo again"
+            reasons |= dict.fromkeys(going & own.keys(), why)
+        live = needed([*own.values()], next((each for each in own if each in unended), None))
+        for entry in (own[each] for each in own if each in live):
+            why = f"taking back the {entry.meta.part('restore', 'operation')} {entry.id}"
+            reasons[_target(entry)] = f"{why} compares files with it"
+        reasons |= dict.fromkeys(live, "'git boocode undo' and 'redo' go by it")
     for entry in safety:
         if entry.id in unended:
-            yield _target(entry), f"the interrupted restore {entry.id} was on its way to it"
-    for identifier in unended:
-        yield identifier, "it is the state before an interrupted restore"
+            reasons[_target(entry)] = f"the interrupted restore {entry.id} was on its way to it"
+    return reasons | dict.fromkeys(unended, "it is the state before an interrupted restore")
 
 
-def _reviving(safety: list[Checkpoint], going: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Those without which something would count that does not: as not undone, or to be redone."""
-    rest = [entry for entry in safety if entry.id not in going]
-    for revived in sorted(_counting(rest) - _counting(safety)):
-        for identifier in going.intersection(entry.id for entry in safety):
-            yield identifier, f"without it, {revived} would count for undo and redo again"
-
-
-def _counting(safety: list[Checkpoint]) -> set[str]:
+def _counting(safety: Iterable[Checkpoint]) -> set[str]:
     """What can be undone and redone."""
     found = read_history(safety)
     return {operation.id for operation in (*found.done, *found.undone)}
@@ -320,15 +289,8 @@ def whole_chains(safety: Iterable[Checkpoint], may_go: Callable[[Checkpoint], bo
 
 
 def _slim(entry: Checkpoint | Unusable) -> Checkpoint | Unusable:
-    """The same with the label and the worktree alone: there can be many, with long messages."""
+    """The same with what pruning and its report need: there can be many, with long messages."""
     if isinstance(entry, Unusable):
         return entry
-    values = {key: entry.meta.values.get(key) for key in ("label", "worktree")}
+    values = {key: entry.meta.values.get(key) for key in _USED}
     return entry._replace(commit=Commit(entry.commit.id, "", (), ""), meta=Metadata(values))
-
-
-def _is_wanted(entry: Checkpoint | Unusable, worktree: str | None) -> bool:
-    if isinstance(entry, Unusable):
-        # Nobody but a newer version knows what its checkpoints are worth.
-        return worktree is None and entry.why.code != "newer"
-    return worktree in (None, entry.meta.worktree_key)
