@@ -247,8 +247,8 @@ def _damaged_id(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     entries = catalog.entries(catalog.store.refs(*KINDS))
     worktrees = (each.meta.table("worktree") for each in entries if isinstance(each, Checkpoint))
     own = (each.get("id") for each in worktrees if (each.get("name"), each.get("path")) == here)
-    known = next(own, None)
-    identifier = known if isinstance(known, str) else os.urandom(16).hex()
+    known = next((each for each in own if isinstance(each, str)), None)
+    identifier = known or os.urandom(16).hex()
 
     def write() -> None:
         remove(path)

@@ -45,17 +45,16 @@ Keep = Callable[[Sequence[Written]], None]
 
 
 class Editor(Protocol):
-    """What can write files, all of them or none."""
+    """What can write files, all of them or none; on a BoocodeError, nothing was changed.
+
+    `keep` is called before anything is touched, with what is about to happen.
+    """
 
     def edit(self, edits: object, base: str, keep: Keep) -> None:
-        """Apply edits in any format that `apply-edit` reads, with paths relative to `base`.
-
-        `keep` is called before anything is touched, with what is about to happen. On a
-        BoocodeError, nothing was changed.
-        """
+        """Apply edits in any format that `apply-edit` reads, with paths relative to `base`."""
 
     def write(self, files: Sequence[Written], keep: Keep) -> None:
-        """Write files that still are what they were; on a BoocodeError, nothing was changed."""
+        """Write files that still are what they were."""
 
 
 class ConversationFiles:
@@ -68,8 +67,8 @@ class ConversationFiles:
     def __init__(self, repository: Repository, operation: str, editor: Editor | None) -> None:
         self._top = repository.worktree
         self._state_dir = repository.state_dir
-        self._operation = operation
-        self._editor = editor
+        self._directory = _directory(repository.state_dir, operation)
+        self._given_editor = editor
         self._written: dict[str, Written] = {}
 
     @property
@@ -78,8 +77,8 @@ class ConversationFiles:
         return sorted(self._written)
 
     def edit(self, edits: object) -> None:
-        """Apply what a callback asks for; paths count from the top. See `Editor.edit`."""
-        self._able().edit(edits, self._top, self._keep)
+        """Apply what a callback asks for; paths count from the top. See `Editor`."""
+        self._editor.edit(edits, self._top, self._keep)
 
     def look(self, other: str) -> dict[str, bytes | None]:
         """What the files of another operation hold now, by path."""
@@ -104,7 +103,7 @@ class ConversationFiles:
             if here == (edited.after if edited else now) and here != file.before:
                 files.append(file._replace(before=here, after=file.before, leftovers=()))
         if files:
-            self._able().write(files, self._keep)
+            self._editor.write(files, self._keep)
 
     def roll_back(self) -> None:
         """Make all files what they were before this operation.
@@ -116,41 +115,60 @@ class ConversationFiles:
         for file in self._written.values():
             here = _read(file.path)
             if here not in (file.before, file.after):
-                kept = _directory(self._state_dir, self._operation)
                 raise FatalError(
                     f"another program changed '{file.path}' meanwhile; what it was before is kept "
-                    f"in '{kept}'",
+                    f"in '{self._directory}'",
                     code="conflict",
                 )
             if here != file.before:
                 files.append(file._replace(before=here, after=file.before))
         if files:
-            self._able().write(files, lambda _: None)
+            self._editor.write(files, lambda _: None)
         self._written.clear()
-        forget_files(self._state_dir, self._operation)
+        with suppress(OSError):
+            remove(self._directory)
 
-    def _able(self) -> Editor:
-        if self._editor is None:
+    @property
+    def _editor(self) -> Editor:
+        if self._given_editor is None:
             raise FatalError("edits of the host's files are not supported here", code="callback")
-        return self._editor
+        return self._given_editor
 
     def _keep(self, files: Sequence[Written]) -> None:
         for file in files:
-            earlier = self._written.get(file.path)
-            self._written[file.path] = file._replace(before=earlier.before) if earlier else file
-        files = [_renamed(file, self._relative) for file in self._written.values()]
-        _store(_directory(self._state_dir, self._operation), files)
+            earlier = self._written.get(file.path, file)
+            self._written[file.path] = file._replace(before=earlier.before)
+        os.makedirs(self._directory, mode=0o700, exist_ok=True)
+        top = os.path.join(self._top, "")
+        rows = [
+            {
+                "path": file.path.removeprefix(top),
+                "mode": file.mode,
+                "leftovers": [path.removeprefix(top) for path in file.leftovers],
+                "before": self._store(file.before),
+                "after": self._store(file.after),
+            }
+            for file in self._written.values()
+        ]
+        note = json.dumps({"files": rows}).encode("ascii")
+        write_private(os.path.join(self._directory, _NOTE), note)
+        sync_directory(self._directory)
+        sync_directory(os.path.dirname(self._directory))
 
-    def _relative(self, path: str) -> str:
-        return path.removeprefix(os.path.join(self._top, ""))
+    def _store(self, content: bytes | None) -> str | None:
+        """Keep a content under its hash; returns the hash."""
+        if content is None:
+            return None
+        import hashlib
 
-    def _kept(self, operation: str) -> list[Written]:
-        kept = _load(_directory(self._state_dir, operation))
-        return [_renamed(file, lambda path: os.path.join(self._top, path)) for file in kept]
+        name = hashlib.sha256(content).hexdigest()
+        path = os.path.join(self._directory, name)
+        if not is_regular(path):
+            write_private(path, content)
+        return name
 
-
-def _renamed(file: Written, rename: Callable[[str], str]) -> Written:
-    return file._replace(path=rename(file.path), leftovers=tuple(map(rename, file.leftovers)))
+    def _kept(self, other: str) -> list[Written]:
+        return _load(_directory(self._state_dir, other), self._top)
 
 
 def operations_with_files(state_dir: str) -> list[str]:
@@ -166,7 +184,7 @@ def damaged_files(state_dir: str) -> list[str]:
     for operation in operations_with_files(state_dir):
         directory = _directory(state_dir, operation)
         try:
-            _load(directory)
+            _load(directory, "")
         except FatalError:
             damaged.append(directory)
     return damaged
@@ -182,43 +200,13 @@ def _directory(state_dir: str, operation: str) -> str:
     return os.path.join(state_dir, _DIRECTORY, operation)
 
 
-def _store(directory: str, files: list[Written]) -> None:
-    os.makedirs(directory, mode=0o700, exist_ok=True)
-    rows = [
-        {
-            "path": file.path,
-            "mode": file.mode,
-            "leftovers": file.leftovers,
-            "before": _store_content(directory, file.before),
-            "after": _store_content(directory, file.after),
-        }
-        for file in files
-    ]
-    write_private(os.path.join(directory, _NOTE), json.dumps({"files": rows}).encode("ascii"))
-    sync_directory(directory)
-    sync_directory(os.path.dirname(directory))
-
-
-def _store_content(directory: str, content: bytes | None) -> str | None:
-    """Keep a content under its hash; returns the hash."""
-    if content is None:
-        return None
-    import hashlib
-
-    name = hashlib.sha256(content).hexdigest()
-    path = os.path.join(directory, name)
-    if not is_regular(path):
-        write_private(path, content)
-    return name
-
-
-def _load(directory: str) -> list[Written]:
+def _load(directory: str, top: str) -> list[Written]:
     path = os.path.join(directory, _NOTE)
     if not os.path.lexists(path):
         return []
     try:
         note: Any = read_private_json(path, largest=_LARGEST)
-        return [_parsed(directory, row) for row in note["files"]]
+        return [_parsed(directory, top, row) for row in note["files"]]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise FatalError(
             f"cannot read what is kept of the host's files in '{directory}': {error}",
@@ -227,15 +215,16 @@ def _load(directory: str) -> list[Written]:
         ) from None
 
 
-def _parsed(directory: str, row: Mapping[str, object]) -> Written:
+def _parsed(directory: str, top: str, row: Mapping[str, object]) -> Written:
     mode, leftovers = row["mode"], row["leftovers"]
     if not isinstance(leftovers, list) or not isinstance(mode, int):
         raise TypeError("the note is malformed")
-    before, after = (_load_content(directory, row[side]) for side in ("before", "after"))
-    return Written(str(row["path"]), before, after, mode, tuple(map(str, leftovers)))
+    before, after = (_content(directory, row[side]) for side in ("before", "after"))
+    path, *beside = (os.path.join(top, str(each)) for each in (row["path"], *leftovers))
+    return Written(path, before, after, mode, tuple(beside))
 
 
-def _load_content(directory: str, name: object) -> bytes | None:
+def _content(directory: str, name: object) -> bytes | None:
     if name is None:
         return None
     content = read_private(os.path.join(directory, os.path.basename(str(name))), largest=None)
