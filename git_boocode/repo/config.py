@@ -136,17 +136,11 @@ class Config:
         Git would guess one from the login and the host name; a guess must neither fail
         (`user.useConfigOnly`) nor put a host name into shared history.
         """
-        names = (
-            os.environ.get("GIT_COMMITTER_NAME"),
-            *map(self.text, ("committer.name", "user.name")),
-        )
-        mails = (
-            os.environ.get("GIT_COMMITTER_EMAIL"),
-            *map(self.text, ("committer.email", "user.email")),
-            os.environ.get("EMAIL"),
-        )
-        first = (next(filter(None, found), "") for found in (names, mails))
-        cleaned = Identity(*(part.translate(_NOT_IN_IDENTITIES).strip() for part in first))
+        environ, text = os.environ.get, self.text
+        name = environ("GIT_COMMITTER_NAME") or text("committer.name") or text("user.name")
+        email = environ("GIT_COMMITTER_EMAIL") or text("committer.email") or text("user.email")
+        parts = (name or "", email or environ("EMAIL") or "")
+        cleaned = Identity(*(part.translate(_NOT_IN_IDENTITIES).strip() for part in parts))
         return cleaned if all(cleaned) else OURS
 
 

@@ -8,7 +8,13 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from git_boocode.repo.config import Config
-from git_boocode.repo.durable import read_private, refuse_blocked, sync_directory, sync_file
+from git_boocode.repo.durable import (
+    read_private,
+    refuse_blocked,
+    remove,
+    sync_directory,
+    write_private,
+)
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.git import OVERRIDES, Git, clean_environment
 from git_boocode.repo.messages import DUBIOUS_OWNERSHIP, failure_reason, says
@@ -66,6 +72,8 @@ class Repository:
         self._git: Git | None = None
         self._bound: dict[str, str] = {}
         self._linked_dir = os.path.join(common_dir, "worktrees")
+        # What git calls the worktree, if it is a linked one.
+        self._link = "" if _same(git_dir, common_dir) else os.path.basename(git_dir)
 
     @classmethod
     def discover(cls, cwd: str | None = None) -> Repository:
@@ -75,14 +83,17 @@ class Repository:
         subdirectory into the worktree; one that names another repository is honoured. FatalError if
         there is no repository, or it has no worktree here.
         """
-        here = _current_directory() if cwd is None else cwd
-        environ = dict(os.environ)
-        if "GIT_DIR" in environ and "GIT_WORK_TREE" not in environ:
-            plain = _Answers.ask(here, clean_environment(environ))
-            if plain.status == 0 and _same(plain.git_dir, os.path.join(here, environ["GIT_DIR"])):
+        try:
+            here = os.getcwd() if cwd is None else cwd
+        except FileNotFoundError:
+            raise FatalError("the current directory is gone", code="no_directory") from None
+        environ = clean_environment(os.environ)
+        given = {key: os.environ[key] for key in _LOCATION if key in os.environ}
+        if "GIT_DIR" in given and "GIT_WORK_TREE" not in given:
+            plain = _Answers.ask(here, environ)
+            if plain.status == 0 and _same(plain.answers[3], os.path.join(here, given["GIT_DIR"])):
                 return plain.repository(here)
-        given = {key: environ[key] for key in _LOCATION if key in environ}
-        return _Answers.ask(here, {**clean_environment(environ), **given}).repository(here)
+        return _Answers.ask(here, {**environ, **given}).repository(here)
 
     @property
     def config(self) -> Config:
@@ -102,9 +113,8 @@ class Repository:
     def users_git(self) -> Git:
         """Git as the user has configured it, for output that is meant for the user's eyes."""
         environ = clean_environment(os.environ)
-        for key in ("LC_MESSAGES", "LANGUAGE"):
-            environ.pop(key)
         for key in ("LC_ALL", "LC_MESSAGES", "LANGUAGE", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS"):
+            environ.pop(key, None)
             if key in os.environ:
                 environ[key] = os.environ[key]
         overrides = ("core.hooksPath=/dev/null", *self._without_configured_hooks())
@@ -137,19 +147,26 @@ class Repository:
         private directory, which git deletes with it. One that an earlier version has worked in goes
         by its name.
         """
-        if _same(self.git_dir, self.common_dir):
+        if not self._link:
             return _MAIN
-        return self._linked_key(os.path.basename(self.git_dir))
-
-    def worktree_keys(self) -> list[str]:
-        """The keys of all worktrees, the main one first."""
-        return list(dict.fromkeys((_MAIN, *map(self._linked_key, self._linked()))))
-
-    def _linked_key(self, name: str) -> str:
-        state_dir = os.path.join(self._linked_dir, name, "boocode")
-        if not os.path.isdir(state_dir):
+        if not os.path.isdir(self.state_dir):
             return ""
-        return worktree_id(state_dir) or self._linked_name(name)
+        return worktree_id(self.state_dir) or self.worktree_name
+
+    @property
+    def worktree_name(self) -> str:
+        """`main`, or the name git keeps a linked worktree under; it survives a move on disk.
+
+        A linked one that git calls `main` is `worktrees/main`, but of a bare repository, which has
+        no other.
+        """
+        return self._linked_name(self._link) if self._link else _MAIN
+
+    def _linked_name(self, name: str) -> str:
+        if name != _MAIN or self.config.boolean("core.bare", default=False):
+            return name
+        # No name that git gives has a slash in it.
+        return f"worktrees/{name}"
 
     def worktree_json(self) -> dict[str, str]:
         """This worktree, as metadata holds it; see `Metadata.worktree_key`."""
@@ -157,15 +174,16 @@ class Repository:
         more = {"id": identifier} if identifier else {}
         return {"name": self.worktree_name, "path": self.worktree, **more}
 
-    def worktree_names(self) -> list[str]:
-        """The names of all worktrees, the main one first.
+    def worktree_keys(self) -> set[str]:
+        """The keys of all worktrees, and their names, by which earlier versions identified them.
 
         One that was deleted by hand counts until `git worktree prune` forgets it.
         """
-        return list(dict.fromkeys((_MAIN, *map(self._linked_name, self._linked()))))
+        names = map(self._linked_name, self._linked())
+        return {_MAIN, *names, *filter(None, map(worktree_id, self.state_dirs()))}
 
     def state_dirs(self) -> list[str]:
-        """The private directories of all worktrees, in the same order; they need not exist yet."""
+        """The private directories of all worktrees, the main one first; they need not exist yet."""
         below = (os.path.join(self._linked_dir, name, "boocode") for name in self._linked())
         return [self.common_state_dir, *below]
 
@@ -178,23 +196,6 @@ class Repository:
         """The user's index of this worktree; if it is a symlink, the file that git replaces."""
         path = os.path.join(self.git_dir, "index")
         return os.path.realpath(path) if os.path.islink(path) else path
-
-    @property
-    def worktree_name(self) -> str:
-        """`main`, or the name git keeps a linked worktree under; it survives a move on disk.
-
-        A linked one that git calls `main` is `worktrees/main`, but of a bare repository, which has
-        no other.
-        """
-        if _same(self.git_dir, self.common_dir):
-            return _MAIN
-        return self._linked_name(os.path.basename(self.git_dir))
-
-    def _linked_name(self, name: str) -> str:
-        if name != _MAIN or self.config.boolean("core.bare", default=False):
-            return name
-        # No name that git gives has a slash in it.
-        return f"worktrees/{name}"
 
     def hook_path(self, name: str) -> str:
         """Where the user keeps a git hook, `core.hooksPath` honoured; it need not exist."""
@@ -221,10 +222,8 @@ class Repository:
 
     def _without_configured_hooks(self) -> tuple[str, ...]:
         """What keeps git 2.54 and newer from hooks that are configured, whatever the hooks path."""
-        if not self.config.has("hook.", ".event"):
-            return ()
         keys = (key for key, _ in self.config.section("hook") if key.endswith(".event"))
-        # A name with this sign cannot be told on a command line.
+        # A name with this sign cannot be given on a command line.
         names = (key.removesuffix(".event") for key in keys if "=" not in key)
         return tuple(f"{name}.enabled=false" for name in names)
 
@@ -239,18 +238,16 @@ class Repository:
 
     @property
     def index_knows_modes(self) -> bool:
-        """Whether the index tells modes that the file system does not."""
+        """Whether the index holds modes that the file system does not."""
         if not self.config.boolean("core.symlinks", default=True):
             return True
         return not self.config.boolean("core.fileMode", default=True) and not self._has_modes()
 
     def _has_modes(self) -> bool:
         """Whether files have modes here; where they have none, every file seems executable."""
-        try:
-            mode = os.stat(os.path.join(self.git_dir, "HEAD")).st_mode
-        except OSError:
-            return False
-        return not mode & 0o111
+        with suppress(OSError):
+            return not os.stat(os.path.join(self.git_dir, "HEAD")).st_mode & 0o111
+        return False
 
 
 def make_state_dir(state_dir: str) -> None:
@@ -265,24 +262,17 @@ def make_state_dir(state_dir: str) -> None:
         return
     # It gets its name together with the id, so that it is never there without.
     making = f"{state_dir}.{os.urandom(8).hex()}"
-    path = os.path.join(making, WORKTREE_ID)
     try:
         os.mkdir(making)
-    except OSError as error:
-        error.filename = state_dir
-        raise
-    try:
-        with open(path, "x", encoding="ascii") as file:
-            file.write(os.urandom(16).hex())
-        sync_file(path)
+        write_private(os.path.join(making, WORKTREE_ID), os.urandom(16).hex().encode("ascii"))
         os.rename(making, state_dir)
         sync_directory(git_dir)
-    except OSError:
-        with suppress(FileNotFoundError):
-            os.unlink(path)
-            os.rmdir(making)
+    except OSError as error:
+        with suppress(OSError):
+            remove(making)
         # Another process may have been quicker.
         if not os.path.isdir(state_dir):
+            error.filename = state_dir
             raise
 
 
@@ -316,16 +306,12 @@ class _Answers(NamedTuple):
         top = answers.pop() if len(answers) > len(_QUESTIONS) else ""
         return cls(done.status, os.fsdecode(done.stderr).strip(), answers, top)
 
-    @property
-    def git_dir(self) -> str:
-        return self.answers[3]
-
     def repository(self, here: str) -> Repository:
         if self.status == 0:
             _, _, object_format, git_dir, common_dir = self.answers
             below = os.path.relpath(os.path.realpath(here), self.top)
-            outside = below == ".." or below.startswith(f"..{os.sep}")
-            prefix = "" if below == "." or outside else below.replace(os.sep, "/") + "/"
+            outside = below == "." or below.partition("/")[0] == ".."
+            prefix = "" if outside else f"{below}/"
             return Repository(self.top, git_dir, common_dir, prefix, object_format)
         if len(self.answers) < len(_QUESTIONS):
             set_by = os.environ.get("GIT_DIR")
@@ -338,17 +324,10 @@ class _Answers(NamedTuple):
             )
         bare = self.answers[0] == "true"
         raise FatalError(
-            f"'{self.git_dir}' has no worktree" if bare else f"'{here}' is outside the worktree",
+            f"'{self.answers[3]}' has no worktree" if bare else f"'{here}' is outside the worktree",
             code="no_worktree",
             hints=("run it from inside a worktree: git worktree list shows them",),
         )
-
-
-def _current_directory() -> str:
-    try:
-        return os.getcwd()
-    except FileNotFoundError:
-        raise FatalError("the current directory is gone", code="no_directory") from None
 
 
 def _same(one: str, other: str) -> bool:

@@ -5,9 +5,7 @@ import pytest
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import new_id
 from git_boocode.repo.metadata import DAY, TOO_MANY, TOO_OLD, Limits, is_older, patiently
-from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref
-from tests.repo_kit import Repo
 
 NOW = 1_800_000_000.0
 
@@ -58,15 +56,3 @@ def test_what_others_changed_meanwhile_is_looked_at_again() -> None:
         with pytest.raises(RefusedError):
             patiently(prune)
         assert prune.tried == tried
-
-
-def test_the_private_directories_of_all_worktrees(repo: Repo) -> None:
-    assert Repository.discover().worktree_names() == ["main"]
-    repo.commit(a="a\n")
-    for name in ("w2", "w1"):
-        repo.git("worktree", "add", "-q", "--detach", f"../{name}-{repo.top.name}")
-    repository = Repository.discover()
-    names = [f"{name}-{repo.top.name}" for name in ("w1", "w2")]
-    assert repository.worktree_names() == ["main", *names]
-    found = [Repository.discover(f"../{name}").state_dir for name in names]
-    assert repository.state_dirs() == [repository.state_dir, *found]

@@ -163,7 +163,7 @@ def test_a_linked_worktree_that_is_called_main(repo: Repo, tmp_path: Path) -> No
     repo.git("worktree", "add", "-q", "--detach", str(tmp_path / "main"))
     main, linked = Repository.discover(), Repository.discover(str(tmp_path / "main"))
     assert (main.worktree_name, linked.worktree_name) == ("main", "worktrees/main")
-    assert main.worktree_names() == linked.worktree_names() == ["main", "worktrees/main"]
+    assert main.worktree_keys() == linked.worktree_keys() == {"main", "worktrees/main"}
     assert linked.state_dirs() == [main.state_dir, linked.state_dir]
 
 
@@ -296,3 +296,15 @@ def test_refs_in_another_directory(
     assert read_head(repository).ref == "refs/heads/other"
     assert Store(repository).refs(ref, newest=1) == [Ref(f"{ref}2", first)]
     assert open_libgit2(repository) is None
+
+
+def test_the_private_directories_of_all_worktrees(repo: Repo) -> None:
+    assert Repository.discover().worktree_keys() == {"main"}
+    repo.commit(a="a\n")
+    for name in ("w2", "w1"):
+        repo.git("worktree", "add", "-q", "--detach", f"../{name}-{repo.top.name}")
+    repository = Repository.discover()
+    names = [f"{name}-{repo.top.name}" for name in ("w1", "w2")]
+    assert repository.worktree_keys() == {"main", *names}
+    found = [Repository.discover(f"../{name}").state_dir for name in names]
+    assert repository.state_dirs() == [repository.state_dir, *found]

@@ -148,7 +148,7 @@ def _beyond(
         if is_wanted(entry := found[ref])
     )
     # A worktree that is there keeps a last checkpoint, however long nobody has worked in it.
-    spared = {*repository.worktree_keys(), *repository.worktree_names()}
+    spared = repository.worktree_keys()
     why = dict(rules.checkpoints.beyond(owned, now, spared=spared))
     why |= {ref: TOO_OLD for ref in of_kind[SAFETY] if ref.id in going}
     for ref in of_kind[ARCHIVE]:
