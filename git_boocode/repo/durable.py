@@ -40,7 +40,7 @@ def sync(descriptor: int) -> None:
 
 
 def sync_file(path: str) -> None:
-    """Bring a file's content to disk."""
+    """Bring a file's content, or a directory's entries, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         sync(descriptor)
@@ -50,14 +50,11 @@ def sync_file(path: str) -> None:
 
 def sync_directory(directory: str) -> None:
     """Bring a directory's entries to disk, where the system can."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        sync(descriptor)
+        sync_file(directory)
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise
-    finally:
-        os.close(descriptor)
 
 
 def sync_refs(git_dir: str, names: Iterable[str], *, packed: bool = False) -> None:
@@ -67,40 +64,26 @@ def sync_refs(git_dir: str, names: Iterable[str], *, packed: bool = False) -> No
     Where refs are kept in a reftable, git has synced that, and there is nothing to do. With
     `packed`, `packed-refs` may have been written, too, as when a ref is deleted.
     """
-    split = [tuple(name.split("/")) for name in names]
-    paths = [os.path.join(git_dir, *parts) for parts in split]
+    files = [*names, *(["packed-refs"] if packed else [])]
     # Git may have made these directories, too.
-    parents = {parts[:length] for parts in split for length in range(len(parts))}
-    directories = {os.path.join(git_dir, *parts) for parts in parents}
-    if packed:
-        paths.append(os.path.join(git_dir, "packed-refs"))
-        directories.add(git_dir)
-    for path in paths:
+    above = {name[:end] for name in files for end, sign in enumerate(name) if sign == "/"}
+    for path in files:
         with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            sync_file(path)
-    for directory in sorted(directories, reverse=True):
+            sync_file(os.path.join(git_dir, path))
+    for path in sorted({"", *above}, reverse=True):
         with suppress(FileNotFoundError, NotADirectoryError):
-            sync_directory(directory)
+            sync_directory(os.path.join(git_dir, path))
 
 
 def read_private(path: str, *, largest: int | None = LARGEST) -> bytes | None:
     """What a private file holds; None if there is no regular file, or one that is too large."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | _FLAGS)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        if error.errno in _UNUSABLE:
-            return None
-        raise
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        with open(descriptor, "rb", closefd=False) as file:
-            data = file.read() if largest is None else file.read(largest + 1)
-    finally:
-        os.close(descriptor)
-    return data if largest is None or len(data) <= largest else None
+    with suppress(FileNotFoundError, NotADirectoryError):
+        descriptor = _open_regular(path, os.O_RDONLY)
+        if descriptor is not None:
+            with open(descriptor, "rb") as file:
+                data = file.read(-1 if largest is None else largest + 1)
+            return data if largest is None or len(data) <= largest else None
+    return None
 
 
 def read_private_json(path: str, *, largest: int | None = LARGEST) -> object:
@@ -133,16 +116,16 @@ def write_private(path: str, data: bytes, *, to_disk: bool = True) -> None:
 
 def open_private(path: str, flags: int) -> int:
     """Open a private file, made if it is missing, to lock it or to append to it."""
-    descriptor = _open_regular(path, flags)
+    descriptor = _open_regular(path, flags | os.O_CREAT)
     if descriptor is None:
         directory = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
         try:
             # Whatever another process has made meanwhile must stay: it may be locked.
             fcntl.flock(directory, fcntl.LOCK_EX)
-            descriptor = _open_regular(path, flags)
+            descriptor = _open_regular(path, flags | os.O_CREAT)
             if descriptor is None:
                 remove(path)
-                descriptor = _open_regular(path, flags)
+                descriptor = _open_regular(path, flags | os.O_CREAT)
         finally:
             os.close(directory)
     if descriptor is None:
@@ -152,7 +135,7 @@ def open_private(path: str, flags: int) -> int:
 
 def _open_regular(path: str, flags: int) -> int | None:
     try:
-        descriptor = os.open(path, flags | os.O_CREAT | _FLAGS, 0o600)
+        descriptor = os.open(path, flags | _FLAGS, 0o600)
     except OSError as error:
         if error.errno in _UNUSABLE:
             return None
@@ -192,10 +175,7 @@ def remove(path: str) -> None:
 
 def is_regular(path: str) -> bool:
     """Whether a regular file is at a path, and no link to one."""
-    try:
-        return stat.S_ISREG(os.lstat(path).st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
+    return os.path.isfile(path) and not os.path.islink(path)
 
 
 def refuse_blocked(state_dir: str) -> None:

@@ -116,12 +116,10 @@ def remove_emptied(path: str, top: str) -> None:
     The current directory and those above it stay.
     """
     with suppress(OSError):
-        here = os.path.join(os.getcwd(), "")
-        above = os.path.dirname(path)
-        while above.startswith(os.path.join(top, "")) and not here.startswith(f"{above}{os.sep}"):
+        here, top = os.path.join(os.getcwd(), ""), os.path.join(top, "")
+        while (path := os.path.dirname(path)).startswith(top) and not here.startswith(f"{path}/"):
             with suppress(FileNotFoundError):
-                os.rmdir(above)
-            above = os.path.dirname(above)
+                os.rmdir(path)
 
 
 def with_executable(mode: int, *, executable: bool) -> int:
@@ -132,7 +130,7 @@ def with_executable(mode: int, *, executable: bool) -> int:
 def both_listed(one: str, other: str) -> bool:
     """Whether two resolved paths that may name one file part at two entries of one directory."""
     above = os.path.commonpath((one, other))
-    names = {os.path.relpath(path, above).split(os.sep)[0] for path in (one, other)}
+    names = {os.path.relpath(path, above).split("/")[0] for path in (one, other)}
     try:
         return names <= {*os.listdir(above)}
     except OSError:
@@ -191,26 +189,21 @@ def _below(top: str, path: str) -> str:
         # The parent is resolved, not the file itself: a symlink is judged where it stands.
         parent, name = os.path.split(os.path.normpath(path))
         path = os.path.relpath(os.path.join(os.path.realpath(parent), name), top)
-        if path == ".." or path.startswith(".." + os.sep):
+        if path == ".." or path.startswith("../"):
             raise _outside(os.path.join(parent, name), "it is absolute and lies elsewhere")
-    normal = os.path.normpath(path).replace(os.sep, "/")
-    if normal == "." or path.endswith(("/", os.sep)):
+    normal = os.path.normpath(path)
+    if normal == "." or path.endswith("/"):
         raise RefusedError(f"'{path}' names a directory, not a file", code="invalid_input")
     return normal
 
 
 def _check_symlinks(top: str, parts: list[str], path: str) -> None:
-    step = top
-    for count, part in enumerate(parts, start=1):
-        step = os.path.join(step, part)
-        if not os.path.lexists(step):
-            # Nothing is below what is missing.
-            return
+    for count in range(1, len(parts) + 1):
+        step = os.path.join(top, *parts[:count])
         if not os.path.islink(step):
             continue
-        real = os.path.relpath(os.path.realpath(step), os.path.realpath(top))
-        inner = real.replace(os.sep, "/").split("/")
-        if inner[0] == ".." or os.path.isabs(real):
+        inner = os.path.relpath(os.path.realpath(step), os.path.realpath(top)).split("/")
+        if inner[0] == "..":
             raise _outside(path, f"the symlink '{'/'.join(parts[:count])}' leads out of it")
         if any(map(is_dot_git, inner)):
             raise _outside(path, f"the symlink '{'/'.join(parts[:count])}' leads into '.git'")
