@@ -10,7 +10,6 @@ from functools import partial
 from typing import NamedTuple
 
 from git_boocode.checkpoints.conversation_files import damaged_files
-from git_boocode.checkpoints.restore import journal
 from git_boocode.checkpoints.store.catalog import (
     ARCHIVE,
     CHECKPOINTS,
@@ -37,7 +36,16 @@ from git_boocode.repo.gc import missing_objects
 from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import ID_PART, OBJECT_ID
 from git_boocode.repo.index import Index, is_whole
-from git_boocode.repo.lock import leftover_index_lock, leftovers, loose_locks, reftable_locks, sweep
+from git_boocode.repo.lock import (
+    RESTORE_NOTE,
+    end_restore,
+    interrupted_restore,
+    leftover_index_lock,
+    leftovers,
+    loose_locks,
+    reftable_locks,
+    sweep,
+)
 from git_boocode.repo.messages import broken_refs, failure_reason
 from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.repository import WORKTREE_ID, Repository, worktree_id
@@ -188,9 +196,9 @@ def _leftover_files(state: str, *, fix: bool) -> Iterator[Finding]:
 
 def _stale_note(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     state = repository.state_dir
-    if not journal.is_noted(state):
+    if not os.path.lexists(os.path.join(state, RESTORE_NOTE)):
         return
-    safety, store = journal.interrupted(state), Store(repository)
+    safety, store = interrupted_restore(state), Store(repository)
     if safety is None:
         message = "the note of a restore that was interrupted cannot be read"
         if newest := store.refs(SAFETY, newest=1):
@@ -200,7 +208,7 @@ def _stale_note(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     else:
         return
     yield Finding("stale_note", message, (), f"{_FIX} removes its note").repaired(
-        partial(journal.end, state), "its note was removed", fix=fix
+        partial(end_restore, state), "its note was removed", fix=fix
     )
 
 

@@ -15,7 +15,6 @@ from git_boocode.checkpoints.checkup import (
     check_files,
     remove_broken,
 )
-from git_boocode.checkpoints.restore.journal import interrupted
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.interruption import is_edit_noted, is_kept, remedy
 from git_boocode.cli.output import print_json, print_text, printable, progress, quote_path, report
@@ -24,7 +23,7 @@ from git_boocode.editing.recovery import DAMAGED, describe, forget_note, interru
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 from git_boocode.repo.gc import missing_objects
 from git_boocode.repo.git import GitError
-from git_boocode.repo.lock import worktree_lock
+from git_boocode.repo.lock import interrupted_restore, worktree_lock
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Store
 from git_boocode.workflows import restore_with_edits
@@ -131,7 +130,7 @@ def _interrupted_edit(repository: Repository, *, fix: bool) -> Finding | None:
 
 
 def _interrupted_restore(repository: Repository, *, fix: bool) -> Finding | None:
-    safety = interrupted(repository.state_dir)
+    safety = interrupted_restore(repository.state_dir)
     if safety is None or not is_kept(repository, safety):
         return None
     message = f"a restore was interrupted half-way; the state before it is kept as {safety}"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from git_boocode.checkpoints.restore.journal import interrupted
 from git_boocode.cli.output import warn
 from git_boocode.repo.errors import BoocodeError, RefusedError
-from git_boocode.repo.lock import EDIT_NOTE, INSIDE_RESTORE, worktree_lock
+from git_boocode.repo.lock import EDIT_NOTE, INSIDE_RESTORE, interrupted_restore, worktree_lock
 from git_boocode.repo.repository import Repository
 
 if TYPE_CHECKING:
@@ -17,13 +16,13 @@ if TYPE_CHECKING:
 
 def warn_of_interruption(repository: Repository) -> None:
     """Warn if an earlier restore or edit was killed half-way."""
-    if interrupted(repository.state_dir) is None and not is_edit_noted(repository):
+    if interrupted_restore(repository.state_dir) is None and not is_edit_noted(repository):
         return
     if os.environ.get(INSIDE_RESTORE):
         return
     try:
         with worktree_lock(repository.state_dir, shared=True, patience=0, looking=True):
-            safety = interrupted(repository.state_dir)
+            safety = interrupted_restore(repository.state_dir)
             if is_edit_noted(repository):
                 _warn_of_edit(repository)
     except RefusedError:

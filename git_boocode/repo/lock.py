@@ -9,20 +9,32 @@ elsewhere.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 
-from git_boocode.repo.durable import MAKING, is_blocked, open_private, remove, try_lock
+from git_boocode.repo.durable import (
+    MAKING,
+    is_blocked,
+    open_private,
+    read_private_json,
+    remove,
+    try_lock,
+    write_private,
+)
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
+from git_boocode.repo.ids import ID
 from git_boocode.repo.repository import Repository, make_state_dir
 
 # Set for the commands of a restore's callback: the id of that restore.
 INSIDE_RESTORE = "GIT_BOOCODE_RESTORE"
 # The name of the note, below a worktree's private directory, that an edit is being written.
 EDIT_NOTE = "edit-in-progress"
+# The same of a restore: it names the safety checkpoint that leads back.
+RESTORE_NOTE = "restore-in-progress"
 
 # How the system refuses to write where nothing may be written.
 _SEALED = (errno.EROFS, errno.EACCES, errno.EPERM)
@@ -104,6 +116,31 @@ def inside_restore(state_dir: str) -> bool:
         return not try_lock(descriptor, shared=True)
     finally:
         os.close(descriptor)
+
+
+def begin_restore(state_dir: str, safety_id: str) -> None:
+    """Note, on disk, that a restore is about to change the worktree; `safety_id` leads back."""
+    note = json.dumps({"safety": safety_id}).encode("ascii")
+    write_private(os.path.join(state_dir, RESTORE_NOTE), note)
+
+
+def end_restore(state_dir: str, earlier: str | None = None) -> None:
+    """Note that the worktree is in a known state again, or that an earlier restore still is not."""
+    if earlier is None:
+        remove(os.path.join(state_dir, RESTORE_NOTE))
+    else:
+        begin_restore(state_dir, earlier)
+
+
+def interrupted_restore(state_dir: str) -> str | None:
+    """The id of the safety checkpoint of a restore that never ended, or None.
+
+    A restore that is still running looks the same to all but the holder of the worktree's lock.
+    There is no such checkpoint if the restore ended before it had taken one.
+    """
+    note = read_private_json(os.path.join(state_dir, RESTORE_NOTE))
+    safety = note.get("safety") if isinstance(note, dict) else None
+    return safety if isinstance(safety, str) and ID.fullmatch(safety) else None
 
 
 def _open_lock(state_dir: str, *, looking: bool) -> int | None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.checkpoints.restore import journal
 from git_boocode.checkpoints.restore.commands import repair
 from git_boocode.checkpoints.restore.operation import RestoreRequest, needed
 from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.lock import begin_restore, interrupted_restore
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import RefChange
 from tests.checkpoints.kit import (
@@ -102,17 +102,17 @@ def test_a_restore_ends_the_chain(three: Three) -> None:
     assert seen(repo) == states[1]
     back(way.split()[3].rstrip("'"))
     assert seen(repo) == states[0]
-    assert refused(redone).hints == ("nothing has been undone since the latest restore",)
+    assert refused(redone).hints == ()
 
 
 def test_there_is_nothing_to_redo(three: Three) -> None:
     _, _, taken = three
     assert refused(redone).hints == ()
     back(taken[1])
-    assert refused(redone).hints == ("nothing has been undone since the latest restore",)
+    assert refused(redone).hints == ()
     undone()
     redone()
-    assert refused(redone).hints == ("everything that was undone has been redone",)
+    assert refused(redone).hints == ()
 
 
 def test_edits_after_an_undo_come_back_when_the_redo_is_undone(three: Three) -> None:
@@ -510,9 +510,9 @@ def test_there_is_nothing_to_repair(repo: Repo) -> None:
     repository = Repository.discover()
     assert repair(repository, RestoreRequest()) is None
     take()
-    journal.begin(repository.state_dir, "gone")
+    begin_restore(repository.state_dir, "gone")
     assert repair(repository, RestoreRequest()) is None
-    assert journal.interrupted(repository.state_dir) is None
+    assert interrupted_restore(repository.state_dir) is None
 
 
 def test_nothing_that_is_needed_is_missed(three: Three, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -528,7 +528,7 @@ def test_nothing_that_is_needed_is_missed(three: Three, monkeypatch: pytest.Monk
     repository = Repository.discover()
     catalog = Catalog(repository)
     safety = catalog.safety()
-    keep = needed(safety, journal.interrupted(repository.state_dir))
+    keep = needed(safety, interrupted_restore(repository.state_dir))
     dropped = [entry for entry in safety if entry.id not in keep]
     assert dropped
     catalog.store.update_refs([RefChange(entry.ref, None, entry.commit.id) for entry in dropped])

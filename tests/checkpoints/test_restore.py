@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from git_boocode.checkpoints.restore import apply, commands, file_plan
+from git_boocode.checkpoints.restore import apply, commands
 from git_boocode.checkpoints.restore.apply import WorktreeChangedError
-from git_boocode.checkpoints.restore.file_plan import RestorePlan, plan_files
+from git_boocode.checkpoints.restore.file_plan import RestorePlan, RestorePlanner
 from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import Completed, Git
@@ -766,14 +766,14 @@ def test_another_restore_is_at_work(base: Repo, monkeypatch: pytest.MonkeyPatch)
 
 def interfere(monkeypatch: pytest.MonkeyPatch, deed: Callable[[], object]) -> None:
     """Let someone do something between the snapshot and the merge."""
-    real = plan_files
+    real = RestorePlanner.plan
 
-    def plan(*args: Any) -> RestorePlan:
-        made: RestorePlan = real(*args)
+    def plan(*args: Any, **options: Any) -> RestorePlan:
+        made: RestorePlan = real(*args, **options)
         deed()
         return made
 
-    monkeypatch.setattr(file_plan, "plan_files", plan)
+    monkeypatch.setattr(RestorePlanner, "plan", plan)
 
 
 @pytest.mark.parametrize("deed", ["edit", "delete", "create"])

@@ -22,13 +22,12 @@ from git_boocode.agents.dedupe import Turns, turn_of
 from git_boocode.agents.event import label_of, named_files, parse_event, parse_payload, pathspecs
 from git_boocode.agents.registry import AGENTS, Agent, Settings, find_agent
 from git_boocode.checkpoints import conversation_files as transcripts
-from git_boocode.checkpoints.restore import journal
 from git_boocode.checkpoints.worktree import index_cache as kept
 from git_boocode.editing.records import Records
 from git_boocode.editing.recovery import interrupted_edit, noted_record
 from git_boocode.repo.config import Config, Setting
 from git_boocode.repo.errors import BoocodeError, FatalError
-from git_boocode.repo.lock import EDIT_NOTE
+from git_boocode.repo.lock import EDIT_NOTE, interrupted_restore
 from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.store import Commit, Ref
 
@@ -173,7 +172,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "private-kept": in_state("kept-index.json", read_kept),
     "private-edit": in_state(EDIT_NOTE, read_edit_note),
     "private-restore": in_state(
-        "restore-in-progress", lambda found: journal.interrupted(found.state_dir)
+        "restore-in-progress", lambda found: interrupted_restore(found.state_dir)
     ),
     "private-transcripts": in_state(f"transcripts/{ID}/note.json", read_transcripts),
     "private-hooks": in_state("hooks/x.json", record_of_hooks),

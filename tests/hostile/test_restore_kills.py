@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from git_boocode.checkpoints.restore import journal
 from git_boocode.checkpoints.restore.commands import repair
 from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.repo import lock
 from git_boocode.repo.errors import BoocodeError
+from git_boocode.repo.lock import interrupted_restore
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.host_files import FileEditor
 from tests.checkpoints.kit import (
@@ -201,7 +201,7 @@ def tidied_up(
     else:
         back("label:target", head=True, **HOW)
     assert seen(repo) == (after if first == "restore" else before), (number, first)
-    assert journal.interrupted(repository.state_dir) is None
+    assert interrupted_restore(repository.state_dir) is None
 
 
 @pytest.mark.ref_files
@@ -289,7 +289,7 @@ def test_nothing_is_lost_beside_others_at_work(repo: Repo) -> None:
         names = repo.git("ls-tree", "-r", "--name-only", line.split()[1], "mine/").splitlines()
         kept |= {Path(name).name for name in names}
     assert {str(n) for n in range(1, number + 1)} <= kept
-    if journal.interrupted(str(repo.top / ".git/boocode")) is not None:
+    if interrupted_restore(str(repo.top / ".git/boocode")) is not None:
         # The last one could not be rolled back while the user wrote; now it can.
         undone()
     sound(repo)
@@ -370,7 +370,7 @@ def all_of(repo: Repo) -> dict[str, Any]:
 
 def interrupted_now(repo: Repo) -> bool:
     """Whether a restore was interrupted that had begun."""
-    noted = journal.interrupted(Repository.discover().state_dir)
+    noted = interrupted_restore(Repository.discover().state_dir)
     return noted is not None and any(noted in ref for ref in refs(repo, "safety"))
 
 

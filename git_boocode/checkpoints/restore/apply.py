@@ -5,25 +5,28 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from shlex import quote
 
 from git_boocode.checkpoints.restore.exact import (
-    ExactRecorder,
     before_restore,
+    record_exact,
     write_exact,
     writing_privately,
 )
-from git_boocode.checkpoints.restore.file_plan import RestorePlan, blockers_of, plan_return
+from git_boocode.checkpoints.restore.file_plan import RestorePlan, blockers_of
 from git_boocode.checkpoints.restore.ignore_rules import StateRules
 from git_boocode.checkpoints.store.changes import Change, tree_changes
 from git_boocode.checkpoints.store.commit import safety_checkpoint
 from git_boocode.checkpoints.worktree.attributes import filtered
+from git_boocode.checkpoints.worktree.indexer import Disk
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging, build_index
-from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError
+from git_boocode.repo.errors import MAKE_ROOM, FatalError, RefusedError
+from git_boocode.repo.files import remove_emptied
 from git_boocode.repo.gc import GcWatch, kept_from_gc
-from git_boocode.repo.git import nul_lines
+from git_boocode.repo.git import Completed, nul_lines
 from git_boocode.repo.index import Index, install_index, refuse_if_locked
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.messages import CHANGED_MEANWHILE, complaints, is_disk_full, says
@@ -32,15 +35,15 @@ from git_boocode.repo.repository import Repository
 
 # Someone may write a file just while all go back; after so many attempts that is an error.
 _ATTEMPTS = 5
+_OPPOSITE = {"create": "delete", "delete": "create", "modify": "modify"}
 
 
 class WorktreeChangedError(RefusedError):
     """A file is not what it was when it was looked at; nothing was touched."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(
-            what, code="conflict", hints=("nothing was changed; run the command again",)
-        )
+        hints = ("nothing was changed; run the command again",)
+        super().__init__(f"another process {what}", code="conflict", hints=hints)
 
 
 class WorktreeUpdate:
@@ -82,9 +85,7 @@ class WorktreeUpdate:
                 refuse_if_locked(self._repository.index_path)
                 # Git would overwrite a file that came since the snapshot if it is ignored.
                 for path in self._strangers(self._plan.changes):
-                    raise WorktreeChangedError(
-                        f"another process created a file meanwhile: '{path}' is in the way"
-                    )
+                    raise WorktreeChangedError(f"created a file meanwhile: '{path}' is in the way")
             self._files_touched = True
             self._write_files()
         if self._staging is not None:
@@ -111,6 +112,32 @@ class WorktreeUpdate:
                 write_exact(self._repository, self._snapshot.index, self._exact_before)
                 self._files_touched = False
 
+    # Files.
+
+    def _try_filters(self) -> None:
+        """Let the user's required filters write every file once, both ways, to a scratch directory.
+
+        One that fails does so after git has deleted the file it was to write, and it would be
+        needed to bring that file back.
+        """
+        if not self._repository.config.has("filter.", ".required"):
+            return
+        for tree, unused in ((self._target, "delete"), (self._plan.before, "create")):
+            index = Index(self._snapshot.index.git, f"{self._snapshot.index.path}.try-{unused}")
+            index.read_tree(tree)
+            paths = [change.path for change in self._plan.changes if change.action != unused]
+            driven = nul_lines(filtered(index, paths, "--cached"))
+            command = ("checkout-index", "-z", "--stdin", f"--prefix={index.path}.files/")
+            _check(index.git.attempt(*command, stdin=driven))
+
+    def _strangers(self, changes: Iterable[Change]) -> list[str]:
+        """What lies where files are to be created and is no part of the changes itself."""
+        changes = list(changes)
+        leaving = {change.path.casefold() for change in changes if change.action != "create"}
+        blockers = blockers_of(Disk(self._repository.worktree), changes)
+        found = dict.fromkeys(path for paths in blockers.values() for path in paths)
+        return [path for path in found if path.casefold() not in leaving]
+
     def _write_files(self) -> None:
         modes = {change.path: change.mode for change in self._plan.changes}
         exact, index = self._plan.exact, self._snapshot.index
@@ -123,52 +150,17 @@ class WorktreeUpdate:
         if written := widened + write_exact(self._repository, index, exact):
             # A size of which git knows only what it wrote itself would count as a change.
             index.doubt(written)
-            index.refresh(written)
+            index.git.attempt("update-index", "-q", "--refresh")
 
     def _merge(self, before: str, after: str) -> None:
         # If we are killed, it goes on; nobody may begin to undo what it has not yet done.
         git = self._snapshot.index.git.keeping_locks()
-        command = ("read-tree", "--no-sparse-checkout", "-m", "-u")
-        done = git.attempt(*command, before, after)
-        if done.status:
-            raise _merge_error(os.fsdecode(done.stderr).strip())
-
-    def _try_filters(self) -> None:
-        """Let the user's required filters write every file once, both ways, to a scratch directory.
-
-        One that fails does so after git has deleted the file it was to write, and it would be
-        needed to bring that file back.
-        """
-        if not self._repository.config.has("filter.", ".required"):
-            return
-        for name, tree, unused in (
-            ("after", self._target, "delete"),
-            ("before", self._plan.before, "create"),
-        ):
-            index = Index(self._snapshot.index.git, f"{self._snapshot.index.path}.try-{name}")
-            index.read_tree(tree)
-            paths = [change.path for change in self._plan.changes if change.action != unused]
-            driven = nul_lines(filtered(index, paths, "--cached"))
-            command = ("checkout-index", "-z", "--stdin", f"--prefix={index.path}.files/")
-            done = index.git.attempt(*command, stdin=driven)
-            if done.status:
-                raise _merge_error(os.fsdecode(done.stderr).strip())
-
-    def _strangers(self, changes: Iterable[Change]) -> list[str]:
-        """What lies where files are to be created and is no part of the changes itself."""
-        changes = list(changes)
-        leaving = {change.path.casefold() for change in changes if change.action != "create"}
-        blockers = blockers_of(self._repository.worktree, changes)
-        found = dict.fromkeys(path for paths in blockers.values() for path in paths)
-        return [path for path in found if path.casefold() not in leaving]
-
-    # Rolling back the files.
+        _check(git.attempt("read-tree", "--no-sparse-checkout", "-m", "-u", before, after))
 
     def _merge_back(self) -> None:
         self._snapshot.index.break_lock()
         # Git writes the index last: where it names the target, every file is there.
-        done = self._snapshot.index.write_tree() == self._target
-        if done and not self._came_back():
+        if self._snapshot.index.write_tree() == self._target and not self._came_back():
             with suppress(WorktreeChangedError), self._writing_back():
                 self._merge(self._target, self._plan.before)
                 return
@@ -180,41 +172,39 @@ class WorktreeUpdate:
 
     def _go_back_from_here(self, watch: GcWatch) -> None:
         """Go back from whatever is there now; what is someone's own in it is kept as well."""
-        with scratch_directory(self._repository.state_dir) as scratch:
+        repository = self._repository
+        with scratch_directory(repository.state_dir) as scratch:
             halfway = self._look(scratch)
             if came := self._came_back():
-                halfway.force_add(came, self._repository.worktree)
-            plan = plan_return(self._repository, halfway, self._plan)
-            if not plan.changes:
+                halfway.force_add(came, repository.worktree)
+            planned = {change.path for change in self._plan.changes}
+            back = tree_changes(repository.git, halfway.disk_tree, self._plan.before)
+            back = [change for change in back if change.path in planned]
+            if not back:
                 return
             # What goes now and is neither of before nor of the target is someone's own.
-            going = {change.path for change in plan.changes if change.action != "create"}
-            others = tree_changes(self._repository.git, halfway.disk_tree, self._target)
+            going = {change.path for change in back if change.action != "create"}
+            others = tree_changes(repository.git, halfway.disk_tree, self._target)
             if any(change.path in going for change in others):
-                halfway.exact = ExactRecorder(self._repository, halfway, {}).record(plan.changes)
+                halfway.exact = record_exact(repository, halfway, back, {})
                 self._keep(halfway, watch)
-            paths = self._exact_before.keys() & {change.path for change in plan.changes}
-            plan = plan._replace(exact={path: self._exact_before[path] for path in paths})
-            back = WorktreeUpdate(
-                self._repository, halfway, plan, plan.write_tree(halfway), staging=None
-            )
-            back.do(returning=True)
+            paths = self._exact_before.keys() & {change.path for change in back}
+            exact = {path: self._exact_before[path] for path in paths}
+            plan = RestorePlan(halfway.disk_tree, self._plan.before, back, [], exact=exact)
+            tree = plan.write_tree(halfway)
+            WorktreeUpdate(repository, halfway, plan, tree, None).do(returning=True)
 
     def _came_back(self) -> list[str]:
         """What lies where files were deleted; git would overwrite what is ignored of that."""
-        opposite = {"create": "delete", "delete": "create"}
-        return self._strangers(
-            change._replace(action=opposite.get(change.action, change.action))
-            for change in self._plan.changes
-        )
+        changes = self._plan.changes
+        return self._strangers(c._replace(action=_OPPOSITE[c.action]) for c in changes)
 
     def _look(self, scratch: str) -> Snapshot:
         """What is there now, but for the files that the state before ignores."""
         written = {c.path: c for c in self._plan.changes if c.action != "delete"}
         rules = StateRules(self._repository, self._plan.before, written)
-        return take_snapshot(
-            self._repository, scratch, lambda paths: rules.user_files(paths, scratch)
-        )
+        user_files = partial(rules.user_files, scratch=scratch)
+        return take_snapshot(self._repository, scratch, user_files)
 
     def _keep(self, halfway: Snapshot, watch: GcWatch) -> None:
         kept = safety_checkpoint(self._repository, halfway, Metadata({}), {"halfway": True})
@@ -222,16 +212,18 @@ class WorktreeUpdate:
 
     def _check_out_before(self) -> None:
         """Write every file of the plan as it was, whatever is there now."""
+        top = self._repository.worktree
         for change in self._plan.changes:
             if change.action == "create":
-                _remove(self._repository.worktree, change.path)
+                # Unless something else is there, which stays.
+                with suppress(OSError):
+                    os.unlink(os.path.join(top, change.path))
+                    remove_emptied(os.path.join(top, change.path), top)
         old = [change.path for change in self._plan.changes if change.action != "create"]
         assert self._before is not None
-        command = ("checkout-index", "-f", "-z", "--stdin")
+        git = self._before.git.keeping_locks()
         with self._writing_back():
-            done = self._before.git.keeping_locks().attempt(*command, stdin=nul_lines(old))
-        if done.status:
-            raise _merge_error(os.fsdecode(done.stderr).strip())
+            _check(git.attempt("checkout-index", "-f", "-z", "--stdin", stdin=nul_lines(old)))
 
     def _writing_back(self) -> AbstractContextManager[list[str]]:
         modes = {change.path: change.old_mode for change in self._plan.changes}
@@ -266,27 +258,16 @@ class WorktreeUpdate:
             self._install(original.copy().path, expected)
 
 
-def refuse_to_replace_directory(repository: Repository, plan: RestorePlan) -> None:
-    """Refuse (`conflict`) if a file goes where the current directory is, or one above it."""
-    for change in plan.changes:
-        if change.action != "delete" and repository.prefix.startswith(f"{change.path}/"):
-            raise RefusedError(
-                f"the restore would replace the current directory by a file: '{change.path}'",
-                code="conflict",
-                hints=(f"nothing was changed; leave it first: cd {quote(repository.worktree)}",),
-            )
-
-
 @contextmanager
-def keeping_directory(repository: Repository, plan: RestorePlan) -> Iterator[None]:
-    """Keep the current directory while a plan is carried out.
+def keeping_directory(repository: Repository, changes: Iterable[Change]) -> Iterator[None]:
+    """Keep the current directory while changes are carried out.
 
     Whoever deletes the last file of a directory removes the directory, too; git before 2.35 even
     where its caller was started. So there is something in it that is not a file.
     """
     here = repository.prefix
     inside = os.path.join(repository.worktree, here, ".git-boocode-keep")
-    if any(c.action != "modify" and here and c.path.startswith(here) for c in plan.changes):
+    if here and any(c.action != "modify" and c.path.startswith(here) for c in changes):
         # Where nothing may be made, nothing can be removed either.
         with suppress(FileExistsError, PermissionError):
             os.mkdir(inside)
@@ -297,31 +278,29 @@ def keeping_directory(repository: Repository, plan: RestorePlan) -> Iterator[Non
             os.rmdir(inside)
 
 
-def _remove(top: str, path: str) -> None:
-    """Remove a file, and the directories that are empty then."""
-    try:
-        os.unlink(os.path.join(top, path))
-        while path := os.path.dirname(path):
-            os.rmdir(os.path.join(top, path))
-    except OSError:
-        # It is not there, or something else is, which stays.
+def refuse_to_replace_directory(repository: Repository, changes: Iterable[Change]) -> None:
+    """Refuse (`conflict`) if a file goes where the current directory is, or one above it."""
+    for change in changes:
+        if change.action != "delete" and repository.prefix.startswith(f"{change.path}/"):
+            raise RefusedError(
+                f"the restore would replace the current directory by a file: '{change.path}'",
+                code="conflict",
+                hints=(f"nothing was changed; leave it first: cd {quote(repository.worktree)}",),
+            )
+
+
+def _check(done: Completed) -> None:
+    """Raise the error of a git command that was to write files."""
+    said = os.fsdecode(done.stderr).strip()
+    if not done.status:
         return
-
-
-def _merge_error(said: str) -> BoocodeError:
     if says(said, CHANGED_MEANWHILE):
-        return WorktreeChangedError(
-            f"another process changed a file meanwhile: {said.splitlines()[0]}"
-        )
+        raise WorktreeChangedError(f"changed a file meanwhile: {said.splitlines()[0]}")
     if is_disk_full(said):
-        return FatalError(
-            "cannot restore the files: no space left on device",
-            code="disk_full",
-            hints=(MAKE_ROOM,),
-        )
-    reasons = dict.fromkeys(complaints(said))
-    return FatalError(
-        f"git could not write the files: {'; '.join(reasons) or said}",
+        full = "cannot restore the files: no space left on device"
+        raise FatalError(full, code="disk_full", hints=(MAKE_ROOM,))
+    raise FatalError(
+        f"git could not write the files: {'; '.join(dict.fromkeys(complaints(said))) or said}",
         code="git",
         hints=("fix the files listed above and try again",),
     )

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import NoReturn
 
 from git_boocode.checkpoints.callback import timeout_of, wait_for_callback
-from git_boocode.checkpoints.restore import journal
 from git_boocode.checkpoints.restore.operation import (
     REDO,
     RESTORE,
@@ -30,7 +29,13 @@ from git_boocode.checkpoints.restore.transaction import Result, Transaction, che
 from git_boocode.checkpoints.store.catalog import ARCHIVE, SAFETY, Catalog, Checkpoint
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import id_time
-from git_boocode.repo.lock import break_ref_locks, inside_restore, worktree_lock
+from git_boocode.repo.lock import (
+    break_ref_locks,
+    end_restore,
+    inside_restore,
+    interrupted_restore,
+    worktree_lock,
+)
 from git_boocode.repo.moving_head import HeadMove, HeadTarget
 from git_boocode.repo.object_writer import new_objects_aside
 from git_boocode.repo.repository import Repository
@@ -78,7 +83,7 @@ def repair(repository: Repository, request: RestoreRequest) -> Result | None:
     past.settle()
     operation = past.repair(request)
     if operation is None:
-        journal.end(repository.state_dir)
+        end_restore(repository.state_dir)
         return None
     return past.run(operation)
 
@@ -92,8 +97,7 @@ def _alone(repository: Repository, request: RestoreRequest) -> Iterator[_Past]:
             code="locked",
             hints=("restore after the callback has finished",),
         )
-    looking = request.dry_run
-    past = _Past(repository)
+    looking, past = request.dry_run, _Past(repository)
     with worktree_lock(repository.state_dir, shared=looking, patience=PATIENCE, looking=looking):
         if looking:
             with new_objects_aside(repository):
@@ -122,17 +126,16 @@ class _Past:
     @cached_property
     def interrupted(self) -> Checkpoint | None:
         """The safety checkpoint of an operation that was interrupted."""
-        noted = journal.interrupted(self._repository.state_dir)
+        noted = interrupted_restore(self._repository.state_dir)
         return None if noted is None else self._safety.get(noted)
 
     def settle(self) -> None:
         """Wait for the callback of an interrupted operation, and remove its locks of refs."""
-        noted = journal.interrupted(self._repository.state_dir)
-        if noted is None:
-            return
-        wait_for_callback(self._repository.state_dir, timeout_of(self._repository))
-        move = recorded(self.interrupted).move if self.interrupted else None
-        break_ref_locks(self._repository, move.ref if move else None, id_time(noted))
+        noted = interrupted_restore(self._repository.state_dir)
+        if noted is not None:
+            wait_for_callback(self._repository.state_dir, timeout_of(self._repository))
+            move = recorded(self.interrupted).move if self.interrupted else None
+            break_ref_locks(self._repository, move.ref if move else None, id_time(noted))
 
     def run(self, operation: Operation) -> Result:
         """Carry an operation out."""
@@ -176,60 +179,50 @@ class _Past:
     def _undo_of(
         self, record: OperationRecord, request: RestoreRequest, *, repairs: bool
     ) -> Operation:
-        root, before = record.root, record.root.before or record.id
+        root, safety = record.root, self._safety[record.id]
         log: LogChange | None = LogChange(record.id)
         if repairs and record.kind == UNDO and root.archives and record.of:
             # That undo may have emptied the archive of the restore.
-            about = self._safety[record.id].meta
-            log = LogChange(record.of, about, after=root.id, before=record.id)
+            log = LogChange(record.of, safety.meta, after=root.id, before=record.id)
         elif record.returned:
             # What it brought back goes to where it came from.
             first = self._safety.get(root.id)
             its = recorded(first).root if first else root
             log = first and LogChange(root.id, first.meta, its.id, its.before or root.id)
-        return Operation(
-            UNDO,
-            self._safety[record.id],
-            request.limited_to(record.request),
-            root._replace(before=before),
-            _head_before(record.move, request),
-            record.id,
-            repairs,
-            log,
-        )
+        request = request.limited_to(record.request)
+        head = _head_before(record.move, request)
+        root = root._replace(before=root.before or record.id)
+        return Operation(UNDO, safety, request, root, head, record.id, repairs, log)
 
     def redo(self, request: RestoreRequest) -> Operation:
         """The redo of the latest undo; of a repair, what was interrupted is done again."""
         if not self._history.undone:
-            raise RefusedError(
-                "there is no undone restore to redo in this worktree",
-                code="not_found",
-                hints=tuple(self._why_none_to_redo()),
-            )
+            hints = tuple(self._why_none_to_redo())
+            what = "there is no undone restore to redo in this worktree"
+            raise RefusedError(what, code="not_found", hints=hints)
         newest = record = self._history.undone[-1]
         target, move = self._safety[newest.id], newest.move
         if newest.repairs and newest.of in self._safety:
             record = recorded(self._safety[newest.of])
-            target = self._target_of(record, newest.id)
-            record = record._replace(root=record.root._replace(before=""))
-            move = (
-                HeadMove(record.move.ref, record.move.new, record.move.old) if record.move else None
-            )
+            found = checkpoint_at(self.catalog, record.target, record.target_commit)
+            if found is None:
+                raise RefusedError(
+                    f"checkpoint '{record.target}', where the interrupted restore went, is gone",
+                    code="not_found",
+                    hints=(f"what was there when it was undone is kept as {newest.id}",),
+                )
+            target, record = found, record._replace(root=record.root._replace(before=""))
+            move = record.move and HeadMove(record.move.ref, record.move.new, record.move.old)
         wanted = request.limited_to(record.request)
         root = record.root._replace(archives=record.root.archives and wanted.conversation)
-        head = _head_before(move, request)
-        operation = Operation(REDO, target, wanted, root, head, newest.id)
+        operation = Operation(REDO, target, wanted, root, _head_before(move, request), newest.id)
         return operation._replace(log=self._log_change(operation))
 
-    def _target_of(self, record: OperationRecord, undo_id: str) -> Checkpoint:
-        target = checkpoint_at(self.catalog, record.target, record.target_commit)
-        if target is None:
-            raise RefusedError(
-                f"checkpoint '{record.target}', where the interrupted restore went, is gone",
-                code="not_found",
-                hints=(f"what was there when it was undone is kept as {undo_id}",),
-            )
-        return target
+    def _why_none_to_redo(self) -> Iterator[str]:
+        records = [record for record in map(recorded, self._safety.values()) if record.kind]
+        if records and records[0].kind == RESTORE and (ended := History(records[:0:-1]).undone):
+            yield "the latest restore cleared the redo history"
+            yield f"'git boocode restore {ended[-1].id}' goes to the state from before the undo"
 
     def _log_change(self, operation: Operation) -> LogChange | None:
         """What a restore or a redo does to the log."""
@@ -240,20 +233,6 @@ class _Past:
         back = back and goes_before_operation(self._repository, target)
         archived = self.catalog.store.refs(f"{ARCHIVE}{root.id}/") if back else []
         return LogChange(root.id) if archived else None
-
-    def _why_none_to_redo(self) -> Iterator[str]:
-        records = [record for record in map(recorded, self._safety.values()) if record.kind]
-        if not records:
-            return
-        newest, *earlier = records
-        ended = History(reversed(earlier)).undone if newest.kind == RESTORE else []
-        if ended:
-            yield "the latest restore cleared the redo history"
-            yield f"'git boocode restore {ended[-1].id}' goes to the state from before the undo"
-        elif newest.kind == REDO:
-            yield "everything that was undone has been redone"
-        else:
-            yield "nothing has been undone since the latest restore"
 
     def refuse_if_too_little(self, request: RestoreRequest) -> None:
         """Refuse a restore that would leave an interrupted one half-way."""
@@ -293,28 +272,23 @@ def _refuse(interrupted: Checkpoint, what: str) -> NoReturn:
 
 def refuse_foreign(repository: Repository, target: Checkpoint, request: RestoreRequest) -> None:
     """Refuse a checkpoint of another repository, worktree or session, unless that is forced."""
+    foreign: list[tuple[str, str, str]] = []
     session = target.meta.text("session")
     if target.remote:
         # The names of worktrees say nothing across repositories.
-        show = f"it was fetched; 'git boocode show {target.id}' shows what is in it"
-        _refuse_unless_forced(target, request, ("repository", target.remote), show)
+        hint = f"it was fetched; 'git boocode show {target.id}' shows what is in it"
+        foreign.append(("repository", target.remote, hint))
     elif target.meta.worktree_key != repository.worktree_key:
         where = target.meta.part("worktree", "path") or target.meta.worktree_name
         exists = os.path.isdir(where) and os.path.realpath(where) != repository.worktree
         there = f"run it there: git -C {shlex.quote(where)} boocode restore {target.id}"
-        hint = there if exists else "that worktree is gone"
-        _refuse_unless_forced(target, request, ("worktree", where), hint)
+        foreign.append(("worktree", where, there if exists else "that worktree is gone"))
     if request.session and session and session != request.session:
-        _refuse_unless_forced(target, request, ("session", session))
-
-
-def _refuse_unless_forced(
-    target: Checkpoint, request: RestoreRequest, of: tuple[str, str], *hints: str
-) -> None:
-    kind, name = of
-    if f"other-{kind}" not in request.force:
-        raise RefusedError(
-            f"checkpoint '{target.id}' is of another {kind}: '{name}'",
-            code=f"other_{kind}",
-            hints=(*hints, f"--force other-{kind} restores it here anyway"),
-        )
+        foreign.append(("session", session, ""))
+    for kind, name, hint in foreign:
+        if f"other-{kind}" not in request.force:
+            raise RefusedError(
+                f"checkpoint '{target.id}' is of another {kind}: '{name}'",
+                code=f"other_{kind}",
+                hints=(*filter(None, [hint]), f"--force other-{kind} restores it here anyway"),
+            )

@@ -14,10 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, NamedTuple
 
-from git_boocode.checkpoints.restore.ignore_rules import directories_of
 from git_boocode.checkpoints.store.changes import Change
 from git_boocode.checkpoints.worktree.attributes import filtered, may_convert
-from git_boocode.checkpoints.worktree.indexer import Disk
+from git_boocode.checkpoints.worktree.indexer import Disk, directories_of
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.repo.git import GitError, Talk, nul_lines, nul_records, quoted_lines
 from git_boocode.repo.ids import OBJECT_ID
@@ -29,6 +28,7 @@ from git_boocode.repo.repository import Repository
 _CHUNK = 1 << 20
 _NONE = "-"
 _SAME = "="
+_FILES = ("100644", "100755")
 # Git holds smaller blobs in memory.
 _STREAM = "core.bigFileThreshold=16m"
 
@@ -42,7 +42,10 @@ class ExactFile(NamedTuple):
     blob: str = ""
 
 
-def encode(files: Mapping[str, ExactFile]) -> bytes:
+ExactFiles = Mapping[str, ExactFile]
+
+
+def encode(files: ExactFiles) -> bytes:
     """The records of some files by path, as the bytes of a blob."""
     return nul_lines(
         f"{_NONE if file.mode is None else format(file.mode, 'o')} {file.blob or _NONE}\t{path}"
@@ -50,7 +53,7 @@ def encode(files: Mapping[str, ExactFile]) -> bytes:
     )
 
 
-def read_exact(repository: Repository, meta: Metadata) -> dict[str, ExactFile]:
+def read_exact(repository: Repository, meta: Metadata) -> ExactFiles:
     """The records that a safety checkpoint holds, by path; MetadataError if malformed."""
     commit = meta.part("exact", "commit")
     if commit is None:
@@ -74,7 +77,7 @@ def _decode(record: str) -> tuple[str, ExactFile]:
 
 
 def _with_blobs(
-    files: Mapping[str, ExactFile], ids: Mapping[str, str], *, convert: bool
+    files: ExactFiles, ids: Mapping[str, str], *, convert: bool
 ) -> dict[str, ExactFile]:
     """The records of the paths in `ids`, the blobs in the tree; `=` becomes an id or nothing.
 
@@ -87,136 +90,131 @@ def _with_blobs(
     }
 
 
-class ExactRecorder:
-    """Records what a restore is about to replace or delete in a snapshot.
+# Compare and record what is there.
 
-    `target` are the records of the state that the restore goes to.
+
+def lost_changes(
+    repository: Repository, snapshot: Snapshot, target: ExactFiles, paths: Iterable[str]
+) -> list[Change]:
+    """The files with other bytes or another mode than recorded, where git sees no change.
+
+    `target` are the records of where a restore goes, `paths` those where git sees none.
     """
+    found = _regular_files(repository, sorted(paths))
+    convert = may_convert(repository, found)
+    doubtful = []
+    for path, status in found.items():
+        file = target[path]
+        other_mode = file.mode not in (None, stat.S_IMODE(status.st_mode))
+        if other_mode or (convert if file.blob == _SAME else file.blob):
+            doubtful.append(path)
+    entries = list(snapshot.index.entries_of(doubtful)) if doubtful else []
+    files = _with_blobs(target, {entry.path: entry.id for entry in entries}, convert=convert)
+    return [
+        Change(entry.path, "modify", entry.mode, entry.mode, entry.id, entry.id)
+        for entry in entries
+        if _differs(repository, entry.path, found[entry.path], files[entry.path])
+    ]
 
-    def __init__(
-        self, repository: Repository, snapshot: Snapshot, target: Mapping[str, ExactFile]
-    ) -> None:
-        self._repository = repository
-        self._snapshot = snapshot
-        self._target = target
-        self._disk = Disk(repository.worktree)
 
-    def lost(self, paths: Iterable[str]) -> list[Change]:
-        """The files with other bytes or another mode than recorded, where git sees no change.
-
-        `paths` are those of the target's records where git sees none.
-        """
-        found = self._regular(paths)
-        convert = may_convert(self._repository, found)
-        doubtful = []
-        for path, status in found.items():
-            file = self._target[path]
-            other_mode = file.mode not in (None, stat.S_IMODE(status.st_mode))
-            if other_mode or (convert if file.blob == _SAME else file.blob):
-                doubtful.append(path)
-        entries = list(self._snapshot.index.entries_of(doubtful)) if doubtful else []
-        files = _with_blobs(self._target, {e.path: e.id for e in entries}, convert=convert)
-        return [
-            Change(entry.path, "modify", entry.mode, entry.mode, entry.id, entry.id)
-            for entry in entries
-            if _differs(self._repository, entry.path, found[entry.path], files[entry.path])
-        ]
-
-    def record(self, changes: Iterable[Change]) -> dict[str, ExactFile]:
-        """Record the files that some changes replace or delete; raw bytes are stored as blobs."""
-        old = {change.path: change for change in changes if _is_file(change.old_mode)}
-        found = self._regular(old)
-        converted = set(found) if may_convert(self._repository, found) else set()
-        raw = {path for path, file in self._target.items() if OBJECT_ID.fullmatch(file.blob)}
-        converted |= raw.intersection(found)
-        blobs = self._raw_blobs({path: old[path].old_id for path in converted})
-        return {
-            path: ExactFile(
-                stat.S_IMODE(status.st_mode), blobs.get(path, "") if path in converted else _SAME
-            )
-            for path, status in found.items()
-        }
-
-    def _regular(self, paths: Iterable[str]) -> dict[str, os.stat_result]:
-        found = {path: status for path in paths if (status := self._disk.status(path))}
-        return {path: status for path, status in found.items() if stat.S_ISREG(status.st_mode)}
-
-    def _raw_blobs(self, known: Mapping[str, str]) -> dict[str, str]:
-        """The blobs of raw bytes by path, for those that git may not write as they are.
-
-        `known` are the blobs of git's form by path.
-        """
-        read = {path: _raw_id(self._repository, path) for path in known}
-        raw = {path: identifier for path, identifier in read.items() if identifier}
-        other = [path for path in raw if raw[path] != known[path]]
-        for path in self._written_alike(other, raw):
-            del raw[path]
-        other = [path for path in other if path in raw]
-        if other:
-            command = ("hash-object", "-w", "--no-filters", "--stdin-paths")
-            names = quoted_lines(f"{self._repository.worktree}/{path}" for path in other)
-            git = self._snapshot.quarantine.git.bind(_STREAM)
-            raw |= zip(other, git.line(*command, stdin=names).split("\n"), strict=True)
-        return raw
-
-    def _written_alike(self, paths: list[str], raw: Mapping[str, str]) -> list[str]:
-        """The paths with a filter driver that gives back the very bytes, such as LFS."""
-        index = self._snapshot.index
-        driven = filtered(index, paths) if paths else []
-        if not driven:
-            return []
+def record_exact(
+    repository: Repository, snapshot: Snapshot, changes: Iterable[Change], target: ExactFiles
+) -> dict[str, ExactFile]:
+    """Record the files that some changes replace or delete; raw bytes are stored as blobs."""
+    old = {change.path: change.old_id for change in changes if change.old_mode in _FILES}
+    found = _regular_files(repository, old)
+    if may_convert(repository, found):
+        converted = list(found)
+    else:
+        none = ExactFile()
+        converted = [path for path in found if OBJECT_ID.fullmatch(target.get(path, none).blob)]
+    ids = {path: _raw_id(repository, path) or "" for path in converted}
+    raw = {path: ids[path] for path in converted if ids[path] not in ("", old[path])}
+    # What a filter driver, such as LFS, gives back to the last byte is left to git.
+    index = snapshot.index
+    if driven := filtered(index, raw) if raw else []:
         prefix = f"{index.path}.written/"
         command = ("checkout-index", "-z", "--stdin", f"--prefix={prefix}")
         index.git.attempt(*command, stdin=nul_lines(driven))
-        return [path for path in driven if _raw_id(self._repository, path, prefix) == raw[path]]
+        for path in driven:
+            if _raw_id(repository, path, prefix) == raw[path]:
+                del raw[path]
+                ids[path] = ""
+    if raw:
+        git = snapshot.quarantine.git.bind(_STREAM)
+        names = quoted_lines(f"{repository.worktree}/{path}" for path in raw)
+        stored = git.line("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=names)
+        ids |= zip(raw, stored.split("\n"), strict=True)
+    return {
+        path: ExactFile(stat.S_IMODE(status.st_mode), ids.get(path, _SAME))
+        for path, status in found.items()
+    }
+
+
+def _regular_files(repository: Repository, paths: Iterable[str]) -> dict[str, os.stat_result]:
+    disk = Disk(repository.worktree)
+    found = {path: status for path in paths if (status := disk.status(path))}
+    return {path: status for path, status in found.items() if stat.S_ISREG(status.st_mode)}
+
+
+def _differs(repository: Repository, path: str, found: os.stat_result, file: ExactFile) -> bool:
+    if file.mode is not None and file.mode != stat.S_IMODE(found.st_mode):
+        return True
+    return bool(file.blob) and _raw_id(repository, path) not in (None, file.blob)
+
+
+def _raw_id(repository: Repository, path: str, top: str = "") -> str | None:
+    """The id of a blob with the bytes of a file below the top; None if it cannot be read."""
+    # Only needed where git may convert files; it takes longer to import than to use.
+    import hashlib
+
+    hashed = hashlib.new(repository.object_format, usedforsecurity=False)
+    try:
+        with open(f"{top or repository.worktree}/{path}", "rb") as file:
+            hashed.update(b"blob %d\0" % os.fstat(file.fileno()).st_size)
+            while chunk := file.read(_CHUNK):
+                hashed.update(chunk)
+    except OSError:
+        return None
+    return hashed.hexdigest()
+
+
+# What files are to become.
 
 
 def after_restore(
-    repository: Repository,
-    changes: Iterable[Change],
-    before: Mapping[str, ExactFile],
-    target: Mapping[str, ExactFile],
+    repository: Repository, changes: Iterable[Change], before: ExactFiles, target: ExactFiles
 ) -> dict[str, ExactFile]:
     """What some files are to become, beyond what git makes of them.
 
     What replaces a file gets its permission bits, so that private files stay private. `before` are
     the records of what is there, `target` those of the state that a restore goes to.
     """
-    new = {change.path: change for change in changes if _is_file(change.mode)}
+    new = {change.path: change for change in changes if change.mode in _FILES}
     ids = {path: change.id for path, change in new.items()}
     files = _with_blobs(target, ids, convert=bool(target) and may_convert(repository, new))
     for path in new.keys() & before.keys():
-        file, replaced = files.get(path, ExactFile()), before[path].mode
-        if file.mode is None and replaced is not None:
-            mode = _mode_like(replaced, executable=new[path].mode == "100755")
-            files[path] = file._replace(mode=mode)
+        file, mode = files.get(path, ExactFile()), before[path].mode
+        if file.mode is None and mode is not None:
+            if new[path].mode == "100644":
+                mode &= 0o666
+            elif not mode & stat.S_IXUSR:
+                mode |= stat.S_IXUSR | (mode & 0o044) >> 2
+            files[path] = file._replace(mode=mode & 0o777)
     return files
 
 
-def before_restore(
-    changes: Iterable[Change], before: Mapping[str, ExactFile]
-) -> dict[str, ExactFile]:
+def before_restore(changes: Iterable[Change], before: ExactFiles) -> dict[str, ExactFile]:
     """What some files become again if a restore is rolled back; `before` records them."""
     # The restore may have brought or removed rules by which git converts.
     return _with_blobs(before, {change.path: change.old_id for change in changes}, convert=True)
 
 
-def _is_file(mode: str) -> bool:
-    return mode in ("100644", "100755")
-
-
-def _mode_like(replaced: int, *, executable: bool) -> int:
-    if not executable:
-        return replaced & 0o666
-    if replaced & stat.S_IXUSR:
-        return replaced & 0o777
-    return replaced & 0o777 | stat.S_IXUSR | (replaced & 0o044) >> 2
+# Writing.
 
 
 @contextmanager
-def writing_privately(
-    top: str, modes: Mapping[str, str], files: Mapping[str, ExactFile]
-) -> Iterator[list[str]]:
+def writing_privately(top: str, modes: Mapping[str, str], files: ExactFiles) -> Iterator[list[str]]:
     """Let git write no file that others can read before `write_exact` gives it its mode.
 
     What git makes besides gets its usual mode at the end; the files of that are in the list then.
@@ -227,11 +225,12 @@ def writing_privately(
     usual = {
         path: (0o777 if mode == "100755" else 0o666) & ~umask
         for path, mode in modes.items()
-        if _is_file(mode)
+        if mode in _FILES
     }
     exact = {path: file.mode for path, file in files.items() if file.mode is not None}
+    widened: list[str] = []
     if not any(mode & ~exact.get(path, mode) for path, mode in usual.items()):
-        yield []
+        yield widened
         return
     disk = Disk(top)
     # Git makes a directory for a submodule, too.
@@ -239,7 +238,6 @@ def writing_privately(
     made = [path for path in directories_of(inside) if not disk.is_directory(path)]
     wider = dict.fromkeys(made, 0o777 & ~umask)
     wider |= {path: mode for path, mode in usual.items() if path not in exact}
-    widened: list[str] = []
     os.umask(0o077)
     try:
         yield widened
@@ -248,56 +246,40 @@ def writing_privately(
     disk = Disk(top)
     for path, mode in wider.items():
         found = disk.status(path)
-        if found is None or stat.S_ISLNK(found.st_mode) or found.st_mode & 0o077:
-            continue
-        os.chmod(f"{top}/{path}", stat.S_IMODE(found.st_mode) | mode)
-        if path in usual:
-            widened.append(path)
+        if found and not stat.S_ISLNK(found.st_mode) and not found.st_mode & 0o077:
+            os.chmod(f"{top}/{path}", stat.S_IMODE(found.st_mode) | mode)
+            widened += [path] if path in usual else []
 
 
-def write_exact(repository: Repository, index: Index, files: Mapping[str, ExactFile]) -> list[str]:
+def write_exact(repository: Repository, index: Index, files: ExactFiles) -> list[str]:
     """Give files their exact bytes and modes, after git has written its own form of them.
 
     No file is written in place, and none is changed that may have other hard links. What is not a
     regular file by now is left alone. New files are made beside `index`, a private one. Returns the
     paths that were written.
     """
-    disk = Disk(repository.worktree)
-    others = {}
-    for path, file in files.items():
-        found = disk.status(path)
-        if found is None or not stat.S_ISREG(found.st_mode):
-            continue
-        if _differs(repository, path, found, file):
-            others[path] = found
-    if others:
-        git = index.git.bind(_STREAM)
-        with git.talk("cat-file", "--batch") as blobs:
-            for path, found in others.items():
-                full = f"{repository.worktree}/{path}"
-                _write(blobs, full, found, files[path], f"{index.path}.exact")
+    others = {
+        path: found
+        for path, found in _regular_files(repository, files).items()
+        if _differs(repository, path, found, files[path])
+    }
+    if not others:
+        return []
+    with index.git.bind(_STREAM).talk("cat-file", "--batch") as blobs:
+        for path, found in others.items():
+            full, mode = f"{repository.worktree}/{path}", files[path].mode
+            file = files[path]._replace(mode=stat.S_IMODE(found.st_mode) if mode is None else mode)
+            if not file.blob and found.st_nlink == 1:
+                os.chmod(full, file.mode or 0)
+                continue
+            try:
+                _replace(blobs, full, found, file, f"{index.path}.exact")
+            except OSError as error:
+                if error.errno != errno.EXDEV:
+                    raise
+                # The git directory lies on another file system.
+                _replace(blobs, full, found, file, f"{full}.{os.urandom(6).hex()}")
     return list(others)
-
-
-def _differs(repository: Repository, path: str, found: os.stat_result, file: ExactFile) -> bool:
-    if file.mode is not None and file.mode != stat.S_IMODE(found.st_mode):
-        return True
-    return bool(file.blob) and _raw_id(repository, path) not in (None, file.blob)
-
-
-def _write(blobs: Talk, full: str, found: os.stat_result, file: ExactFile, scratch: str) -> None:
-    mode = stat.S_IMODE(found.st_mode) if file.mode is None else file.mode
-    file = file._replace(mode=mode)
-    if not file.blob and found.st_nlink == 1:
-        os.chmod(full, mode)
-        return
-    try:
-        _replace(blobs, full, found, file, scratch)
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise
-        # The git directory lies on another file system.
-        _replace(blobs, full, found, file, f"{full}.{os.urandom(6).hex()}")
 
 
 def _replace(blobs: Talk, full: str, found: os.stat_result, file: ExactFile, making: str) -> None:
@@ -332,19 +314,3 @@ def _write_blob(blobs: Talk, blob: str, to: IO[bytes]) -> None:
         to.write(chunk)
         size -= len(chunk)
     blobs.take(1)
-
-
-def _raw_id(repository: Repository, path: str, top: str = "") -> str | None:
-    """The id of a blob with the bytes of a file below the top; None if it cannot be read."""
-    # Only needed where git may convert files; it takes longer to import than to use.
-    import hashlib
-
-    hashed = hashlib.new(repository.object_format, usedforsecurity=False)
-    try:
-        with open(f"{top or repository.worktree}/{path}", "rb") as file:
-            hashed.update(b"blob %d\0" % os.fstat(file.fileno()).st_size)
-            while chunk := file.read(_CHUNK):
-                hashed.update(chunk)
-    except OSError:
-        return None
-    return hashed.hexdigest()

@@ -1,47 +1,34 @@
 """Work out what a restore changes, before it changes anything.
 
 Planning only reads: the worktree, the user's index and git's objects. What it has git write goes to
-the private scratch directory.
+the private scratch directory, or is an object.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
-from git_boocode.checkpoints.restore.exact import ExactFile
-from git_boocode.checkpoints.restore.ignore_rules import (
-    directories_of,
-    ignored_by,
-    tree_paths,
-    unchanged,
-)
+from git_boocode.checkpoints.restore.exact import ExactFiles, lost_changes, read_exact
+from git_boocode.checkpoints.restore.ignore_rules import ignored_by, tree_files, unchanged
+from git_boocode.checkpoints.restore.operation import RestoreRequest, goes_before_operation
+from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.store.changes import Change, tree_changes
-from git_boocode.checkpoints.worktree.indexer import Disk, Skipped, is_recorded
+from git_boocode.checkpoints.store.commit import kept_staging
+from git_boocode.checkpoints.worktree.indexer import Disk, Skipped, directories_of, is_recorded
+from git_boocode.checkpoints.worktree.pathspecs import Pathspecs
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.git import nul_records
 from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.moving_head import HeadMove
 from git_boocode.repo.object_writer import SYMLINK
 from git_boocode.repo.repository import Repository
 
 _ABSENT = "0"
-
-
-class Goal(NamedTuple):
-    """Where files and staging are to go."""
-
-    tree: str  # of the files that were on disk at the checkpoint
-    staging: Staging | None  # what was staged then; None if that is unknown
-    skipped: frozenset[str]  # the paths that the checkpoint could not capture
-    written: Mapping[str, Change]  # by an earlier restore; they go though ignored, if unchanged
-    replaces_ignored: bool  # whether ignored files that are in the way are replaced
-    paths: frozenset[str] | None = None  # the only paths to touch; None for all
 
 
 class StagingPlan(NamedTuple):
@@ -54,10 +41,10 @@ class StagingPlan(NamedTuple):
 
     def write_staging(self, snapshot: Snapshot) -> Staging:
         """The staging area that the changes lead to; its tree is stored if need be."""
-        tree = self.tree
-        if self.changes:
-            tree = snapshot.store_tree(_changed(_read(snapshot, tree, "mixed"), self.changes))
-        return Staging(tree, self.special)
+        if not self.changes:
+            return Staging(self.tree, self.special)
+        index = _change(_read(snapshot, self.tree, "mixed"), self.changes)
+        return Staging(snapshot.store_tree(index), self.special)
 
 
 class RestorePlan(NamedTuple):
@@ -68,10 +55,8 @@ class RestorePlan(NamedTuple):
     changes: list[Change]
     kept: list[Skipped]  # the paths that differ from the tree and stay as they are, and why
     is_whole: bool = False  # no path stays
-    nested: frozenset[str] = frozenset()  # repositories where files were or are; they stay
     blocked: frozenset[str] = frozenset()  # where ignored files are in the way of what is kept
-    in_the_way: tuple[str, ...] = ()  # the files to be replaced that the snapshot lacks
-    exact: Mapping[str, ExactFile] = MappingProxyType({})  # what files become beyond git's form
+    exact: ExactFiles = MappingProxyType({})  # what files become beyond git's form
     staging: StagingPlan | None = None  # None if the staging area stays
     move: HeadMove | None = None  # None if HEAD stays
 
@@ -82,71 +67,318 @@ class RestorePlan(NamedTuple):
 
     def write_tree(self, snapshot: Snapshot) -> str:
         """The tree that the changes lead to, stored if need be."""
+        if not self.changes:
+            return self.before
         if self.is_whole:
             return self.tree
-        return snapshot.store_tree(_changed(snapshot.index.copy(), self.changes))
+        return snapshot.store_tree(_change(snapshot.index.copy(), self.changes))
 
 
-def plan_files(
-    repository: Repository, snapshot: Snapshot, goal: Goal, recorded: Collection[str] = ()
-) -> RestorePlan:
-    """Plan to turn the worktree into the goal's tree.
+class RestorePlanner:
+    """Plans to turn what a snapshot holds into a target; the snapshot takes in what gets lost.
 
-    A path with an ignored file in the way is left alone, unless the goal replaces it. What is
-    replaced has to be in the snapshot, so that it can come back: if the plan finds files in the way
-    that are not, the caller records them and plans again.
-
-    `recorded` are the files in the way that the caller has recorded in the snapshot.
+    What an earlier restore has `written` goes though it is ignored, if it is unchanged.
     """
-    differing = tree_changes(repository.git, snapshot.disk_tree, goal.tree)
-    wanted, hindered = _chosen(differing, goal.paths, recorded)
-    nested = _nested_in_the_way(repository.worktree, snapshot, wanted)
-    nested |= _inside_what_would_be_nested(repository, wanted, goal.staging)
-    ignored = _ignored(repository, snapshot, goal, differing, wanted)
-    untouchable = goal.skipped.union(path for path, _ in snapshot.skipped)
-    kept = dict(_reasons_to_keep(wanted, untouchable, ignored, nested))
-    kept |= dict.fromkeys((change.path for change in hindered), "blocked by a path not named")
-    # What the snapshot leaves out, too, because the rules of the goal ignore it.
-    left_out = set(snapshot.left_out).difference(change.path for change in wanted)
-    left_out = left_out if goal.paths is None else left_out & goal.paths
-    kept |= dict.fromkeys(sorted(left_out), "ignored in the checkpoint")
-    kept |= _unreadable(snapshot, goal, kept)
-    blockers = blockers_of(repository.worktree, (c for c in wanted if c.path not in kept))
-    blocked = {} if goal.replaces_ignored else _blocked(repository, snapshot, wanted, blockers)
-    kept |= {path: f"ignored file '{blocker}' is in the way" for path, blocker in blocked.items()}
-    for path in recorded:
-        # It cannot stay where something else goes, ignored or not.
-        kept.pop(path, None)
-    lost = {path for path, _ in snapshot.skipped}.intersection(recorded)
-    kept |= {
-        change.path: "what is in the way cannot be recorded"
-        for change in wanted
-        if any(_covers(path, change.path) for path in lost)
-    }
-    changes = [change for change in wanted if change.path not in kept]
-    in_the_way = (path for change in changes for path in blockers.get(change.path, ()))
-    return RestorePlan(
-        snapshot.disk_tree,
-        goal.tree,
-        changes,
-        [Skipped(path, reason) for path, reason in kept.items()],
-        len(changes) == len(differing),
-        frozenset(nested.values()),
-        # The shorter path of the two: an ignored file may be in the way of many.
-        frozenset(min(pair, key=len) for pair in blocked.items()),
-        () if recorded else tuple(dict.fromkeys(in_the_way)),
-    )
+
+    def __init__(
+        self,
+        repository: Repository,
+        snapshot: Snapshot,
+        request: RestoreRequest,
+        target: Checkpoint,
+        written: Mapping[str, Change],
+    ) -> None:
+        self._repository = repository
+        self._snapshot = snapshot
+        self._request = request
+        self._target = target
+        self._written = written
+        # What the target records beside its tree; of what was fetched, nothing counts.
+        self.exact = {} if target.remote else read_exact(repository, target.meta)
+        self._disk = Disk(repository.worktree)
+        self._paths: frozenset[str] | None = None  # the only paths to touch; None for all
+        # What was staged then; None if that is unknown.
+        self._staging = kept_staging(repository, target.meta)
+        self._tree = target.tree
+        if self._staging and self._staging.absent:
+            # Only what was on disk, not what was sparse.
+            index = _read(snapshot, self._tree, "disk")
+            index.forget(entry.path for entry in self._staging.absent)
+            self._tree = snapshot.store_tree(index)
+
+    def plan(self, *, each: bool) -> RestorePlan:
+        """Plan files and staging; with `each`, every pathspec has to match something.
+
+        A path with an ignored file in the way is left alone, unless the request replaces it.
+        """
+        request, snapshot, top = self._request, self._snapshot, self._repository.worktree
+        if hidden := self._written_and_hidden():
+            snapshot.force_add(hidden, top)
+        if request.paths:
+            pathspecs = Pathspecs(top, request.prefix, request.paths)
+            self._paths = pathspecs.matching(self._views(), each=each)
+        plan, nested, in_the_way = self._plan_files(())
+        if in_the_way:
+            # It has to be in the snapshot, so that it can come back.
+            snapshot.force_add(in_the_way, top)
+            plan, nested, _ = self._plan_files(in_the_way)
+        decided = {change.path for change in plan.changes} | {kept.path for kept in plan.kept}
+        same = self._chosen(self.exact.keys() - decided)
+        lost = lost_changes(self._repository, snapshot, self.exact, same)
+        # Who goes back to the state before an operation gets what was staged then in any case.
+        is_own = goes_before_operation(self._repository, self._target)
+        staging = self._plan_staging(frozenset() if is_own else nested)
+        return plan._replace(changes=plan.changes + lost, staging=staging)
+
+    def _chosen(self, paths: Iterable[str]) -> set[str]:
+        return {path for path in paths if self._paths is None or path in self._paths}
+
+    def _views(self) -> Iterator[Index]:
+        """The indexes in which pathspecs look: of now, as staged, and of the target."""
+        snapshot = self._snapshot
+        yield snapshot.index
+        if snapshot.original is not None and snapshot.staging is not None:
+            yield snapshot.original
+        yield _read(snapshot, self._tree, "target")
+        if self._staging is not None:
+            index = _read(snapshot, self._staging.tree, "target-staged")
+            index.put(entry for entry in self._staging.special if entry.stage)
+            yield index
+
+    # Files.
+
+    def _plan_files(
+        self, recorded: Collection[str]
+    ) -> tuple[RestorePlan, frozenset[str], list[str]]:
+        """The plan, the nested repositories that stay, and the files to be replaced.
+
+        `recorded` are those of the latter that the snapshot has taken in.
+        """
+        repository, snapshot = self._repository, self._snapshot
+        differing = tree_changes(repository.git, snapshot.disk_tree, self._tree)
+        wanted, hindered = _choose(differing, self._paths, recorded)
+        nested = {**self._nested_in_the_way(wanted), **self._inside_what_would_be_nested(wanted)}
+        kept = dict(self._reasons_to_keep(wanted, self._ignored(differing, wanted), nested))
+        kept |= {change.path: "blocked by a path not named" for change in hindered}
+        # What the snapshot leaves out, too, because the rules of the target ignore it.
+        left_out = self._chosen(snapshot.left_out).difference(change.path for change in wanted)
+        kept |= dict.fromkeys(sorted(left_out), "ignored in the checkpoint")
+        # What cannot be read now, so that it is unknown whether it differs.
+        unread = {path: why for path, why in snapshot.skipped if path not in kept}
+        unread = {path: unread[path] for path in sorted(self._chosen(unread))}
+        for path in tree_files(repository.git, self._tree, *unread) if unread else ():
+            if path in unread:
+                kept[path] = f"cannot be compared: {unread[path]}"
+        blockers = blockers_of(self._disk, (c for c in wanted if c.path not in kept))
+        blocked = {} if "ignored" in self._request.force else self._blocked(wanted, blockers)
+        kept |= {
+            path: f"ignored file '{blocker}' is in the way" for path, blocker in blocked.items()
+        }
+        for path in recorded:
+            # It cannot stay where something else goes, ignored or not.
+            kept.pop(path, None)
+        lost = [path for path, _ in snapshot.skipped if path in recorded]
+        for change in wanted:
+            if any(_covers(path, change.path) for path in lost):
+                kept[change.path] = "what is in the way cannot be recorded"
+        changes = [change for change in wanted if change.path not in kept]
+        plan = RestorePlan(
+            snapshot.disk_tree,
+            self._tree,
+            changes,
+            [Skipped(path, reason) for path, reason in kept.items()],
+            len(changes) == len(differing),
+            # The shorter path of the two: an ignored file may be in the way of many.
+            frozenset(min(pair, key=len) for pair in blocked.items()),
+        )
+        in_the_way = dict.fromkeys(p for change in changes for p in blockers.get(change.path, ()))
+        return plan, frozenset(nested.values()), list(in_the_way)
+
+    def _reasons_to_keep(
+        self, wanted: list[Change], ignored: Collection[str], nested: Mapping[str, str]
+    ) -> Iterator[tuple[str, str]]:
+        skipped = (path for path, _ in self._snapshot.skipped)
+        untouchable = self._target.meta.skipped_paths.union(skipped)
+        for change in wanted:
+            if change.touches_gitlink:
+                yield change.path, "submodule or nested repository"
+            elif any(_covers(path, change.path) for path in untouchable):
+                yield change.path, "not captured"
+            elif change.path in ignored:
+                yield change.path, "ignored in the checkpoint"
+            elif change.path in nested:
+                yield change.path, f"'{nested[change.path]}' is a nested repository"
+
+    def _ignored(self, differing: list[Change], wanted: list[Change]) -> frozenset[str]:
+        """The paths that would be deleted although the target's rules ignore them."""
+        now, then = self._snapshot.staging, self._staging
+        doomed = [c.path for c in wanted if c.action == "delete" and not self._is_as_written(c)]
+        if doomed and not any(
+            os.path.basename(change.path) == ".gitignore" for change in differing
+        ):
+            # The rules are the same, so they can ignore only what was tracked in between.
+            since: set[str] = set()
+            if now is not None and then is not None:
+                staged = tree_changes(self._repository.git, now.tree, then.tree)
+                since = {change.path for change in staged if change.action == "delete"}
+                since.update(entry.path for entry in now.special)
+            doomed = [path for path in doomed if path in since]
+        scratch = os.path.dirname(self._snapshot.index.path)
+        ignored = ignored_by(self._repository, self._tree, doomed, scratch)
+        # No rule ignores what was tracked.
+        return ignored - self._tracked if ignored else ignored
+
+    def _is_as_written(self, change: Change) -> bool:
+        """Whether what a change deletes is what an earlier restore wrote there."""
+        written = self._written.get(change.path)
+        if written is None or (written.mode == SYMLINK) != (change.old_mode == SYMLINK):
+            return False
+        return written.id == change.old_id
+
+    @cached_property
+    def _tracked(self) -> set[str]:
+        """What the target tracked, as far as that is known."""
+        if self._staging is None:
+            return set()
+        tracked = tree_files(self._repository.git, self._staging.tree).keys()
+        return tracked | {entry.path for entry in self._staging.special}
+
+    def _nested_in_the_way(self, wanted: list[Change]) -> dict[str, str]:
+        """The nested repositories in the way of what is to be written, by its path."""
+
+        @cache
+        def is_nested(step: str) -> bool:
+            is_repository = self._disk.is_directory(step) and self._disk.has_repository(step)
+            return is_repository and not self._holds_files(step)
+
+        found = {}
+        for change in wanted:
+            if change.action != "delete" and not change.touches_gitlink:
+                found[change.path] = next(filter(is_nested, _steps(change.path)), None)
+                found[change.path] = found[change.path] or self._repository_below(change.path)
+        return {path: nested for path, nested in found.items() if nested}
+
+    def _repository_below(self, path: str) -> str | None:
+        top = self._repository.worktree
+        walk = os.walk(os.path.join(top, path)) if self._disk.is_directory(path) else ()
+        found = (place for place, names, files in walk if ".git" in (*names, *files))
+        return next((os.path.relpath(place, top) for place in found), None)
+
+    def _holds_files(self, directory: str) -> bool:
+        """Whether git takes a directory for a plain one, as it tracks files there."""
+        indexes = [self._snapshot.index]
+        # What is tracked and not on disk is in the user's index alone.
+        if self._snapshot.original is not None and self._snapshot.staging is not None:
+            indexes.append(self._snapshot.original)
+        # Git lists a submodule that is called like the directory, too.
+        entries = (entry for index in indexes for entry in index.entries_of([f"{directory}/"]))
+        return any(entry.path != directory for entry in entries)
+
+    def _inside_what_would_be_nested(self, wanted: list[Change]) -> dict[str, str]:
+        """The repositories in which files are to be deleted, by their paths.
+
+        It is for files that are tracked that git takes a repository for a plain directory. If none
+        were tracked there any more, as at the checkpoint, nothing in it could be recorded or
+        brought back; so they stay, and stay tracked.
+        """
+        doomed = [change.path for change in wanted if change.action == "delete"]
+        places = directories_of(doomed) if self._staging is not None else set()
+        repositories = list(filter(self._disk.has_repository, places))
+        tracked = directories_of(self._tracked) if repositories else set()
+        nested = [place for place in repositories if place not in tracked]
+        return {path: top for path in doomed for top in nested if path.startswith(f"{top}/")}
+
+    def _blocked(self, wanted: list[Change], blockers: Mapping[str, list[str]]) -> dict[str, str]:
+        """The paths that an ignored file is in the way of, and the path of one such file each.
+
+        One that git takes for just what is to be written is not in the way.
+        """
+        every = {path for paths in blockers.values() for path in paths}
+        if not every:
+            return {}
+        known = {entry.path for entry in self._snapshot.index.entries_of(every)}
+        if self._repository.config.boolean("core.ignoreCase", default=False):
+            leaving = {change.path.casefold() for change in wanted if change.action != "create"}
+            known |= {path for path in every if path.casefold() in leaving}
+        hidden = set(filter(self._is_recorded, every - known))
+        alike = unchanged(self._repository, {change.path: change for change in wanted}, hidden)
+        return {
+            path: blocker
+            for path, paths in blockers.items()
+            for blocker in sorted(hidden.intersection(paths), reverse=True)
+            if blocker != path or blocker not in alike
+        }
+
+    def _is_recorded(self, path: str) -> bool:
+        found = self._disk.status(path)
+        return found is not None and is_recorded(found)
+
+    def _written_and_hidden(self) -> list[str]:
+        """What an earlier restore wrote, and what is ignored by now, so that the snapshot lacks it.
+
+        The rules that ignore it need not be among what is restored, and it has to go anyway. A file
+        with other bytes than we wrote is the user's own.
+        """
+        there = list(filter(self._is_recorded, self._written))
+        if not there:
+            return []
+        snapshot, repository = self._snapshot, self._repository
+        changes = tree_changes(repository.git, snapshot.disk_tree, self._tree)
+        known = {change.path for change in changes if change.action != "create"}
+        hidden = [
+            path
+            for path in there
+            if path not in known
+            and not any(_covers(other, path) for other, _ in snapshot.skipped)
+            and not any(map(self._disk.has_repository, directories_of([path])))
+        ]
+        known = {entry.path for entry in snapshot.index.entries_of(hidden)}
+        return sorted(unchanged(repository, self._written, (p for p in hidden if p not in known)))
+
+    # Staging.
+
+    def _plan_staging(self, nested: Collection[str]) -> StagingPlan | None:
+        """Plan what is staged; None if nothing changes.
+
+        Below the nested repositories in the way, all stays as it is staged: by that git knows them
+        from plain directories, and so would the next restore. Refused (`bad_index`) if something of
+        an index that cannot be read would have to stay.
+        """
+        target, now = self._staging, self._snapshot.staging
+        if target is None or target == now:
+            return None
+        if now is None and self._paths is not None:
+            raise RefusedError(
+                "the index cannot be read, so that only all of it can be restored",
+                code="bad_index",
+                hints=("without paths, 'git boocode restore' makes the index anew",),
+            )
+        current = now or Staging(self._repository.empty_tree, ())
+        differing = tree_changes(self._snapshot.index.git, current.tree, target.tree)
+        special = {entry.path for staging in (current, target) for entry in staging.special}
+        below = tuple(f"{directory}/" for directory in nested)
+        chosen = self._chosen(special.union(change.path for change in differing))
+        chosen = {path for path in chosen if not f"{path}/".startswith(below)}
+        changes, hindered = _choose(differing, frozenset(chosen))
+        chosen -= {change.path for change in hindered}
+        stay = (entry for entry in current.special if entry.path not in chosen)
+        come = (entry for entry in target.special if entry.path in chosen)
+        after = (*stay, *come)
+        others = {entry.path for entry in {*current.special} ^ {*after}}
+        if now is not None and not changes and not others:
+            return None
+        others -= {change.path for change in changes}
+        staged = [*changes, *(Change(path, "modify", "", "", "") for path in sorted(others))]
+        is_whole = len(changes) == len(differing)
+        return StagingPlan(
+            target.tree if is_whole else current.tree,
+            [] if is_whole else changes,
+            after,
+            staged if now is not None else [],
+        )
 
 
-def plan_return(repository: Repository, halfway: Snapshot, plan: RestorePlan) -> RestorePlan:
-    """Plan the way back from a restore that stopped half-way, touching none but its own paths."""
-    planned = {change.path for change in plan.changes}
-    wanted = tree_changes(repository.git, halfway.disk_tree, plan.before)
-    changes = [change for change in wanted if change.path in planned]
-    return RestorePlan(halfway.disk_tree, plan.before, changes, [])
-
-
-def _chosen(
+def _choose(
     changes: list[Change], paths: frozenset[str] | None, also: Collection[str] = ()
 ) -> tuple[list[Change], list[Change]]:
     """The changes to some paths, None for all, and those of them that a path that stays blocks."""
@@ -154,8 +386,6 @@ def _chosen(
         return changes, []
     chosen = [change for change in changes if change.path in paths or change.path in also]
     staying = {c.path for c in changes if c.action == "delete"} - {c.path for c in chosen}
-    if not staying:
-        return chosen, []
     above = directories_of(staying)
     hindered = [
         change
@@ -166,171 +396,16 @@ def _chosen(
     return [change for change in chosen if change not in hindered], hindered
 
 
-def _changed(index: Index, changes: Iterable[Change]) -> Index:
-    """An index after some changes were made to it."""
-    entries = []
-    for change in changes:
-        mode = _ABSENT if change.action == "delete" else change.mode
-        entries.append(Entry("H", mode, change.id, 0, change.path))
-    # Deletions first: a directory must be gone before a file can take its name.
-    index.put(sorted(entries, key=lambda entry: entry.mode != _ABSENT))
-    return index
-
-
-# Why a path stays as it is.
-
-
-def _reasons_to_keep(
-    wanted: list[Change],
-    untouchable: frozenset[str],
-    ignored: frozenset[str],
-    nested: Mapping[str, str],
-) -> Iterator[tuple[str, str]]:
-    for change in wanted:
-        if change.touches_gitlink:
-            yield change.path, "submodule or nested repository"
-        elif any(_covers(path, change.path) for path in untouchable):
-            yield change.path, "not captured"
-        elif change.path in ignored:
-            yield change.path, "ignored in the checkpoint"
-        elif change.path in nested:
-            yield change.path, f"'{nested[change.path]}' is a nested repository"
-
-
-def _ignored(
-    repository: Repository,
-    snapshot: Snapshot,
-    goal: Goal,
-    differing: list[Change],
-    wanted: list[Change],
-) -> frozenset[str]:
-    """The paths that would be deleted although the goal's rules ignore them."""
-    doomed = [c.path for c in wanted if c.action == "delete" and not _is_as_written(c, goal)]
-    if doomed and not any(os.path.basename(change.path) == ".gitignore" for change in differing):
-        # The rules are the same, so they can ignore only what was tracked in between.
-        since: set[str] = set()
-        if snapshot.staging is not None and goal.staging is not None:
-            staged = tree_changes(repository.git, snapshot.staging.tree, goal.staging.tree)
-            since = {change.path for change in staged if change.action == "delete"}
-            since.update(entry.path for entry in snapshot.staging.special)
-        doomed = [path for path in doomed if path in since]
-    ignored = ignored_by(repository, goal.tree, doomed, os.path.dirname(snapshot.index.path))
-    if ignored and goal.staging is not None:
-        # No rule ignores what was tracked.
-        ignored -= _tracked(repository, goal.staging)
-    return ignored
-
-
-def _is_as_written(change: Change, goal: Goal) -> bool:
-    """Whether what a change deletes is what an earlier restore wrote there."""
-    written = goal.written.get(change.path)
-    if written is None or (written.mode == SYMLINK) != (change.old_mode == SYMLINK):
-        return False
-    return written.id == change.old_id
-
-
-def _tracked(repository: Repository, staging: Staging) -> set[str]:
-    return {*tree_paths(repository.git, staging.tree), *(entry.path for entry in staging.special)}
-
-
-def _unreadable(snapshot: Snapshot, goal: Goal, kept: Mapping[str, str]) -> dict[str, str]:
-    """The goal's files that cannot be read now, so that it is unknown whether they differ."""
-    unread = {path: reason for path, reason in snapshot.skipped if path not in kept}
-    if goal.paths is not None:
-        unread = {path: reason for path, reason in unread.items() if path in goal.paths}
-    names = tree_paths(snapshot.index.git, goal.tree, *unread) if unread else []
-    return {path: f"cannot be compared: {unread[path]}" for path in names if path in unread}
-
-
-def _covers(path: str, other: str) -> bool:
-    return other == path or other.startswith(f"{path}/") or path.startswith(f"{other}/")
-
-
-# What is on disk where files go.
-
-
-def _nested_in_the_way(top: str, snapshot: Snapshot, wanted: list[Change]) -> dict[str, str]:
-    """The nested repositories in the way of what is to be written, by its path."""
-
-    @cache
-    def look(step: str) -> str | None:
-        """The repository at a step; empty if the way ends there, None if it goes on."""
-        full = os.path.join(top, step)
-        if os.path.islink(full) or not os.path.isdir(full):
-            return ""
-        is_nested = os.path.lexists(f"{full}/.git") and not _holds_files(snapshot, step)
-        return step if is_nested else None
-
-    found = {}
-    for change in wanted:
-        if change.action != "delete" and not change.touches_gitlink:
-            looks = map(look, _steps(change.path))
-            nested = next((one for one in looks if one is not None), None)
-            found[change.path] = _repository_below(top, change.path) if nested is None else nested
-    return {path: nested for path, nested in found.items() if nested}
-
-
-def _steps(path: str) -> Iterator[str]:
-    """The directories that lead to a path, from the top, and the path itself."""
-    parts = path.split("/")
-    return ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
-
-
-def _repository_below(top: str, path: str) -> str:
-    for directory, names, files in os.walk(os.path.join(top, path)):
-        if ".git" in names or ".git" in files:
-            return os.path.relpath(directory, top)
-    return ""
-
-
-def _holds_files(snapshot: Snapshot, directory: str) -> bool:
-    """Whether git takes a directory for a plain one, `.git` in it or not: it tracks files there."""
-    indexes = [snapshot.index]
-    # What is tracked and not on disk is in the user's index alone.
-    if snapshot.original is not None and snapshot.staging is not None:
-        indexes.append(snapshot.original)
-    gits = (index.git.bind(GIT_LITERAL_PATHSPECS="1") for index in indexes)
-    listings = (nul_records(git.run("ls-files", "-z", "--", f"{directory}/")) for git in gits)
-    # Git lists a submodule that is called like the directory, too.
-    return any(path != directory for paths in listings for path in paths)
-
-
-def _inside_what_would_be_nested(
-    repository: Repository, wanted: list[Change], staging: Staging | None
-) -> dict[str, str]:
-    """The repositories in which files are to be deleted, by their paths.
-
-    It is for files that are tracked that git takes a repository for a plain directory. If none were
-    tracked there any more, as at the checkpoint, nothing in it could be recorded or brought back;
-    so they stay, and stay tracked.
-    """
-    doomed = [change.path for change in wanted if change.action == "delete"]
-    if staging is None or not doomed:
-        return {}
-    disk = Disk(repository.worktree)
-    repositories = [place for place in directories_of(doomed) if disk.has_repository(place)]
-    if not repositories:
-        return {}
-    tracked = directories_of(_tracked(repository, staging))
-    nested = [place for place in repositories if place not in tracked]
-    return {path: top for path in doomed for top in nested if path.startswith(f"{top}/")}
-
-
-def blockers_of(top: str, changes: Iterable[Change]) -> dict[str, list[str]]:
+def blockers_of(disk: Disk, changes: Iterable[Change]) -> dict[str, list[str]]:
     """The files on disk where others are to be created, by the paths of these.
 
     They are at the path itself, below it, or where a directory above it has to be.
     """
-
-    @cache
-    def is_file(step: str) -> bool:
-        full = os.path.join(top, step)
-        return os.path.islink(full) or (os.path.lexists(full) and not os.path.isdir(full))
-
+    is_file = cache(disk.is_own_file)
     found = {}
     for path in (change.path for change in changes if change.action == "create"):
         first = next(filter(is_file, _steps(path)), None)
-        found[path] = [first] if first is not None else list(_files_below(top, path))
+        found[path] = [first] if first is not None else list(_files_below(disk.worktree, path))
     return {path: blockers for path, blockers in found.items() if blockers}
 
 
@@ -341,126 +416,28 @@ def _files_below(top: str, path: str) -> Iterator[str]:
             yield os.path.relpath(os.path.join(directory, name), top)
 
 
-def _blocked(
-    repository: Repository,
-    snapshot: Snapshot,
-    wanted: list[Change],
-    blockers: Mapping[str, list[str]],
-) -> dict[str, str]:
-    """The paths that an ignored file is in the way of, and the path of one such file each.
-
-    One that git takes for just what is to be written is not in the way.
-    """
-    every = {path for paths in blockers.values() for path in paths}
-    if not every:
-        return {}
-    recorded = {entry.path for entry in snapshot.index.entries_of(every)}
-    if repository.config.boolean("core.ignoreCase", default=False):
-        leaving = {change.path.casefold() for change in wanted if change.action != "create"}
-        recorded |= {path for path in every if path.casefold() in leaving}
-    top = repository.worktree
-    hidden = {path for path in every - recorded if is_recorded(os.lstat(os.path.join(top, path)))}
-    as_recorded = unchanged(repository, {change.path: change for change in wanted}, hidden)
-    return {
-        path: blocker
-        for path, paths in blockers.items()
-        for blocker in sorted(hidden.intersection(paths), reverse=True)
-        if blocker != path or blocker not in as_recorded
-    }
+def _steps(path: str) -> Iterator[str]:
+    """The directories that lead to a path, from the top, and the path itself."""
+    parts = path.split("/")
+    return ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
 
 
-# What is on disk, ignored, and has to go.
+def _covers(path: str, other: str) -> bool:
+    return other == path or other.startswith(f"{path}/") or path.startswith(f"{other}/")
 
 
-def written_and_hidden(repository: Repository, snapshot: Snapshot, goal: Goal) -> list[str]:
-    """What an earlier restore wrote, and what is ignored by now, so that the snapshot lacks it.
-
-    The rules that ignore it need not be among what is restored, and it has to go anyway. A file
-    with other bytes than we wrote is the user's own.
-    """
-    disk = Disk(repository.worktree)
-    there = [path for path in goal.written if (found := disk.status(path)) and is_recorded(found)]
-    if not there:
-        return []
-    changes = tree_changes(repository.git, snapshot.disk_tree, goal.tree)
-    known = {change.path for change in changes if change.action != "create"}
-    hidden = [
-        path
-        for path in there
-        if path not in known
-        and not any(_covers(other, path) for other, _ in snapshot.skipped)
-        and not any(disk.has_repository(place) for place in directories_of([path]))
-    ]
-    recorded = {entry.path for entry in snapshot.index.entries_of(hidden)}
-    return sorted(unchanged(repository, goal.written, (p for p in hidden if p not in recorded)))
-
-
-# What is staged.
-
-
-def plan_staging(
-    repository: Repository, snapshot: Snapshot, goal: Goal, nested: Collection[str]
-) -> StagingPlan | None:
-    """Plan what is staged; None if nothing changes.
-
-    Below the nested repositories in the way, all stays as it is staged: by that git knows them from
-    plain directories, and so would the next restore. Refused (`bad_index`) if something of an index
-    that cannot be read would have to stay.
-    """
-    target, paths = goal.staging, goal.paths
-    if target is None or target == snapshot.staging:
-        return None
-    if snapshot.staging is None and paths is not None:
-        raise RefusedError(
-            "the index cannot be read, so that only all of it can be restored",
-            code="bad_index",
-            hints=("without paths, 'git boocode restore' makes the index anew",),
-        )
-    current = snapshot.staging or Staging(repository.empty_tree, ())
-    differing = tree_changes(snapshot.index.git, current.tree, target.tree)
-    special = {entry.path for staging in (current, target) for entry in staging.special}
-    chosen = paths if paths is not None else special.union(c.path for c in differing)
-    below = tuple(f"{directory}/" for directory in nested)
-    chosen = frozenset(path for path in chosen if not f"{path}/".startswith(below))
-    changes, hindered = _chosen(differing, chosen)
-    chosen = chosen.difference(change.path for change in hindered)
-    stay = (entry for entry in current.special if entry.path not in chosen)
-    come = (entry for entry in target.special if entry.path in chosen)
-    after = (*stay, *come)
-    others = {entry.path for entry in {*current.special} ^ {*after}}
-    if snapshot.staging is not None and not changes and not others:
-        return None
-    others -= {change.path for change in changes}
-    staged = [*changes, *(Change(path, "modify", "", "", "") for path in sorted(others))]
-    staged = staged if snapshot.staging is not None else []
-    if len(changes) == len(differing):
-        return StagingPlan(target.tree, [], after, staged)
-    return StagingPlan(current.tree, changes, after, staged)
-
-
-def index_views(snapshot: Snapshot, goal: Goal) -> Iterator[Index]:
-    """The indexes in which pathspecs look for paths: of now, as staged, and of the goal."""
-    yield snapshot.index
-    if snapshot.original is not None and snapshot.staging is not None:
-        yield snapshot.original
-    yield _read(snapshot, goal.tree, "target")
-    if goal.staging is not None:
-        index = _read(snapshot, goal.staging.tree, "target-staged")
-        index.put(entry for entry in goal.staging.special if entry.stage)
-        yield index
+def _change(index: Index, changes: Iterable[Change]) -> Index:
+    """An index after some changes were made to it."""
+    entries = []
+    for change in changes:
+        mode = _ABSENT if change.action == "delete" else change.mode
+        entries.append(Entry("H", mode, change.id, 0, change.path))
+    # Deletions first: a directory must be gone before a file can take its name.
+    index.put(sorted(entries, key=lambda entry: entry.mode != _ABSENT))
+    return index
 
 
 def _read(snapshot: Snapshot, tree: str, name: str) -> Index:
     index = Index(snapshot.index.git, f"{snapshot.index.path}.{name}-names")
     index.read_tree(tree)
     return index
-
-
-def disk_tree(snapshot: Snapshot, tree: str, staging: Staging | None) -> str:
-    """The part of a checkpoint's tree that was on disk: all but what was sparse."""
-    absent = staging.absent if staging else []
-    if not absent:
-        return tree
-    index = _read(snapshot, tree, "disk")
-    index.forget(entry.path for entry in absent)
-    return snapshot.store_tree(index)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.operation import (
@@ -17,6 +18,7 @@ from git_boocode.checkpoints.restore.operation import (
 )
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.store.changes import Change, tree_changes
+from git_boocode.checkpoints.worktree.indexer import directories_of
 from git_boocode.repo.git import Git, GitError, nul_lines, nul_records, quoted_lines
 from git_boocode.repo.index import Index
 from git_boocode.repo.lock import fresh_path
@@ -24,7 +26,6 @@ from git_boocode.repo.object_writer import SYMLINK, object_id, read_blobs
 from git_boocode.repo.repository import Repository
 
 _RULES = ".gitignore"
-_ARGUMENTS = 1000
 
 
 class StateRules(NamedTuple):
@@ -42,7 +43,7 @@ class StateRules(NamedTuple):
             return frozenset()
         ignored = ignored_by(self.repository, self.tree, untracked, scratch)
         if ignored:
-            ignored -= set(tree_paths(self.repository.git, self.target or self.tree))
+            ignored -= tree_files(self.repository.git, self.target or self.tree).keys()
         return ignored - unchanged(self.repository, self.written, ignored)
 
     def _id_on_disk(self, path: str) -> str:
@@ -57,10 +58,21 @@ class StateRules(NamedTuple):
             return ""
 
 
-def went_to(repository: Repository, safety: Checkpoint) -> str | None:
-    """The commit to which an operation went; None for any other checkpoint than its own."""
-    own = goes_before_operation(repository, safety)
-    return (recorded(safety).target_commit or None) if own else None
+def user_files_of(
+    repository: Repository,
+    state: Checkpoint,
+    written: Mapping[str, Change],
+    untracked: list[str],
+    scratch: str,
+) -> frozenset[str]:
+    """The untracked files that the rules of a checkpoint ignore, or those its operation went to."""
+    found = StateRules(repository, state.tree, written).user_files(untracked, scratch)
+    if goes_before_operation(repository, state) and (target := recorded(state).target_commit):
+        # By its rules, files were left out of this state. It may have been dropped since.
+        with suppress(GitError):
+            rules = StateRules(repository, target, written, state.tree)
+            found |= rules.user_files(untracked, scratch)
+    return found
 
 
 def written_after(
@@ -72,10 +84,11 @@ def written_after(
     kept their place; so what else it lacks was not there. Of the paths of an operation on some of
     them, nothing is known beyond these.
     """
-    target, record = went_to(repository, safety), recorded(safety)
-    done = record.request
+    record = recorded(safety)
+    done, target = record.request, record.target_commit
     other_paths = (done.paths, done.prefix) != (request.paths, request.prefix)
-    if target is None or not done.files or (done.paths and other_paths):
+    own = goes_before_operation(repository, safety) and target and done.files
+    if not own or (done.paths and other_paths):
         return {}
     try:
         changes = tree_changes(repository.git, safety.tree, f"{target}^{{tree}}")
@@ -99,17 +112,16 @@ def ignored_by(repository: Repository, tree: str, paths: list[str], scratch: str
         return frozenset()
     top = fresh_path(os.path.join(scratch, "rules"))
     os.mkdir(top)
-    files = {path: blob for path, blob in _rules(repository, tree, paths).items() if blob}
-    contents = read_blobs(repository.git, list(files.values()))
-    for (path, blob), content in zip(files.items(), contents, strict=True):
+    rules = {path: blob for path, blob in _rules(repository, tree, paths).items() if blob}
+    contents = read_blobs(repository.git, list(rules.values()))
+    for (path, blob), content in zip(rules.items(), contents, strict=True):
         full = os.path.join(top, path)
         os.makedirs(os.path.dirname(full), exist_ok=True)
         with open(full, "xb") as file:
             # If it is missing, git says so.
             file.write(repository.git.run("cat-file", "blob", blob) if content is None else content)
+    git = Index(repository.git, f"{top}.index").git.bind(cwd=top, GIT_WORK_TREE=top)
     question = ("check-ignore", "--no-index", "-z", "--stdin")
-    index = Index(repository.git, f"{top}.index")
-    git = index.git.bind(cwd=top, GIT_WORK_TREE=top)
     # With `./`, the name of a file is no pathspec with magic, such as `:(glob)*`.
     done = git.attempt(*question, stdin=nul_lines(f"./{path}" for path in paths))
     # 1 means that none is ignored.
@@ -120,32 +132,25 @@ def ignored_by(repository: Repository, tree: str, paths: list[str], scratch: str
 
 def _rules(repository: Repository, tree: str, paths: list[str]) -> dict[str, str]:
     """Where in a tree there may be rules for some paths, and their blobs; empty for none."""
-    places = {"", *directories_of(paths)} if paths else ()
-    found = dict.fromkeys((os.path.join(place, _RULES) for place in sorted(places)), "")
-    git = repository.git.bind(GIT_LITERAL_PATHSPECS="1")
-    files = list(found)
-    for start in range(0, len(files), _ARGUMENTS):
-        some = files[start : start + _ARGUMENTS]
-        for record in nul_records(git.run("ls-tree", "-z", tree, "--", *some)):
-            fields, _, path = record.partition("\t")
-            mode, _, identifier = fields.split(" ")
-            found[path] = identifier if mode.startswith("100") else ""
-    return found
+    files = tree_files(repository.git, tree) if paths else {}
+    places = sorted({"", *directories_of(paths)}) if paths else ()
+    return {path: files.get(path, "") for path in (os.path.join(at, _RULES) for at in places)}
 
 
 def unchanged(
     repository: Repository, written: Mapping[str, Change], paths: Iterable[str]
 ) -> frozenset[str]:
     """Those of some paths where git takes what is on disk for what was written there."""
-    wanted = [written[path] for path in paths if path in written]
-    full = {change.path: os.path.join(repository.worktree, change.path) for change in wanted}
-    links = {path for path, place in full.items() if os.path.islink(place)}
-    alike = [change for change in wanted if (change.path in links) == (change.mode == SYMLINK)]
-    ids = dict(_hashed(repository.git, [c.path for c in alike if c.path not in links]))
-    for path in links.intersection(change.path for change in alike):
-        target = os.fsencode(os.readlink(full[path]))
+    links, files = list[str](), list[str]()
+    for change in (written[path] for path in paths if path in written):
+        is_link = os.path.islink(os.path.join(repository.worktree, change.path))
+        if is_link == (change.mode == SYMLINK):
+            (links if is_link else files).append(change.path)
+    ids = dict(_hashed(repository.git, files))
+    for path in links:
+        target = os.fsencode(os.readlink(os.path.join(repository.worktree, path)))
         ids[path] = object_id(repository.object_format, b"blob", target)
-    return frozenset(change.path for change in alike if ids.get(change.path) == change.id)
+    return frozenset(path for path, identifier in ids.items() if identifier == written[path].id)
 
 
 def _hashed(git: Git, paths: list[str]) -> Iterator[tuple[str, str]]:
@@ -158,16 +163,11 @@ def _hashed(git: Git, paths: list[str]) -> Iterator[tuple[str, str]]:
         paths = paths[len(ids) + 1 :]
 
 
-def tree_paths(git: Git, tree: str, *below: str) -> list[str]:
-    """The paths of all files in a tree, or of those among some paths, which are literal."""
+def tree_files(git: Git, tree: str, *below: str) -> dict[str, str]:
+    """The paths in a tree, or those among some literal paths, and the ids of regular files."""
     git = git.bind(GIT_LITERAL_PATHSPECS="1")
-    return nul_records(git.run("ls-tree", "-r", "-z", "--name-only", tree, "--", *below))
-
-
-def directories_of(paths: Iterable[str]) -> set[str]:
-    """All directories that lead to some paths, but for the top."""
-    found: set[str] = set()
-    for path in paths:
-        while (path := os.path.dirname(path)) and path not in found:
-            found.add(path)
-    return found
+    records = nul_records(git.run("ls-tree", "-r", "-z", tree, "--", *below))
+    parts = (record.partition("\t") for record in records)
+    return {
+        path: fields.split(" ")[2] if fields.startswith("100") else "" for fields, _, path in parts
+    }

@@ -7,7 +7,7 @@ is stored, so nothing can disagree with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.conversation_files import Editor
@@ -16,7 +16,7 @@ from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.moving_head import HeadMove, HeadTarget
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import RefChange
+from git_boocode.repo.store import Ref, RefChange
 
 RESTORE = "restore"
 UNDO = "undo"
@@ -72,30 +72,23 @@ class LogChange(NamedTuple):
         """Move the refs, all or none; returns the ids of the checkpoints."""
         archive = f"{ARCHIVE}{self.under or operation_id}/"
         if self.about is None:
-            refs = catalog.store.refs(archive)
-            moves = [(ref.id, ref.target, ref.name, f"{CHECKPOINTS}{ref.id}") for ref in refs]
+            refs, to = catalog.store.refs(archive), CHECKPOINTS
         else:
-            leaving = self._leaving(catalog, self.about)
-            moves = [(one.id, one.commit.id, one.ref, f"{archive}{one.id}") for one in leaving]
+            refs, to = [*self._leaving(catalog, self.about)], archive
         changes = []
-        for _, commit, old, new in moves:
-            changes += [RefChange(new, commit, None), RefChange(old, None, commit)]
+        for ref in refs:
+            changes.append(RefChange(f"{to}{ref.id}", ref.target, None))
+            changes.append(RefChange(ref.name, None, ref.target))
         catalog.store.update_refs(changes)
-        return [move[0] for move in moves]
+        return [ref.id for ref in refs]
 
-    def _leaving(self, catalog: Catalog, about: Metadata) -> list[Checkpoint]:
+    def _leaving(self, catalog: Catalog, about: Metadata) -> Iterator[Ref]:
         key = "chat" if about.text("chat") else "session"
         wanted = about.text(key)
-        if not wanted:
-            return []
-        return [
-            entry
-            for entry in catalog.newest_first()
-            if isinstance(entry, Checkpoint)
-            and entry.id > self.after
-            and (not self.before or entry.id < self.before)
-            and entry.meta.text(key) == wanted
-        ]
+        for entry in catalog.history() if wanted else ():
+            lies_between = entry.id > self.after and (not self.before or entry.id < self.before)
+            if lies_between and entry.meta.text(key) == wanted:
+                yield Ref(entry.ref, entry.commit.id)
 
 
 class Operation(NamedTuple):
@@ -131,8 +124,7 @@ class Operation(NamedTuple):
         """The id of the operation whose edits of the host's files are reverted; empty for none."""
         if not self.concerns_conversation:
             return ""
-        back = self.kind == RESTORE and self.event == UNDO
-        return self.target.id if back else self.of
+        return self.target.id if self.kind == RESTORE and self.event == UNDO else self.of
 
     def as_json(
         self, move: HeadMove | None, blocked: Iterable[str], *, callback: bool
@@ -155,7 +147,7 @@ class Operation(NamedTuple):
             "prefix": self.request.prefix,
             "archives": self.root.archives,
             "before": self.root.before or None,
-            "head": {"ref": move.ref, "old": move.old, "new": move.new} if move else None,
+            "head": move._asdict() if move else None,
             "over": self.over.id if self.over else None,
             "callback": callback,
             "returns": self.returns_checkpoints,
@@ -185,34 +177,29 @@ def recorded(safety: Checkpoint) -> OperationRecord:
     """The record in a safety checkpoint; what is missing or malformed has its default."""
     values = safety.meta.table("restore")
     texts = {key: value for key, value in values.items() if isinstance(value, str)}
-    kind, target = texts.get("operation", ""), texts.get("target")
-    known = kind in (RESTORE, UNDO, REDO) and target is not None
-    commit = texts.get("target_commit", "")
+    lists = {key: value for key, value in values.items() if isinstance(value, list)}
+    kind, target, commit = (texts.get(key, "") for key in ("operation", "target", "target_commit"))
     return OperationRecord(
-        kind if known else "",
+        kind if kind in (RESTORE, UNDO, REDO) and "target" in texts else "",
         safety.id,
-        target or "",
+        target,
         # An undo goes to the safety checkpoint of what it undoes.
-        texts.get("of") or (target if target and kind == UNDO else ""),
+        texts.get("of") or (target if kind == UNDO else ""),
         values.get("mends") is True,
         commit if OBJECT_ID.fullmatch(commit) else "",
         RestoreRequest(
             values.get("files") is not False,
             values.get("conversation") is not False,
-            tuple(_texts(values.get("paths"))),
+            tuple(map(str, lists.get("paths", ()))),
             texts.get("prefix", ""),
         ),
-        _root(safety, values),
+        _root(safety, values)._replace(before=texts.get("before", "")),
         _move(values.get("head")),
-        frozenset(_texts(values.get("blocked"))),
+        frozenset(map(str, lists.get("blocked", ()))),
         values.get("callback") is True,
         values.get("returns") is True,
         texts.get("over"),
     )
-
-
-def _texts(value: object) -> list[str]:
-    return list(map(str, value)) if isinstance(value, list) else []
 
 
 def _root(safety: Checkpoint, values: Mapping[str, Any]) -> Root:
@@ -221,8 +208,7 @@ def _root(safety: Checkpoint, values: Mapping[str, Any]) -> Root:
     identifier, commit, event = (table.get(key) for key in ("id", "commit", "event"))
     if not (isinstance(identifier, str) and isinstance(commit, str) and event in (TRIM, UNDO)):
         identifier, commit, event = safety.id, safety.commit.id, UNDO
-    before = safety.meta.part("restore", "before") or ""
-    return Root(identifier, commit, event, values.get("archives") is True, before)
+    return Root(identifier, commit, event, values.get("archives") is True)
 
 
 def _move(head: object) -> HeadMove | None:
@@ -232,7 +218,7 @@ def _move(head: object) -> HeadMove | None:
     for commit in (old, new):
         if commit is not None and not (isinstance(commit, str) and OBJECT_ID.fullmatch(commit)):
             return None
-    return HeadMove(str(ref) if ref is not None else None, old, new)
+    return HeadMove(None if ref is None else str(ref), old, new)
 
 
 def goes_before_operation(repository: Repository, checkpoint: Checkpoint) -> bool:
@@ -242,7 +228,7 @@ def goes_before_operation(repository: Repository, checkpoint: Checkpoint) -> boo
 
 
 class History:
-    """The operations of a worktree, and where they have led.
+    """The operations of a worktree, oldest first, and where they have led.
 
     As in an editor: an undo takes the newest operation that is done, a redo takes back the newest
     undo, and a restore ends the chain of what can be redone.
@@ -254,20 +240,17 @@ class History:
         self._known: dict[str, OperationRecord] = {}
         for record in oldest_first:
             self._known[record.id] = record
-            self._add(record)
-
-    def _add(self, record: OperationRecord) -> None:
-        if record.kind == RESTORE:
-            self.done.append(record)
-            self.undone.clear()
-        elif record.kind == REDO:
-            _drop_last(self.undone, record.of)
-            self.done.append(record)
-        elif _drop_last(self.done, record.of) or not record.repairs:
-            self.undone.append(record)
-        elif undo := _drop_last(self.undone, record.of):
-            # It reverted an undo that was interrupted.
-            self.done += [self._known[undo.of]] if undo.of in self._known else []
+            if record.kind == RESTORE:
+                self.done.append(record)
+                self.undone.clear()
+            elif record.kind == REDO:
+                _drop_last(self.undone, record.of)
+                self.done.append(record)
+            elif _drop_last(self.done, record.of) or not record.repairs:
+                self.undone.append(record)
+            elif (undo := _drop_last(self.undone, record.of)) and undo.of in self._known:
+                # It reverted an undo that was interrupted.
+                self.done.append(self._known[undo.of])
 
     def cause(self, interrupted: OperationRecord) -> OperationRecord:
         """What has to be reverted: the operation, or the one that it was about to repair."""
@@ -296,7 +279,7 @@ def read_history(newest_first: Iterable[Checkpoint]) -> History:
 def needed(newest_first: list[Checkpoint], interrupted: str | None = None) -> set[str]:
     """The ids of the safety checkpoints of a worktree that undo and redo still need.
 
-    `interrupted` is what `journal.interrupted` reports of that worktree.
+    `interrupted` is the operation there that never ended, if there is one.
     """
     found = read_history(newest_first).needed()
     by_id = {safety.id: recorded(safety) for safety in newest_first}

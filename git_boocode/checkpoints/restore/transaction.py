@@ -15,22 +15,19 @@ from git_boocode.checkpoints.conversation_files import (
     forget_files,
     operations_with_files,
 )
-from git_boocode.checkpoints.restore import apply, exact, file_plan, journal
-from git_boocode.checkpoints.restore.file_plan import Goal, RestorePlan
-from git_boocode.checkpoints.restore.ignore_rules import StateRules, went_to, written_after
-from git_boocode.checkpoints.restore.operation import (
-    REDO,
-    RESTORE,
-    UNDO,
-    Operation,
-    goes_before_operation,
-    recorded,
+from git_boocode.checkpoints.restore.apply import (
+    WorktreeUpdate,
+    keeping_directory,
+    refuse_to_replace_directory,
 )
+from git_boocode.checkpoints.restore.exact import ExactFiles, after_restore, record_exact
+from git_boocode.checkpoints.restore.file_plan import RestorePlan, RestorePlanner
+from git_boocode.checkpoints.restore.ignore_rules import user_files_of, written_after
+from git_boocode.checkpoints.restore.operation import REDO, RESTORE, UNDO, Operation, recorded
 from git_boocode.checkpoints.store.catalog import CHECKPOINTS, SAFETY, Catalog, Checkpoint
 from git_boocode.checkpoints.store.changes import Change, count_lines
-from git_boocode.checkpoints.store.commit import kept_staging, safety_checkpoint
+from git_boocode.checkpoints.store.commit import safety_checkpoint
 from git_boocode.checkpoints.worktree.indexer import Skipped
-from git_boocode.checkpoints.worktree.pathspecs import Pathspecs
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
@@ -38,7 +35,12 @@ from git_boocode.repo.gc import GcWatch, kept_from_gc
 from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import OBJECT_ID, new_id
 from git_boocode.repo.index import refuse_if_locked
-from git_boocode.repo.lock import scratch_directory
+from git_boocode.repo.lock import (
+    begin_restore,
+    end_restore,
+    interrupted_restore,
+    scratch_directory,
+)
 from git_boocode.repo.metadata import MetadataError
 from git_boocode.repo.moving_head import HeadMove, plan_move
 from git_boocode.repo.repository import Repository
@@ -83,11 +85,12 @@ class Transaction:
         self._operation = operation
         self._target = operation.target
         self._request = operation.request
-        self._earlier = journal.interrupted(repository.state_dir)
+        self._earlier = interrupted_restore(repository.state_dir)
         self._reflog = f"boocode {operation.kind}: moving to {operation.target.id}"
-        self._watch: GcWatch | None = None
         self._callback: Callback | None = None
-        self._prepared = self._moved = False
+        self._exact: ExactFiles = {}  # what the target records beside its tree
+        self._prepared = False
+        self._moved: HeadMove | None = None
 
     def run(self) -> Result:
         """Do it; if it is refused nothing was changed, and what fails is rolled back."""
@@ -98,31 +101,30 @@ class Transaction:
     def _run(self, watch: GcWatch | None) -> Result:
         """Look, plan, then carry it out; without a watch, only plan."""
         repository = self._repository
-        self._watch = watch
         self._callback = self._find_callback()
         with scratch_directory(repository.state_dir, looking=watch is None) as scratch:
-            user_files = partial(self._user_files, scratch)
-            snapshot = take_snapshot(repository, scratch, user_files)
+            snapshot = take_snapshot(repository, scratch, partial(self._user_files, scratch))
             plan = self._plan(snapshot)
-            apply.refuse_to_replace_directory(repository, plan)
+            refuse_to_replace_directory(repository, plan.changes)
             # Before anything is done: afterwards nothing may fail any more.
             result = self._result(snapshot, plan)
             if watch is None:
                 # In a partial clone the contents need not be here; what would be done is known.
                 with suppress(GitError):
-                    before, after = plan.before, plan.tree
-                    return result._replace(lines=count_lines(repository.git, before, after))
+                    lines = count_lines(repository.git, plan.before, plan.tree)
+                    result = result._replace(lines=lines)
                 return result
             if self._is_done(plan):
-                journal.end(repository.state_dir)
+                end_restore(repository.state_dir)
                 return result
             if not plan.is_empty:
                 # Who holds the lock may be writing files of the worktree as well.
                 refuse_if_locked(repository.index_path)
             if self._callback is not None:
                 _check_callback_stays(repository, self._callback, plan)
-            with apply.keeping_directory(repository, plan):
-                return self._carry_out(snapshot, plan, result)
+            with keeping_directory(repository, plan.changes):
+                safety = self._keep_before(snapshot, plan, watch)
+                return self._carry_out(safety, plan, result)
 
     # Looking and planning.
 
@@ -147,23 +149,32 @@ class Transaction:
         They are visible only because the rules were replaced; undo and redo leave them alone. The
         same holds for a restore over an interrupted operation.
         """
-        operation, repository = self._operation, self._repository
-        returns = operation.kind != RESTORE or self._target.ref.startswith(SAFETY)
-        states = (self._target if returns else None, operation.over)
+        repository, operation, request = self._repository, self._operation, self._request
         found: set[str] = set()
-        for state in filter(None, states):
-            own = state is self._target
-            written = self._written if own else written_after(repository, state, self._request)
+        returns = operation.kind != RESTORE or self._target.ref.startswith(SAFETY)
+        for state in filter(None, (self._target if returns else None, operation.over)):
+            is_target = state is self._target
+            written = self._written if is_target else written_after(repository, state, request)
             with self._objects_of(state):
-                rules = StateRules(repository, state.tree, written)
-                found |= rules.user_files(untracked, scratch)
-            if target := went_to(repository, state):
-                # By its rules, files were left out of this state.
-                rules = StateRules(repository, target, written, state.tree)
-                # It may have been dropped since.
-                with suppress(GitError):
-                    found |= rules.user_files(untracked, scratch)
+                found |= user_files_of(repository, state, written, untracked, scratch)
         return found
+
+    def _plan(self, snapshot: Snapshot) -> RestorePlan:
+        """What changes; the snapshot takes in what is replaced though ignored."""
+        repository, operation = self._repository, self._operation
+        request, target = self._request, self._target
+        move = plan_move(repository, snapshot.head, operation.head) if operation.head else None
+        if not request.files:
+            return RestorePlan(snapshot.disk_tree, snapshot.disk_tree, [], [], move=move)
+        with self._objects_of(target):
+            planner = RestorePlanner(repository, snapshot, request, target, self._written)
+            self._exact = planner.exact
+            # What they matched once may be nowhere by now.
+            return planner.plan(each=operation.kind == RESTORE)._replace(move=move)
+
+    @cached_property
+    def _written(self) -> dict[str, Change]:
+        return written_after(self._repository, self._target, self._request)
 
     @contextmanager
     def _objects_of(self, checkpoint: Checkpoint) -> Iterator[None]:
@@ -181,64 +192,6 @@ class Transaction:
             ) from error
         except MetadataError as error:
             raise self._catalog.unusable(checkpoint.id, error) from error
-
-    def _plan(self, snapshot: Snapshot) -> RestorePlan:
-        """What changes; the snapshot takes in what is replaced though ignored."""
-        head, tree = self._operation.head, snapshot.disk_tree
-        move = plan_move(self._repository, snapshot.head, head) if head is not None else None
-        if not self._request.files:
-            return RestorePlan(tree, tree, [], [], is_whole=True, move=move)
-        with self._objects_of(self._target):
-            return self._plan_files(snapshot)._replace(move=move)
-
-    def _plan_files(self, snapshot: Snapshot) -> RestorePlan:
-        repository, request, target = self._repository, self._request, self._target
-        staging = kept_staging(repository, target.meta)
-        goal = Goal(
-            file_plan.disk_tree(snapshot, target.tree, staging),
-            staging,
-            target.meta.skipped_paths,
-            self._written,
-            replaces_ignored="ignored" in request.force,
-        )
-        if hidden := file_plan.written_and_hidden(repository, snapshot, goal):
-            snapshot.force_add(hidden, repository.worktree)
-        if request.paths:
-            pathspecs = Pathspecs(repository.worktree, request.prefix, request.paths)
-            views = file_plan.index_views(snapshot, goal)
-            # What they matched once may be nowhere by now.
-            each = self._operation.kind == RESTORE
-            goal = goal._replace(paths=pathspecs.matching(views, each=each))
-        plan = file_plan.plan_files(repository, snapshot, goal)
-        if plan.in_the_way:
-            snapshot.force_add(plan.in_the_way, repository.worktree)
-            plan = file_plan.plan_files(repository, snapshot, goal, plan.in_the_way)
-        # Who goes back to the state before an operation gets what was staged then in any case.
-        own = goes_before_operation(repository, target)
-        nested = frozenset[str]() if own else plan.nested
-        return plan._replace(
-            changes=plan.changes + self._lost(snapshot, plan, goal),
-            staging=file_plan.plan_staging(repository, snapshot, goal, nested),
-        )
-
-    @cached_property
-    def _written(self) -> dict[str, Change]:
-        return written_after(self._repository, self._target, self._request)
-
-    @cached_property
-    def _exact(self) -> dict[str, exact.ExactFile]:
-        """What the target records beside its tree; of what was fetched, nothing counts."""
-        return {} if self._target.remote else exact.read_exact(self._repository, self._target.meta)
-
-    def _lost(self, snapshot: Snapshot, plan: RestorePlan, goal: Goal) -> list[Change]:
-        """The files of which only git's form is as recorded."""
-        if not self._exact:
-            return []
-        planned = {change.path for change in plan.changes} | {kept.path for kept in plan.kept}
-        paths = self._exact.keys() - planned
-        if goal.paths is not None:
-            paths &= goal.paths
-        return exact.ExactRecorder(self._repository, snapshot, self._exact).lost(sorted(paths))
 
     def _result(self, snapshot: Snapshot, plan: RestorePlan) -> Result:
         operation, target = self._operation, self._target
@@ -271,20 +224,32 @@ class Transaction:
 
     # Carrying it out.
 
-    def _carry_out(self, snapshot: Snapshot, plan: RestorePlan, result: Result) -> Result:
-        repository = self._repository
+    def _keep_before(self, snapshot: Snapshot, plan: RestorePlan, watch: GcWatch) -> Checkpoint:
+        """Take the safety checkpoint, and note that the operation has begun."""
+        repository, changes, identifier = self._repository, plan.changes, new_id()
         with self._objects_of(self._target):
             tree = plan.write_tree(snapshot)
             staging = plan.staging.write_staging(snapshot) if plan.staging else None
-        changes = plan.changes
-        snapshot.exact = exact.ExactRecorder(repository, snapshot, self._exact).record(changes)
-        after = exact.after_restore(repository, changes, snapshot.exact, self._exact)
-        plan = plan._replace(exact=after)
-        safety = self._keep_before(snapshot, plan)
-        self._update = apply.WorktreeUpdate(repository, snapshot, plan, tree, staging)
+        snapshot.exact = record_exact(repository, snapshot, changes, self._exact)
+        plan = plan._replace(exact=after_restore(repository, changes, snapshot.exact, self._exact))
+        self._update = WorktreeUpdate(repository, snapshot, plan, tree, staging)
+        called = self._callback is not None
+        record = self._operation.as_json(plan.move, plan.blocked, callback=called)
+        # Noted before the checkpoint is taken: from then on, history knows of this operation.
+        begin_restore(repository.state_dir, identifier)
+        try:
+            safety = safety_checkpoint(repository, snapshot, self._target.meta, record, identifier)
+            watch.confirm(safety.ref, safety.commits)
+        except BaseException:
+            end_restore(repository.state_dir, self._earlier)
+            raise
+        return safety
+
+    def _carry_out(self, safety: Checkpoint, plan: RestorePlan, result: Result) -> Result:
+        repository = self._repository
         self._conversation = ConversationFiles(repository, safety.id, self._request.editor)
         if self._callback is not None:
-            self._callback = self._callback.about(self._event(safety, changes))
+            self._callback = self._callback.about(self._event(safety, plan.changes))
         try:
             self._supersede()
             self._prepare()
@@ -293,31 +258,27 @@ class Transaction:
             answer = self._commit()
             archived = self._archive(safety)
         except BaseException as error:
-            failed = self._roll_back(safety, plan.move, error)
+            failed = self._roll_back(safety, error)
             if self._forget(safety):
-                journal.end(repository.state_dir, self._earlier)
+                end_restore(repository.state_dir, self._earlier)
             if failed is not None:
                 raise failed from error
             raise
-        journal.end(repository.state_dir, self._still_open())
+        end_restore(repository.state_dir, self._still_open())
         edited = self._conversation.paths
         return result._replace(undo=safety.id, answer=answer, archived=archived, edited=edited)
 
-    def _keep_before(self, snapshot: Snapshot, plan: RestorePlan) -> Checkpoint:
-        """Take the safety checkpoint, and note that the operation has begun."""
-        repository, identifier = self._repository, new_id()
-        called = self._callback is not None
-        record = self._operation.as_json(plan.move, plan.blocked, callback=called)
-        # Noted before the checkpoint is taken: from then on, history knows of this operation.
-        journal.begin(repository.state_dir, identifier)
-        try:
-            safety = safety_checkpoint(repository, snapshot, self._target.meta, record, identifier)
-            if self._watch is not None:
-                self._watch.confirm(safety.ref, safety.commits)
-        except BaseException:
-            journal.end(repository.state_dir, self._earlier)
-            raise
-        return safety
+    def _event(self, safety: Checkpoint, changes: list[Change]) -> dict[str, Any]:
+        """What every event of this operation reports: of a redo, what was restored first."""
+        operation, whose = self._operation, self._target
+        if operation.kind == REDO:
+            root = operation.root
+            # Its ref may be gone, and itself in time; the conversation is known anyway.
+            commit = whose.commit._replace(id=root.commit)
+            found = checkpoint_at(self._catalog, root.id, root.commit)
+            whose = found or whose._replace(id=root.id, commit=commit)
+        what = (operation.kind, operation.event, safety.id)
+        return event_of(self._repository, what, whose, changes)
 
     def _supersede(self) -> None:
         """Take the conversation out of an interrupted operation, whose files need no going back.
@@ -330,10 +291,10 @@ class Transaction:
         self._conversation.revert(over.id, self._conversation.look(over.id), unchanged=True)
         if self._callback is not None:
             record = recorded(over)
-            commits = UNDO if record.kind == UNDO else record.root.event
+            identifier, commit, commits = record.root[:3]
+            if record.kind == UNDO:
+                identifier, commit, commits = record.target, record.target_commit, UNDO
             event = event_of(self._repository, (record.kind, commits, over.id), over, ())
-            about = (record.target, record.target_commit)
-            identifier, commit = about if record.kind == UNDO else record.root[:2]
             event |= {"checkpoint_id": identifier, "commit": commit, "label": None}
             self._callback.about(event).roll_back("it was interrupted")
 
@@ -343,22 +304,20 @@ class Transaction:
             self._prepared = True
 
     def _move_head(self, move: HeadMove | None) -> None:
-        if move is None:
-            return
-        self._moved = True
+        self._moved = move
         try:
-            move.carry_out(self._repository, self._reflog)
+            if move is not None:
+                move.carry_out(self._repository, self._reflog)
         except BoocodeError:
             # Git refused, so HEAD is wherever someone else has moved it.
-            self._moved = False
+            self._moved = None
             raise
 
     def _commit(self) -> CallbackAnswer | None:
         """Let the conversation follow: by the callback, by edits it asks for, by what was kept."""
         conversation, operation = self._conversation, self._operation
-        other = operation.edits_of
+        other, answer = operation.edits_of, None
         seen = conversation.look(other) if other else {}
-        answer = None
         if self._callback is not None:
             answer = self._callback.commit(operation.event)
             if answer.edits:
@@ -382,23 +341,9 @@ class Transaction:
         """The interrupted operation that there is again, once another one over it is undone."""
         return recorded(self._target).over if self._operation.kind == UNDO else None
 
-    def _event(self, safety: Checkpoint, changes: list[Change]) -> dict[str, Any]:
-        """What every event of this operation reports: of a redo, what was restored first."""
-        operation, whose = self._operation, self._target
-        if operation.kind == REDO:
-            root = operation.root
-            # Its ref may be gone, and itself in time; the conversation is known anyway.
-            commit = whose.commit._replace(id=root.commit)
-            found = checkpoint_at(self._catalog, root.id, root.commit)
-            whose = found or whose._replace(id=root.id, commit=commit)
-        what = (operation.kind, operation.event, safety.id)
-        return event_of(self._repository, what, whose, changes)
-
     # Rolling it back.
 
-    def _roll_back(
-        self, safety: Checkpoint, move: HeadMove | None, error: BaseException
-    ) -> BoocodeError | None:
+    def _roll_back(self, safety: Checkpoint, error: BaseException) -> BoocodeError | None:
         """Roll everything back; returns the error to raise instead if there is more to say.
 
         If something could not be rolled back, that is raised (`rollback`).
@@ -409,8 +354,8 @@ class Transaction:
         doubt: list[str] = []
         try:
             _try("the host's files", self._conversation.roll_back, failures)
-            if move is not None and self._moved:
-                back = partial(move.roll_back, self._repository, self._reflog)
+            if self._moved is not None:
+                back = partial(self._moved.roll_back, self._repository, self._reflog)
                 _try("HEAD", back, failures)
             _try("the files", self._update.roll_back, failures)
         finally:
@@ -420,18 +365,17 @@ class Transaction:
                 except FatalError as second:
                     # Not a hint, which can be silenced.
                     doubt.append(f"the conversation may be in doubt: {second.message}")
+        message = "\nand ".join((reason, *failures, *doubt))
         if failures:
             safe = f"the state before is safe: git boocode restore {safety.id}"
             why = known.hints if isinstance(known, FatalError) else ()
-            raise FatalError(
-                "\nand ".join((reason, *failures, *doubt)), code="rollback", hints=(*why, safe)
-            ) from error
-        if not isinstance(error, FatalError) and not (doubt and isinstance(error, RefusedError)):
-            return None
-        kind = FatalError if isinstance(error, FatalError) else RefusedError
-        more = ("files and staging are as they were before",) if kind is FatalError else ()
-        message = "\nand ".join((reason, *doubt))
-        return kind(message, code=error.code, hints=error.hints + more, details=error.details)
+            raise FatalError(message, code="rollback", hints=(*why, safe)) from error
+        if isinstance(error, FatalError):
+            hints = (*error.hints, "files and staging are as they were before")
+            return FatalError(message, code=error.code, hints=hints, details=error.details)
+        if doubt and isinstance(error, RefusedError):
+            return RefusedError(message, code=error.code, hints=error.hints, details=error.details)
+        return None
 
     def _forget(self, safety: Checkpoint) -> bool:
         """Drop a safety checkpoint after a rollback, as there is nothing to undo.

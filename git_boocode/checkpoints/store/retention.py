@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
-from git_boocode.checkpoints.restore import journal
 from git_boocode.checkpoints.restore.operation import needed, read_history
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Catalog, Checkpoint
 from git_boocode.checkpoints.store.commit import note_pruning
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.lock import worktree_lock
+from git_boocode.repo.lock import interrupted_restore, worktree_lock
 from git_boocode.repo.metadata import DAY, TOO_OLD, Limits, Metadata, Unusable, is_older, patiently
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref, RefChange
@@ -262,7 +261,7 @@ def _beside_restores(repository: Repository, patience: float, *, looking: bool) 
 
 def interrupted(repository: Repository) -> set[str]:
     """The ids of the safety checkpoints of restores that never ended, in whichever worktree."""
-    return set(filter(None, map(journal.interrupted, repository.state_dirs())))
+    return set(filter(None, map(interrupted_restore, repository.state_dirs())))
 
 
 def restore_of(archived: Ref) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from zlib import crc32
 
+from git_boocode.checkpoints.worktree.indexer import directories_of
 from git_boocode.repo.git import nul_lines, nul_records
 from git_boocode.repo.index import Index
 from git_boocode.repo.repository import Repository
@@ -47,10 +48,7 @@ def may_convert(repository: Repository, paths: Iterable[str]) -> bool:
         return True
     if repository.config.setting("attr.tree") or repository.git.env.get(_SOURCE):
         return True
-    directories = {""}
-    for path in paths:
-        while (path := os.path.dirname(path)) not in directories:
-            directories.add(path)
+    directories = ("", *directories_of(paths))
     inside = (os.path.join(repository.worktree, directory, _NAME) for directory in directories)
     return any(map(os.path.lexists, (*_outside_attributes(repository), *inside)))
 

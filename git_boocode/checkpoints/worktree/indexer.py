@@ -40,6 +40,15 @@ def is_recorded(status: os.stat_result) -> bool:
     return stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)
 
 
+def directories_of(paths: Iterable[str]) -> set[str]:
+    """All directories that lead to some paths, but for the top."""
+    found: set[str] = set()
+    for path in paths:
+        while (path := os.path.dirname(path)) and path not in found:
+            found.add(path)
+    return found
+
+
 class Disk:
     """What is at the paths below `worktree`, seen once and without following a symlink."""
 
