@@ -10,9 +10,14 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from git_boocode.editing.workspace import Target
-from git_boocode.editing.write import Change, ChangedMeanwhileError, leftover_prefix, write_files
+from git_boocode.editing.write import (
+    ChangedMeanwhileError,
+    FileChange,
+    leftover_prefix,
+    write_files,
+)
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.files import Snapshot, Symlink, mode_only, read_snapshot
+from git_boocode.repo.files import FileState, Symlink, mode_only, read_state
 
 # In seconds; older temporary files were left by a process that was killed.
 _LEFTOVER_AGE = 60
@@ -85,19 +90,19 @@ def diff_text(edits: Sequence[FileEdit]) -> str:
     return "".join(line for edit in edits if edit.title for line in _diff(edit))
 
 
-def _found(path: str, *, itself: bool) -> tuple[Target, Snapshot | None]:
+def _found(path: str, *, itself: bool) -> tuple[Target, FileState | None]:
     """The file at a path, or the symlink `itself` that is there."""
     directory, name = os.path.split(path)
     real = os.path.join(os.path.realpath(directory), name) if itself else os.path.realpath(path)
     try:
-        return Target(path, real if itself else path, real), read_snapshot(real, links=itself)
+        return Target(path, real if itself else path, real), read_state(real, links=itself)
     except RefusedError as error:
         raise RefusedError(
             f"'{path}' cannot be used: {error.message}; nothing was changed", code="unusable_file"
         ) from None
 
 
-def _change(edit: FileEdit) -> Change:
+def _change(edit: FileEdit) -> FileChange:
     links = isinstance(edit.before, Symlink) or isinstance(edit.after, Symlink)
     target, now = _found(edit.path, itself=edit.replace_link or links)
     data = None if now is None else now.data
@@ -113,7 +118,7 @@ def _change(edit: FileEdit) -> Change:
         )
     if edit.mode is not None:
         like = (like or mode_only(0))._replace(mode=stat.S_IFREG | edit.mode)
-    return Change(target, now, edit.after, like)
+    return FileChange(target, now, edit.after, like)
 
 
 def _stale(path: str) -> RefusedError:

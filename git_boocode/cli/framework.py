@@ -150,7 +150,7 @@ class AtLeast(click.IntRange):
             raise click.BadParameter(said, ctx, param) from None
 
 
-class Entry(NamedTuple):
+class CommandInfo(NamedTuple):
     """A command as data: where it lives and what the list of commands says of it."""
 
     module: str
@@ -163,7 +163,7 @@ class LazyGroup(click.Group):
 
     context_class = GitContext
 
-    def __init__(self, *args: Any, entries: dict[str, Entry], **kwargs: Any) -> None:  # noqa: ANN401
+    def __init__(self, *args: Any, entries: dict[str, CommandInfo], **kwargs: Any) -> None:  # noqa: ANN401
         super().__init__(*args, **_with_help(kwargs))
         self.entries = entries
 
@@ -228,7 +228,7 @@ _SUMMARIES = {
     "demo": "Show the main job in a scratch repository.",
 }
 COMMANDS = {
-    name: Entry(f"git_boocode.cli.{function}", function, summary)
+    name: CommandInfo(f"git_boocode.cli.{function}", function, summary)
     for name, summary in _SUMMARIES.items()
     for function in (name.replace("-", "_"),)
 }

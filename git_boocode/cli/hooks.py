@@ -20,7 +20,7 @@ from git_boocode.agents.install import (
     wanted_hooks,
 )
 from git_boocode.agents.registry import AGENTS, LOCAL, PROJECT, USER
-from git_boocode.cli.framework import Command, Entry, LazyGroup, json_option
+from git_boocode.cli.framework import Command, CommandInfo, LazyGroup, json_option
 from git_boocode.cli.hook import run_hook
 from git_boocode.cli.output import print_hints, print_json, print_text, printable, quote_path
 from git_boocode.repo.config import Config
@@ -29,11 +29,11 @@ from git_boocode.repo.git import Git, clean_environment
 _Callable = TypeVar("_Callable", bound=Callable[..., int])
 
 COMMANDS = {
-    "install": Entry(
+    "install": CommandInfo(
         "git_boocode.cli.hooks_change", "install", "Have agents and git take checkpoints."
     ),
-    "status": Entry("git_boocode.cli.hooks", "status", "Say what is installed, and where."),
-    "uninstall": Entry(
+    "status": CommandInfo("git_boocode.cli.hooks", "status", "Say what is installed, and where."),
+    "uninstall": CommandInfo(
         "git_boocode.cli.hooks_change", "uninstall", "Take out again what was installed."
     ),
 }

@@ -6,7 +6,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.edits import AppliedEdit, EditResult, How, MissError
-from git_boocode.editing.textfile import RAW, Text, line_count, uniform_crlf
+from git_boocode.editing.textfile import RAW, FileText, line_count, uniform_crlf
 from git_boocode.matching.text import lines_of, split_lines
 from git_boocode.repo.files import MAX_BYTES
 
@@ -21,7 +21,7 @@ MAX_MISSES = 10
 """Problems of one edit that its refusal describes."""
 
 
-def check_text(text: Text, new: str, how: How) -> None:
+def check_text(text: FileText, new: str, how: How) -> None:
     """Refuse a NUL character, mostly an escape gone wrong, in new text for a file that is text."""
     if text.text and not text.is_raw and not how.verbatim and "\0" in new:
         line = new.count("\n", 0, new.index("\0")) + 1
@@ -51,7 +51,7 @@ def joined(misses: Sequence[MissError]) -> MissError:
     )
 
 
-def existing(text: Text | None) -> Text:
+def existing(text: FileText | None) -> FileText:
     """The text of a file that an action needs (MissError, `missing_file`)."""
     if text is None:
         raise MissError("missing_file", "there is no such file")
@@ -87,7 +87,7 @@ class Replace(NamedTuple):
         """The old text."""
         return (self.old,)
 
-    def apply(self, text: Text | None, how: How) -> EditResult:
+    def apply(self, text: FileText | None, how: How) -> EditResult:
         """Find the old text with the matcher and replace it."""
         from git_boocode.matching.types import MatchError
 
@@ -113,7 +113,7 @@ class Replace(NamedTuple):
         applied = AppliedEdit(match.kind, rung, match.similarity, done.count, *lines, notes)
         return EditResult(text._replace(text=done.content), applied)
 
-    def _replaced(self, text: Text, how: How) -> Replacement:
+    def _replaced(self, text: FileText, how: How) -> Replacement:
         """Replace with the line hint, unless its two readings lead to different places.
 
         Earlier edits of the call may have moved lines, and the model may have counted with that.
@@ -126,7 +126,7 @@ class Replace(NamedTuple):
                 return self._searched(text, how, None)
         return done
 
-    def _searched(self, text: Text, how: How, hint: int | None) -> Replacement:
+    def _searched(self, text: FileText, how: How, hint: int | None) -> Replacement:
         from git_boocode.matching.replace import replace_text
 
         def older() -> Iterator[str]:
@@ -147,7 +147,7 @@ class Replace(NamedTuple):
         )
 
 
-def _miss(error: MatchError, text: Text, wanted: Replace, how: How) -> MissError:
+def _miss(error: MatchError, text: FileText, wanted: Replace, how: How) -> MissError:
     """What the matcher's refusal means for the file."""
     code, message, version, hint = error.code, error.message, error.match.version, None
     places = error.match.spans if code == "ambiguous" else error.candidates
@@ -197,7 +197,7 @@ class Block(NamedTuple):
         """The longest old text."""
         return self.actions[-1].anchors
 
-    def apply(self, text: Text | None, how: How) -> EditResult:
+    def apply(self, text: FileText | None, how: How) -> EditResult:
         """Apply the only split whose old text the file has, or the one that it clearly prefers."""
         splits = [(action.old, _tried(action, text, how)) for action in self.actions]
         misses = [found for _, found in splits if isinstance(found, MissError)]
@@ -224,7 +224,7 @@ class Block(NamedTuple):
         return found
 
 
-def _tried(action: Replace, text: Text | None, how: How) -> EditResult | MissError:
+def _tried(action: Replace, text: FileText | None, how: How) -> EditResult | MissError:
     try:
         return action.apply(text, how)
     except MissError as miss:
@@ -242,7 +242,7 @@ class Insert(NamedTuple):
     text: str
     top: int = 0
 
-    def apply(self, text: Text | None, how: How) -> EditResult:
+    def apply(self, text: FileText | None, how: How) -> EditResult:
         """Insert the lines with the line ending of their neighbour."""
         text = existing(text)
         check_text(text, self.text, how)
@@ -276,10 +276,10 @@ class Write(NamedTuple):
 
     content: str
 
-    def apply(self, text: Text | None, how: How) -> EditResult:
+    def apply(self, text: FileText | None, how: How) -> EditResult:
         """Take the content as given, in the encoding and line endings that the file has."""
         if text is None:
-            return EditResult(Text(self.content), AppliedEdit(rung="write"))
+            return EditResult(FileText(self.content), AppliedEdit(rung="write"))
         check_text(text, self.content, how)
         content = self.content
         notes: tuple[str, ...] = ()
@@ -289,7 +289,7 @@ class Write(NamedTuple):
         if codec != "utf-8":
             content = content.removeprefix("\ufeff")
         applied = AppliedEdit(rung="write", end_line=line_count(text.text), notes=notes)
-        return EditResult(Text(content, codec), applied)
+        return EditResult(FileText(content, codec), applied)
 
 
 class Create(NamedTuple):
@@ -299,7 +299,7 @@ class Create(NamedTuple):
     executable: bool = False
     notes: tuple[str, ...] = ()
 
-    def apply(self, text: Text | None, how: How) -> EditResult:
+    def apply(self, text: FileText | None, how: How) -> EditResult:
         """Take the content as given."""
         del how
         if text is not None and text.text:
@@ -308,7 +308,7 @@ class Create(NamedTuple):
                 "the file is to be created, but it exists and has content",
                 hint="edit what it holds, or send the whole file as {path, content}",
             )
-        made = (text or Text(""))._replace(text=self.content)
+        made = (text or FileText(""))._replace(text=self.content)
         executable = self.executable or None
         applied = AppliedEdit(rung="create", notes=(*self.notes, *mode_notes(executable)))
         return EditResult(made, applied, executable)
@@ -320,7 +320,7 @@ class Delete(NamedTuple):
     content: str | None = None
     notes: tuple[str, ...] = ()
 
-    def apply(self, text: Text | None, how: How) -> EditResult:
+    def apply(self, text: FileText | None, how: How) -> EditResult:
         """Remove the file, if it holds what is expected, whitespace at line ends aside."""
         del how
         text = existing(text)
@@ -343,7 +343,7 @@ class Keep(NamedTuple):
 
     executable: bool | None = None
 
-    def apply(self, text: Text | None, how: How) -> EditResult:
+    def apply(self, text: FileText | None, how: How) -> EditResult:
         """Give the file back as it is."""
         del how
         text = existing(text)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from git_boocode.editing.textfile import Text
+    from git_boocode.editing.textfile import FileText
     from git_boocode.editing.versions import FileVersions
     from git_boocode.matching import Candidate
 
@@ -49,7 +49,7 @@ class EditResult(NamedTuple):
     `executable` is None if the file keeps its mode, or is new.
     """
 
-    text: Text | None
+    text: FileText | None
     applied: AppliedEdit
     executable: bool | None = None
 
@@ -98,7 +98,7 @@ class MissError(Exception):
 class Action(Protocol):
     """One change of one file. One that looks for texts in the file has them as `anchors`."""
 
-    def apply(self, text: Text | None, how: How) -> EditResult:
+    def apply(self, text: FileText | None, how: How) -> EditResult:
         """Change a file's text, None if it is missing (MissError if it cannot be applied)."""
 
 
@@ -130,8 +130,8 @@ class EditedFile(NamedTuple):
     action: str
     moved_from: str | None
     changes: bool
-    old: Text | None
-    text: Text | None
+    old: FileText | None
+    text: FileText | None
     applied: tuple[tuple[Edit, AppliedEdit], ...]
 
 

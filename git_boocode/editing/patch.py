@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.actions import MAX_LINES, MAX_MISSES, check_text, joined, mode_notes
 from git_boocode.editing.edits import AppliedEdit, EditResult, How, MissError, listed, short
-from git_boocode.editing.textfile import Text
+from git_boocode.editing.textfile import FileText
 from git_boocode.matching.align import Hunk
 from git_boocode.matching.replace import listed_lines
 from git_boocode.matching.text import BOM, depth_of, lines_of, spliced
@@ -104,12 +104,12 @@ class PatchAction(NamedTuple):
         """The old lines of each hunk."""
         return tuple("".join(hunk.old) for hunk in self.hunks)
 
-    def apply(self, text: Text | None, how: How) -> EditResult:
+    def apply(self, text: FileText | None, how: How) -> EditResult:
         """Place every hunk and make all changes."""
         if text is None:
             notes = (*self.notes, *mode_notes(self.executable))
             applied = AppliedEdit("exact", "create", 1.0, 1, 1, 0, notes)
-            return EditResult(Text(self._content()), applied, self.executable)
+            return EditResult(FileText(self._content()), applied, self.executable)
         if text.text and any(hunk.is_for_empty for hunk in self.hunks):
             raise MissError("exists", "the patch is for an empty file, but the file has content")
         added = (line.text for hunk in self.hunks for line in hunk.lines if line.op == "+")
@@ -128,7 +128,7 @@ class PatchAction(NamedTuple):
             raise done
         return done
 
-    def _merged(self, text: Text, how: How, strict: Profile) -> EditResult | None:
+    def _merged(self, text: FileText, how: How, strict: Profile) -> EditResult | None:
         """The edit as made in the newest version that has all old lines, merged with the text."""
         from git_boocode.editing.versions import merged_result
 
@@ -144,7 +144,7 @@ class PatchAction(NamedTuple):
         return None
 
     def _edited(
-        self, text: Text, how: How, profile: Profile
+        self, text: FileText, how: How, profile: Profile
     ) -> tuple[EditResult | MissError, list[Placement]]:
         """What all changes make of a text, or why they cannot be made, and where they belong."""
         from git_boocode.matching.sequence import place_changes
@@ -189,7 +189,7 @@ class PatchAction(NamedTuple):
             raise MissError("missing_file", "there is no such file")
         return "".join(line for hunk in self.hunks for line in hunk.new)
 
-    def _is(self, text: Text) -> bool:
+    def _is(self, text: FileText) -> bool:
         """Whether a file's text is the blob that the patch names."""
         if self.preimage is None or not self.preimage.strip("0"):
             return False
@@ -221,7 +221,7 @@ def _script(lines: Sequence[PatchLine]) -> Iterator[Hunk]:
         i1, j1 = i2, j2
 
 
-def _without_bom(hunks: tuple[PatchHunk, ...], text: Text) -> tuple[PatchHunk, ...]:
+def _without_bom(hunks: tuple[PatchHunk, ...], text: FileText) -> tuple[PatchHunk, ...]:
     """The hunks as the text is: without the byte order mark, which is not part of it."""
     if text.codec == "utf-8":
         return hunks

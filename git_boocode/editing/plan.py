@@ -18,10 +18,10 @@ from git_boocode.repo.files import MAX_BYTES, both_listed
 
 if TYPE_CHECKING:
     from git_boocode.editing.edits import Edit, EditResult, How
-    from git_boocode.editing.textfile import Text
+    from git_boocode.editing.textfile import FileText
     from git_boocode.editing.unified_diff import LineMap
     from git_boocode.editing.versions import FileVersions
-    from git_boocode.repo.files import Snapshot
+    from git_boocode.repo.files import FileState
 
 _UNDECODED = re.compile("[\udc80-\udcff]")
 _BEYOND_ASCII = re.compile("[^\x00-\x7f\udc80-\udcff]")
@@ -42,7 +42,7 @@ class PlannedFile:
     it gets where the file system takes both names for one, `gone` says how the call removed it.
     """
 
-    def __init__(self, target: Target, before: Snapshot | None) -> None:
+    def __init__(self, target: Target, before: FileState | None) -> None:
         self.target = target
         self.before = before
         self.old = None if before is None else decode(before.data)
@@ -54,7 +54,7 @@ class PlannedFile:
         self.spelling: Target | None = None
         self.executable: bool | None = None
         self.gone: str | None = None
-        self.bases: dict[str, Text] = {}
+        self.bases: dict[str, FileText] = {}
         self.versions: FileVersions | None = None
 
     @property
@@ -256,7 +256,7 @@ class EditPlan:
         if file.text is None:
             file.gone = f"{edit_name(edit.number)} of the same call {done}"
 
-    def _check_placeholders(self, old: Text | None, new: Text) -> None:
+    def _check_placeholders(self, old: FileText | None, new: FileText) -> None:
         """Refuse a new line that is a placeholder, such as `# ... rest of code`.
 
         The matcher compares an old text with its new one; this is for whole files, regions and
@@ -362,7 +362,7 @@ def _check_mixed(file: PlannedFile, edit: Edit) -> None:
         )
 
 
-def _check_bytes(text: Text) -> None:
+def _check_bytes(text: FileText) -> None:
     """Refuse a text that no file of its encoding can hold, or that nobody could edit again."""
     try:
         size = len(text.encode())
@@ -377,7 +377,7 @@ def _check_bytes(text: Text) -> None:
         )
 
 
-def _check_foreign(old: Text | None, new: Text) -> None:
+def _check_foreign(old: FileText | None, new: FileText) -> None:
     """Refuse to put UTF-8 into a file whose characters beyond ASCII are in another encoding."""
     if old is None or not (old.is_raw and new.is_raw) or not _UNDECODED.search(old.text):
         return

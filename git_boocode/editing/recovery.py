@@ -13,7 +13,15 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from git_boocode.editing.write import NEW, OLD, OTHER, Step, clean_up, fingerprint_at, write_new
+from git_boocode.editing.write import (
+    NEW,
+    OLD,
+    OTHER,
+    WriteStep,
+    clean_up,
+    fingerprint_at,
+    write_new,
+)
 from git_boocode.repo.durable import is_regular, read_private_json, remove, write_private
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
 from git_boocode.repo.files import MAX_BYTES, mode_only, remove_emptied
@@ -27,7 +35,7 @@ DAMAGED = "damaged"
 """The code of the error of a journal that cannot be understood."""
 
 
-def note_call(repository: Repository, record: str | None, steps: Sequence[Step]) -> None:
+def note_call(repository: Repository, record: str | None, steps: Sequence[WriteStep]) -> None:
     """Write the journal of a call to disk; `record` is the id of the record of its old contents.
 
     Its paths are relative to the worktree, which may be moved or copied.
@@ -51,7 +59,7 @@ class Interrupted(NamedTuple):
     """A call that was killed while it wrote: its record's id, its steps and their states now."""
 
     record: str | None
-    files: tuple[tuple[Step, str], ...]
+    files: tuple[tuple[WriteStep, str], ...]
 
     @property
     def done(self) -> bool:
@@ -77,7 +85,7 @@ def interrupted_edit(repository: Repository) -> Interrupted | None:
         record = note["record"]
         if record is not None and not ID.fullmatch(record):
             raise ValueError("it names no record")
-        steps = [_with_paths(Step(**file), inside) for file in note["files"]]
+        steps = [_with_paths(WriteStep(**file), inside) for file in note["files"]]
         return Interrupted(record, tuple((step, step.state()) for step in steps))
     except (KeyError, TypeError, ValueError) as error:
         fix = "check the files, then run 'git boocode doctor --fix', which removes "
@@ -175,7 +183,7 @@ def _forget_record(repository: Repository, record: str) -> None:
     repository.git.line("update-ref", "--no-deref", "-d", f"{EDITS}{record}")
 
 
-def _undo(repository: Repository, record: str | None, step: Step) -> None:
+def _undo(repository: Repository, record: str | None, step: WriteStep) -> None:
     try:
         if step.before is not None and not _has_backup(step):
             _restore_backup(repository, record, step)
@@ -185,11 +193,11 @@ def _undo(repository: Repository, record: str | None, step: Step) -> None:
         raise FatalError(f"cannot restore '{step.path}': {reason}", code="unwritable") from error
 
 
-def _has_backup(step: Step) -> bool:
+def _has_backup(step: WriteStep) -> bool:
     return step.before is not None and fingerprint_at(step.backup) == step.before
 
 
-def _restore_backup(repository: Repository, record: str | None, step: Step) -> None:
+def _restore_backup(repository: Repository, record: str | None, step: WriteStep) -> None:
     """Write a backup that is gone from the record."""
     from git_boocode.editing.records import Records
 
@@ -226,7 +234,7 @@ def _load(state_dir: str) -> dict[str, Any] | None:
     return note if isinstance(note, dict) else {}
 
 
-def _with_paths(step: Step, name: Callable[[str], str]) -> Step:
+def _with_paths(step: WriteStep, name: Callable[[str], str]) -> WriteStep:
     """A step whose paths are written in another way."""
     spelling = None if step.spelling is None else name(step.spelling)
     return step._replace(real=name(step.real), beside=name(step.beside), spelling=spelling)

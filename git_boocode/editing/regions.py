@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from git_boocode.editing.actions import MAX_LINES, MAX_MISSES, check_text, existing, joined
 from git_boocode.editing.edits import AppliedEdit, EditResult, How, MissError, listed
-from git_boocode.editing.textfile import Text
+from git_boocode.editing.textfile import FileText
 from git_boocode.matching import Candidate, MatchError
 from git_boocode.matching.indentation import NEAR
 from git_boocode.matching.text import Text as Lines
@@ -30,7 +30,7 @@ _SHOWN = 3  # places shown for one anchor
 _INDENT = "send anchors and content with the indentation that the file has"
 
 
-class Change(NamedTuple):
+class RegionChange(NamedTuple):
     """The lines a region begins with, those it ends with (None: the same), and its new lines."""
 
     start: tuple[str, ...]
@@ -74,7 +74,7 @@ class _LocatedRegion(NamedTuple):
 class Regions(NamedTuple):
     """Changes of one file, in any order, all located in the text as it is before any of them."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[RegionChange, ...]
 
     @property
     def anchors(self) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ class Regions(NamedTuple):
             line for change in self.changes for line in (*change.start, *(change.end or ()))
         )
 
-    def apply(self, text: Text | None, how: How) -> EditResult:
+    def apply(self, text: FileText | None, how: How) -> EditResult:
         """Locate every change, then make all of them; all problems are reported at once."""
         text = existing(text)
         if "\0" in text.text:
@@ -111,7 +111,7 @@ class Regions(NamedTuple):
 class _Search:
     """Looks for the anchors of changes in one text."""
 
-    def __init__(self, text: Text, how: How, changes: Sequence[Change]) -> None:
+    def __init__(self, text: FileText, how: How, changes: Sequence[RegionChange]) -> None:
         self.file, self.changes = Lines(text.text), changes
         self.is_raw, self.verbatim = text.is_raw, how.verbatim
         self.profile = "exact" if text.is_raw or how.profile == "exact" else "region"
@@ -119,7 +119,7 @@ class _Search:
         self.found = cache(self._find)
         self.missed = 0
 
-    def tried(self, change: Change, at: int) -> _LocatedRegion | MissError:
+    def tried(self, change: RegionChange, at: int) -> _LocatedRegion | MissError:
         """Where a change belongs, or why that, or its indentation, is uncertain."""
         label = f"changes[{at}]"
         prefix = f"{label}: " if len(self.changes) > 1 else ""
@@ -130,7 +130,7 @@ class _Search:
         except MatchError as error:
             return MissError(error.code, f"{prefix}{error.message}", hint=_INDENT)
 
-    def _region(self, change: Change, label: str, prefix: str) -> _LocatedRegion:
+    def _region(self, change: RegionChange, label: str, prefix: str) -> _LocatedRegion:
         anchors = [self._located(_Anchor(f"{prefix}start anchor", change.start))]
         # An end that repeats the start, which occurs once, can mean nothing else.
         if change.end is not None and change.end != change.start:

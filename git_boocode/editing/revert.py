@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.editing.edits import AppliedEdit, EditResult, How, MissError
-from git_boocode.editing.textfile import RAW, Text, decode, line_count
+from git_boocode.editing.textfile import RAW, FileText, decode, line_count
 from git_boocode.matching.align import script, similarity
 from git_boocode.matching.replace import listed_lines
 from git_boocode.matching.text import LineIndex, common_prefix, indent_of, lines_of, split_lines
@@ -51,7 +51,7 @@ class Revert(NamedTuple):
         """No other action of the call is for the same file."""
         return ""
 
-    def apply(self, text: Text | None, how: How) -> EditResult:
+    def apply(self, text: FileText | None, how: How) -> EditResult:
         """The recorded original if the file is the recorded result, else a merge."""
         del how
         result = self._outcome(text)
@@ -62,7 +62,7 @@ class Revert(NamedTuple):
             result = result._replace(applied=_whole(other, result.text))
         return result._replace(executable=self.executable)
 
-    def _outcome(self, text: Text | None) -> EditResult:
+    def _outcome(self, text: FileText | None) -> EditResult:
         now = None if text is None else text.encode()
         if now == self.before:
             return EditResult(text, _ALREADY)
@@ -87,16 +87,16 @@ class Revert(NamedTuple):
         return _merged(before, after, text)
 
 
-def _whole(rung: str, text: Text | None) -> AppliedEdit:
+def _whole(rung: str, text: FileText | None) -> AppliedEdit:
     return AppliedEdit("exact", rung, 1.0, 1, 1, line_count(text.text) if text else 0)
 
 
-def _kind(text: Text) -> str:
+def _kind(text: FileText) -> str:
     """The encoding; a file may be valid UTF-8 or have a byte order mark at one time only."""
     return "utf-8" if text.codec in _UTF_8 else text.codec
 
 
-def _merged(before: Text, after: Text, now: Text) -> EditResult:
+def _merged(before: FileText, after: FileText, now: FileText) -> EditResult:
     texts = before, after, now
     if len(set(map(_kind, texts))) > 1:
         raise _conflict(
@@ -111,7 +111,9 @@ def _merged(before: Text, after: Text, now: Text) -> EditResult:
     if not changes:
         return EditResult(now, _ALREADY)
     result = spliced_rows(reverter.now.rows, (change[:3] for change in changes))
-    merged = decode(result.encode("utf-8", "surrogateescape")) if utf_8 else Text(result, now.codec)
+    merged = (
+        decode(result.encode("utf-8", "surrogateescape")) if utf_8 else FileText(result, now.codec)
+    )
     notes = ("reindented",) if any(change.reindented for change in changes) else ()
     if len(changes) < count:
         notes = (*notes, f"{count - len(changes)} of {count} places already rewound")

@@ -16,7 +16,13 @@ from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.plan import EditPlan, PlannedFile
 from git_boocode.editing.textfile import decode, read_file
 from git_boocode.editing.workspace import Target, Workspace
-from git_boocode.editing.write import Change, ChangedMeanwhileError, Journal, Step, write_files
+from git_boocode.editing.write import (
+    ChangedMeanwhileError,
+    FileChange,
+    Journal,
+    WriteStep,
+    write_files,
+)
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.files import mode_only, with_executable
 
@@ -129,7 +135,7 @@ class EditJournal(Journal):
         self._repository = repository
         self._record = record
 
-    def begin(self, files: Sequence[tuple[Change, Step]]) -> None:
+    def begin(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
         """Write the note first: what a kill leaves of the record is removed with it."""
         from git_boocode.editing.recovery import note_call
 
@@ -145,11 +151,11 @@ class EditJournal(Journal):
         end_call(self._repository, self._record.id if self._record and not written else None)
 
 
-def _change(file: PlannedFile, options: Options) -> Change:
+def _change(file: PlannedFile, options: Options) -> FileChange:
     like = file.source.before if file.source else None
     if file.source is None and file.target.real in options.modes:
         like = mode_only(options.modes[file.target.real])
-    return Change(file.target, file.before, file.after, like, file.spelling, file.executable)
+    return FileChange(file.target, file.before, file.after, like, file.spelling, file.executable)
 
 
 def _changed_meanwhile(

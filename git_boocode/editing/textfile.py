@@ -8,7 +8,7 @@ from typing import NamedTuple
 from git_boocode.editing.edits import MissError
 from git_boocode.matching.text import common_prefix
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.files import Snapshot, read_snapshot
+from git_boocode.repo.files import FileState, read_state
 
 RAW = "raw"
 
@@ -21,7 +21,7 @@ _CODECS = {
 }
 
 
-class Text(NamedTuple):
+class FileText(NamedTuple):
     """Decoded text without its byte order mark, with the file's own line endings.
 
     `codec` is its encoding: `raw` for bytes that are no text, which appear as surrogates (PEP 383).
@@ -43,15 +43,15 @@ class Text(NamedTuple):
         return mark + self.text.encode(codec)
 
 
-def decode(data: bytes) -> Text:
+def decode(data: bytes) -> FileText:
     """Read bytes as UTF-8 or, where a byte order mark says so, as UTF-16; else as raw bytes."""
     codec = next(name for name, (mark, _) in _CODECS.items() if data.startswith(mark))
     mark, encoding = _CODECS[codec]
     with suppress(UnicodeDecodeError):
         text = data[len(mark) :].decode(encoding)
         if "\0" not in text:
-            return Text(text, codec)
-    return Text(data.decode("utf-8", "surrogateescape"), RAW)
+            return FileText(text, codec)
+    return FileText(data.decode("utf-8", "surrogateescape"), RAW)
 
 
 def line_count(text: str) -> int:
@@ -74,9 +74,9 @@ def uniform_crlf(text: str) -> bool:
     return "\r\n" in text and text.count("\r\n") == text.count("\n")
 
 
-def read_file(real: str, *, links: bool = False) -> Snapshot | None:
-    """A file as `read_snapshot` reads it, whose refusal is a MissError here."""
+def read_file(real: str, *, links: bool = False) -> FileState | None:
+    """A file as `read_state` reads it, whose refusal is a MissError here."""
     try:
-        return read_snapshot(real, links=links)
+        return read_state(real, links=links)
     except RefusedError as error:
         raise MissError(error.code, error.message) from None

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from git_boocode.editing.textfile import Text, line_count, shared_ends
+from git_boocode.editing.textfile import FileText, line_count, shared_ends
 from git_boocode.matching.align import Hunk, script
 from git_boocode.matching.text import common_prefix, split_lines
 
@@ -20,7 +20,9 @@ def changed_hunks(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
     return [hunk for hunk in script(old, new, anchored=True) if not hunk.same]
 
 
-def unified_diff(path: str, old: Text | None, new: Text | None, source: str | None = None) -> str:
+def unified_diff(
+    path: str, old: FileText | None, new: FileText | None, source: str | None = None
+) -> str:
     """The change of one file, which had the path ``source``; empty if there is none.
 
     ``old`` is None for a file that is created, ``new`` for one that is deleted.
@@ -39,7 +41,7 @@ def unified_diff(path: str, old: Text | None, new: Text | None, source: str | No
     return f"{head}--- {names[0]}\n+++ {names[1]}\n{hunks}"
 
 
-def _name(side: str, path: str, text: Text | None) -> str:
+def _name(side: str, path: str, text: FileText | None) -> str:
     if text is None:
         return "/dev/null"
     name = quoted(f"{side}/{path}")

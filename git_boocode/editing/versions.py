@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from git_boocode.editing.actions import Create, Delete, Keep, Write, merged_since
 from git_boocode.editing.edits import DEFAULT_PROFILE, AppliedEdit, Edit, EditResult, How, MissError
 from git_boocode.editing.records import EDITS
-from git_boocode.editing.textfile import Text, decode
+from git_boocode.editing.textfile import FileText, decode
 from git_boocode.editing.workspace import Workspace
 from git_boocode.matching import MatchError
 from git_boocode.matching.text import Text as Lines
@@ -139,7 +139,9 @@ class FileVersions:
         return git.attempt("cat-file", how, stdin=request).stdout
 
 
-def outdated_base(edit: Edit, file: PlannedFile, workspace: Workspace, profile: str) -> Text | None:
+def outdated_base(
+    edit: Edit, file: PlannedFile, workspace: Workspace, profile: str
+) -> FileText | None:
     """The version that an edit names as its base; None if the file still is that version.
 
     Raises MissError (`stale`) for another version that is not held, or an edit that is not merged.
@@ -167,7 +169,9 @@ def outdated_base(edit: Edit, file: PlannedFile, workspace: Workspace, profile: 
     return text
 
 
-def merged_outcome(edit: Edit, base: Text, text: Text, how: How) -> tuple[EditResult, Text]:
+def merged_outcome(
+    edit: Edit, base: FileText, text: FileText, how: How
+) -> tuple[EditResult, FileText]:
     """Make an edit in an older version and merge it three-way into the file's text.
 
     Returns the result, and the older version after the edit, which is the base of the next one.
@@ -184,8 +188,8 @@ def merged_outcome(edit: Edit, base: Text, text: Text, how: How) -> tuple[EditRe
 
 
 def merged_result(
-    older: tuple[EditResult, Text],
-    text: Text,
+    older: tuple[EditResult, FileText],
+    text: FileText,
     since: tuple[str, str | None],
     rows: Sequence[tuple[int, int]] = (),
 ) -> EditResult:
@@ -209,7 +213,7 @@ def merged_result(
     return made._replace(text=text._replace(text=content), applied=merged)
 
 
-def _held(base: str, workspace: Workspace) -> Text | None:
+def _held(base: str, workspace: Workspace) -> FileText | None:
     """The text of a blob, by its id or the unique beginning of it; None if there is none."""
     if workspace.repository is None:
         return None

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from git_boocode.editing.edits import MissError
 from git_boocode.editing.textfile import read_file
 from git_boocode.repo.errors import FatalError, RefusedError
-from git_boocode.repo.files import Snapshot, git_directory_above, inside_worktree
+from git_boocode.repo.files import FileState, git_directory_above, inside_worktree
 from git_boocode.repo.repository import Repository
 
 LOCK_PATIENCE = 10.0  # Seconds to wait for another command that writes to the same worktree.
@@ -29,7 +29,7 @@ class Target(NamedTuple):
     link: str
     real: str
 
-    def is_unchanged(self, before: Snapshot | None) -> bool:
+    def is_unchanged(self, before: FileState | None) -> bool:
         """Whether the file is as it was read, and no symlink on the way has changed."""
         link, real = self.link, self.real
         if link == real:
@@ -132,7 +132,7 @@ class Workspace(NamedTuple):
             raise MissError("outside_worktree", "it lies in a git directory")
         return target
 
-    def names(self, real: str, before: Snapshot | None) -> list[tuple[object, ...]]:
+    def names(self, real: str, before: FileState | None) -> list[tuple[object, ...]]:
         """Keys that two resolved paths share if they may name one file; `before` is the file."""
         normal = unicodedata.normalize("NFC", real)
         folded = normal.casefold()

@@ -21,7 +21,7 @@ from git_boocode.editing.workspace import Target
 from git_boocode.repo.durable import sync, sync_directory
 from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError
 from git_boocode.repo.files import (
-    Snapshot,
+    FileState,
     Symlink,
     missing_directories,
     remove_directories,
@@ -35,7 +35,7 @@ OLD, NEW, OTHER = "old", "new", "other"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """One file to write: its content now and afterwards, None for no file.
 
     `after` may be a `Symlink`. The new file gets the mode, owner and attributes of `like`, by
@@ -44,18 +44,18 @@ class Change(NamedTuple):
     """
 
     target: Target
-    before: Snapshot | None
+    before: FileState | None
     after: bytes | None
-    like: Snapshot | None = None
+    like: FileState | None = None
     spelling: Target | None = None
     executable: bool | None = None
 
 
-class Step(NamedTuple):
+class WriteStep(NamedTuple):
     """How one file is changed, as a journal keeps it; all paths but `path` are absolute.
 
     The paths of its temporary files begin with `beside`. `before` and `after` are the fingerprints
-    of its contents, None for no file; `spelling` is as in `Change`.
+    of its contents, None for no file; `spelling` is as in `FileChange`.
     """
 
     path: str
@@ -119,7 +119,7 @@ def fingerprint_at(path: str) -> str | None:
 class Journal:
     """Records a write while it is going on; this one records nothing."""
 
-    def begin(self, files: Sequence[tuple[Change, Step]]) -> None:
+    def begin(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
         """Nothing is written yet."""
 
     def end(self, *, written: bool) -> None:
@@ -139,7 +139,7 @@ class ChangedMeanwhileError(RefusedError):
 
 
 def write_files(
-    changes: Sequence[Change], journal: Journal | None = None, *, keep_directories: bool = False
+    changes: Sequence[FileChange], journal: Journal | None = None, *, keep_directories: bool = False
 ) -> None:
     """Write all files, or leave everything as it was.
 
@@ -181,12 +181,12 @@ def _signals_wait() -> Iterator[None]:
 class _WriteRun:
     """One attempt to write `files`; `target` is the file that it is at."""
 
-    def __init__(self, files: Sequence[tuple[Change, Step]]) -> None:
+    def __init__(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
         self.files = files
         self.target = files[0][0].target
         self._missing = missing_directories(step.real for _, step in files)
-        self._tried: list[Step] = []
-        self._failing: Step | None = None
+        self._tried: list[WriteStep] = []
+        self._failing: WriteStep | None = None
 
     def carry_out(self) -> None:
         """Stage all new contents, give the old files a second name, and replace them."""
@@ -222,7 +222,7 @@ class _WriteRun:
         if lost:
             raise _half_written(self.target, lost) from error
 
-    def _undo(self, step: Step) -> bool:
+    def _undo(self, step: WriteStep) -> bool:
         try:
             state = step.state()
             if state == NEW:
@@ -233,9 +233,9 @@ class _WriteRun:
         return state != OTHER or step is self._failing
 
 
-def _step(change: Change) -> Step:
+def _step(change: FileChange) -> WriteStep:
     target, before, spelling = change.target, change.before, change.spelling
-    return Step(
+    return WriteStep(
         target.path,
         target.real,
         f"{leftover_prefix(target.real)}{os.urandom(6).hex()}",
@@ -251,7 +251,7 @@ def leftover_prefix(path: str) -> str:
     return os.path.join(directory, f".{os.fsdecode(os.fsencode(name)[:200])}.boocode-")
 
 
-def clean_up(steps: Iterable[Step], kept: Container[str] = ()) -> None:
+def clean_up(steps: Iterable[WriteStep], kept: Container[str] = ()) -> None:
     """Remove the temporary files of some steps, except those that are kept."""
     for path in (path for step in steps for path in (step.staged, step.backup)):
         if path not in kept:
@@ -259,12 +259,12 @@ def clean_up(steps: Iterable[Step], kept: Container[str] = ()) -> None:
                 os.unlink(path)
 
 
-def _check_unchanged(change: Change) -> None:
+def _check_unchanged(change: FileChange) -> None:
     if not change.target.is_unchanged(change.before):
         raise ChangedMeanwhileError(change.target)
 
 
-def _back_up(before: Snapshot, step: Step) -> None:
+def _back_up(before: FileState, step: WriteStep) -> None:
     """Give the old file a second name; where the file system cannot, copy it."""
     if stat.S_ISREG(before.mode) and not os.access(step.real, os.W_OK):
         raise PermissionError(errno.EACCES, "the file is read-only", step.real)
@@ -274,7 +274,7 @@ def _back_up(before: Snapshot, step: Step) -> None:
         write_new(step.backup, before.data, step.real, before)
 
 
-def _put(change: Change, step: Step) -> None:
+def _put(change: FileChange, step: WriteStep) -> None:
     """Move a staged file into place; a new one never over another that appeared there."""
     if change.after is None:
         os.unlink(step.real)
@@ -292,7 +292,7 @@ def _put(change: Change, step: Step) -> None:
         os.rename(step.real, step.spelling)
 
 
-def _half_written(target: Target, lost: Sequence[Step]) -> FatalError:
+def _half_written(target: Target, lost: Sequence[WriteStep]) -> FatalError:
     names = ", ".join(f"'{step.path}'" for step in lost)
     kept = [step for step in lost if step.before is not None]
     return FatalError(
@@ -312,7 +312,7 @@ def _unwritten(target: Target, error: OSError) -> FatalError:
     return FatalError(message, code=code, hints=(hint,), details={"applied": False})
 
 
-def write_new(path: str, data: bytes, real: str, like: Snapshot | None) -> None:
+def write_new(path: str, data: bytes, real: str, like: FileState | None) -> None:
     """Write a file that must not exist yet, or a symlink, and sync it; raises OSError.
 
     It gets the mode and owner of `like`, and the extended attributes of the file at `real`, which
@@ -335,7 +335,7 @@ def write_new(path: str, data: bytes, real: str, like: Snapshot | None) -> None:
         os.close(descriptor)
 
 
-def _copy_attributes(descriptor: int, real: str, like: Snapshot) -> None:
+def _copy_attributes(descriptor: int, real: str, like: FileState) -> None:
     with suppress(OSError):
         os.fchown(descriptor, *like.owner)
     # Access control lists are extended attributes too. Python has none of them on macOS.

@@ -23,7 +23,7 @@ class Symlink(bytes):
     """The target of a symbolic link, in place of a file's bytes."""
 
 
-class Snapshot(NamedTuple):
+class FileState(NamedTuple):
     """A file when it was read; `mode` includes its kind, `owner` is its user and group."""
 
     data: bytes
@@ -34,12 +34,12 @@ class Snapshot(NamedTuple):
     links: int
 
 
-def mode_only(mode: int) -> Snapshot:
+def mode_only(mode: int) -> FileState:
     """A file to copy permission bits from; its owner -1 leaves the owner as it is."""
-    return Snapshot(b"", 0, 0, stat.S_IFREG | mode, (-1, -1), 1)
+    return FileState(b"", 0, 0, stat.S_IFREG | mode, (-1, -1), 1)
 
 
-def read_snapshot(real: str, *, links: bool = False) -> Snapshot | None:
+def read_state(real: str, *, links: bool = False) -> FileState | None:
     """Read a regular file by its absolute path without symlinks; None if there is none.
 
     With `links`, a symlink at the path is read itself, its data being a `Symlink`. RefusedError if
@@ -67,7 +67,7 @@ def read_snapshot(real: str, *, links: bool = False) -> Snapshot | None:
         ) from error
 
 
-def _read(real: str, *, links: bool) -> Snapshot:
+def _read(real: str, *, links: bool) -> FileState:
     found = os.lstat(real)
     if links and stat.S_ISLNK(found.st_mode):
         data: bytes = Symlink(os.fsencode(os.readlink(real)))
@@ -79,7 +79,7 @@ def _read(real: str, *, links: bool) -> Snapshot:
             found = os.fstat(stream.fileno())
         _check(found.st_mode, len(data))
     owner = (found.st_uid, found.st_gid)
-    return Snapshot(data, found.st_dev, found.st_ino, found.st_mode, owner, found.st_nlink)
+    return FileState(data, found.st_dev, found.st_ino, found.st_mode, owner, found.st_nlink)
 
 
 def _check(mode: int, size: int) -> None:

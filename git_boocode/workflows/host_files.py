@@ -13,9 +13,15 @@ from git_boocode.editing.edits import Failure
 from git_boocode.editing.inputs import Source, read_inputs
 from git_boocode.editing.service import Options, apply_inputs
 from git_boocode.editing.workspace import Target, Workspace
-from git_boocode.editing.write import Change, ChangedMeanwhileError, Journal, Step, write_files
+from git_boocode.editing.write import (
+    ChangedMeanwhileError,
+    FileChange,
+    Journal,
+    WriteStep,
+    write_files,
+)
 from git_boocode.repo.errors import FatalError, RefusedError
-from git_boocode.repo.files import mode_only, read_snapshot
+from git_boocode.repo.files import mode_only, read_state
 
 _NEW_FILE = 0o600
 
@@ -55,7 +61,7 @@ class _Keeper(Journal):
     def __init__(self, keep: Keep) -> None:
         self._keep = keep
 
-    def begin(self, files: Sequence[tuple[Change, Step]]) -> None:
+    def begin(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
         """Have everything kept; directories that a kill leaves behind are empty, and stay."""
         written = []
         for change, step in files:
@@ -66,12 +72,12 @@ class _Keeper(Journal):
         self._keep(written)
 
 
-def _change(file: Written) -> Change:
+def _change(file: Written) -> FileChange:
     target = Target(file.path, file.path, file.path)
     try:
-        now = read_snapshot(file.path)
+        now = read_state(file.path)
     except RefusedError as error:
         raise FatalError(f"'{file.path}': {error.message}", code=error.code) from None
     if (None if now is None else now.data) != file.before:
         raise ChangedMeanwhileError(target)
-    return Change(target, now, file.after, now or mode_only(file.mode))
+    return FileChange(target, now, file.after, now or mode_only(file.mode))

@@ -13,7 +13,7 @@ from git_boocode.editing.edits import Edit, How, MissError
 from git_boocode.editing.formats import Context, apply_patch
 from git_boocode.editing.inputs import shapes
 from git_boocode.editing.patch import PatchAction
-from git_boocode.editing.textfile import Text
+from git_boocode.editing.textfile import FileText
 from tests.editing.kit import edits_of, read
 
 OLD = "class A:\n    def run(self):\n        go()\n\n    def walk(self):\n        go()\n"
@@ -32,7 +32,7 @@ def edit(value: object) -> Edit:
 
 
 def applied(value: object, text: str = OLD) -> str:
-    result = edit(value).action.apply(Text(text), How())
+    result = edit(value).action.apply(FileText(text), How())
     assert result.text is not None
     return result.text.text
 
@@ -134,16 +134,16 @@ def test_several_envelopes() -> None:
 def test_a_fence_in_the_lines_of_a_hunk_does_not_end_the_patch() -> None:
     body = "*** Update File: f\n@@\n ```\n-a\n+b\n ```\n"
     first, last = edits_of("```\n" + envelope(f"{body}*** Delete File: g\n") + "```\n")
-    result = first.action.apply(Text("```\na\n```\n"), How())
-    assert result.text == Text("```\nb\n```\n")
+    result = first.action.apply(FileText("```\na\n```\n"), How())
+    assert result.text == FileText("```\nb\n```\n")
     assert last.path == "g"
 
 
 def test_a_file_that_is_added_must_not_exist() -> None:
     action = edit(envelope("*** Add File: f\n+x\n")).action
-    assert action.apply(None, How()).text == Text("x\n")
+    assert action.apply(None, How()).text == FileText("x\n")
     with pytest.raises(MissError) as caught:
-        action.apply(Text(OLD), How())
+        action.apply(FileText(OLD), How())
     assert caught.value.code == "exists"
 
 
@@ -231,7 +231,7 @@ def test_whatever_comes_is_read_or_refused(lines: list[str]) -> None:
     for text in ("\n".join(lines), "\n".join(["*** Begin Patch", *lines, "*** End Patch"])):
         for found in read(text).edits:
             with suppress(MissError):
-                found.action.apply(Text("a\nb\n"), How())
+                found.action.apply(FileText("a\nb\n"), How())
 
 
 def operation(kind: str, diff: str | None, **more: object) -> dict[str, object]:
@@ -297,5 +297,5 @@ def test_a_section_that_does_not_exist_is_refused() -> None:
 
 def test_empty_lines_in_a_hunk_are_noted() -> None:
     patch = envelope("*** Update File: f\n@@\n         go()\n\n-    def walk(self):\n+    x\n")
-    applied = edit(patch).action.apply(Text(OLD), How()).applied
+    applied = edit(patch).action.apply(FileText(OLD), How()).applied
     assert applied.notes == ("hunk 1: empty lines read as blank ones",)

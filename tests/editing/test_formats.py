@@ -12,7 +12,7 @@ from git_boocode.editing.actions import Create, Insert, Replace, Write
 from git_boocode.editing.edits import Action, How, MissError
 from git_boocode.editing.formats.objects import MAX_DEPTH
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
-from git_boocode.editing.textfile import Text
+from git_boocode.editing.textfile import FileText
 from tests.repo_kit import LIMITED
 
 
@@ -215,9 +215,9 @@ def test_every_spelling_of_a_patch(key: str) -> None:
 
 def test_a_line_behind_the_end_is_named_as_the_input_counts() -> None:
     (edit,) = read({"path": "a", "insert_line": 3, "new_text": "x"}).edits
-    assert edit.action.apply(Text("a\nb\n"), How()).text == Text("a\nb\nx\n")
+    assert edit.action.apply(FileText("a\nb\n"), How()).text == FileText("a\nb\nx\n")
     with pytest.raises(MissError) as caught:
-        edit.action.apply(Text("a\n"), How())
+        edit.action.apply(FileText("a\n"), How())
     assert caught.value.message == "'insert_line' is 3, but the file has 1 lines"
     assert caught.value.hint == "insert_line goes from 1 (the top) to 2 (the end)"
 
@@ -238,9 +238,9 @@ def test_a_patch_in_the_arguments_of_a_call() -> None:
 
 def test_new_text_alone_replaces_no_content() -> None:
     (edit,) = read({"path": "a", "new_text": "x\n"}).edits
-    assert edit.action.apply(None, How()).text == Text("x\n")
+    assert edit.action.apply(None, How()).text == FileText("x\n")
     with pytest.raises(MissError) as caught:
-        edit.action.apply(Text("y\n"), How())
+        edit.action.apply(FileText("y\n"), How())
     assert caught.value.code == "exists"
     assert "{path, content}" in str(caught.value.hint)
 
@@ -645,13 +645,13 @@ def test_nul_does_not_turn_text_into_a_binary_file() -> None:
     ]
     for action in actions:
         with pytest.raises(MissError) as caught:
-            action.apply(Text("x\n"), How())
+            action.apply(FileText("x\n"), How())
         assert caught.value.code == "invalid_input"
         assert "a NUL character" in caught.value.message
-        made = action.apply(Text("x\n"), How(verbatim=True)).text
+        made = action.apply(FileText("x\n"), How(verbatim=True)).text
         assert made is not None
         assert "\0" in made.text
-    assert Replace("x", "y\0").apply(Text("x\0", "raw"), How()).text == Text("y\0\0", "raw")
+    assert Replace("x", "y\0").apply(FileText("x\0", "raw"), How()).text == FileText("y\0\0", "raw")
 
 
 @pytest.mark.parametrize(
@@ -662,7 +662,7 @@ def test_a_short_edit_that_was_already_made_is_refused_as_such(old: str, new: st
     block = f"a.py\n<<<<<<< SEARCH\n{old.strip()}\n=======\n{new.strip()}\n>>>>>>> REPLACE\n"
     for action in (Replace(old, new), read(block.encode()).edits[0].action):
         with pytest.raises(MissError) as caught:
-            action.apply(Text(text), How())
+            action.apply(FileText(text), How())
         assert caught.value.code == "already_applied"
         assert caught.value.message == "the new text is already there, at line 2"
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from git_boocode.editing.edits import AppliedEdit, How, MissError
 from git_boocode.editing.formats.unified import Diffs
 from git_boocode.editing.patch import PatchAction, PatchHunk, PatchLine
-from git_boocode.editing.textfile import Text, decode
+from git_boocode.editing.textfile import FileText, decode
 from git_boocode.editing.unified_diff import unified_diff
 from tests.matching.kit import ABC, TWIN, TWINS, lines
 from tests.repo_kit import Repo
@@ -33,18 +33,18 @@ def hunk(body: str, start: int | None = None, **more: object) -> PatchHunk:
 def patched(
     text: str, *hunks: PatchHunk, how: How | None = None, preimage: str | None = None
 ) -> str:
-    result = PatchAction(hunks, preimage).apply(Text(text), how or How())
+    result = PatchAction(hunks, preimage).apply(FileText(text), how or How())
     assert result.text is not None
     return result.text.text
 
 
 def applied(text: str, *hunks: PatchHunk) -> AppliedEdit:
-    return PatchAction(hunks).apply(Text(text), How()).applied
+    return PatchAction(hunks).apply(FileText(text), How()).applied
 
 
 def refused(text: str, *hunks: PatchHunk, how: How | None = None) -> MissError:
     with pytest.raises(MissError) as caught:
-        PatchAction(hunks).apply(Text(text), how or How())
+        PatchAction(hunks).apply(FileText(text), how or How())
     return caught.value
 
 
@@ -158,7 +158,7 @@ def test_an_insertion_without_context_needs_proof(repo: Repo) -> None:
 
 def test_a_patch_for_an_empty_file() -> None:
     made = PatchAction((hunk("+x\n+y", 0),)).apply(None, How())
-    assert made.text == Text("x\ny\n")
+    assert made.text == FileText("x\ny\n")
     assert refused(ABC, hunk("+x", 0)).code == "exists"
     assert patched("", hunk("+x", 0)) == "x\n"
     with pytest.raises(MissError) as caught:
@@ -297,18 +297,18 @@ def action(diff: str) -> PatchAction:
 
 @given(old=texts, new=texts)
 def test_a_diff_applied_to_its_old_text_gives_the_new_one(old: str, new: str) -> None:
-    diff = unified_diff("f", Text(old), Text(new))
+    diff = unified_diff("f", FileText(old), FileText(new))
     if diff and old:
-        result = action(diff).apply(Text(old), How())
-        assert result.text == Text(new)
+        result = action(diff).apply(FileText(old), How())
+        assert result.text == FileText(new)
 
 
 @given(old=texts, new=texts, other=texts)
 def test_a_diff_on_another_text_is_applied_or_refused(old: str, new: str, other: str) -> None:
-    diff = unified_diff("f", Text(old), Text(new))
+    diff = unified_diff("f", FileText(old), FileText(new))
     if diff:
         with suppress(MissError):
-            action(diff).apply(Text(other), How())
+            action(diff).apply(FileText(other), How())
 
 
 @given(st.lists(words, min_size=4, max_size=20), st.integers(0, 19), st.integers(1, 9))
@@ -316,10 +316,10 @@ def test_lines_added_elsewhere_do_not_matter(names: Sequence[str], at: int, coun
     old = [f"line {number} {name.strip()}" for number, name in enumerate(names)]
     at %= len(old)
     new = [*old[:at], "changed", *old[at + 1 :]]
-    diff = unified_diff("f", Text(lines(*old)), Text(lines(*new)))
+    diff = unified_diff("f", FileText(lines(*old)), FileText(lines(*new)))
     above = lines(*(f"above {number}" for number in range(count)))
-    result = action(diff).apply(Text(above + lines(*old)), How())
-    assert result.text == Text(above + lines(*new))
+    result = action(diff).apply(FileText(above + lines(*old)), How())
+    assert result.text == FileText(above + lines(*new))
 
 
 def test_git_apply_agrees(tmp_path: Path) -> None:
@@ -348,10 +348,10 @@ def test_many_hunks_on_a_long_file() -> None:
     new = list(old)
     for row in range(10, 100_000, 50):
         new[row] = f"{old[row]}  # changed"
-    diff = unified_diff("f", Text(lines(*old)), Text(lines(*new)))
+    diff = unified_diff("f", FileText(lines(*old)), FileText(lines(*new)))
     assert diff.count("\n@@") == 2_000
-    result = action(diff).apply(Text(lines(*old)), How())
-    assert result.text == Text(lines(*new))
+    result = action(diff).apply(FileText(lines(*old)), How())
+    assert result.text == FileText(lines(*new))
 
 
 FUNCTIONS = "".join(f"def f{n}(a):\n    return a + {n}\n\n" for n in range(9))

@@ -18,11 +18,11 @@ from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.edits import EditResult, How
 from git_boocode.editing.inputs import Source
 from git_boocode.editing.service import Options, apply_edits, locate
-from git_boocode.editing.textfile import Text
+from git_boocode.editing.textfile import FileText
 from git_boocode.editing.workspace import Workspace
 from git_boocode.repo import files
 from git_boocode.repo.errors import FatalError, RefusedError
-from git_boocode.repo.files import read_snapshot
+from git_boocode.repo.files import read_state
 from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.repository import Repository
 from tests.editing.kit import act, apply, carry_out, codes, refused, replace
@@ -455,7 +455,7 @@ def test_huge_files_are_refused(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> 
     if os.path.exists("/proc/self/status"):
         # It has no size until it is read.
         with pytest.raises(RefusedError, match="the file has 11 bytes"):
-            read_snapshot("/proc/self/status")
+            read_state("/proc/self/status")
 
 
 @pytest.mark.parametrize(
@@ -646,7 +646,7 @@ class Meanwhile(Replace):
 
     does: Callable[[], object]
 
-    def apply(self, text: Text | None, how: How) -> EditResult:
+    def apply(self, text: FileText | None, how: How) -> EditResult:
         self.does()
         return super().apply(text, how)
 

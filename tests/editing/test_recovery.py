@@ -12,7 +12,7 @@ import pytest
 from git_boocode.editing.actions import Create, Delete, Replace
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.service import Options
-from git_boocode.editing.write import Step, fingerprint
+from git_boocode.editing.write import WriteStep, fingerprint
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.lock import EDIT_NOTE
 from tests.editing.kit import act, apply, carry_out, leftovers, records, replace
@@ -195,7 +195,7 @@ def test_a_new_mode_shows_in_another_file(repo: Repo, replaced: bool) -> None:
         os.link("a", ".a.old.tmp")
     repo.write("b", "old\n")
     same, old, new = map(fingerprint, (b"same\n", b"old\n", b"new\n"))
-    steps = [Step("a", "a", ".a", same, same), Step("b", "b", ".b", old, new)]
+    steps = [WriteStep("a", "a", ".a", same, same), WriteStep("b", "b", ".b", old, new)]
     note = {"record": None, "files": [step._asdict() for step in steps]}
     repo.write(f".git/boocode/{EDIT_NOTE}", json.dumps(note))
     edit = json.dumps({"path": "c", "content": ""})
@@ -269,10 +269,10 @@ def test_a_file_with_a_new_spelling_is_written_then_renamed(
     repo.write("name", "new\n")
     repo.write(".name.old.tmp", "old\n")
     old, new = fingerprint(b"old\n"), fingerprint(b"new\n")
-    steps = [Step("Name", "name", ".name", old, new, "Name")]
+    steps = [WriteStep("Name", "name", ".name", old, new, "Name")]
     if other is not None:
         repo.write("other", other)
-        steps.append(Step("other", "other", ".other", old, new))
+        steps.append(WriteStep("other", "other", ".other", old, new))
     note = {"record": None, "files": [step._asdict() for step in steps]}
     repo.write(f".git/boocode/{EDIT_NOTE}", json.dumps(note))
     assert repo.boocode("doctor", "--fix").code == 0

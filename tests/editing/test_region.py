@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_boocode.editing.edits import Action, EditResult, How, MissError
-from git_boocode.editing.textfile import Text, decode
+from git_boocode.editing.textfile import FileText, decode
 from tests.editing.kit import read
 
 FILE = """\
@@ -38,8 +38,8 @@ def change(start: object, content: object, end: object = None) -> dict[str, obje
     return {"start": start, "content": content} | ({} if end is None else {"end": end})
 
 
-def result(text: str | Text, *changes: object, how: How | None = None) -> EditResult:
-    given = Text(text) if isinstance(text, str) else text
+def result(text: str | FileText, *changes: object, how: How | None = None) -> EditResult:
+    given = FileText(text) if isinstance(text, str) else text
     return action(*changes).apply(given, how or How())
 
 
@@ -49,8 +49,8 @@ def applied(text: str, *changes: object, how: How | None = None) -> str:
     return done.text
 
 
-def miss(text: str | Text | None, *changes: object, how: How | None = None) -> MissError:
-    given = Text(text) if isinstance(text, str) else text
+def miss(text: str | FileText | None, *changes: object, how: How | None = None) -> MissError:
+    given = FileText(text) if isinstance(text, str) else text
     with pytest.raises(MissError) as caught:
         action(*changes).apply(given, how or How())
     return caught.value
@@ -72,7 +72,7 @@ def test_the_lines_of_start_are_replaced() -> None:
 
 def test_a_region_runs_to_the_last_line_of_end() -> None:
     done = result(FILE, change(["    def bye(self):"], ["    pass"], ["        return 2"]))
-    assert done.text == Text(FILE[: FILE.index("    def bye")] + "    pass\n")
+    assert done.text == FileText(FILE[: FILE.index("    def bye")] + "    pass\n")
     assert done.applied[:6] == ("exact", "exact", 1.0, 1, 10, 12)
 
 
@@ -115,7 +115,7 @@ def test_changes_are_located_in_the_original() -> None:
     changes = [change(["a"], ["b", "c"]), change(["b"], ["c"]), change(["c"], [])]
     for order in (changes, changes[::-1]):
         done = result("a\nb\nc\nd\n", *order)
-        assert done.text == Text("b\nc\nc\nd\n")
+        assert done.text == FileText("b\nc\nc\nd\n")
         assert done.applied.count == 3
         assert (done.applied.start_line, done.applied.end_line) == (1, 3)
         assert done.applied.notes == ("regions: line 1, line 2, line 3",)
@@ -124,7 +124,7 @@ def test_changes_are_located_in_the_original() -> None:
 def test_one_change_may_stand_without_an_array() -> None:
     (edit,) = read({"path": "a", "start": "a", "end": "c", "content": "x"}).edits
     assert edit.format == "region"
-    assert edit.action.apply(Text("a\nb\nc\nd\n"), How()).text == Text("x\nd\n")
+    assert edit.action.apply(FileText("a\nb\nc\nd\n"), How()).text == FileText("x\nd\n")
 
 
 # How anchors match

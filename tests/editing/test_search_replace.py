@@ -13,7 +13,7 @@ from git_boocode.editing.actions import Block, Replace
 from git_boocode.editing.edits import Edit, EditResult, How, MissError
 from git_boocode.editing.formats.search_replace import is_path, name_in_line, names_in
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
-from git_boocode.editing.textfile import Text, decode
+from git_boocode.editing.textfile import FileText, decode
 
 
 def block(old: str, new: str, opening: str = "<<<<<<< SEARCH") -> str:
@@ -34,10 +34,10 @@ def edits(text: str) -> list[Edit]:
     return inputs.edits
 
 
-def result(file: str | Text | None, text: str, how: How | None = None) -> EditResult:
+def result(file: str | FileText | None, text: str, how: How | None = None) -> EditResult:
     (edit,) = edits(text if text.startswith("a.py") else f"a.py\n{text}")
     assert edit.path == "a.py"
-    given = Text(file) if isinstance(file, str) else file
+    given = FileText(file) if isinstance(file, str) else file
     return edit.action.apply(given, how or How())
 
 
@@ -47,7 +47,7 @@ def applied(file: str | None, text: str, how: How | None = None) -> str:
     return done.text
 
 
-def miss(file: str | Text | None, text: str, how: How | None = None) -> MissError:
+def miss(file: str | FileText | None, text: str, how: How | None = None) -> MissError:
     with pytest.raises(MissError) as caught:
         result(file, text, how)
     return caught.value
@@ -251,7 +251,7 @@ def test_lines_of_another_indentation_take_theirs_along() -> None:
     file = "class A:\n    def run(self):\n        value = start()\n        return value\n"
     text = block("value = start()\n", "value = start()\nif value:\n    stop()\n")
     done = result(file, text)
-    assert done.text == Text(
+    assert done.text == FileText(
         "class A:\n    def run(self):\n        value = start()\n        if value:\n"
         "            stop()\n        return value\n"
     )
@@ -299,7 +299,7 @@ def test_blanks_aside_the_lines_must_be_unique_and_say_something() -> None:
 def test_drift_is_found_by_the_matcher() -> None:
     file = "def greet(name):\n    print(“hello”, name)\n    return 1\n"
     done = result(file, block('    print("hello", name)\n', '    print("bye", name)\n'))
-    assert done.text == Text("def greet(name):\n    print(“bye”, name)\n    return 1\n")
+    assert done.text == FileText("def greet(name):\n    print(“bye”, name)\n    return 1\n")
     assert done.applied.kind == "fuzzy"
     error = miss(file, block("something else entirely\n", "x\n"))
     assert error.code == "not_found"
@@ -474,7 +474,7 @@ def test_any_text_is_read_or_refused(pieces: list[str], ending: str, in_json: bo
             continue
         for file in (None, "", "x\n  x\nx", "\n"):
             with suppress(MissError):
-                edit.action.apply(None if file is None else Text(file), How())
+                edit.action.apply(None if file is None else FileText(file), How())
 
 
 @given(st.text(max_size=40))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_boocode.editing.textfile import Text, decode, line_count, shared_ends
+from git_boocode.editing.textfile import FileText, decode, line_count, shared_ends
 from git_boocode.editing.unified_diff import (
     LineMap,
     changed_hunks,
@@ -93,7 +93,7 @@ def sides(diff: str) -> list[tuple[int, str, int, str]]:
 
 @given(TEXT, TEXT)
 def test_a_diff_shows_both_texts(old: str, new: str) -> None:
-    diff = unified_diff("f", Text(old), Text(new))
+    diff = unified_diff("f", FileText(old), FileText(new))
     assert (diff == "") == (old == new)
     patched = split_lines(old)
     for start, before, _, after in reversed(sides(diff)):
@@ -128,7 +128,7 @@ def git_apply(old: str | None, diff: str, top: Path) -> str:
     ],
 )
 def test_git_itself_applies_the_diff(old: str | None, new: str, tmp_path: Path) -> None:
-    diff = unified_diff("f", None if old is None else Text(old), Text(new))
+    diff = unified_diff("f", None if old is None else FileText(old), FileText(new))
     assert git_apply(old, diff, tmp_path) == new
 
 
@@ -141,26 +141,31 @@ def test_hunks_are_cut_where_git_cuts_them(gap: int, tmp_path: Path) -> None:
     done = subprocess.run(
         ["git", "diff", "--no-index", "old", "new"], cwd=tmp_path, capture_output=True, text=True
     )
-    ours = unified_diff("f", Text("".join(old)), Text("".join(new)))
+    ours = unified_diff("f", FileText("".join(old)), FileText("".join(new)))
     theirs = re.sub(r"(?m)^(@@ .* @@).*", r"\1", done.stdout).split("\n", 4)[4]
     assert ours.split("\n", 2)[2] == theirs
 
 
 def test_names_in_diffs_are_quoted_as_git_does() -> None:
-    assert unified_diff("a b", Text(""), Text("x\n")).startswith("--- a/a b\t\n+++ b/a b\t\n")
-    diff = unified_diff('q"\n\udcff', None, Text("x\n"))
+    assert unified_diff("a b", FileText(""), FileText("x\n")).startswith(
+        "--- a/a b\t\n+++ b/a b\t\n"
+    )
+    diff = unified_diff('q"\n\udcff', None, FileText("x\n"))
     assert diff.startswith('--- /dev/null\n+++ "b/q\\"\\n\\377"\n')
-    assert unified_diff("a", Text("\0", "raw"), Text("x")) == "Binary files a/a and b/a differ\n"
+    assert (
+        unified_diff("a", FileText("\0", "raw"), FileText("x"))
+        == "Binary files a/a and b/a differ\n"
+    )
 
 
 def test_a_shown_diff_loses_the_common_indentation_of_each_hunk() -> None:
     old = "    a\n\n      b\n" + "x\n" * 20 + "\tc\n"
     new = old.replace("b", "B").replace("c", "C").replace("x\n" * 20, "x\n" * 20)
     shown = without_common_indentation(
-        unified_diff("f", Text("    a\n\n      b\n"), Text("    a\n\n      B\n"))
+        unified_diff("f", FileText("    a\n\n      b\n"), FileText("    a\n\n      B\n"))
     )
     assert shown == "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n \n-  b\n+  B\n"
-    assert "-\tc\n" in without_common_indentation(unified_diff("f", Text(old), Text(new)))
+    assert "-\tc\n" in without_common_indentation(unified_diff("f", FileText(old), FileText(new)))
 
 
 def test_a_line_map_follows_edits() -> None:

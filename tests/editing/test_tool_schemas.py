@@ -11,7 +11,7 @@ import pytest
 from git_boocode.editing.edits import How
 from git_boocode.editing.formats import FORMATS
 from git_boocode.editing.inputs import Source, read_inputs
-from git_boocode.editing.textfile import Text
+from git_boocode.editing.textfile import FileText
 from git_boocode.editing.tool_schemas import TOOLS, guidance
 
 _TYPES = {"string": str, "array": list, "object": dict, "boolean": bool, "integer": int}
@@ -78,7 +78,7 @@ def test_the_example_is_valid_and_read(name: str) -> None:
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_the_example_does_what_it_says(name: str) -> None:
-    text: Text | None = Text("def greet(name):\n    return f'Hi {name}'\n")
+    text: FileText | None = FileText("def greet(name):\n    return f'Hi {name}'\n")
     inputs = read_inputs([Source("input", json.dumps(TOOLS[name].example).encode())])
     for edit in inputs.edits:
         text = edit.action.apply(text, How()).text

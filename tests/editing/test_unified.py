@@ -17,7 +17,7 @@ from git_boocode.editing.edits import Edit, EditResult, How, MissError
 from git_boocode.editing.formats import unified
 from git_boocode.editing.formats.unified import git_names, read_name, without_prefixes
 from git_boocode.editing.patch import PatchAction, PatchLine
-from git_boocode.editing.textfile import Text
+from git_boocode.editing.textfile import FileText
 from tests.editing.kit import edits_of, read
 from tests.repo_kit import Repo
 
@@ -34,13 +34,13 @@ def edit(value: object) -> Edit:
 
 
 def applied(value: object, text: str | None = OLD) -> str:
-    result = edit(value).action.apply(None if text is None else Text(text), How())
+    result = edit(value).action.apply(None if text is None else FileText(text), How())
     assert result.text is not None
     return result.text.text
 
 
 def notes(value: object, text: str = OLD) -> str:
-    return "; ".join(edit(value).action.apply(Text(text), How()).applied.notes)
+    return "; ".join(edit(value).action.apply(FileText(text), How()).applied.notes)
 
 
 def wrong(value: object) -> str:
@@ -147,15 +147,15 @@ def test_several_files_and_hunks() -> None:
     first, last = edits_of(text)
     assert (first.path, last.path) == ("f", "g")
     assert first.given == PATCH + second
-    result = first.action.apply(Text(OLD), How())
-    assert result.text == Text(NEW.replace("five", "FIVE"))
+    result = first.action.apply(FileText(OLD), How())
+    assert result.text == FileText(NEW.replace("five", "FIVE"))
 
 
 def test_blocks_with_a_path_of_their_own_or_one_given() -> None:
     blocks = f"First\n```diff\n{HUNK}```\nthen\n```diff\n@@ -4,2 +4,2 @@\n four\n-five\n+5\n```\n"
     first, last = edits_of({"path": "f", "patch": blocks})
-    text = first.action.apply(Text(OLD), How()).text
-    assert last.action.apply(text, How()).text == Text(NEW.replace("five", "5"))
+    text = first.action.apply(FileText(OLD), How()).text
+    assert last.action.apply(text, How()).text == FileText(NEW.replace("five", "5"))
     assert "no file is named" in read(blocks).failures[0].message
 
 
@@ -319,7 +319,7 @@ def test_files_made_and_deleted(patch: str, action: object) -> None:
 
 
 def result(value: object, text: str | None) -> EditResult:
-    return edit(value).action.apply(None if text is None else Text(text), How())
+    return edit(value).action.apply(None if text is None else FileText(text), How())
 
 
 def test_a_file_is_made_executable() -> None:
@@ -334,10 +334,10 @@ def test_a_file_is_made_executable() -> None:
 def test_a_file_that_is_there_gets_another_mode() -> None:
     head = "diff --git a/f b/f\nold mode 100644\nnew mode 100755\n"
     alone = result(head, OLD)
-    assert alone.text == Text(OLD)
+    assert alone.text == FileText(OLD)
     assert (alone.executable, alone.applied.notes) == (True, ("executable",))
     changed = result(f"{head}{PATCH}", OLD)
-    assert changed.text == Text(NEW)
+    assert changed.text == FileText(NEW)
     assert (changed.executable, changed.applied.notes) == (True, ("executable",))
     back = "diff --git a/f b/f\nold mode 100755\nnew mode 100644\n"
     assert result(back, OLD).executable is False
@@ -505,7 +505,7 @@ def test_whatever_comes_is_read_or_refused(text: str) -> None:
     for value in (text, {"path": "f", "patch": text}):
         for found in read(value).edits:
             with suppress(MissError):
-                found.action.apply(Text("a\nb\n"), How())
+                found.action.apply(FileText("a\nb\n"), How())
 
 
 @given(st.text(st.sampled_from("-+@ ab/\n\\`*"), max_size=60))

@@ -14,9 +14,9 @@ import pytest
 from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.service import Options
 from git_boocode.editing.workspace import Target
-from git_boocode.editing.write import Change, ChangedMeanwhileError, write_files
+from git_boocode.editing.write import ChangedMeanwhileError, FileChange, write_files
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.files import Symlink, read_snapshot
+from git_boocode.repo.files import Symlink, read_state
 from tests.editing.kit import apply, leftovers, records, replace, snapshot
 from tests.repo_kit import Repo
 
@@ -221,8 +221,8 @@ def test_a_symlink_is_replaced_and_restored_itself(
     other = repo.write("other", "old\n")
     link = str(repo.top.resolve() / "link")
     changes = [
-        Change(Target("link", link, link), read_snapshot(link, links=True), Symlink(b"elsewhere")),
-        Change(Target("other", *[str(other.resolve())] * 2), None, None),
+        FileChange(Target("link", link, link), read_state(link, links=True), Symlink(b"elsewhere")),
+        FileChange(Target("other", *[str(other.resolve())] * 2), None, None),
     ]
     with pytest.raises(ChangedMeanwhileError):
         write_files(changes)

@@ -18,7 +18,7 @@ from git_boocode.editing.edits import Action, Edit, Failure, MissError, listed
 from git_boocode.editing.formats import MAX_CHANGES, Context
 
 if TYPE_CHECKING:
-    from git_boocode.editing.regions import Change
+    from git_boocode.editing.regions import RegionChange
 
 PATH = ("path", "file_path", "filePath", "filepath", "target_file", "filename", "file")
 OLD = (
@@ -148,7 +148,7 @@ def _check_whole(item: Object, key: str) -> None:
         )
 
 
-def _changes(item: Object) -> tuple[Change, ...]:
+def _changes(item: Object) -> tuple[RegionChange, ...]:
     """The changes, or everything that is wrong with them at once."""
     if item.get("changes") is None:
         return (_change(item, ""),)
@@ -161,7 +161,7 @@ def _changes(item: Object) -> tuple[Change, ...]:
     return tuple(found for found in read if not isinstance(found, str))
 
 
-def _read(change: object, where: str) -> Change | str:
+def _read(change: object, where: str) -> RegionChange | str:
     """A change, or what is wrong with it."""
     try:
         return _change(change, where)
@@ -169,8 +169,8 @@ def _read(change: object, where: str) -> Change | str:
         return miss.message
 
 
-def _change(change: object, where: str) -> Change:
-    from git_boocode.editing.regions import MAX_HEIGHT, Change
+def _change(change: object, where: str) -> RegionChange:
+    from git_boocode.editing.regions import MAX_HEIGHT, RegionChange
 
     if not isinstance(change, dict):
         raise invalid(f"'{where}' is {kind_of(change)}; expected an object")
@@ -187,7 +187,7 @@ def _change(change: object, where: str) -> Change:
     if content is None:
         missing = f"'{inside}content' is missing"
         raise invalid(f"{missing}; expected the lines that replace the region, or []")
-    return Change(tuple(start or ()), tuple(end) if end else None, tuple(content))
+    return RegionChange(tuple(start or ()), tuple(end) if end else None, tuple(content))
 
 
 def invalid(message: str, hint: str | None = None) -> MissError:
