@@ -51,7 +51,7 @@ class Placement(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class _Change:
+class _PlacedChange:
     """A change and the first ``rows`` of its equally good places, ascending, from ``lowest`` on.
 
     ``left`` are those of them, by number, that the other changes leave, ``near`` the nearest placed
@@ -73,7 +73,7 @@ class _Change:
         self.lowest = 0
         self.rows: Sequence[int] = ()
         self.left = range(0)
-        self.near: list[_Change | None] = [None, None]
+        self.near: list[_PlacedChange | None] = [None, None]
         self.answer: LadderAnswer | None = None
         self.place: Occurrence | None = None
         self.applied = False
@@ -122,10 +122,10 @@ class _Sequence:
         self.end = 2 * len(self.text.lines) + 1
         self.profile = profile
         self.verbatim = verbatim
-        self.changes = [_Change(number, query) for number, query in enumerate(queries)]
+        self.changes = [_PlacedChange(number, query) for number, query in enumerate(queries)]
         self.found: dict[int, Placement | MatchError] = {}
         self.lines = LineIndex(self.text.lines)
-        self._above: _Change | None = None
+        self._above: _PlacedChange | None = None
         self._loose_work = LOOSE_WORK
         self._written = 0
 
@@ -150,10 +150,10 @@ class _Sequence:
             return [self._refused(*one[:2], THERE, "already_applied") for one in placed]
         return [one for _, one in found]
 
-    def _open(self) -> Iterator[_Change]:
+    def _open(self) -> Iterator[_PlacedChange]:
         return (change for change in self.changes if change.number not in self.found)
 
-    def _each(self, step: Callable[[_Change], None]) -> None:
+    def _each(self, step: Callable[[_PlacedChange], None]) -> None:
         for change in self._open():
             try:
                 step(change)
@@ -163,7 +163,7 @@ class _Sequence:
 
     # Places that are equally good
 
-    def _find_exactly(self, change: _Change) -> None:
+    def _find_exactly(self, change: _PlacedChange) -> None:
         hints, needle, text = change.hints, change.query.needle, self.text
         lowest = change.lowest = text.sections.check(hints.sections) if hints.line is None else 0
         line, end = (hints.line or 0) - 1, len(text.lines)
@@ -185,7 +185,7 @@ class _Sequence:
         change.rows = [line] if hints.proven and line in rows else rows
         change.left = range(len(change.rows))
 
-    def _find_loosely(self, change: _Change) -> None:
+    def _find_loosely(self, change: _PlacedChange) -> None:
         """Climb the ladder in the rows that the neighbours leave."""
         change.near[0] = self._above
         if not change.rows and change.old and not change.hints.strict:
@@ -204,7 +204,7 @@ class _Sequence:
         if len(change.left) == 1:
             self._above = change
 
-    def _climb(self, change: _Change) -> LadderAnswer:
+    def _climb(self, change: _PlacedChange) -> LadderAnswer:
         """The matcher's answer in the rows that the neighbours leave."""
         text, line, given = self.text, self._expected(change), change.query
         above, below = change.near
@@ -271,7 +271,7 @@ class _Sequence:
                 near = change if len(left) == 1 else near
             change.left = left
 
-    def _named(self, change: _Change) -> range:
+    def _named(self, change: _PlacedChange) -> range:
         """The place, by number, on which line and section agree, where several are left."""
         left, sections = change.left, change.hints.sections
         if len(left) < 2:
@@ -284,7 +284,7 @@ class _Sequence:
         named = [at for at in numbers if at in left]
         return range(named[0], named[0] + 1) if len(named) == 1 else range(0)
 
-    def _expected(self, change: _Change) -> int | None:
+    def _expected(self, change: _PlacedChange) -> int | None:
         """The row that a change's line names, moved as far as its neighbours; None if unclear."""
         near = [(one.row, one.hints.line) for one in change.near if one]
         offsets = {row - line + 1 for row, line in near if line is not None}
@@ -294,7 +294,7 @@ class _Sequence:
 
     # What is written
 
-    def _repeats(self, change: _Change) -> bool:
+    def _repeats(self, change: _PlacedChange) -> bool:
         """Whether lines that are added without context on one side are beside the place already."""
         more = len(change.new) - len(change.old)
         if more <= 0 or change.hints.proven:
@@ -305,7 +305,7 @@ class _Sequence:
         came = (change.new[hunk.j1 : hunk.j2] for hunk in change.script if not hunk.same)
         return beside and any(map(_WORD.search, chain(*came)))
 
-    def _write(self, change: _Change) -> None:
+    def _write(self, change: _PlacedChange) -> None:
         if len(change.left) != 1:
             return
         row, answer, place = change.row, change.answer, change.place
@@ -334,7 +334,7 @@ class _Sequence:
         found = Placement(row, stop, change.core(row), splice, rung, likeness, notes)
         self.found[change.number] = found
 
-    def _as_marked(self, change: _Change) -> Splice:
+    def _as_marked(self, change: _PlacedChange) -> Splice:
         """A change whose old lines are rows one by one, all of its new lines as given."""
         text, row, (start, end) = self.text, change.row, change.core(change.row)
         there = text.parts[row : row + change.height]
@@ -352,7 +352,7 @@ class _Sequence:
 
     # Why not
 
-    def _unplaced(self, change: _Change) -> MatchError:
+    def _unplaced(self, change: _PlacedChange) -> MatchError:
         if not change.rows:
             why = "" if change.old else "it has no line of the file to go by"
             return MatchError("not_found", why)
@@ -362,7 +362,7 @@ class _Sequence:
         match = to_match(LadderAnswer(change.query, "exact", found, None))._replace(count=len(rows))
         return MatchError("ambiguous", f"it occurs {len(rows)} times", match)
 
-    def _misplaced(self, change: _Change, near: _Change | None) -> MatchError:
+    def _misplaced(self, change: _PlacedChange, near: _PlacedChange | None) -> MatchError:
         """Why the changes placed before, of which one is the nearest, leave it no place."""
         first, stop = change.row, change.row + change.height
         if near:
@@ -380,7 +380,7 @@ class _Sequence:
         near = Candidate(first + 1, stop, 1.0, shown)
         return MatchError(code, message, Match("not_found", candidates=(near,)))
 
-    def _nearest(self, change: _Change) -> tuple[Candidate, ...]:
+    def _nearest(self, change: _PlacedChange) -> tuple[Candidate, ...]:
         """The text most like a change, else the rows that its line names, else a similar line."""
         match, line = to_match(LadderAnswer(change.query, None, Found(), None)), change.hints.line
         if match.candidates or not self.text.lines:
