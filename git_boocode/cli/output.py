@@ -20,9 +20,8 @@ from git_boocode.repo.git import Git, clean_environment, outlast
 # What steers a terminal: control characters of ASCII and beyond, what turns the direction of text,
 # and bytes that are no UTF-8 but control characters in other encodings.
 _STEERING = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
-_IN_JSON = re.compile(f"[{_STEERING}\ud800-\udfff]")
-_CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f{_STEERING}\udc80-\udc9f]")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_IN_JSON = f"[{_STEERING}\ud800-\udfff]"
+_CONTROL = f"[\x00-\x08\x0b-\x1f{_STEERING}\udc80-\udc9f]"
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f"}
 _ESCAPES |= {"\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _COLOURS = {"yellow": "33", "green": "32", "red": "31", "bold": "1", "cyan": "36"}
@@ -35,7 +34,7 @@ def encode_json(payload: Mapping[str, object]) -> bytes:
     So does whatever could steer a terminal.
     """
     text = json.dumps(payload, ensure_ascii=False)
-    return _IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode() + b"\n"
+    return re.sub(_IN_JSON, lambda found: f"\\u{ord(found[0]):04x}", text).encode() + b"\n"
 
 
 def print_json(payload: Mapping[str, object]) -> None:
@@ -106,7 +105,7 @@ def printable(text: str) -> str:
 
 def _harmless(text: str) -> str:
     # In the C locale, what came from the command line is one surrogate for each byte of UTF-8.
-    return _CONTROL.sub("?", encode_text(text).decode("utf-8", "surrogateescape"))
+    return re.sub(_CONTROL, "?", encode_text(text).decode("utf-8", "surrogateescape"))
 
 
 def quote_path(path: str) -> str:
@@ -118,7 +117,7 @@ def quote_path(path: str) -> str:
 def _quote_character(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
-    if character < " " or "\ud800" <= character <= "\udfff" or _CONTROL.match(character):
+    if character < " " or "\ud800" <= character <= "\udfff" or re.match(_CONTROL, character):
         return "".join(f"\\{byte:03o}" for byte in encode_text(character))
     return character
 
@@ -210,7 +209,7 @@ def _exists(pager: str) -> bool:
     except ValueError:
         # The shell will say what it does not understand.
         return True
-    commands = [word for word in words if not _ASSIGNMENT.match(word)]
+    commands = [word for word in words if not re.match(r"[A-Za-z_]\w*=", word)]
     return bool(commands) and shutil.which(commands[0]) is not None
 
 

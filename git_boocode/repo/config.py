@@ -12,10 +12,10 @@ from git_boocode.repo.git import Git, nul_records
 _TRUE = frozenset(("true", "yes", "on", "1"))
 _FALSE = frozenset(("false", "no", "off", "0", ""))
 # Python 3.11 and newer convert no more than 4,300 digits.
-_INTEGER = re.compile(r"\s*([+-]?)(0x[0-9a-f]{1,99}|[0-9]{1,99})([kmg]?)", re.ASCII | re.IGNORECASE)
+_INTEGER = r"(?ai)\s*([+-]?)(0x[0-9a-f]{1,99}|[0-9]{1,99})([kmg]?)"
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 # "30d", and what git's own settings are written like: "2.weeks.ago", "90 days".
-_AGE = re.compile(r"([0-9]{1,9})[. ]*([a-z]+)([. ]+ago)?", re.ASCII)
+_AGE = r"(?a)([0-9]{1,9})[. ]*([a-z]+)([. ]+ago)?"
 _SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_557_600}
 _SECONDS |= {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 _SECONDS |= {"month": 2_629_800, "year": 31_557_600}
@@ -156,7 +156,7 @@ def parse_age(text: str) -> float | None:
         return None
     if word == "now":
         return 0.0
-    found = _AGE.fullmatch(word)
+    found = re.fullmatch(_AGE, word)
     unit = found[2] if found else ""
     unit = unit.removesuffix("s") or unit
     if found is None or unit not in _SECONDS:
@@ -166,7 +166,7 @@ def parse_age(text: str) -> float | None:
 
 def _integer(word: str) -> int | None:
     """A number as C spells them, hexadecimal with `0x` and octal with `0`; None if it is none."""
-    found = _INTEGER.fullmatch(word)
+    found = re.fullmatch(_INTEGER, word)
     if found is None:
         return None
     sign, digits, unit = found.groups()

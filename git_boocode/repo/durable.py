@@ -165,12 +165,19 @@ def remove(path: str) -> None:
     except OSError:
         if os.path.islink(path) or not os.path.isdir(path):
             raise
-        # Not `shutil.rmtree`: it takes longer to import than to use.
-        with os.scandir(path) as entries:
-            inside = [entry.path for entry in entries]
-        for each in inside:
-            remove(each)
-        os.rmdir(path)
+        _remove_directory(path)
+
+
+def _remove_directory(path: str) -> None:
+    # Not `shutil.rmtree`: it takes longer to import than to use.
+    with os.scandir(path) as entries:
+        inside = list(entries)
+    for entry in inside:
+        if entry.is_dir(follow_symlinks=False):
+            _remove_directory(entry.path)
+        else:
+            remove(entry.path)
+    os.rmdir(path)
 
 
 def is_regular(path: str) -> bool:

@@ -1,7 +1,8 @@
 """What git says: the English that we look for in its messages, by name.
 
 Git runs with untranslated messages (see `clean_environment`), and a test makes it say each of
-these, but for those that take a broken disk or remote.
+these, but for those that take a broken disk or remote. The patterns are compiled where they are
+needed, which is hardly ever.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ SHORT_READ = b"short read"
 # Names that lead into a git directory on some file system, such as `git~1`, are passed over.
 IGNORED_PATH = "Ignoring path "
 # The system refused to open a path.
-REFUSED_BY_SYSTEM = re.compile(r'(?:open|lstat|readlink|opendir)\(".*"\): (.*)', re.DOTALL)
+REFUSED_BY_SYSTEM = r'(?s)(?:open|lstat|readlink|opendir)\(".*"\): (.*)'
 # Untracked files are listed as far as possible, with a warning of what cannot be looked into.
-UNREADABLE_DIRECTORY = re.compile(r"^warning: could not open directory '(.*)/': (.*)", re.MULTILINE)
+UNREADABLE_DIRECTORY = r"(?m)^warning: could not open directory '(.*)/': (.*)"
 # An object was not given, or not taken.
 _BAD_OBJECTS = (
     *("fsck error", "not our ref", "unadvertised object", "bad pack header"),
@@ -43,10 +44,10 @@ _REMOTE_ADVICE = (
     *("hint:", "fatal: Could not read from remote", "Please make sure you have"),
     *("and the repository exists.", "error: failed to push some refs to"),
 )
-_FAILED = re.compile(r"^(fatal|error): ")
-_SEVERITY = re.compile(r"^(fatal|error|remote|warning): *")
+_FAILED = r"^(fatal|error): "
+_SEVERITY = r"^(fatal|error|remote|warning): *"
 # A refused ref, as `git push --porcelain` reports it.
-_REFUSED = re.compile(r"\[[^]]*\] \((.*)\)")
+_REFUSED = r"\[[^]]*\] \((.*)\)"
 
 
 class RefAnswer(NamedTuple):
@@ -72,12 +73,12 @@ def is_disk_full(stderr: str) -> bool:
 
 def failure_reason(stderr: str) -> str:
     """What a git command that failed said, without the severity in front."""
-    return _FAILED.sub("", stderr.strip())
+    return re.sub(_FAILED, "", stderr.strip())
 
 
 def complaints(stderr: str) -> list[str]:
     """The lines in which git says what is wrong, without their severity."""
-    return [_FAILED.sub("", line) for line in stderr.splitlines() if _FAILED.match(line)]
+    return [re.sub(_FAILED, "", line) for line in stderr.splitlines() if re.match(_FAILED, line)]
 
 
 def broken_refs(stderr: str) -> list[str]:
@@ -89,7 +90,7 @@ def broken_refs(stderr: str) -> list[str]:
 def remote_reason(stderr: str) -> str:
     """Why a command for a remote failed, on one line and without git's advice."""
     lines = (line for line in stderr.split("\n") if not line.startswith(_REMOTE_ADVICE))
-    bare = (_SEVERITY.sub("", line).rstrip() for line in lines)
+    bare = (re.sub(_SEVERITY, "", line).rstrip() for line in lines)
     return "; ".join(filter(None, bare)) or "it gave no reason"
 
 
@@ -97,7 +98,7 @@ def bad_object(stderr: str) -> str | None:
     """What is wrong with an object that a remote was asked for; None if something else failed."""
     if not says(stderr, _BAD_OBJECTS):
         return None
-    bare = (_SEVERITY.sub("", line).rstrip() for line in stderr.split("\n"))
+    bare = (re.sub(_SEVERITY, "", line).rstrip() for line in stderr.split("\n"))
     return next(filter(None, bare), stderr)
 
 
@@ -106,7 +107,7 @@ def push_answers(stdout: str) -> list[RefAnswer]:
     rows = (line.split("\t") for line in stdout.split("\n"))
     answers = []
     for flag, refs, summary in (row for row in rows if len(row) == 3 and len(row[0]) == 1):
-        refused = _REFUSED.fullmatch(summary)
+        refused = re.fullmatch(_REFUSED, summary)
         name = refs.rpartition(":")[2]
         answers.append(RefAnswer(name, flag, refused[1] if refused else summary))
     return answers

@@ -26,7 +26,7 @@ DAY = 86_400.0
 TOO_OLD = "too_old"
 TOO_MANY = "too_many"
 # `git log` prints subjects as they are: nothing there may steer a terminal or turn its text around.
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_CONTROL = "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 _SUBJECT_LENGTH = 72
 # A page of `log`; `@` is nearly always among them.
 _FIRST_LOOK = 32
@@ -69,7 +69,9 @@ class Metadata:
     def message(self) -> str:
         """The commit message: a subject, a blank line, one JSON object."""
         kind, label = (" ".join(self.text(key).split()) for key in ("kind", "label"))
-        subject = _CONTROL.sub("?", f"boocode {kind}: {label}" if label else f"boocode {kind}")
+        subject = f"boocode {kind}: {label}" if label else f"boocode {kind}"
+        if not subject.isprintable():
+            subject = re.sub(_CONTROL, "?", subject)
         if len(subject) > _SUBJECT_LENGTH:
             subject = subject[: _SUBJECT_LENGTH - 1] + "…"
         body = json.dumps(self.values, ensure_ascii=True, indent=1)

@@ -25,6 +25,8 @@ from git_boocode.repo.repository import Repository
 GITLINK = "160000"
 SYMLINK = "120000"
 _DIRECTORY = b"40000"
+# Characters of an id that name the directory of a loose object.
+_FAN_OUT = 2
 _THREADS = 8
 _ATTEMPTS = 5
 # Git looks for a pack by its index; so that comes last.
@@ -67,7 +69,8 @@ class Quarantine:
         self._path = os.path.join(scratch, "objects")
         os.makedirs(self._path)
         self._object_format = repository.object_format
-        self._syncing: dict[str, Callable[[], None]] = {}
+        self._synced: set[str] = set()
+        self._ahead = _start_each([], sync_file)
         shared = repository.config.setting("core.sharedRepository")
         self._is_shared = shared is not None and (shared.value or "").lower() not in _UNSHARED
         git = repository.git.bind(**_reading_from(repository, self._objects, self._path))
@@ -102,8 +105,12 @@ class Quarantine:
 
     def begin_sync(self) -> None:
         """Start to sync what is there already, while git writes more."""
-        files = [path for path in self._finished() if path not in self._syncing]
-        self._syncing.update(dict.fromkeys(files, _start_each(files, sync_file)))
+        self._ahead = _start_each([self._path], lambda _: self._sync())
+
+    def _sync(self) -> None:
+        files = [path for path in self._finished() if path not in self._synced]
+        _start_each(files, sync_file)()
+        self._synced.update(files)
 
     def release(self) -> None:
         """Sync what was written, and move it to the repository's objects.
@@ -114,31 +121,34 @@ class Quarantine:
 
     def begin_release(self) -> Callable[[], None]:
         """Release; what this returns waits until the directories are on disk, too."""
-        self.begin_sync()
-        syncing, self._syncing = self._syncing, {}
-        for wait in set(syncing.values()):
-            wait()
-        directories = {os.path.dirname(self._target(path)): path for path in syncing}
-        missing = [directory for directory in directories if not os.path.isdir(directory)]
+        with suppress(OSError):
+            self._ahead()
+        # What could not be synced ahead is still missing here, and says why.
+        self._sync()
+        files, self._synced = self._synced, set()
+        directories = {self._target(path).rpartition("/")[0]: path for path in files}
+        present = set(os.listdir(self._objects)) if files else set()
+        missing = [path for path in directories if path.rpartition("/")[2] not in present]
         try:
             # First what takes room: on a full disk, nothing has been moved yet.
             for directory in missing:
                 self._make_directory(directory, directories[directory])
-            for path in sorted(syncing, key=lambda path: path.endswith(_LAST)):
+            for path in sorted(files, key=lambda path: path.endswith(_LAST)):
                 self._move(path)
         except OSError:
             for directory in missing:
                 with suppress(OSError):
                     os.rmdir(directory)
             raise
-        return _start_each([self._objects, *directories] if syncing else [], _sync_directory)
+        return _start_each([self._objects, *directories] if files else [], _sync_directory)
 
     def _finished(self) -> list[str]:
         """The files that are written, and complete."""
         return [
-            os.path.join(directory, name)
-            for directory, _, names in os.walk(self._path)
-            for name in names
+            f"{self._path}/{directory}/{name}"
+            for directory in os.listdir(self._path)
+            if directory == "pack" or len(directory) == _FAN_OUT
+            for name in os.listdir(f"{self._path}/{directory}")
             if not name.startswith("tmp_")
         ]
 

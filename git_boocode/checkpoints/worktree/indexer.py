@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import stat
 from collections.abc import Callable, Collection, Iterable
@@ -211,7 +212,7 @@ def _reason(path: str, done: Completed) -> str:
     stderr = os.fsdecode(done.stderr)
     # The most specific line comes first.
     reason = (complaints(stderr) or stderr.strip().splitlines() or ["git gave no reason"])[0]
-    if refused := REFUSED_BY_SYSTEM.match(reason):
+    if refused := re.match(REFUSED_BY_SYSTEM, reason):
         reason = f"cannot be read: {refused[1].lower()}"
     if is_disk_full(reason):
         said = f"cannot capture '{path}': no space left on device"
@@ -221,7 +222,8 @@ def _reason(path: str, done: Completed) -> str:
 
 def unreadable(stderr: str) -> list[Skipped]:
     """The directories that git could not look into, from its warnings while it listed files."""
-    return [Skipped(path, reason.lower()) for path, reason in UNREADABLE_DIRECTORY.findall(stderr)]
+    found = re.findall(UNREADABLE_DIRECTORY, stderr) if stderr else ()
+    return [Skipped(path, reason.lower()) for path, reason in found]
 
 
 def sort_out(worktree: str, paths: Iterable[str], limit: int) -> tuple[list[str], list[Skipped]]:
