@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from git_boocode import __version__
 from git_boocode.cli.output import discard_output, print_json, report
 from git_boocode.repo.errors import BoocodeError, FatalError
+from git_boocode.repo.repository import ask_ahead
 
 # Set by the completion script, as click expects it.
 COMPLETION = "_GIT_BOOCODE_COMPLETE"
@@ -70,6 +71,7 @@ def _dispatch(argv: list[str]) -> int:
 
         return run_hook(argv[1:])
     if argv[:1] == ["checkpoint"]:
+        ask_ahead()
         from git_boocode.cli import checkpoint
 
         values = plain_values(checkpoint.OPTIONS, argv[1:])

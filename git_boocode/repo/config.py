@@ -7,8 +7,9 @@ import re
 from typing import NamedTuple
 
 from git_boocode.repo.errors import FatalError, shortened
-from git_boocode.repo.git import Git, nul_records
+from git_boocode.repo.git import Completed, Git, nul_records
 
+LISTING = ("config", "--list", "-z", "--show-scope", "--show-origin")
 _TRUE = frozenset(("true", "yes", "on", "1"))
 _FALSE = frozenset(("false", "no", "off", "0", ""))
 # Python 3.11 and newer convert no more than 4,300 digits.
@@ -60,13 +61,18 @@ class Config:
         self._settings = settings
 
     @classmethod
-    def read(cls, git: Git) -> Config:
-        """Read all configuration in one call of git."""
-        records = nul_records(git.run("config", "--list", "-z", "--show-scope", "--show-origin"))
+    def read(cls, git: Git, done: Completed | None = None) -> Config:
+        """Read all configuration in one call of git, which may have been `done` there already."""
+        is_done = done is not None and not done.status
+        # As git was not told there where the worktree is, it names files from the top.
+        top = git.cwd if is_done else ""
+        records = nul_records(done.stdout if done and is_done else git.run(*LISTING))
         settings = {}
         for scope, origin, entry in zip(records[::3], records[1::3], records[2::3], strict=True):
             key, newline, value = entry.partition("\n")
-            settings[key] = Setting(value if newline else None, scope, origin)
+            kind, colon, path = origin.partition(":")
+            whole = os.path.join(top, path) if kind == "file" else path
+            settings[key] = Setting(value if newline else None, scope, f"{kind}{colon}{whole}")
         return cls(settings)
 
     def setting(self, key: str) -> Setting | None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import threading
 import zlib
+from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
@@ -216,24 +216,28 @@ def _start_each(paths: Sequence[str], work: Callable[[str], None]) -> Callable[[
     What this returns waits for the end; OSError if it failed for one of them.
     """
     failed: list[OSError] = []
+    # Not `threading`, which waits for each thread to begin.
+    at_work = [allocate_lock() for _ in paths[:_THREADS]]
 
-    def do(share: Sequence[str]) -> None:
+    def do(share: Sequence[str], done: LockType) -> None:
         try:
             for path in share:
                 work(path)
         except OSError as error:
             failed.append(error)
+        finally:
+            done.release()
 
     def wait() -> None:
-        for thread in threads:
-            thread.join()
+        for done in at_work:
+            with done:
+                pass
         if failed:
             raise failed[0]
 
-    count = min(_THREADS, len(paths))
-    threads = [threading.Thread(target=do, args=(paths[n::count],)) for n in range(count)]
-    for thread in threads:
-        thread.start()
+    for number, done in enumerate(at_work):
+        done.acquire()
+        start_new_thread(do, (paths[number :: len(at_work)], done))
     return wait
 
 

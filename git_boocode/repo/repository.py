@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from git_boocode.repo.config import Config
+from git_boocode.repo.config import LISTING, Config
 from git_boocode.repo.durable import (
     read_private,
     refuse_blocked,
@@ -16,7 +16,7 @@ from git_boocode.repo.durable import (
     write_private,
 )
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.git import OVERRIDES, Git, clean_environment
+from git_boocode.repo.git import OVERRIDES, Completed, Git, Running, clean_environment
 from git_boocode.repo.messages import DUBIOUS_OWNERSHIP, failure_reason, says
 
 _QUESTIONS = (
@@ -26,7 +26,7 @@ _QUESTIONS = (
     "--git-dir",
     "--git-common-dir",
 )
-
+_DISCOVERY = ("rev-parse", "--path-format=absolute", *_QUESTIONS, "--show-toplevel")
 _LOCATION = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR")
 # Of each object format, the ids of the tree and of the blob without content.
 _EMPTY = {
@@ -39,6 +39,8 @@ _EMPTY = {
         "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
     ),
 }
+# What `ask_ahead` has asked of git: the directory, and the answers to come.
+_asked: dict[str, tuple[Running, Running]] = {}
 _MAIN = "main"
 WORKTREE_ID = "worktree-id"
 _LONGEST_ID = 64
@@ -56,6 +58,7 @@ class Repository:
         empty_tree: the id of the tree without entries, which git knows without storing it.
         empty_blob: the id of the blob without bytes.
         zero_id: the id that stands for no object.
+        listing: git, which lists the configuration already; None if it was not asked ahead.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class Repository:
         self.empty_tree, self.empty_blob = _EMPTY[object_format]
         self.zero_id = "0" * len(self.empty_blob)
         self._config: Config | None = None
+        self.listing: Running | None = None
         self._git: Git | None = None
         self._bound: dict[str, str] = {}
         self._linked_dir = os.path.join(common_dir, "worktrees")
@@ -93,13 +97,19 @@ class Repository:
             plain = _Answers.ask(here, environ)
             if plain.status == 0 and _same(plain.answers[3], os.path.join(here, given["GIT_DIR"])):
                 return plain.repository(here)
+        if here in _asked:
+            discovery, listing = _asked.pop(here)
+            repository = _Answers.read(Git(here, environ), discovery.finish()).repository(here)
+            repository.listing = listing
+            return repository
         return _Answers.ask(here, {**environ, **given}).repository(here)
 
     @property
     def config(self) -> Config:
         """All configuration that holds here."""
         if self._config is None:
-            self._config = Config.read(Git(self.worktree, self._environment()))
+            git = Git(self.worktree, self._environment())
+            self._config = Config.read(git, self.listing.finish() if self.listing else None)
         return self._config
 
     @property
@@ -250,6 +260,15 @@ class Repository:
         return False
 
 
+def ask_ahead() -> None:
+    """Start to ask git what `discover` and `config` will ask here, while Python loads the rest."""
+    with suppress(FatalError, FileNotFoundError):
+        if not any(key in os.environ for key in _LOCATION):
+            here = os.getcwd()
+            git = Git(here, clean_environment(os.environ))
+            _asked[here] = (git.begin(*_DISCOVERY), git.begin(*LISTING))
+
+
 def make_state_dir(state_dir: str) -> None:
     """Make the private directory of a worktree; a linked one gets an id, see `worktree_key`.
 
@@ -296,7 +315,10 @@ class _Answers(NamedTuple):
     @classmethod
     def ask(cls, here: str, environ: Mapping[str, str]) -> _Answers:
         git = Git(here, environ)
-        done = git.attempt("rev-parse", "--path-format=absolute", *_QUESTIONS, "--show-toplevel")
+        return cls.read(git, git.attempt(*_DISCOVERY))
+
+    @classmethod
+    def read(cls, git: Git, done: Completed) -> _Answers:
         answers = os.fsdecode(done.stdout).removesuffix("\n").split("\n")
         if len(answers) > len(_QUESTIONS) + 1:
             # A path that holds a newline spoils the combined answer; asked alone it cannot.
