@@ -44,11 +44,6 @@ class Setting(NamedTuple):
     origin: str
 
     @property
-    def place(self) -> str:
-        """Where it was set, for people: the path of a file, or `command line`."""
-        return self.origin.removeprefix("file:").removesuffix(":")
-
-    @property
     def is_users_own(self) -> bool:
         """Whether it was set outside the repository, where no clone can have brought it along."""
         return self.scope in ("system", "global", "command")
@@ -153,9 +148,8 @@ class Config:
 def parse_age(text: str) -> float | None:
     """An age in seconds: `12h`, `30d`, `2w`, or as git writes it: `2.weeks.ago`, `now`, `never`.
 
-    A unit is `s`, `min`, `h`, `d`, `w`, `y`, or a word from `second` to `year`. `m` alone is none:
-    it could be minutes or months. None stands for `never`, and for `false`, which git takes for
-    the same. ValueError if it is no age.
+    `m` alone is not valid: it could be minutes or months. None stands for `never`, and for `false`,
+    which git takes for the same. ValueError if it is not valid.
     """
     word = text.strip().lower()
     if word in ("never", "false"):
@@ -166,7 +160,7 @@ def parse_age(text: str) -> float | None:
     unit = found[2] if found else ""
     unit = unit.removesuffix("s") or unit
     if found is None or unit not in _SECONDS:
-        raise ValueError(f"'{text}' is no age")
+        raise ValueError(text)
     return float(int(found[1]) * _SECONDS[unit])
 
 
@@ -185,8 +179,9 @@ def _integer(word: str) -> int | None:
 
 def _bad_value(key: str, found: Setting, wanted: str) -> FatalError:
     what = "missing value" if found.value is None else f"bad value '{shortened(found.value)}'"
+    place = found.origin.removeprefix("file:").removesuffix(":")
     return FatalError(
-        f"{what} for '{key}' in {found.place}",
+        f"{what} for '{key}' in {place}",
         code="bad_config",
         hints=(f"set it to {wanted}: git config {key} <value>",),
     )

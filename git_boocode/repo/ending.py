@@ -129,7 +129,7 @@ def find_command(name: str) -> str:
 
     if found := shutil.which(name):
         return found
-    if os.path.dirname(name) and os.path.exists(name):
+    if "/" in name and os.path.exists(name):
         reason = "it is a directory" if os.path.isdir(name) else "permission denied"
         raise CommandError(f"cannot run '{name}': {reason}", found=True)
     raise CommandError(
@@ -142,8 +142,7 @@ def find_command(name: str) -> str:
 def become(program: str, command: Sequence[str]) -> NoReturn:
     """Go on as the program at a path, with its name and arguments, in this process.
 
-    Raises:
-        CommandError: it cannot be run; nothing has changed then.
+    CommandError if it cannot be run; nothing has changed then.
     """
     sys.stdout.flush()
     sys.stderr.flush()

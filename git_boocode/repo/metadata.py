@@ -327,14 +327,16 @@ def is_older(identifier: str, max_age: float | None, now: float) -> bool:
     return id_time(identifier) < now - max_age
 
 
-def patiently(prune: Callable[[], _Result], attempts: int = 3) -> _Result:
-    """Look at what there is and prune it, again where another process prunes at the same time.
+def patiently(
+    change: Callable[[], _Result], codes: Collection[str] = ("conflict",), attempts: int = 3
+) -> _Result:
+    """Look at refs and change them, again where another process changes them at the same time.
 
-    RefusedError (`conflict`) if refs were changed by others again and again.
+    RefusedError if it was refused with one of the codes again and again.
     """
     try:
-        return prune()
+        return change()
     except RefusedError as error:
-        if error.code != "conflict" or attempts == 1:
+        if error.code not in codes or attempts == 1:
             raise
-    return patiently(prune, attempts - 1)
+    return patiently(change, codes, attempts - 1)

@@ -224,24 +224,15 @@ def test_what_cannot_be_used_is_not_pushed(both: Both) -> None:
     assert len(shared(both.remote)) == 1
 
 
-@pytest.mark.parametrize("odd", [False, True])
-def test_more_than_are_pushed_by_name(
-    both: Both, odd: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sharing, "_BY_NAME", 3)
+def test_more_than_are_pushed_at_once(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing, "_AT_ONCE", 3)
     made = [take(label=str(n)).id for n in range(5)]
-    if odd:
-        both.ours.git("update-ref", f"{CHECKPOINTS}0001", "HEAD")
+    both.ours.git("update-ref", f"{CHECKPOINTS}0001", "HEAD")
     both.remote.git("update-ref", f"{CHECKPOINTS}{made[2]}", "main")
     pushed = push(both.ours)
     assert sorted(pushed.ids) == sorted(set(made) - {made[2]})
     assert pushed.rejected == [Rejected(made[2], "the remote has another commit under this id")]
     assert len(shared(both.remote)) == 5
-    # So many others that a pattern serves no longer.
-    for number in range(4):
-        both.ours.git("update-ref", f"{CHECKPOINTS}000{number}", "HEAD")
-    made = [take().id for _ in range(4)]
-    assert sorted(push(both.ours).ids) == sorted(made)
 
 
 @pytest.mark.ref_files
