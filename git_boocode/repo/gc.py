@@ -223,23 +223,13 @@ def _lines(ids: Iterable[str]) -> bytes:
     return "".join(f"{identifier}\n" for identifier in ids).encode()
 
 
-class Incoming:
-    """A place for objects from a remote; `git` fetches there, and reads the repository as well."""
-
-    def __init__(self, repository: Repository, scratch: str) -> None:
-        self._quarantine = Quarantine(repository, scratch)
-        self.git = self._quarantine.git.bind(*_PACKED)
-        self.kept: list[str] = []
-
-    def release(self) -> None:
-        """Let others see what has come; OSError if there is no room or no permission for it."""
-        self.kept += self._quarantine.keep_packs(KEEP_MARK)
-        self._quarantine.release()
-
-
 @contextmanager
-def incoming(repository: Repository) -> Iterator[Incoming]:
-    """A place for objects that come; in the end, those that no ref names are left to `git gc`."""
+def incoming(repository: Repository) -> Iterator[tuple[Git, Callable[[], None]]]:
+    """A place for objects from a remote: a git that fetches there, and what lets others see them.
+
+    The latter raises OSError if there is no room or no permission for it. In the end, what no ref
+    names is left to `git gc`.
+    """
     packs = os.path.join(objects_directory(repository), "pack")
     for name in os.listdir(packs) if os.path.isdir(packs) else []:
         path = os.path.join(packs, name)
@@ -247,11 +237,17 @@ def incoming(repository: Repository) -> Iterator[Incoming]:
             with suppress(OSError):
                 os.unlink(path)
     with scratch_directory(repository.state_dir) as scratch:
-        arrived = Incoming(repository, scratch)
+        quarantine = Quarantine(repository, scratch)
+        kept: list[str] = []
+
+        def release() -> None:
+            kept.extend(quarantine.keep_packs(KEEP_MARK))
+            quarantine.release()
+
         try:
-            yield arrived
+            yield quarantine.git.bind(*_PACKED), release
         finally:
-            for path in arrived.kept:
+            for path in kept:
                 with suppress(FileNotFoundError):
                     os.unlink(path)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
 
 from git_boocode.repo.config import LISTING, Config
 from git_boocode.repo.durable import (
@@ -49,16 +48,10 @@ _LONGEST_ID = 64
 class Repository:
     """A repository with a worktree.
 
-    Attributes:
-        worktree: the top of the worktree, absolute, symlinks resolved.
-        git_dir: the worktree's own git directory, absolute.
-        common_dir: the git directory that all worktrees share, absolute.
-        prefix: where the caller stands below the top, `""` or `"sub/dir/"`.
-        object_format: `sha1` or `sha256`.
-        empty_tree: the id of the tree without entries, which git knows without storing it.
-        empty_blob: the id of the blob without bytes.
-        zero_id: the id that stands for no object.
-        listing: git, which lists the configuration already; None if it was not asked ahead.
+    `worktree` is its top without symlinks, `git_dir` its own git directory, `common_dir` the one
+    that all worktrees share, all of them absolute. `prefix` is where the caller stands below the
+    top, `""` or `"sub/dir/"`. Git knows `empty_tree` and `empty_blob` without storing them;
+    `zero_id` stands for no object. `listing` is git, which lists the configuration already.
     """
 
     def __init__(
@@ -94,15 +87,15 @@ class Repository:
         environ = clean_environment(os.environ)
         given = {key: os.environ[key] for key in _LOCATION if key in os.environ}
         if "GIT_DIR" in given and "GIT_WORK_TREE" not in given:
-            plain = _Answers.ask(here, environ)
-            if plain.status == 0 and _same(plain.answers[3], os.path.join(here, given["GIT_DIR"])):
-                return plain.repository(here)
-        if here in _asked:
-            discovery, listing = _asked.pop(here)
-            repository = _Answers.read(Git(here, environ), discovery.finish()).repository(here)
-            repository.listing = listing
-            return repository
-        return _Answers.ask(here, {**environ, **given}).repository(here)
+            with suppress(FatalError):
+                plain = _found(git := Git(here, environ), git.attempt(*_DISCOVERY))
+                if _same(plain.git_dir, os.path.join(here, given["GIT_DIR"])):
+                    return plain
+        git = Git(here, {**environ, **given})
+        discovery, listing = _asked.pop(here, (None, None))
+        repository = _found(git, discovery.finish() if discovery else git.attempt(*_DISCOVERY))
+        repository.listing = listing
+        return repository
 
     @property
     def config(self) -> Config:
@@ -304,52 +297,34 @@ def worktree_id(state_dir: str) -> str:
     return found if found.isalnum() and len(found) <= _LONGEST_ID else ""
 
 
-class _Answers(NamedTuple):
-    """What `git rev-parse` says about a directory: to `_QUESTIONS`, and the top of the worktree."""
-
-    status: int
-    stderr: str
-    answers: list[str]
-    top: str
-
-    @classmethod
-    def ask(cls, here: str, environ: Mapping[str, str]) -> _Answers:
-        git = Git(here, environ)
-        return cls.read(git, git.attempt(*_DISCOVERY))
-
-    @classmethod
-    def read(cls, git: Git, done: Completed) -> _Answers:
-        answers = os.fsdecode(done.stdout).removesuffix("\n").split("\n")
-        if len(answers) > len(_QUESTIONS) + 1:
-            # A path that holds a newline spoils the combined answer; asked alone it cannot.
-            asked = _QUESTIONS if done.status else (*_QUESTIONS, "--show-toplevel")
-            alone = ("rev-parse", "--path-format=absolute")
-            answers = [git.line(*alone, question) for question in asked]
-        top = answers.pop() if len(answers) > len(_QUESTIONS) else ""
-        return cls(done.status, os.fsdecode(done.stderr).strip(), answers, top)
-
-    def repository(self, here: str) -> Repository:
-        if self.status == 0:
-            _, _, object_format, git_dir, common_dir = self.answers
-            below = os.path.relpath(os.path.realpath(here), self.top)
-            outside = below == "." or below.partition("/")[0] == ".."
-            prefix = "" if outside else f"{below}/"
-            return Repository(self.top, git_dir, common_dir, prefix, object_format)
-        if len(self.answers) < len(_QUESTIONS):
-            set_by = os.environ.get("GIT_DIR")
-            hint = f"GIT_DIR is set to '{set_by}'; unset it to look from here"
-            dubious = says(self.stderr, DUBIOUS_OWNERSHIP)
-            raise FatalError(
-                failure_reason(self.stderr) or "not a git repository",
-                code="dubious_ownership" if dubious else "not_a_repository",
-                hints=() if set_by is None else (hint,),
-            )
-        bare = self.answers[0] == "true"
+def _found(git: Git, done: Completed) -> Repository:
+    """The repository of `git.cwd`, by what git has answered there."""
+    answers = os.fsdecode(done.stdout).removesuffix("\n").split("\n")
+    if len(answers) > len(_QUESTIONS) + 1:
+        # A path that holds a newline spoils the combined answer; asked alone it cannot.
+        asked = _QUESTIONS if done.status else (*_QUESTIONS, "--show-toplevel")
+        answers = [git.line("rev-parse", "--path-format=absolute", each) for each in asked]
+    if done.status == 0:
+        _, _, object_format, git_dir, common_dir, top = answers
+        below = os.path.relpath(os.path.realpath(git.cwd), top)
+        outside = below == "." or below.partition("/")[0] == ".."
+        return Repository(top, git_dir, common_dir, "" if outside else f"{below}/", object_format)
+    if len(answers) < len(_QUESTIONS):
+        stderr = os.fsdecode(done.stderr)
+        set_by = os.environ.get("GIT_DIR")
+        hint = f"GIT_DIR is set to '{set_by}'; unset it to look from here"
+        dubious = says(stderr, DUBIOUS_OWNERSHIP)
         raise FatalError(
-            f"'{self.answers[3]}' has no worktree" if bare else f"'{here}' is outside the worktree",
-            code="no_worktree",
-            hints=("run it from inside a worktree: git worktree list shows them",),
+            failure_reason(stderr) or "not a git repository",
+            code="dubious_ownership" if dubious else "not_a_repository",
+            hints=() if set_by is None else (hint,),
         )
+    bare = answers[0] == "true"
+    raise FatalError(
+        f"'{answers[3]}' has no worktree" if bare else f"'{git.cwd}' is outside the worktree",
+        code="no_worktree",
+        hints=("run it from inside a worktree: git worktree list shows them",),
+    )
 
 
 def _same(one: str, other: str) -> bool:

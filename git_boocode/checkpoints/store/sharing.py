@@ -185,9 +185,9 @@ def fetch(
     }
     gone = sorted(known.keys() - offered) if options.prune else []
     if not options.dry_run:
-        with incoming(repository) as arrived:
-            unsound = _get(transport, list(dict.fromkeys(wanted.values())), arrived.git)
-            arrived.release()
+        with incoming(repository) as (git, release):
+            unsound = _get(transport, list(dict.fromkeys(wanted.values())), git)
+            release()
             flaws = {name: unsound[target] for name, target in wanted.items() if target in unsound}
             come = [
                 Ref(below + name, target) for name, target in wanted.items() if name not in flaws
