@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import click
 
-from git_boocode.cli.framework import Command, json_option, stdin_bytes
+from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import (
     Style,
     colour_wanted,
@@ -143,7 +143,7 @@ def _from_file(name: str) -> Source:
         with open(name, "rb") as stream:
             return Source(name, stream.read())
     require_input("the edits", "git boocode apply-edit EDITS.json")
-    return Source("standard input", stdin_bytes())
+    return Source("standard input", sys.stdin.buffer.read())
 
 
 def require_input(what: str, example: str) -> None:

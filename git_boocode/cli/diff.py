@@ -77,7 +77,7 @@ def _split(
             raise RefusedError(
                 f"'{path}' is neither one of two checkpoints nor an existing path",
                 code="not_found",
-                hints=("put paths that exist no longer behind '--'",),
+                hints=("put '--' before paths that no longer exist",),
             )
     return named or [catalog.find("@")], [*front, *paths]
 

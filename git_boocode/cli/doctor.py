@@ -39,7 +39,7 @@ _NEWEST = 5
 @click.option("--fix", is_flag=True, help="Repair what can be repaired.")
 @json_option
 def doctor(fix: bool, as_json: bool) -> int:
-    """Find what killed commands left, and checkpoints that cannot be used, and explain it."""
+    """Find and explain what killed commands left, and checkpoints that cannot be used."""
     repository = Repository.discover()
     failures: list[BoocodeError] = []
     findings = list(check_directories(repository, fix=fix))

@@ -19,7 +19,7 @@ def drop(checkpoints: tuple[str, ...], dry_run: bool, even_needed: bool, as_json
     """Delete checkpoints, all that are named or none.
 
     One that cannot be read is dropped by its full id. The objects stay until `git gc` removes
-    them; so long, the commit that is printed brings a checkpoint back.
+    them; until then, the commit that is printed brings a checkpoint back.
     """
     dropped = retention.drop(
         Repository.discover(), checkpoints, even_needed=even_needed, dry_run=dry_run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -146,7 +145,7 @@ class AtLeast(click.IntRange):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
-            said = f"'{shown}' is no whole number of at least {self._least}"
+            said = f"'{shown}' is not a whole number of at least {self._least}"
             raise click.BadParameter(said, ctx, param) from None
 
 
@@ -289,8 +288,3 @@ def _usage_error(error: click.UsageError) -> UsageError:
             hints += (f"the most similar option is: {error.possibilities[0]}",)
     sentence = message[:1].lower() + message[1:].removesuffix(".")
     return UsageError(f"{sentence}\n{usage}", hints=hints)
-
-
-def stdin_bytes() -> bytes:
-    """All of standard input."""
-    return sys.stdin.buffer.read()

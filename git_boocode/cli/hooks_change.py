@@ -141,7 +141,7 @@ def _named(names: Sequence[str], scope: str | None, *, git: bool) -> list[Agent]
     agents = {name: find_agent(name) for name in names}
     for name, agent in agents.items():
         if agent is None:
-            hint = f"these are known: {', '.join(AGENTS)}"
+            hint = f"the agents are: {', '.join(AGENTS)}"
             raise UsageError(f"unknown agent '{name}'", hints=(hint,))
     return list({agent.name: agent for agent in agents.values() if agent}.values())
 
@@ -236,7 +236,7 @@ def _git_edits(locations: Locations, *, remove: bool) -> list[FileEdit]:
 def _agreed(plan: _HooksPlan, scope: str | None, left_out: list[str], as_json: bool) -> bool:
     """Whether the user agrees with the plan; RefusedError (`not_confirmed`) if nobody is there."""
     if not as_json:
-        print_text("these agents are used here or on this machine; for each turn to be undone:")
+        print_text("these agents are used here or on this machine; this would be installed:")
         print_text("\n".join(plan.lines()))
     if as_json or not can_ask():
         names = " ".join(dict.fromkeys(f"--agent {c.file.agent.name}" for c in plan.changes))

@@ -1,11 +1,13 @@
-"""`git boocode locate`: find where drifted text stands in a file."""
+"""`git boocode locate`: find where drifted text is in a file."""
 
 from __future__ import annotations
+
+import sys
 
 import click
 
 from git_boocode.cli.apply_edit import candidate_lines, check_profile, require_input
-from git_boocode.cli.framework import AtLeast, Command, json_option, stdin_bytes
+from git_boocode.cli.framework import AtLeast, Command, json_option
 from git_boocode.cli.output import print_json, print_text, quote_path
 from git_boocode.editing.service import Located
 from git_boocode.editing.service import locate as find
@@ -32,7 +34,7 @@ def locate(path: str, profile: str, start_line: int | None, no_index: bool, as_j
     check_profile(profile)
     require_input("the text to find", "git boocode locate <path> < needle.txt")
     workspace = Workspace.find(index=not no_index, from_here=True)
-    needle = stdin_bytes().decode("utf-8", "surrogateescape")
+    needle = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
     found = find(workspace, path, needle, profile, start_line)
     if not found.found:
         raise _refusal(found, as_json=as_json)

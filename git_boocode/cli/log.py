@@ -64,12 +64,10 @@ def log(
 ) -> int:
     """List the checkpoints of this worktree, newest first."""
     fetched = remotes or remote is not None
-    if edits and fetched:
-        raise click.UsageError("--edits and what was fetched exclude each other")
-    if remotes and remote is not None:
-        raise click.UsageError("--remote and --remotes exclude each other")
+    if sum((edits, remotes, remote is not None)) > 1:
+        raise click.UsageError("--edits, --remote and --remotes exclude each other")
     if everywhere and fetched:
-        raise click.UsageError("--all and what was fetched exclude each other")
+        raise click.UsageError(f"--all and --remote{'s' * remotes} exclude each other")
     repository = Repository.discover()
     warn_of_interruption(repository)
     limit = None if max_count is None else min(max_count, sys.maxsize)

@@ -20,7 +20,7 @@ from git_boocode.cli.output import (
     printable,
     progress,
 )
-from git_boocode.editing.records import edits_beyond, prune_edits
+from git_boocode.editing.records import prune_edits
 from git_boocode.repo.config import parse_age
 from git_boocode.repo.errors import shortened
 from git_boocode.repo.gc import disk_usage
@@ -71,7 +71,7 @@ def prune(
 ) -> int:
     """Delete the checkpoints of this worktree that are too old or too many.
 
-    So do safety checkpoints, archived checkpoints and records of edits go, each at an age of its
+    Safety checkpoints, archived checkpoints and records of edits go, too, each at an age of its
     own. The newest checkpoint of a worktree stays, and what an interrupted restore needs, or one
     that can still be undone.
     """
@@ -98,7 +98,7 @@ def _prune(
 ) -> list[Beyond]:
     worktree = None if everywhere else repository.worktree_key
     # First what is only looked at: a setting that makes no sense is reported before anything goes.
-    edits = edits_beyond(repository, worktree=worktree)
+    edits = prune_edits(repository, worktree=worktree, dry_run=True)
     gone = retention.prune(repository, rules, everywhere=everywhere, dry_run=dry_run)
     if not dry_run:
         edits = prune_edits(repository, worktree=worktree)

@@ -35,8 +35,8 @@ def run(
 
     It is for what git offers no hook for, such as 'git reset --hard', and for whatever else changes
     files. Standard input, output and errors are the command's own, and so is the exit code. Without
-    the checkpoint the command is not run. Where nothing differs from the latest checkpoint, that
-    one serves.
+    the checkpoint the command is not run. If nothing changed since the latest one, that is named
+    instead.
     """
     try:
         program = find_command(command[0])

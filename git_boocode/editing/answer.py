@@ -25,7 +25,7 @@ _ADVICE = {
     "already_applied": "leave this edit out; the file has its result",
     "stale": "read the file again and make the edit for what it holds now",
     "missing_file": "check the path, which counts from the top of the worktree",
-    "outside_worktree": "name the file by its path from the top of the worktree",
+    "outside_worktree": "name a file inside the worktree",
     "binary": "the file is not text; leave it alone",
     "invalid_input": "correct what the message names, then send the edit again",
 }

@@ -276,39 +276,37 @@ def problems(repository: Repository, *, most: int = DEFAULTS.keep) -> list[tuple
     return [(entry.id, entry.why.message) for entry in entries if isinstance(entry, Unusable)]
 
 
-def edits_beyond(
-    repository: Repository, *, worktree: str | None = None, now: float | None = None
+def prune_edits(
+    repository: Repository,
+    *,
+    worktree: str | None = None,
+    dry_run: bool = False,
+    now: float | None = None,
 ) -> list[tuple[Ref, str]]:
-    """The records beyond the configured limits, newest first, each with the reason.
+    """Delete the records beyond the configured limits; returns them newest first, with the reason.
 
-    Not among them are those that an interrupted edit needs. With the key of a ``worktree`` only its
-    records count; ``now`` is in seconds since 1970. Raises FatalError (`bad_config`).
+    Those that an interrupted edit needs stay. With the key of a ``worktree`` only its records
+    count; ``now`` is in seconds since 1970. Raises FatalError (`bad_config`), and RefusedError
+    (`conflict`) if others keep changing the same refs.
     """
     limits = DEFAULTS.configured(repository.config, "boocode.keepEdits", "boocode.editsMaxAge")
     records = Records(repository)
-    refs = records.store.refs(EDITS)
-    found = (
-        (ref, entry.meta.worktree_key if isinstance(entry, EditRecord) else None)
-        for ref, entry in zip(refs, records.entries(refs), strict=True)
-    )
-    wanted = (owned for owned in found if worktree in (None, owned[1]))
-    beyond = limits.beyond(wanted, time.time() if now is None else now)
-    needed = needed_records(repository)
-    return [(ref, why) for ref, why in beyond if ref.id not in needed]
 
-
-def prune_edits(
-    repository: Repository, *, worktree: str | None = None, now: float | None = None
-) -> list[tuple[Ref, str]]:
-    """Delete what `edits_beyond` returns; RefusedError (`conflict`) if others keep changing it."""
-
-    def delete() -> list[tuple[Ref, str]]:
-        going = edits_beyond(repository, worktree=worktree, now=now)
-        changes = [RefChange(ref.name, None, ref.target) for ref, _ in going]
-        Store(repository).update_refs(changes)
+    def prune() -> list[tuple[Ref, str]]:
+        refs = records.store.refs(EDITS)
+        found = (
+            (ref, entry.meta.worktree_key if isinstance(entry, EditRecord) else None)
+            for ref, entry in zip(refs, records.entries(refs), strict=True)
+        )
+        wanted = (owned for owned in found if worktree in (None, owned[1]))
+        beyond = limits.beyond(wanted, time.time() if now is None else now)
+        needed = needed_records(repository)
+        going = [(ref, why) for ref, why in beyond if ref.id not in needed]
+        if not dry_run:
+            records.store.update_refs([RefChange(ref.name, None, ref.target) for ref, _ in going])
         return going
 
-    return patiently(delete)
+    return patiently(prune)
 
 
 def prune_now_and_then(repository: Repository, identifier: str) -> None:

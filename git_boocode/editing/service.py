@@ -264,7 +264,8 @@ def locate(
             raise workspace.missing_file(path)
     except MissError as miss:
         hints = (miss.hint,) if miss.hint else ()
-        raise RefusedError(f"{quoted(path)}: {miss.message}", code=miss.code, hints=hints) from None
+        where = f"{quoted(path)}: " if path else ""
+        raise RefusedError(f"{where}{miss.message}", code=miss.code, hints=hints) from None
     text = decode(snapshot.data)
     used = "exact" if text.is_raw else profile
     return Located(target.path, locate_match(text.text, needle, used, start_line=start_line))

@@ -119,7 +119,7 @@ class Workspace(NamedTuple):
             raise MissError(
                 "outside_worktree",
                 "'~' is read by shells, not here",
-                hint="name the file by its path from the top of the worktree",
+                hint="name a file inside the worktree",
             )
         try:
             below = inside_worktree(self.top, path)

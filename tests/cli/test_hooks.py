@@ -43,7 +43,7 @@ def test_one_command_and_all_that_is_used_here_is_installed(repo: Repo, sealed: 
     repo.write("CLAUDE.md", "be brief\n")
     (sealed / ".gemini").mkdir()
     asked = (
-        "these agents are used here or on this machine; for each turn to be undone:\n"
+        "these agents are used here or on this machine; this would be installed:\n"
         " A .claude/settings.local.json: Claude Code (local)\n"
         " A .gemini/settings.json: Gemini CLI (project)\n"
     )

@@ -107,7 +107,7 @@ def test_what_makes_no_sense(repo: Repo, options: tuple[str, str]) -> None:
     assert done.code == 129
     assert f"invalid value for '{options[0]}'" in done.err
     if options[0] == "--keep":
-        assert f"'{options[1]}' is no whole number of at least 1\n" in done.err
+        assert f"'{options[1]}' is not a whole number of at least 1\n" in done.err
 
 
 def test_a_setting_that_makes_no_sense_is_told_before_anything_goes(repo: Repo) -> None:

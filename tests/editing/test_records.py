@@ -9,7 +9,6 @@ from git_boocode.editing.records import (
     EDITS,
     EditRecord,
     Records,
-    edits_beyond,
     problems,
     prune_edits,
     prune_now_and_then,
@@ -266,7 +265,7 @@ def test_old_records_go(repo: Repo) -> None:
     foreign = forged(repo, message(), "not-an-id")
     broken = forged(repo, "broken", aged(32))
     going = [ids[2], broken, ids[3]]
-    beyond = edits_beyond(Repository.discover(), now=NOW)
+    beyond = prune_edits(Repository.discover(), dry_run=True, now=NOW)
     assert [(ref.id, why) for ref, why in beyond] == [(name, "too_old") for name in going]
     assert len(records(repo)) == 6
     assert pruned() == going
