@@ -51,36 +51,23 @@ def doctor(fix: bool, as_json: bool) -> int:
     findings += _hooks(repository)
     unfixed = [finding for finding in findings if not (finding.fixed or finding.past)]
     rows = [finding._asdict() for finding in findings]
-    if failures:
-        raise _worst(failures, findings, rows, as_json=as_json)
     if not as_json:
         _print(findings)
-    elif unfixed:
+    if failures:
+        *others, worst = sorted(failures, key=lambda error: error.exit_code)
+        for other in others if not as_json else ():
+            report(other, as_json=False)
+        worst.details["findings"] = rows
+        raise worst
+    if as_json and unfixed:
         first = unfixed[0]
         error = {"code": first.kind, "message": first.message, "hint": first.remedy}
         print_json({"ok": False, "error": error, "findings": rows})
-    else:
+    elif as_json:
         print_json({"ok": True, "findings": rows})
+    elif not findings:
+        print_text("no problems found")
     return 1 if unfixed else 0
-
-
-def _worst(
-    failures: list[BoocodeError],
-    findings: list[Finding],
-    rows: list[dict[str, object]],
-    *,
-    as_json: bool,
-) -> BoocodeError:
-    """The worst of what could not be looked at or repaired, once all else is reported."""
-    *others, worst = sorted(failures, key=lambda error: error.exit_code)
-    if as_json:
-        worst.details["findings"] = rows
-        return worst
-    if findings:
-        _print(findings)
-    for other in others:
-        report(other, as_json=False)
-    return worst
 
 
 def _in_worktree(
@@ -134,21 +121,17 @@ def _interrupted_restore(repository: Repository, *, fix: bool) -> Finding | None
     if safety is None or not is_kept(repository, safety):
         return None
     message = f"a restore was interrupted half-way; the state before it is kept as {safety}"
-    if fix:
-        done = _rolled_back(repository)
-        return Finding("interrupted_restore", message, (), done, fixed=True)
-    remedy = "'git boocode doctor --fix' or 'git boocode undo' goes back to it"
-    return Finding("interrupted_restore", message, (), remedy)
-
-
-def _rolled_back(repository: Repository) -> str:
+    if not fix:
+        way_back = "'git boocode doctor --fix' or 'git boocode undo' goes back to it"
+        return Finding("interrupted_restore", message, (), way_back)
     result = restore_with_edits.repair(repository)
-    if result is None:
-        return "there was nothing to roll back"
-    return (
-        f"rolled back to {result.checkpoint.id}; "
-        f"what was there half-way is kept as {result.undo}, and 'git boocode redo' restores again"
-    )
+    done = "there was nothing to roll back"
+    if result is not None:
+        kept = f"what was there half-way is kept as {result.undo}"
+        done = (
+            f"rolled back to {result.checkpoint.id}; {kept}, and 'git boocode redo' restores again"
+        )
+    return Finding("interrupted_restore", message, (), done, fixed=True)
 
 
 def _broken_records(repository: Repository, *, fix: bool) -> Iterator[Finding]:
@@ -201,5 +184,3 @@ def _print(findings: list[Finding]) -> None:
             print_text(f"  {printable(line)}")
         state = "log" if finding.past else "fixed" if finding.fixed else "to do"
         print_text(f"  {state}: {printable(finding.remedy)}")
-    if not findings:
-        print_text("no problems found")

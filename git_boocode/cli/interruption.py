@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 
 def warn_of_interruption(repository: Repository) -> None:
     """Warn if an earlier restore or edit was killed half-way."""
-    if interrupted_restore(repository.state_dir) is None and not is_edit_noted(repository):
+    state = repository.state_dir
+    if interrupted_restore(state) is None and not is_edit_noted(repository):
         return
     if os.environ.get(INSIDE_RESTORE):
         return
     try:
-        with worktree_lock(repository.state_dir, shared=True, patience=0, looking=True):
-            safety = interrupted_restore(repository.state_dir)
+        with worktree_lock(state, shared=True, patience=0, looking=True):
+            safety = interrupted_restore(state)
             if is_edit_noted(repository):
                 _warn_of_edit(repository)
     except RefusedError:
@@ -45,25 +46,21 @@ def _warn_of_edit(repository: Repository) -> None:
     from git_boocode.editing.recovery import describe, interrupted_edit
 
     try:
-        found = interrupted_edit(repository)
+        if found := interrupted_edit(repository):
+            warn(describe(found), (remedy(found),))
     except BoocodeError as error:
         warn(error.message, error.hints)
-        return
-    if found is not None:
-        warn(describe(found), (remedy(found),))
 
 
 def remedy(found: Interrupted) -> str:
     """The hint for an edit that was killed."""
-    if found.done:
-        return "'git boocode doctor --fix' removes what it left behind"
-    return "'git boocode doctor --fix' takes the files back to what they were before it"
+    done = "removes what it left behind" if found.done else "takes the files back to before it"
+    return f"'git boocode doctor --fix' {done}"
 
 
 def is_kept(repository: Repository, safety: str) -> bool:
     """Whether an interrupted restore's safety checkpoint is there."""
     # Without its safety checkpoint a restore has not begun to change anything.
-    from git_boocode.checkpoints.store.catalog import SAFETY
-    from git_boocode.repo.store import Store
+    from git_boocode.checkpoints.store.catalog import SAFETY, Catalog
 
-    return bool(Store(repository).refs(f"{SAFETY}{safety}"))
+    return bool(Catalog(repository).store.refs(f"{SAFETY}{safety}"))

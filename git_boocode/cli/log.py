@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from itertools import islice
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +14,7 @@ from git_boocode.checkpoints.store.catalog import (
     CHECKPOINTS,
     REMOTES,
     SAFETY,
+    SAFETY_KIND,
     Catalog,
     Checkpoint,
 )
@@ -88,15 +89,14 @@ def _list(
         print_json({"ok": True, "checkpoints": [row for page in pages for _, row in page]})
         return 0
     style = Style(enabled=colour_wanted(repository.config))
-    number = 0
+    number = count()
     with paged(repository.users_git) as stream:
         for page in pages:
             for entry, row in page:
                 # `@~N` counts the checkpoints of this worktree alone.
                 ours = not entry.remote and catalog.is_ours(entry)
-                where = f"@~{number}" if ours else f"({entry.remote or row['worktree']})"
+                where = f"@~{next(number)}" if ours else f"({entry.remote or row['worktree']})"
                 stream.write(encode_text(_line(where, row, style)))
-                number += ours
             # Someone is reading, and the next page takes its time.
             stream.flush()
     return 0
@@ -145,15 +145,13 @@ def label_of(checkpoint: Checkpoint) -> str:
 
     The text is safe to print, and empty if there is no label.
     """
-    if not checkpoint.is_safety:
-        return printable(checkpoint.meta.text("label"))
-    from git_boocode.checkpoints.restore.operation import REDO, RESTORE, UNDO, recorded
+    from git_boocode.checkpoints.restore.operation import RESTORE, UNDO, recorded
 
     operation = recorded(checkpoint)
-    if not operation.kind:
+    if checkpoint.meta.text("kind") != SAFETY_KIND or not operation.kind:
         return printable(checkpoint.meta.text("label"))
     if operation.kind != RESTORE:
-        return {UNDO: "before an undo", REDO: "before a redo"}[operation.kind]
+        return f"before {'an' if operation.kind == UNDO else 'a'} {operation.kind}"
     commit = checkpoint.meta.part("restore", "target_commit") or ""
     target = commit[:_ABBREVIATION] if OBJECT_ID.fullmatch(commit) else operation.target
     return f"before the restore to {printable(target)}"
@@ -181,22 +179,21 @@ def _list_edits(
     # `show` takes the ids of checkpoints too.
     short = abbreviations(records.store, EDITS, CHECKPOINTS, SAFETY, ARCHIVE)
     style = Style(enabled=colour_wanted(repository.config))
-    number = 0
+    number = count()
     with paged(repository.users_git) as stream:
         for record in listed:
             # `@~N` counts the edits of this worktree alone.
             ours = records.is_ours(record)
-            where = f"@~{number}" if ours else f"({record.meta.worktree_name})"
+            where = f"@~{next(number)}" if ours else f"({record.meta.worktree_name})"
             stream.write(encode_text(_edit_line(record, where, short, style)))
-            number += ours
     warn_of_unreadable(records)
     return 0
 
 
 def warn_of_unreadable(records: Records) -> None:
     """Say on standard error how many of the records that were read cannot be used."""
-    if count := len(records.unreadable):
-        what = "1 record of an edit" if count == 1 else f"{count} records of edits"
+    if found := len(records.unreadable):
+        what = "1 record of an edit" if found == 1 else f"{found} records of edits"
         warn(f"{what} cannot be read", ("'git boocode doctor' shows which, and why",))
 
 
@@ -214,9 +211,9 @@ def _edit_row(record: EditRecord) -> dict[str, Any]:
 
 
 def _edit_line(record: EditRecord, where: str, short: dict[str, str], style: Style) -> str:
-    count, more = len(record.edits), len(record.files) - _SHOWN_FILES
+    edits, more = len(record.edits), len(record.files) - _SHOWN_FILES
     shown = ", ".join(quote_path(file.path) for file in record.files[:_SHOWN_FILES])
-    what = f"{count} edit" + ("" if count == 1 else "s")
+    what = f"{edits} edit" + ("" if edits == 1 else "s")
     if record.rewinds:
         what = f"rewinds {printable(short.get(record.rewinds, record.rewinds))}"
     state = edit_state(record)

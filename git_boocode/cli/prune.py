@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
 
 import click
 
@@ -36,20 +35,13 @@ _NOUNS = {
 _REASONS = {"too_old": "too old", "too_many": "beyond the number to keep"}
 
 
-class _Age(NamedTuple):
-    """An age as given; None stands for `never`."""
-
-    seconds: float | None
-
-
-def _parse_age(_: click.Context, __: click.Parameter, text: str | None) -> _Age | None:
-    if text is None:
-        return None
+def _max_age(_: click.Context, __: click.Parameter, text: str | None) -> list[float | None]:
+    """The age if one is given; None stands for `never`."""
     try:
-        return _Age(parse_age(text))
+        return [] if text is None else [parse_age(text)]
     except ValueError:
         raise click.BadParameter(
-            f"'{shortened(text)}' is not a valid age (examples: 12h, 30d, 2w, never)"
+            f"'{shortened(text or '')}' is not a valid age (examples: 12h, 30d, 2w, never)"
         ) from None
 
 
@@ -60,14 +52,18 @@ def _parse_age(_: click.Context, __: click.Parameter, text: str | None) -> _Age 
 )
 @click.option(
     "--older-than",
-    callback=_parse_age,
+    callback=_max_age,
     metavar="<age>",
     help="Delete what is older, instead of boocode.maxAge.",
 )
 @click.option("--all", "everywhere", is_flag=True, help="Those of every worktree.")
 @json_option
 def prune(
-    dry_run: bool, keep: int | None, older_than: _Age | None, everywhere: bool, as_json: bool
+    dry_run: bool,
+    keep: int | None,
+    older_than: list[float | None],
+    everywhere: bool,
+    as_json: bool,
 ) -> int:
     """Delete the checkpoints of this worktree that are too old or too many.
 
@@ -79,10 +75,10 @@ def prune(
     with progress("pruning"):
         rules = Rules.configured(repository)
         limits = rules.checkpoints
+        for age in older_than:
+            limits = limits._replace(max_age=age)
         if keep is not None:
             limits = limits._replace(keep=keep)
-        if older_than is not None:
-            limits = limits._replace(max_age=older_than.seconds)
         rules = rules._replace(checkpoints=limits)
         gone = _prune(repository, rules, everywhere=everywhere, dry_run=dry_run)
         size = disk_usage(repository, [each.ref for each in gone])
@@ -127,11 +123,7 @@ def _print(gone: list[Beyond], size: int | None, *, dry_run: bool) -> None:
         what = f"{_NOUNS[kind][0]}{f' ({label})' if label else ''}"
         print_text(f"{printable(ref.id)}  {what}: {_REASONS[why]}")
     counts = Counter(each.kind for each in gone)
-    listed = ", ".join(
-        f"{counts[kind]} {nouns[counts[kind] > 1]}"
-        for kind, nouns in _NOUNS.items()
-        if counts[kind]
-    )
+    listed = ", ".join(f"{n} {_NOUNS[kind][n > 1]}" for kind in _NOUNS if (n := counts[kind]))
     held = "size unknown" if size is None else f"{human_size(size)} on disk"
     print_text(f"{'would prune' if dry_run else 'pruned'} {listed}: {held}")
     if not dry_run:

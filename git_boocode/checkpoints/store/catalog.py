@@ -41,11 +41,6 @@ class Checkpoint(NamedTuple):
         return head if head in self.commit.parents else None
 
     @property
-    def is_safety(self) -> bool:
-        """Whether it is the state of before a restore."""
-        return self.meta.text("kind") == SAFETY_KIND
-
-    @property
     def commits(self) -> list[str]:
         """The commits whose trees it needs."""
         details = self.meta.part("index", "details")
