@@ -18,15 +18,14 @@ from typing import Any
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.store.changes import Change
 from git_boocode.repo.durable import is_regular, remove, try_lock
-from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
+from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.lock import INSIDE_RESTORE
 from git_boocode.repo.moving_head import worktrees
 from git_boocode.repo.repository import Repository
 
 HOOK = "boocode-restore"
 TIMEOUT = 60
-_SHOWN_STDERR = 2000
-_SHOWN_MESSAGE = 2000
+_SHOWN = 2000
 _SHOWN_STDOUT = 80
 _ABOUT = ("label", "session", "chat", "message", "agent", "created_at", "anchor", "meta")
 _RUNNING = "callback-running"
@@ -49,7 +48,7 @@ class CallbackAnswer:
         self.edits: object = values.get("edits")
         # No restore is worth rolling back for what was only to be shown.
         message = values.get("message")
-        self.message = message.strip()[:_SHOWN_MESSAGE] if isinstance(message, str) else ""
+        self.message = message.strip()[:_SHOWN] if isinstance(message, str) else ""
 
 
 class Callback:
@@ -77,13 +76,12 @@ class Callback:
         """
         status, stdout, stderr = self._run("prepare")
         if status < 0:
-            raise self._failed(_ended(status, "prepare"), stderr)
+            raise self.failed(_ended(status, "prepare"), stderr)
         values = self._object(stdout, stderr) if not status and stdout.strip() else {}
         if status or values.get("veto"):
-            said = str(values.get("message") or stderr)
+            said = str(values.get("message") or stderr).strip()[-_SHOWN:] or "it gave no reason"
             raise RefusedError(
-                f"callback '{self.program}' vetoed the restore: "
-                f"{said.strip()[-_SHOWN_STDERR:] or 'it gave no reason'}",
+                f"callback '{self.program}' vetoed the restore: {said}",
                 code="vetoed",
                 hints=("--files-only restores without the callback",),
             )
@@ -92,22 +90,18 @@ class Callback:
         """Let the conversation follow the files: `trim` after a restore, `undo` after an undo."""
         status, stdout, stderr = self._run(name)
         if status:
-            raise self._failed(_ended(status, name), stderr)
+            raise self.failed(_ended(status, name), stderr)
         values = self._object(stdout, stderr)
         try:
             return CallbackAnswer(values)
         except ValueError as error:
-            raise self._failed(f"gave a wrong answer to '{name}': {error}", stderr) from None
+            raise self.failed(f"gave a wrong answer to '{name}': {error}", stderr) from None
 
     def roll_back(self, reason: str) -> None:
         """Report that a later step failed, so that the callback can roll its own work back."""
         status, _, stderr = self._run("rollback", reason=reason)
         if status:
-            raise self._failed(_ended(status, "rollback"), stderr)
-
-    def asked_for_wrong_edits(self, error: BoocodeError) -> FatalError:
-        """The error of edits that cannot be applied."""
-        return self._failed(f"asked for edits that cannot be applied: {error.message}", "")
+            raise self.failed(_ended(status, "rollback"), stderr)
 
     def _run(self, name: str, **more: str) -> tuple[int, bytes, str]:
         top = self._repository.worktree
@@ -128,7 +122,7 @@ class Callback:
                 )
             except OSError as error:
                 hint = "is it executable, and does its first line name an interpreter?"
-                raise self._failed(f"cannot be run: {error.strerror}", "", hint) from None
+                raise self.failed(f"cannot be run: {error.strerror}", "", hint) from None
             with process:
                 # ASCII JSON: a path that is not UTF-8 appears as \udcXX there.
                 data = json.dumps(request).encode() + b"\n"
@@ -139,11 +133,9 @@ class Callback:
                         os.killpg(process.pid, signal.SIGKILL)
                     if not isinstance(error, subprocess.TimeoutExpired):
                         raise
-                    raise self._failed(
-                        f"did not answer '{name}' within {self._timeout} seconds",
-                        _last_words(process),
-                        "git config boocode.callbackTimeout SECONDS gives it more time",
-                    ) from None
+                    what = f"did not answer '{name}' within {self._timeout} seconds"
+                    hint = "git config boocode.callbackTimeout SECONDS gives it more time"
+                    raise self.failed(what, _last_words(process), hint) from None
         return process.returncode, stdout, stderr.decode("utf-8", "replace")
 
     def _object(self, stdout: bytes, stderr: str) -> dict[str, Any]:
@@ -154,11 +146,12 @@ class Callback:
         if not isinstance(values, dict):
             shown = json.dumps(stdout[:_SHOWN_STDOUT].decode("utf-8", "replace"))
             answered = shown if stdout.strip() else "nothing"
-            raise self._failed(f"answered {answered} instead of one JSON object", stderr)
+            raise self.failed(f"answered {answered} instead of one JSON object", stderr)
         return values
 
-    def _failed(self, what: str, stderr: str, hint: str = "") -> FatalError:
-        said = f"\n{stderr.strip()[-_SHOWN_STDERR:]}" if stderr.strip() else ""
+    def failed(self, what: str, stderr: str = "", hint: str = "") -> FatalError:
+        """The error of a callback that did `what`."""
+        said = f"\n{stderr.strip()[-_SHOWN:]}" if stderr.strip() else ""
         return FatalError(
             f"callback '{self.program}' {what}{said}",
             code="callback",
@@ -285,12 +278,13 @@ def noted(state_dir: str) -> Iterator[tuple[int, ...]]:
     disk must not keep the callback from being called.
     """
     path = os.path.join(state_dir, _RUNNING)
-    descriptor = -1
-    # A file of its own each time: what an earlier callback has started may hold the last one.
-    with suppress(OSError):
+    try:
+        # A file of its own each time: what an earlier callback has started may hold the last one.
         remove(path)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-    if descriptor < 0:
+    except OSError:
+        descriptor = None
+    if descriptor is None:
         yield ()
         return
     try:

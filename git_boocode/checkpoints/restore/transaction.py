@@ -324,7 +324,8 @@ class Transaction:
                 try:
                     conversation.edit(answer.edits)
                 except BoocodeError as error:
-                    raise self._callback.asked_for_wrong_edits(error) from error
+                    what = f"asked for edits that cannot be applied: {error.message}"
+                    raise self._callback.failed(what) from error
         if other:
             conversation.revert(other, seen, unchanged=operation.kind == REDO)
         return answer
