@@ -15,8 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from git_boocode.checkpoints.store.catalog import Checkpoint
-from git_boocode.checkpoints.store.changes import Change
+from git_boocode.checkpoints.store.catalog import Change, Checkpoint
 from git_boocode.repo.durable import is_regular, remove, try_lock
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.lock import INSIDE_RESTORE

@@ -14,7 +14,7 @@ from git_boocode.repo.lock import scratch_directory, worktree_lock
 from git_boocode.repo.repository import Repository
 
 if TYPE_CHECKING:
-    from git_boocode.checkpoints.store.catalog import Checkpoint
+    from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
     from git_boocode.checkpoints.worktree.index_cache import IndexCache
     from git_boocode.checkpoints.worktree.snapshot import Snapshot
 
@@ -111,11 +111,13 @@ def _capture_all(repository: Repository, request: Request, scratch: str) -> Capt
     with WorktreeScan(repository, scratch) as scan:
         # While git walks the worktree, there is time to import what follows.
         import git_boocode.checkpoints.store.commit  # noqa: F401
+        from git_boocode.checkpoints.store.catalog import Catalog
 
+        catalog = Catalog(repository)
         while True:
             snapshot = scan.finish()
             try:
-                return _keep(repository, request, snapshot, scan.cache)
+                return _keep(catalog, request, snapshot, scan.cache)
             except RefusedError:
                 if scan.cache is None:
                     raise
@@ -128,7 +130,8 @@ def _capture_paths(repository: Repository, request: Request, scratch: str) -> Ca
     from git_boocode.checkpoints.store.catalog import Catalog
     from git_boocode.checkpoints.worktree.partial import PartialScan
 
-    base = Catalog(repository).latest()
+    catalog = Catalog(repository)
+    base = catalog.latest()
     if base is None:
         return None
     try:
@@ -137,21 +140,21 @@ def _capture_paths(repository: Repository, request: Request, scratch: str) -> Ca
         # It has lost its trees, or the user's index cannot be read.
         return None
     partial = {"base": base.id, "prefix": repository.prefix, "paths": list(request.paths)}
-    return _keep(repository, request, scan.finish(), scan.cache, partial=partial)
+    return _keep(catalog, request, scan.finish(), scan.cache, partial=partial)
 
 
 def _keep(
-    repository: Repository,
+    catalog: Catalog,
     request: Request,
     snapshot: Snapshot,
     cache: IndexCache | None,
     *,
     partial: Mapping[str, Any] | None = None,
 ) -> Captured:
-    from git_boocode.checkpoints.store.catalog import CHECKPOINTS, Catalog
+    from git_boocode.checkpoints.store.catalog import CHECKPOINTS
     from git_boocode.checkpoints.store.commit import holds, keep
 
-    catalog = Catalog(repository)
+    repository = catalog.repository
     if cache is not None and cache.ref.startswith(CHECKPOINTS):
         changed = cache.content != snapshot.content()
     else:
@@ -171,5 +174,5 @@ def _keep(
     values["meta"] = dict(request.meta)
     if partial is not None:
         values["partial"] = partial
-    taken = keep(repository, catalog.store, snapshot, "checkpoint", values, cache=cache)
+    taken = keep(catalog, snapshot, "checkpoint", values, cache=cache)
     return Captured(taken, changed)

@@ -7,8 +7,15 @@ from typing import Any
 
 from git_boocode.checkpoints.capture import Captured, Request, capture
 from git_boocode.cli.entry import JSON, Option
-from git_boocode.cli.interruption import warn_of_interruption
-from git_boocode.cli.output import print_json, print_text, progress, quote_path, report, warn
+from git_boocode.cli.output import (
+    print_json,
+    print_text,
+    progress,
+    quote_path,
+    report,
+    warn,
+    warn_of_interruption,
+)
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
 

@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 import click
 
-from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
-from git_boocode.checkpoints.store.changes import tree_changes
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, tree_changes
 from git_boocode.checkpoints.worktree.pathspecs import checked
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option

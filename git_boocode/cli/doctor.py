@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from time import time
 
@@ -16,14 +17,22 @@ from git_boocode.checkpoints.checkup import (
     remove_broken,
 )
 from git_boocode.cli.framework import Command, json_option
-from git_boocode.cli.interruption import is_edit_noted, is_kept, remedy
-from git_boocode.cli.output import print_json, print_text, printable, progress, quote_path, report
+from git_boocode.cli.output import (
+    is_kept,
+    print_json,
+    print_text,
+    printable,
+    progress,
+    quote_path,
+    remedy,
+    report,
+)
 from git_boocode.editing.records import EDITS, needed_records, problems
 from git_boocode.editing.recovery import DAMAGED, describe, forget_note, interrupted_edit, repair
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 from git_boocode.repo.gc import missing_objects
 from git_boocode.repo.git import GitError
-from git_boocode.repo.lock import interrupted_restore, worktree_lock
+from git_boocode.repo.lock import EDIT_NOTE, interrupted_restore, worktree_lock
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Store
 from git_boocode.workflows import restore_with_edits
@@ -104,7 +113,7 @@ def _interrupted_edit(repository: Repository, *, fix: bool) -> Finding | None:
         paths = tuple(found.paths())
         finding = Finding("interrupted_edit", describe(found), paths, remedy(found))
         return finding._replace(remedy=repair(repository, found), fixed=True) if fix else finding
-    if not is_edit_noted(repository):
+    if not os.path.lexists(os.path.join(repository.state_dir, EDIT_NOTE)):
         return None
     message = "the journal of an interrupted edit is damaged"
     return Finding(

@@ -7,8 +7,15 @@ import click
 from git_boocode.checkpoints.store import sharing
 from git_boocode.checkpoints.store.sharing import Fetched
 from git_boocode.cli.framework import Command, json_option
-from git_boocode.cli.interruption import warn_of_interruption
-from git_boocode.cli.output import print_hints, print_json, print_text, printable, relay, warn
+from git_boocode.cli.output import (
+    print_hints,
+    print_json,
+    print_text,
+    printable,
+    relay,
+    warn,
+    warn_of_interruption,
+)
 from git_boocode.cli.push import counted, reasons
 from git_boocode.repo.repository import Repository
 

@@ -14,13 +14,12 @@ from git_boocode.checkpoints.store.catalog import (
     CHECKPOINTS,
     REMOTES,
     SAFETY,
-    SAFETY_KIND,
     Catalog,
     Checkpoint,
 )
 from git_boocode.cli.framework import AtLeast, Command, json_option
-from git_boocode.cli.interruption import warn_of_interruption
 from git_boocode.cli.output import (
+    ABBREVIATION,
     Style,
     colour_wanted,
     encode_text,
@@ -29,8 +28,8 @@ from git_boocode.cli.output import (
     printable,
     quote_path,
     warn,
+    warn_of_interruption,
 )
-from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.remotes import named_remote
 from git_boocode.repo.repository import Repository
@@ -43,8 +42,6 @@ if TYPE_CHECKING:
 _FIRST_PAGE = 32
 _LARGEST_PAGE = 512
 _SHOWN_FILES = 3
-# Characters of a commit.
-_ABBREVIATION = 10
 _Page = list[tuple[Checkpoint, dict[str, Any]]]
 
 
@@ -130,7 +127,7 @@ def _row(entry: Checkpoint, files: int | None) -> dict[str, Any]:
 def _line(where: str, row: dict[str, Any], style: Style) -> str:
     who = " ".join(printable(row[key]) for key in ("agent", "chat", "session") if row[key])
     return _columns(
-        style(row["commit"][:_ABBREVIATION], "yellow"),
+        style(row["commit"][:ABBREVIATION], "yellow"),
         printable(where).ljust(4),
         _time(row["created_at"] or ""),
         style(printable(row["branch"] or "(no branch)"), "green"),
@@ -138,23 +135,6 @@ def _line(where: str, row: dict[str, Any], style: Style) -> str:
         printable(row["label"] or ""),
         style(f"[{who}]", "cyan") if who else "",
     )
-
-
-def label_of(checkpoint: Checkpoint) -> str:
-    """The label of a checkpoint; of the state before an operation, which operation that was.
-
-    The text is safe to print, and empty if there is no label.
-    """
-    from git_boocode.checkpoints.restore.operation import RESTORE, UNDO, recorded
-
-    operation = recorded(checkpoint)
-    if checkpoint.meta.text("kind") != SAFETY_KIND or not operation.kind:
-        return printable(checkpoint.meta.text("label"))
-    if operation.kind != RESTORE:
-        return f"before {'an' if operation.kind == UNDO else 'a'} {operation.kind}"
-    commit = checkpoint.meta.part("restore", "target_commit") or ""
-    target = commit[:_ABBREVIATION] if OBJECT_ID.fullmatch(commit) else operation.target
-    return f"before the restore to {printable(target)}"
 
 
 def _columns(*parts: str) -> str:

@@ -1,4 +1,4 @@
-"""What a command prints: one JSON object, text as git writes it, questions, or progress."""
+"""What a command prints: JSON, text as git writes it, warnings, questions, progress."""
 
 from __future__ import annotations
 
@@ -11,11 +11,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import IO, TextIO
+from typing import IO, TYPE_CHECKING, TextIO
 
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.git import Git, clean_environment, outlast
+from git_boocode.repo.ids import OBJECT_ID
+from git_boocode.repo.lock import EDIT_NOTE, INSIDE_RESTORE, interrupted_restore, worktree_lock
+
+if TYPE_CHECKING:
+    from git_boocode.checkpoints.store.catalog import Checkpoint
+    from git_boocode.editing.recovery import Interrupted
+    from git_boocode.repo.repository import Repository
 
 # What steers a terminal: control characters of ASCII and beyond, what turns the direction of text,
 # and bytes that are no UTF-8 but control characters in other encodings.
@@ -25,6 +32,7 @@ _CONTROL = f"[\x00-\x08\x0b-\x1f{_STEERING}\udc80-\udc9f]"
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f"}
 _ESCAPES |= {"\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _COLOURS = {"yellow": "33", "green": "32", "red": "31", "bold": "1", "cyan": "36"}
+ABBREVIATION = 10  # Characters of a commit.
 _QUIET = 1.0  # Seconds of work before its progress is shown.
 
 
@@ -122,6 +130,24 @@ def _quote_character(character: str) -> str:
     return character
 
 
+def label_of(checkpoint: Checkpoint) -> str:
+    """The label of a checkpoint; of the state before an operation, which operation that was.
+
+    The text is safe to print, and empty if there is no label.
+    """
+    from git_boocode.checkpoints.restore.operation import RESTORE, UNDO, recorded
+    from git_boocode.checkpoints.store.catalog import SAFETY_KIND
+
+    operation = recorded(checkpoint)
+    if checkpoint.meta.text("kind") != SAFETY_KIND or not operation.kind:
+        return printable(checkpoint.meta.text("label"))
+    if operation.kind != RESTORE:
+        return f"before {'an' if operation.kind == UNDO else 'a'} {operation.kind}"
+    commit = checkpoint.meta.part("restore", "target_commit") or ""
+    target = commit[:ABBREVIATION] if OBJECT_ID.fullmatch(commit) else operation.target
+    return f"before the restore to {printable(target)}"
+
+
 def human_size(size: int) -> str:
     """A number of bytes as git shows it, such as `1.21 MiB`."""
     for unit, shift in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
@@ -166,6 +192,52 @@ def print_hints(hints: tuple[str, ...], config: Config | None = None) -> None:
             return
     for line in "\n".join(hints).split("\n"):
         print_text(f"hint: {_harmless(line)}".rstrip(), to_stderr=True)
+
+
+def warn_of_interruption(repository: Repository) -> None:
+    """Warn if an earlier restore or edit was killed half-way."""
+    state = repository.state_dir
+    # Nearly always nothing is noted, so looking must not load what reads it.
+    edit = os.path.lexists(os.path.join(state, EDIT_NOTE))
+    if not (edit or interrupted_restore(state)) or os.environ.get(INSIDE_RESTORE):
+        return
+    try:
+        with worktree_lock(state, shared=True, patience=0, looking=True):
+            safety = interrupted_restore(state)
+            if edit:
+                _warn_of_edit(repository)
+    except RefusedError:
+        # It is still running.
+        return
+    if safety is not None and is_kept(repository, safety):
+        warn(
+            f"a restore was interrupted half-way; the state before it is kept as {safety}",
+            ("'git boocode undo' or 'git boocode doctor --fix' goes back to it",),
+        )
+
+
+def _warn_of_edit(repository: Repository) -> None:
+    from git_boocode.editing.recovery import describe, interrupted_edit
+
+    try:
+        if found := interrupted_edit(repository):
+            warn(describe(found), (remedy(found),))
+    except BoocodeError as error:
+        warn(error.message, error.hints)
+
+
+def remedy(found: Interrupted) -> str:
+    """The hint for an edit that was killed."""
+    done = "removes what it left behind" if found.done else "takes the files back to before it"
+    return f"'git boocode doctor --fix' {done}"
+
+
+def is_kept(repository: Repository, safety: str) -> bool:
+    """Whether an interrupted restore's safety checkpoint is there."""
+    # Without its safety checkpoint a restore has not begun to change anything.
+    from git_boocode.checkpoints.store.catalog import SAFETY, Catalog
+
+    return bool(Catalog(repository).store.refs(f"{SAFETY}{safety}"))
 
 
 def can_ask() -> bool:

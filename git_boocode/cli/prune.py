@@ -10,9 +10,9 @@ from git_boocode.checkpoints.store import retention
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.store.retention import Beyond, Rules
 from git_boocode.cli.framework import AtLeast, Command, json_option
-from git_boocode.cli.log import label_of
 from git_boocode.cli.output import (
     human_size,
+    label_of,
     print_hints,
     print_json,
     print_text,

@@ -9,8 +9,14 @@ import click
 from git_boocode.checkpoints.store import sharing
 from git_boocode.checkpoints.store.sharing import Pushed, Rejected
 from git_boocode.cli.framework import Command, json_option
-from git_boocode.cli.interruption import warn_of_interruption
-from git_boocode.cli.output import print_hints, print_json, print_text, printable, relay
+from git_boocode.cli.output import (
+    print_hints,
+    print_json,
+    print_text,
+    printable,
+    relay,
+    warn_of_interruption,
+)
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.remotes import INSIDE_PUSH
 from git_boocode.repo.repository import Repository

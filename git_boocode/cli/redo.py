@@ -8,7 +8,7 @@ import click
 
 from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.cli.framework import Command
-from git_boocode.cli.interruption import warn_of_interruption
+from git_boocode.cli.output import warn_of_interruption
 from git_boocode.cli.restore_output import carry_out, no_head_option, restore_options
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits

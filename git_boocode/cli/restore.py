@@ -12,7 +12,6 @@ import click
 from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.checkpoints.store.catalog import RecentTurn, newest_turns
 from git_boocode.cli.framework import AFTER_DASHES, Command
-from git_boocode.cli.interruption import warn_of_interruption
 from git_boocode.cli.output import (
     Style,
     agrees,
@@ -24,6 +23,7 @@ from git_boocode.cli.output import (
     printable,
     progress,
     report,
+    warn_of_interruption,
 )
 from git_boocode.cli.restore_output import FOREIGN, carry_out, print_result, restore_options
 from git_boocode.repo.errors import RefusedError, UsageError

@@ -11,12 +11,12 @@ import click
 
 from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.checkpoints.restore.transaction import Result
-from git_boocode.checkpoints.store.changes import Change
+from git_boocode.checkpoints.store.catalog import Change
 from git_boocode.cli.framework import json_option
-from git_boocode.cli.log import label_of
 from git_boocode.cli.output import (
     Style,
     colour_wanted,
+    label_of,
     print_hints,
     print_json,
     print_text,

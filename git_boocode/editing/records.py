@@ -246,7 +246,7 @@ class Records(EntryCatalog[EditRecord]):
         objects = self._objects(record, "-r")
         names = [name for file in files for name in file.kept_names if name]
         try:
-            found = read_blobs(self._repository.git, [objects[name] for name in names])
+            found = read_blobs(self.repository.git, [objects[name] for name in names])
         except (GitError, KeyError):
             found = [None]
         if None in found:
@@ -258,12 +258,12 @@ class Records(EntryCatalog[EditRecord]):
 
     def sides(self, record: EditRecord) -> tuple[str, str]:
         """The trees with the files before and after the call; RefusedError as for `contents`."""
-        trees, empty = self._objects(record), self._repository.empty_tree
+        trees, empty = self._objects(record), self.repository.empty_tree
         return trees.get("before", empty), trees.get("after", empty)
 
     def _objects(self, record: EditRecord, *options: str) -> dict[str, str]:
         try:
-            listing = self._repository.git.run("ls-tree", *options, "-z", record.commit.tree)
+            listing = self.repository.git.run("ls-tree", *options, "-z", record.commit.tree)
         except GitError:
             raise _incomplete(record) from None
         split = (row.partition("\t") for row in nul_records(listing))

@@ -154,7 +154,7 @@ class EntryCatalog(Generic[AnyEntry]):
     listing_hint: str
 
     def __init__(self, repository: Repository) -> None:
-        self._repository = repository
+        self.repository = repository
         self._worktree = repository.worktree_key
         self.store = Store(repository)
 
@@ -226,7 +226,7 @@ class EntryCatalog(Generic[AnyEntry]):
         beginning = name.lower()
         if ID.fullmatch(beginning):
             exact = self.prefixes[0] + beginning
-            target = loose_ref(self._repository, exact)
+            target = loose_ref(self.repository, exact)
             if found := [Ref(exact, target)] if target else self.store.refs(exact):
                 return found
         return refs_beginning(beginning, self.store.refs(*self.prefixes))

@@ -90,7 +90,7 @@ def take_anchored(where: Mapping[str, Any], **told: Any) -> Checkpoint:
     values = {"meta": {}, **told, "anchor": dict(where)}
     with scratch_directory(repository.state_dir) as scratch:
         snapshot = take_snapshot(repository, scratch)
-        return keep(repository, Catalog(repository).store, snapshot, "checkpoint", values)
+        return keep(Catalog(repository), snapshot, "checkpoint", values)
 
 
 def refused(program: str, name: str = "@") -> str:

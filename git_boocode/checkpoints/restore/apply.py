@@ -16,7 +16,7 @@ from git_boocode.checkpoints.restore.exact import (
 )
 from git_boocode.checkpoints.restore.file_plan import RestorePlan, blockers_of
 from git_boocode.checkpoints.restore.ignore_rules import StateRules
-from git_boocode.checkpoints.store.changes import Change, tree_changes
+from git_boocode.checkpoints.store.catalog import Change, tree_changes
 from git_boocode.checkpoints.store.commit import safety_checkpoint
 from git_boocode.checkpoints.worktree.attributes import filtered
 from git_boocode.checkpoints.worktree.indexer import Disk

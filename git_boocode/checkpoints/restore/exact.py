@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, NamedTuple
 
-from git_boocode.checkpoints.store.changes import Change
+from git_boocode.checkpoints.store.catalog import Change
 from git_boocode.checkpoints.worktree.attributes import filtered, may_convert
 from git_boocode.checkpoints.worktree.indexer import Disk, directories_of
 from git_boocode.checkpoints.worktree.snapshot import Snapshot

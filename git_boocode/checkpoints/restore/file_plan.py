@@ -15,8 +15,7 @@ from typing import NamedTuple
 from git_boocode.checkpoints.restore.exact import ExactFiles, lost_changes, read_exact
 from git_boocode.checkpoints.restore.ignore_rules import ignored_by, tree_files, unchanged
 from git_boocode.checkpoints.restore.operation import RestoreRequest, goes_before_operation
-from git_boocode.checkpoints.store.catalog import Checkpoint
-from git_boocode.checkpoints.store.changes import Change, tree_changes
+from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
 from git_boocode.checkpoints.store.commit import kept_staging
 from git_boocode.checkpoints.worktree.indexer import Disk, Skipped, directories_of, is_recorded
 from git_boocode.checkpoints.worktree.pathspecs import Pathspecs

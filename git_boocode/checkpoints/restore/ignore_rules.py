@@ -16,8 +16,7 @@ from git_boocode.checkpoints.restore.operation import (
     goes_before_operation,
     recorded,
 )
-from git_boocode.checkpoints.store.catalog import Checkpoint
-from git_boocode.checkpoints.store.changes import Change, tree_changes
+from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
 from git_boocode.checkpoints.worktree.indexer import directories_of
 from git_boocode.repo.git import Git, GitError, nul_lines, nul_records, quoted_lines
 from git_boocode.repo.index import Index

@@ -24,8 +24,14 @@ from git_boocode.checkpoints.restore.exact import ExactFiles, after_restore, rec
 from git_boocode.checkpoints.restore.file_plan import RestorePlan, RestorePlanner
 from git_boocode.checkpoints.restore.ignore_rules import user_files_of, written_after
 from git_boocode.checkpoints.restore.operation import REDO, RESTORE, UNDO, Operation, recorded
-from git_boocode.checkpoints.store.catalog import CHECKPOINTS, SAFETY, Catalog, Checkpoint
-from git_boocode.checkpoints.store.changes import Change, count_lines
+from git_boocode.checkpoints.store.catalog import (
+    CHECKPOINTS,
+    SAFETY,
+    Catalog,
+    Change,
+    Checkpoint,
+    count_lines,
+)
 from git_boocode.checkpoints.store.commit import safety_checkpoint
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.scan import take_snapshot

@@ -6,9 +6,15 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.store.catalog import CHECKPOINTS, SAFETY, SAFETY_KIND, Checkpoint
+from git_boocode.checkpoints.store.catalog import (
+    CHECKPOINTS,
+    SAFETY,
+    SAFETY_KIND,
+    Catalog,
+    Checkpoint,
+)
 from git_boocode.checkpoints.worktree.index_cache import IndexCache, discard_cache, save_cache
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging, conflict_blobs, decode_special
@@ -22,7 +28,7 @@ from git_boocode.repo.lock import INSIDE_RESTORE
 from git_boocode.repo.metadata import VERSION, Metadata, MetadataError
 from git_boocode.repo.object_writer import Item, Quarantine, write_tree
 from git_boocode.repo.repository import Repository, make_state_dir
-from git_boocode.repo.store import Commit, RefChange, Store, raw_commit
+from git_boocode.repo.store import Commit, RefChange, raw_commit
 
 _FILE = b"100644"
 # What a safety checkpoint takes over from the metadata of the restore's target.
@@ -66,8 +72,7 @@ def kept_staging(repository: Repository, meta: Metadata) -> Staging | None:
 
 
 def keep(
-    repository: Repository,
-    store: Store,
+    catalog: Catalog,
     snapshot: Snapshot,
     kind: str,
     values: Mapping[str, Any],
@@ -81,7 +86,7 @@ def keep(
     The ref of `cache`, on which the snapshot was built, keeps objects: if it was deleted meanwhile,
     that is a RefusedError (`conflict`). The caller confirms the ref with `GcWatch`.
     """
-    identifier = identifier or new_id()
+    repository, identifier = catalog.repository, identifier or new_id()
     when = id_time(identifier)
     writer = _Writer(snapshot.quarantine, repository.config.identity(), when)
     meta = Metadata(
@@ -93,7 +98,7 @@ def keep(
             **values,
             "worktree": repository.worktree_json(),
             "head": {"ref": snapshot.head.ref, "commit": snapshot.head.commit},
-            "index": writer.index(snapshot),
+            "index": writer.index_json(snapshot),
             **(writer.exact(snapshot) if snapshot.exact else {}),
             "state": operation_in_progress(repository),
             "skipped": [skipped._asdict() for skipped in snapshot.skipped],
@@ -106,7 +111,7 @@ def keep(
     on_disk = snapshot.publish(repository.git)
     ref = f"{CHECKPOINTS if kind == 'checkpoint' else SAFETY}{identifier}"
     checked = [] if cache is None else [RefChange(cache.ref, cache.commit, cache.commit)]
-    store.update_refs([*checked, RefChange(ref, commit, None)])
+    catalog.store.update_refs([*checked, RefChange(ref, commit, None)])
     on_disk()
     if snapshot.cache is None:
         discard_cache(repository)
@@ -130,22 +135,21 @@ def safety_checkpoint(
     """
     same = {key: target.values.get(key) for key in _CONVERSATION}
     values = {**same, "label": "before a restore", "trigger": "restore", "restore": dict(operation)}
-    return keep(repository, Store(repository), snapshot, SAFETY_KIND, values, identifier)
+    return keep(Catalog(repository), snapshot, SAFETY_KIND, values, identifier)
 
 
-class _Writer:
+class _Writer(NamedTuple):
     """Writes the commits that one checkpoint consists of."""
 
-    def __init__(self, quarantine: Quarantine, by: Identity, when: float) -> None:
-        self._quarantine = quarantine
-        self._by = by
-        self._when = when
+    quarantine: Quarantine
+    by: Identity
+    when: float
 
     def commit(self, tree: str, parents: list[str], message: str) -> str:
-        raw = raw_commit(tree, parents, message, self._by, self._when)
-        return self._quarantine.store(b"commit", raw).decode("ascii")
+        raw = raw_commit(tree, parents, message, self.by, self.when)
+        return self.quarantine.store(b"commit", raw).decode("ascii")
 
-    def index(self, snapshot: Snapshot) -> dict[str, str | None]:
+    def index_json(self, snapshot: Snapshot) -> dict[str, str | None]:
         """The metadata of the staging area.
 
         Every tree that it names is reachable: from HEAD, from the checkpoint, or from a commit
@@ -173,7 +177,7 @@ class _Writer:
 
     def _records(self, entries: bytes, blobs: Iterable[str], message: str) -> str:
         """Write a commit that holds records, and keeps the blobs reachable that they name."""
-        store = self._quarantine.store
+        store = self.quarantine.store
         names = (blob.encode("ascii") for blob in blobs)
         files = {b"blobs/" + blob: Item(_FILE, blob) for blob in names}
         files[b"entries"] = Item(_FILE, store(b"blob", entries))
@@ -189,7 +193,11 @@ def prune_now_and_then(repository: Repository) -> None:
     """
     # Nothing can be noted on a full disk; tomorrow is another day.
     with suppress(OSError):
-        if os.environ.get(INSIDE_RESTORE) or not _is_due(repository):
+        stamp = os.path.join(repository.common_state_dir, _STAMP)
+        due = not is_regular(stamp)
+        # A clock that was wrong must not put it off for ever.
+        due = due or not -_DAY < time.time() - os.stat(stamp).st_mtime < _DAY
+        if not due or os.environ.get(INSIDE_RESTORE):
             return
         # At once, so that of several at the same time only one does it.
         note_pruning(repository)
@@ -205,12 +213,6 @@ def prune_now_and_then(repository: Repository) -> None:
         except (BoocodeError, OSError) as error:
             said = error.message if isinstance(error, BoocodeError) else str(error)
             note_pruning(repository, said)
-
-
-def _is_due(repository: Repository) -> bool:
-    stamp = os.path.join(repository.common_state_dir, _STAMP)
-    # A clock that was wrong must not put it off for ever.
-    return not (is_regular(stamp) and -_DAY < time.time() - os.stat(stamp).st_mtime < _DAY)
 
 
 def note_pruning(repository: Repository, failure: str = "") -> None:

@@ -95,7 +95,7 @@ def prune(
     worktree = None if everywhere else repository.worktree_key
 
     def look() -> list[Beyond]:
-        return _beyond(repository, catalog, rules, now, worktree)
+        return _beyond(catalog, rules, now, worktree)
 
     def delete() -> list[Beyond]:
         going = look()
@@ -113,15 +113,13 @@ def prune(
     return going
 
 
-def _beyond(
-    repository: Repository, catalog: Catalog, rules: Rules, now: float, worktree: str | None
-) -> list[Beyond]:
+def _beyond(catalog: Catalog, rules: Rules, now: float, worktree: str | None) -> list[Beyond]:
     """What is beyond the rules and needed by nothing, checkpoints first, newest first.
 
     With the key of a worktree, only its own; without, also what cannot be read, of which nobody
     knows whose it is.
     """
-    refs = catalog.store.refs(*KINDS)
+    repository, refs = catalog.repository, catalog.store.refs(*KINDS)
     found = {ref: _slim(entry) for ref, entry in zip(refs, catalog.entries(refs), strict=True)}
     of_kind = {kind: [ref for ref in refs if ref.name.startswith(kind)] for kind in KINDS}
     unended = interrupted(repository)
@@ -183,7 +181,7 @@ def drop(
         # A checkpoint may have been named twice, by its id and as `@`.
         found = {refs[0].name: refs for refs in map(catalog.refs_of, names)}
         if not even_needed:
-            _refuse_needed(repository, catalog, [refs[0].id for refs in found.values()])
+            _refuse_needed(catalog, [refs[0].id for refs in found.values()])
         refs = {ref.name: ref for each in found.values() for ref in each}
         if not dry_run:
             changes = [RefChange(ref.name, None, ref.target) for ref in refs.values()]
@@ -193,8 +191,8 @@ def drop(
     ]
 
 
-def _refuse_needed(repository: Repository, catalog: Catalog, ids: list[str]) -> None:
-    reasons = _needed(repository, catalog, frozenset(ids))
+def _refuse_needed(catalog: Catalog, ids: list[str]) -> None:
+    reasons = _needed(catalog, frozenset(ids))
     refused = [identifier for identifier in ids if identifier in reasons]
     if not refused:
         return
@@ -211,11 +209,11 @@ def _refuse_needed(repository: Repository, catalog: Catalog, ids: list[str]) -> 
     )
 
 
-def _needed(repository: Repository, catalog: Catalog, going: frozenset[str]) -> dict[str, str]:
+def _needed(catalog: Catalog, going: frozenset[str]) -> dict[str, str]:
     """What must not go, by id, and why."""
     entries = catalog.entries(catalog.store.refs(SAFETY))
     safety = [entry for entry in entries if isinstance(entry, Checkpoint)]
-    unended = interrupted(repository)
+    unended = interrupted(catalog.repository)
     reasons: dict[str, str] = {}
     for worktree in {entry.meta.worktree_key for entry in safety}:
         own = {entry.id: entry for entry in safety if entry.meta.worktree_key == worktree}

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from git_boocode.checkpoints.store.changes import count_changes
+from git_boocode.checkpoints.store.catalog import count_changes
 from git_boocode.repo.repository import Repository
 from tests.repo_kit import Repo
 
