@@ -12,7 +12,8 @@ import fcntl
 import json
 import os
 import stat
-from collections.abc import Iterable
+from _thread import LockType, allocate_lock, start_new_thread
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from git_boocode.repo.errors import FatalError
@@ -22,6 +23,7 @@ LARGEST = 1 << 20
 MAKING = "new-"
 """How the name of a file or directory begins that is still being made."""
 
+_THREADS = 16
 _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK
 # How the system refuses to open a symlink, a socket and a directory.
 _UNUSABLE = (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EOPNOTSUPP, errno.EISDIR)
@@ -67,12 +69,35 @@ def sync_refs(git_dir: str, names: Iterable[str], *, packed: bool = False) -> No
     files = [*names, *(["packed-refs"] if packed else [])]
     # Git may have made these directories, too.
     above = {name[:end] for name in files for end, sign in enumerate(name) if sign == "/"}
-    for path in files:
-        with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            sync_file(os.path.join(git_dir, path))
-    for path in sorted({"", *above}, reverse=True):
-        with suppress(FileNotFoundError, NotADirectoryError):
-            sync_directory(os.path.join(git_dir, path))
+    sync_all([os.path.join(git_dir, path) for path in (*files, "", *above)])
+
+
+def sync_all(paths: Sequence[str]) -> None:
+    """Sync files and directories, unless they are gone; several at a time: the disk takes them so.
+
+    OSError if it failed for one of them.
+    """
+    failed: list[OSError] = []
+    # Not `threading`, which waits for each thread to begin.
+    at_work = [allocate_lock() for _ in paths[:_THREADS]]
+
+    def sync_some(share: Sequence[str], done: LockType) -> None:
+        try:
+            for path in share:
+                with suppress(FileNotFoundError, NotADirectoryError):
+                    sync_directory(path) if os.path.isdir(path) else sync_file(path)
+        except OSError as error:
+            failed.append(error)
+        finally:
+            done.release()
+
+    for number, done in enumerate(at_work):
+        done.acquire()
+        start_new_thread(sync_some, (paths[number :: len(at_work)], done))
+    for done in at_work:
+        done.acquire()
+    if failed:
+        raise failed[0]
 
 
 def read_private(path: str, *, largest: int | None = LARGEST) -> bytes | None:

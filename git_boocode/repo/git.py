@@ -92,6 +92,19 @@ class Running:
                 raise
         return Completed(process.returncode, stdout, stderr)
 
+    def do_beside(self, work: Callable[[], None], given: bytes) -> None:
+        """Give it its standard input, which is short, and do something while it runs."""
+        assert self._process.stdin is not None
+        try:
+            # If it ends without having read all, it says why.
+            with suppress(BrokenPipeError), self._process.stdin as stdin:
+                stdin.write(given)
+            self._process.stdin = None
+            work()
+        except BaseException:
+            self.stop()
+            raise
+
     def stop(self) -> None:
         """End it, if it has not ended yet; git removes its locks."""
         self._process.terminate()
@@ -188,14 +201,24 @@ class Git:
         options = [part for setting in self.overrides for part in ("-c", setting)]
         return ["git", *options, *arguments]
 
-    def attempt(self, *arguments: str, stdin: bytes = b"") -> Completed:
-        """Run git and report how it went; a failure is for the caller to judge."""
-        done = Running(self._start(arguments)).finish(stdin)
+    def attempt(
+        self, *arguments: str, stdin: bytes = b"", beside: Callable[[], None] | None = None
+    ) -> Completed:
+        """Run git and report how it went; a failure is for the caller to judge.
+
+        `beside` is done meanwhile.
+        """
+        running = Running(self._start(arguments))
+        if beside is not None:
+            running.do_beside(beside, stdin)
+        done = running.finish(None if beside else stdin)
         return done._replace(stderr=self._with_reason(done.stderr)) if done.status else done
 
-    def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
+    def run(
+        self, *arguments: str, stdin: bytes = b"", beside: Callable[[], None] | None = None
+    ) -> bytes:
         """Run git and return its raw output; GitError if it exits with another status than 0."""
-        done = self.attempt(*arguments, stdin=stdin)
+        done = self.attempt(*arguments, stdin=stdin, beside=beside)
         if done.status:
             raise GitError(arguments, done.status, os.fsdecode(done.stderr))
         return done.stdout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from mmap import ACCESS_READ, mmap
@@ -68,9 +68,12 @@ class Index:
         """All entries with flags, modes and stages, NUL-terminated (`ls-files -s -v -z`)."""
         return self.git.run(*_DUMP)
 
-    def write_tree(self, *options: str) -> str:
-        """Store the entries as trees and return the id of the root; there must be no conflict."""
-        return self.git.line("write-tree", *options)
+    def write_tree(self, *options: str, beside: Callable[[], None] | None = None) -> str:
+        """Store the entries as trees and return the id of the root; there must be no conflict.
+
+        `beside` is done meanwhile.
+        """
+        return os.fsdecode(self.git.run("write-tree", *options, beside=beside)).strip()
 
     def read_tree(self, *arguments: str) -> None:
         """Run `git read-tree`; a sparse checkout neither hides entries nor removes files."""

@@ -11,12 +11,11 @@ import errno
 import os
 import stat
 import zlib
-from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from git_boocode.repo.durable import sync_directory, sync_file
+from git_boocode.repo.durable import sync_all, sync_file
 from git_boocode.repo.git import Git, batch_bodies
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.repository import Repository
@@ -27,7 +26,6 @@ SYMLINK = "120000"
 _DIRECTORY = b"40000"
 # Characters of an id that name the directory of a loose object.
 _FAN_OUT = 2
-_THREADS = 8
 _ATTEMPTS = 5
 # Git looks for a pack by its index; so that comes last.
 _LAST = ".idx"
@@ -70,7 +68,7 @@ class Quarantine:
         os.makedirs(self._path)
         self._object_format = repository.object_format
         self._synced: set[str] = set()
-        self._ahead = _start_each([], sync_file)
+        self._touched: list[str] = []
         shared = repository.config.setting("core.sharedRepository")
         self._is_shared = shared is not None and (shared.value or "").lower() not in _UNSHARED
         git = repository.git.bind(**_reading_from(repository, self._objects, self._path))
@@ -103,28 +101,23 @@ class Quarantine:
                 file.write(content)
         return [self._target(path) for path in kept]
 
-    def begin_sync(self) -> None:
-        """Start to sync what is there already, while git writes more."""
-        self._ahead = _start_each([self._path], lambda _: self._sync())
-
-    def _sync(self) -> None:
-        files = [path for path in self._finished() if path not in self._synced]
-        _start_each(files, sync_file)()
-        self._synced.update(files)
-
     def release(self) -> None:
-        """Sync what was written, and move it to the repository's objects.
+        """Let others see what was written, once it is on disk.
 
         OSError if there is no room for it there, or no permission.
         """
-        self.begin_release()()
+        self.move()
+        self.sync_directories()
 
-    def begin_release(self) -> Callable[[], None]:
-        """Release; what this returns waits until the directories are on disk, too."""
-        with suppress(OSError):
-            self._ahead()
-        # What could not be synced ahead is still missing here, and says why.
-        self._sync()
+    def sync(self) -> None:
+        """Sync what is written by now; git may be writing more."""
+        files = [path for path in self._finished() if path not in self._synced]
+        sync_all(files)
+        self._synced.update(files)
+
+    def move(self) -> None:
+        """Sync what was written, and move it to the repository's objects."""
+        self.sync()
         files, self._synced = self._synced, set()
         directories = {self._target(path).rpartition("/")[0]: path for path in files}
         present = set(os.listdir(self._objects)) if files else set()
@@ -140,7 +133,17 @@ class Quarantine:
                 with suppress(OSError):
                     os.rmdir(directory)
             raise
-        return _start_each([self._objects, *directories] if files else [], _sync_directory)
+        self._touched += [self._objects, *directories] if files else []
+
+    def sync_directories(self) -> None:
+        """Bring to disk that objects were moved, and remove the directories that they left."""
+        touched, self._touched = self._touched, []
+        # Where `git gc` has packed them meanwhile and removed a directory, it has synced them.
+        sync_all(touched)
+        for directory in os.listdir(self._path):
+            # What is left there goes with the scratch directory.
+            with suppress(OSError):
+                os.rmdir(f"{self._path}/{directory}")
 
     def _finished(self) -> list[str]:
         """The files that are written, and complete."""
@@ -208,43 +211,6 @@ def _move_across(path: str, target: str) -> None:
         with suppress(OSError):
             os.unlink(making)
         raise
-
-
-def _start_each(paths: Sequence[str], work: Callable[[str], None]) -> Callable[[], None]:
-    """Start to do something with each path, several at a time: the disk takes them so.
-
-    What this returns waits for the end; OSError if it failed for one of them.
-    """
-    failed: list[OSError] = []
-    # Not `threading`, which waits for each thread to begin.
-    at_work = [allocate_lock() for _ in paths[:_THREADS]]
-
-    def do(share: Sequence[str], done: LockType) -> None:
-        try:
-            for path in share:
-                work(path)
-        except OSError as error:
-            failed.append(error)
-        finally:
-            done.release()
-
-    def wait() -> None:
-        for done in at_work:
-            with done:
-                pass
-        if failed:
-            raise failed[0]
-
-    for number, done in enumerate(at_work):
-        done.acquire()
-        start_new_thread(do, (paths[number :: len(at_work)], done))
-    return wait
-
-
-def _sync_directory(path: str) -> None:
-    # Where `git gc` has packed the objects meanwhile and removed the directory, it has synced them.
-    with suppress(FileNotFoundError):
-        sync_directory(path)
 
 
 def object_id(object_format: str, kind: bytes, body: bytes) -> str:

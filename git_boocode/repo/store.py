@@ -7,7 +7,7 @@ one thing. `git_boocode.repo.libgit2` serves the same interface to one that stay
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -136,15 +136,19 @@ class Store:
         raw = raw_commit(tree, parents, message, by, when)
         return self._git.line("hash-object", "-t", "commit", "-w", "--stdin", stdin=raw)
 
-    def update_refs(self, changes: Sequence[RefChange]) -> None:
+    def update_refs(
+        self, changes: Sequence[RefChange], beside: Callable[[], None] | None = None
+    ) -> None:
         """Make all changes or none, each only if the ref still is as expected.
 
-        RefusedError if a ref was created, moved or deleted by another process (`conflict`).
+        `beside` is done meanwhile. RefusedError if another process created, moved or deleted a ref
+        (`conflict`).
         """
         if not changes:
             return
         script = os.fsencode("".join(map(self._instruction, changes)))
-        done = self._git.attempt("update-ref", "--no-deref", "-z", "--stdin", stdin=script)
+        command = ("update-ref", "--no-deref", "-z", "--stdin")
+        done = self._git.attempt(*command, stdin=script, beside=beside)
         if done.status:
             raise ref_error(os.fsdecode(done.stderr))
         written = [change.name for change in changes if change.new not in (None, change.old)]

@@ -108,11 +108,11 @@ def keep(
     parents = [parent for parent in reachable if parent]
     message = meta.message()
     commit = writer.commit(snapshot.tree, parents, message)
-    on_disk = snapshot.publish(repository.git)
+    snapshot.publish(repository.git)
     ref = f"{CHECKPOINTS if kind == 'checkpoint' else SAFETY}{identifier}"
     checked = [] if cache is None else [RefChange(cache.ref, cache.commit, cache.commit)]
-    catalog.store.update_refs([*checked, RefChange(ref, commit, None)])
-    on_disk()
+    changes = [*checked, RefChange(ref, commit, None)]
+    catalog.store.update_refs(changes, beside=snapshot.quarantine.sync_directories)
     if snapshot.cache is None:
         discard_cache(repository)
     else:

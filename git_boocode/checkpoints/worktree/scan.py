@@ -51,7 +51,8 @@ def take_snapshot(
         if scan.cache is not None and not is_kept(repository, scan.cache):
             scan.start_without_cache()
         snapshot = scan.finish()
-    snapshot.publish(repository.git)()
+    snapshot.publish(repository.git)
+    snapshot.quarantine.sync_directories()
     return snapshot
 
 

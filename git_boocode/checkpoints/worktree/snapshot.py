@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -67,11 +67,10 @@ class Snapshot:
             return None
         return b"" if self.original is None else self.original.dump()
 
-    def publish(self, git: Git) -> Callable[[], None]:
-        """Let others see the objects, and go on with `git`; see `Quarantine.begin_release`."""
-        on_disk = self.quarantine.begin_release()
+    def publish(self, git: Git) -> None:
+        """Let others see the objects, and go on with `git`; see `Quarantine.move`."""
+        self.quarantine.move()
         self.index = Index(git, self.index.path)
-        return on_disk
 
     def force_add(self, paths: Iterable[str], worktree: str) -> None:
         """Take ignored files in as well, and write the trees anew."""
@@ -91,9 +90,8 @@ class Snapshot:
 
     def write_trees(self) -> None:
         """Write the trees of what the private index holds."""
-        self.quarantine.begin_sync()
         index = Index(self.quarantine.git, self.index.path)
-        self.disk_tree = self.tree = index.write_tree()
+        self.disk_tree = self.tree = index.write_tree(beside=self.quarantine.sync)
         absent = self.staging.absent if self.staging else []
         if absent:
             complete = index.copy()
