@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_boocode.checkpoints.worktree.scan import WorktreeScan, is_kept
@@ -20,49 +21,31 @@ if TYPE_CHECKING:
 
 # Seconds. A capture waits for a restore to end: half-restored files are no state to remember.
 PATIENCE = 30.0
+_ANCHOR = ("agent", "session", "chat", "message")
 _TEXTS = ("label", "session", "chat", "message", "agent", "trigger")
 
 
 class Request(NamedTuple):
-    """What the caller says of a checkpoint; every text may be empty.
+    """What the caller says of a checkpoint; every text may be empty."""
 
-    Attributes:
-        label: for people.
-        session: the agent's session.
-        chat: the conversation in it.
-        message: the message that the conversation is cut at on restore.
-        agent: which agent.
-        trigger: what triggered it, such as `manual` or a hook's name.
-        meta: anything else.
-        only_if_changed: skip if nothing changed since the latest checkpoint.
-        paths: pathspecs; only what they match is read, the rest is as in the latest checkpoint.
-        allow_home: whether the worktree may be the home directory or the root.
-        anchor: where the conversation stands, beside the session and the message: the transcript,
-            and its length.
-        patience: how many seconds to wait for a running restore.
-    """
-
-    label: str = ""
-    session: str = ""
-    chat: str = ""
-    message: str = ""
+    label: str = ""  # for people
+    session: str = ""  # the agent's session
+    chat: str = ""  # the conversation in it
+    message: str = ""  # the message that the conversation is cut at on restore
     agent: str = ""
-    trigger: str = "manual"
-    meta: Mapping[str, Any] = {}
-    only_if_changed: bool = False
-    paths: tuple[str, ...] = ()
-    allow_home: bool = False
-    anchor: Mapping[str, Any] = {}
-    patience: float = PATIENCE
+    trigger: str = "manual"  # what triggered it, such as a hook's name
+    meta: Mapping[str, Any] = {}  # anything else
+    only_if_changed: bool = False  # skip if nothing changed since the latest checkpoint
+    paths: tuple[str, ...] = ()  # pathspecs to read; the rest is as in the latest checkpoint
+    allow_home: bool = False  # whether the worktree may be the home directory or the root
+    anchor: Mapping[str, Any] = {}  # where the conversation stands besides: transcript and length
+    patience: float = PATIENCE  # seconds to wait for a running restore
 
 
 class Captured(NamedTuple):
-    """A checkpoint that was taken, or the one that already holds the same.
+    """A checkpoint that was taken just now, or the one that already holds the same.
 
-    Attributes:
-        checkpoint: it.
-        changed: whether files or staging differ from the latest checkpoint before it.
-        is_new: whether it was taken just now.
+    `changed` is whether files or staging differ from the latest checkpoint before it.
     """
 
     checkpoint: Checkpoint
@@ -73,38 +56,36 @@ class Captured(NamedTuple):
 def capture(repository: Repository, request: Request) -> Captured:
     """Take a checkpoint of the worktree and the staging area.
 
-    Raises:
-        RefusedError: a restore is at work (`locked`), the worktree is the home directory or the
-            root (`home_worktree`), or a path leads out of it (`outside_worktree`).
-        FatalError: the worktree could not be read, or the checkpoint could not be written.
+    RefusedError if a restore is at work (`locked`), the worktree is the home directory or the root
+    (`home_worktree`), or a path leads out of it (`outside_worktree`); FatalError if the worktree
+    could not be read, or the checkpoint could not be written.
     """
     if not request.allow_home:
         _refuse_home(repository)
+
+    def take(watch: GcWatch) -> Captured:
+        with scratch_directory(repository.state_dir) as scratch:
+            taken = _capture_paths(repository, request, scratch) if request.paths else None
+            taken = taken or _capture_all(repository, request, scratch)
+            if taken.is_new:
+                watch.confirm(taken.checkpoint.ref, taken.checkpoint.commits)
+            return taken
+
     with worktree_lock(repository.state_dir, shared=True, patience=request.patience):
-        return kept_from_gc(repository, lambda watch: _capture(repository, request, watch))
+        return kept_from_gc(repository, take)
 
 
 def _refuse_home(repository: Repository) -> None:
     top = os.path.realpath(repository.worktree)
-    if top != os.path.dirname(top) and top != os.path.realpath(os.path.expanduser("~")):
+    if top not in (os.path.dirname(top), os.path.realpath(os.path.expanduser("~"))):
         return
-    if repository.config.boolean("boocode.allowHome", default=False):
-        return
-    raise RefusedError(
-        f"the worktree '{top}' is the home directory or the root; a checkpoint would take in "
-        "everything that is not ignored there",
-        code="home_worktree",
-        hints=("if that is meant: --allow-home, or git config boocode.allowHome true",),
-    )
-
-
-def _capture(repository: Repository, request: Request, watch: GcWatch) -> Captured:
-    with scratch_directory(repository.state_dir) as scratch:
-        taken = _capture_paths(repository, request, scratch) if request.paths else None
-        taken = taken or _capture_all(repository, request, scratch)
-        if taken.is_new:
-            watch.confirm(taken.checkpoint.ref, taken.checkpoint.commits)
-        return taken
+    if not repository.config.boolean("boocode.allowHome", default=False):
+        raise RefusedError(
+            f"the worktree '{top}' is the home directory or the root; a checkpoint would take in "
+            "everything that is not ignored there",
+            code="home_worktree",
+            hints=("if that is meant: --allow-home, or git config boocode.allowHome true",),
+        )
 
 
 def _capture_all(repository: Repository, request: Request, scratch: str) -> Captured:
@@ -140,7 +121,7 @@ def _capture_paths(repository: Repository, request: Request, scratch: str) -> Ca
         # It has lost its trees, or the user's index cannot be read.
         return None
     partial = {"base": base.id, "prefix": repository.prefix, "paths": list(request.paths)}
-    return _keep(catalog, request, scan.finish(), scan.cache, partial=partial)
+    return _keep(catalog, request, scan.finish(), scan.cache, {"partial": partial})
 
 
 def _keep(
@@ -148,8 +129,7 @@ def _keep(
     request: Request,
     snapshot: Snapshot,
     cache: IndexCache | None,
-    *,
-    partial: Mapping[str, Any] | None = None,
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> Captured:
     from git_boocode.checkpoints.store.catalog import CHECKPOINTS
     from git_boocode.checkpoints.store.commit import holds, keep
@@ -168,11 +148,8 @@ def _keep(
         if latest is not None and holds(repository, latest, snapshot):
             return Captured(latest, changed=False, is_new=False)
         changed = True
-    anchor = {key: getattr(request, key) for key in ("agent", "session", "chat", "message")}
-    values: dict[str, Any] = {key: getattr(request, key) or None for key in _TEXTS}
-    values["anchor"] = {**{key: value for key, value in anchor.items() if value}, **request.anchor}
-    values["meta"] = dict(request.meta)
-    if partial is not None:
-        values["partial"] = partial
+    texts = {key: getattr(request, key) or None for key in _TEXTS}
+    anchor = {key: value for key in _ANCHOR if (value := texts[key])}
+    values = {**texts, "anchor": {**anchor, **request.anchor}, "meta": dict(request.meta), **more}
     taken = keep(catalog, snapshot, "checkpoint", values, cache=cache)
     return Captured(taken, changed)

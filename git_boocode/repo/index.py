@@ -20,8 +20,7 @@ _DUMP = ("ls-files", "-s", "-v", "-z")
 _COMPARISON = ("diff-files", "--name-only", "--ignore-submodules=dirty", "-z")
 _PATHS_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
 _FEW = 64
-_ARGUMENTS = 500
-"""So many paths go into one command line."""
+_ARGUMENTS = 500  # So many paths go into one command line.
 # In bytes: SHA-256's and SHA-1's.
 _LONGEST_CHECKSUM = 32
 _SHORTEST_CHECKSUM = 20
@@ -117,9 +116,8 @@ class Index:
     def join(self) -> None:
         """Write a split index as one that needs no other file; any other stays as it is."""
         with suppress(FileNotFoundError), open(self.path, "rb") as file:
-            if b"link" not in file.read():
-                return
-            self.git.run("update-index", "--no-split-index")
+            if b"link" in file.read():
+                self.git.run("update-index", "--no-split-index")
 
     def paths(self) -> list[str]:
         """The paths of all entries, each once."""
@@ -130,11 +128,12 @@ class Index:
         here = git.bind(GIT_INDEX_FILE=self.path)
         return nul_records(here.run("ls-files", "-z", *arguments))
 
-    def forget_times(self) -> None:
-        """Make the index anew without stat data and flags, so that every file counts as changed."""
+    def forget_times(self) -> list[str]:
+        """Let every file count as changed, without stat data and flags; returns the paths."""
         entries = self.git.run("ls-files", "-s", "-z")
         os.unlink(self.path)
         self.git.run("update-index", "-z", "--index-info", stdin=entries)
+        return self.paths()
 
     def begin_comparison(self) -> Running:
         """Start to list the paths whose files differ from their entries.
@@ -148,10 +147,9 @@ class Index:
         return nul_records(self.git.run(*_COMPARISON))
 
     def refresh(self, paths: Iterable[str]) -> None:
-        """Look at the files of some entries, and note their time and size where they are as told.
+        """Note time and size of some files whose content is as in the index.
 
-        The content of those that differ stays as it is in the index, and they count as changed;
-        so do those that cannot be read.
+        The others, and what cannot be read, count as changed.
         """
         some = list(paths)
         if not some:
@@ -181,15 +179,14 @@ def copy_index(source: str, target: str) -> bool:
     to the user's index.
     """
     try:
-        reading = open(source, "rb")  # noqa: SIM115 - closed below
+        with open(source, "rb") as file:
+            content, status = file.read(), os.fstat(file.fileno())
     except FileNotFoundError:
         return False
-    with reading, open(target, "xb") as writing:
+    with open(target, "xb") as copy:
         try:
-            status = os.fstat(reading.fileno())
-            while chunk := reading.read(1 << 20):
-                writing.write(chunk)
-            writing.flush()
+            copy.write(content)
+            copy.flush()
             os.chmod(target, stat.S_IMODE(status.st_mode))
             os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
         except BaseException:
@@ -224,15 +221,13 @@ def fingerprint(path: str) -> str:
     It is size, time and git's checksum. Where git leaves that out (`index.skipHash`), the number of
     the file replaces it: git writes a new file every time.
     """
-    try:
-        with open(path, "rb") as file:
-            found = os.fstat(file.fileno())
-            file.seek(max(0, found.st_size - _LONGEST_CHECKSUM))
-            end = file.read()
-    except FileNotFoundError:
-        return ""
-    mark = end.hex() if any(end[-_SHORTEST_CHECKSUM:]) else f"{found.st_ino:x}"
-    return f"{found.st_size:x}-{found.st_mtime_ns:x}-{mark}"
+    with suppress(FileNotFoundError), open(path, "rb") as file:
+        found = os.fstat(file.fileno())
+        file.seek(max(0, found.st_size - _LONGEST_CHECKSUM))
+        end = file.read()
+        mark = end.hex() if any(end[-_SHORTEST_CHECKSUM:]) else f"{found.st_ino:x}"
+        return f"{found.st_size:x}-{found.st_mtime_ns:x}-{mark}"
+    return ""
 
 
 def crc_of(path: str) -> int:
@@ -250,13 +245,12 @@ def is_whole(path: str, object_format: str) -> bool:
     # Only needed where the user's index has changed; it takes longer to import than to use.
     import hashlib
 
-    hashed = hashlib.new(object_format, usedforsecurity=False)
     with open(path, "rb") as file:
         content = file.read()
-    end = content[-hashed.digest_size :]
-    hashed.update(content[: -hashed.digest_size])
+    size = hashlib.new(object_format).digest_size
+    hashed = hashlib.new(object_format, content[:-size], usedforsecurity=False)
     # All zeros if the user has it so (`index.skipHash`).
-    return hashed.digest() == end or not any(end)
+    return hashed.digest() == content[-size:] or not any(content[-size:])
 
 
 def refuse_if_locked(index_path: str) -> None:

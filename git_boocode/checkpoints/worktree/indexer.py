@@ -139,8 +139,7 @@ class Indexer:
                 status = error.status
         # What cannot be recorded cannot be compared either, and while its entry is racily clean,
         # git compares it whenever it writes the index.
-        self._index.forget_times()
-        return self._index.paths()
+        return self._index.forget_times()
 
     def add(self, paths: list[str]) -> None:
         """Record files as they are on disk, or their absence; by halves, down to the bad ones."""

@@ -85,10 +85,8 @@ class PartialScan:
         extra += self._left_to_head(set(held).difference(tracked, extra, old_names))
         self._record(held, tracked, extra)
         skipped += [*self._indexer.failed, *self._passed_over({*tracked, *others, *extra})]
-        original = self._user.index if self._user.exists else None
-        skipped = sorted(set(skipped))
         snapshot = Snapshot(
-            self._quarantine, self._head, self._index, original, self._staging, skipped
+            self._quarantine, self._head, self._index, self._user, self._staging, skipped
         )
         # In a partial clone, the repository need not have what the base names.
         snapshot.disk_tree = snapshot.tree = self._index.write_tree("--missing-ok")

@@ -191,9 +191,8 @@ class WorktreeScan:
         extra = self._untracked()
         extra += self._only_in_head(left, extra)
         missing = self._record(staging, extra)
-        skipped = sorted({*self._skipped, *self._indexer.failed})
-        original = self._user.index if self._user.exists else None
-        snapshot = Snapshot(self._quarantine, self._head, self._index, original, staging, skipped)
+        skipped = (*self._skipped, *self._indexer.failed)
+        snapshot = Snapshot(self._quarantine, self._head, self._index, self._user, staging, skipped)
         self._write_trees(snapshot)
         if staging is not None and not self._left_out:
             failed = {path for path, _ in self._indexer.failed}

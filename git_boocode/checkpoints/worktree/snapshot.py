@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from git_boocode.checkpoints.worktree.index_cache import Content, IndexCache
 from git_boocode.checkpoints.worktree.indexer import Disk, Indexer, Skipped
-from git_boocode.checkpoints.worktree.staging import Staging
+from git_boocode.checkpoints.worktree.staging import Staging, UserIndex
 from git_boocode.repo.git import Git
 from git_boocode.repo.head import Head
 from git_boocode.repo.index import Index
@@ -20,39 +20,32 @@ if TYPE_CHECKING:
 
 
 class Snapshot:
-    """What was read, as trees and a private index that matches the files on disk.
+    """What was read, as trees and a private index that matches the files on disk."""
 
-    Attributes:
-        original: a copy of the user's index, byte for byte; None if there was no index.
-        staging: what was staged; None if the user's index could not be read.
-        disk_tree: the tree of the files that are on disk.
-        tree: the tree to keep: what is on disk, and what a sparse checkout leaves out.
-        skipped: what could not be captured.
-        left_out: the user's ignored files that were not recorded, though they are visible now.
-        cache: what to leave to the next capture, once a checkpoint holds this; None for nothing.
-        exact: the bytes and modes to record beside the tree, by path.
-    """
-
+    # What to leave to the next capture, once a checkpoint holds this; None for nothing.
     cache: IndexCache | None = None
+    # The user's ignored files that were not recorded, though they are visible now.
     left_out: Collection[str] = ()
+    # The bytes and modes to record beside the tree, by path.
     exact: Mapping[str, ExactFile] = MappingProxyType({})
+    disk_tree = ""  # of the files that are on disk
+    tree = ""  # of what is on disk, and of what a sparse checkout leaves out
 
     def __init__(
         self,
         quarantine: Quarantine,
         head: Head,
         index: Index,
-        original: Index | None,
+        user: UserIndex,
         staging: Staging | None,
-        skipped: list[Skipped],
+        skipped: Iterable[Skipped],
     ) -> None:
         self.quarantine = quarantine
         self.head = head
         self.index = index
-        self.original = original
-        self.staging = staging
-        self.skipped = skipped
-        self.disk_tree = self.tree = ""
+        self.original = user.index if user.exists else None
+        self.staging = staging  # None if the user's index could not be read
+        self.skipped = sorted(set(skipped))
 
     def content(self) -> Content:
         """What it holds, to be compared with what a checkpoint holds."""

@@ -52,7 +52,7 @@ class Staging(NamedTuple):
         """The same, with another look at which entries of a sparse checkout are on disk."""
         present = {absent: tag for tag, absent in _ABSENT.items()}
         plain = (entry._replace(tag=present.get(entry.tag, entry.tag)) for entry in self.special)
-        return Staging(self.tree, tuple(_mark_absent(entry, worktree) for entry in plain))
+        return self._replace(special=tuple(_mark_absent(entry, worktree) for entry in plain))
 
 
 def decode_special(data: bytes) -> tuple[Entry, ...]:
