@@ -14,7 +14,7 @@ from git_boocode.checkpoints.restore.exact import (
     write_exact,
     writing_privately,
 )
-from git_boocode.checkpoints.restore.file_plan import RestorePlan, blockers_of
+from git_boocode.checkpoints.restore.file_plan import RestorePlan, blockers_of, tree_after
 from git_boocode.checkpoints.restore.ignore_rules import StateRules
 from git_boocode.checkpoints.store.catalog import Change, tree_changes
 from git_boocode.checkpoints.store.commit import safety_checkpoint
@@ -22,7 +22,7 @@ from git_boocode.checkpoints.worktree.attributes import filtered
 from git_boocode.checkpoints.worktree.indexer import Disk
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
-from git_boocode.checkpoints.worktree.staging import Staging, build_index
+from git_boocode.checkpoints.worktree.staging import build_index
 from git_boocode.repo.errors import MAKE_ROOM, FatalError, RefusedError
 from git_boocode.repo.files import remove_emptied
 from git_boocode.repo.gc import GcWatch, kept_from_gc
@@ -49,23 +49,13 @@ class WorktreeChangedError(RefusedError):
 class WorktreeUpdate:
     """Files and staging area, brought to a target and, if need be, back again.
 
-    The private index of the snapshot, of what is there before, follows the files. `target` is the
-    tree that the plan leads to. Without `staging`, the staging area stays as it is.
+    The private index of the snapshot, of what is there before, follows the files.
     """
 
-    def __init__(
-        self,
-        repository: Repository,
-        snapshot: Snapshot,
-        plan: RestorePlan,
-        target: str,
-        staging: Staging | None,
-    ) -> None:
+    def __init__(self, repository: Repository, snapshot: Snapshot, plan: RestorePlan) -> None:
         self._repository = repository
         self._snapshot = snapshot
         self._plan = plan
-        self._target = target
-        self._staging = staging
         self._exact_before = before_restore(plan.changes, snapshot.exact)
         self._files_touched = False
         self._installed: Index | None = None
@@ -88,8 +78,8 @@ class WorktreeUpdate:
                     raise WorktreeChangedError(f"created a file meanwhile: '{path}' is in the way")
             self._files_touched = True
             self._write_files()
-        if self._staging is not None:
-            made = build_index(self._staging, self._snapshot.index)
+        if self._plan.staging is not None:
+            made = build_index(self._plan.staging, self._snapshot.index)
             self._install(made.path, self._snapshot.dump())
             self._installed = made
 
@@ -122,7 +112,7 @@ class WorktreeUpdate:
         """
         if not self._repository.config.has("filter.", ".required"):
             return
-        for tree, unused in ((self._target, "delete"), (self._plan.before, "create")):
+        for tree, unused in ((self._plan.tree, "delete"), (self._plan.before, "create")):
             index = Index(self._snapshot.index.git, f"{self._snapshot.index.path}.try-{unused}")
             index.read_tree(tree)
             paths = [change.path for change in self._plan.changes if change.action != unused]
@@ -143,7 +133,7 @@ class WorktreeUpdate:
         exact, index = self._plan.exact, self._snapshot.index
         try:
             with writing_privately(self._repository.worktree, modes, exact) as widened:
-                self._merge(self._plan.before, self._target)
+                self._merge(self._plan.before, self._plan.tree)
         except WorktreeChangedError:
             self._files_touched = False
             raise
@@ -160,9 +150,9 @@ class WorktreeUpdate:
     def _merge_back(self) -> None:
         self._snapshot.index.break_lock()
         # Git writes the index last: where it names the target, every file is there.
-        if self._snapshot.index.write_tree() == self._target and not self._came_back():
+        if self._snapshot.index.write_tree() == self._plan.tree and not self._came_back():
             with suppress(WorktreeChangedError), self._writing_back():
-                self._merge(self._target, self._plan.before)
+                self._merge(self._plan.tree, self._plan.before)
                 return
         for _ in range(_ATTEMPTS - 1):
             with suppress(WorktreeChangedError):
@@ -184,15 +174,15 @@ class WorktreeUpdate:
                 return
             # What goes now and is neither of before nor of the target is someone's own.
             going = {change.path for change in back if change.action != "create"}
-            others = tree_changes(repository.git, halfway.disk_tree, self._target)
+            others = tree_changes(repository.git, halfway.disk_tree, self._plan.tree)
             if any(change.path in going for change in others):
                 halfway.exact = record_exact(repository, halfway, back, {})
                 self._keep(halfway, watch)
             paths = self._exact_before.keys() & {change.path for change in back}
             exact = {path: self._exact_before[path] for path in paths}
-            plan = RestorePlan(halfway.disk_tree, self._plan.before, back, [], exact=exact)
-            tree = plan.write_tree(halfway)
-            WorktreeUpdate(repository, halfway, plan, tree, None).do(returning=True)
+            tree = tree_after(halfway, halfway.disk_tree, back)
+            plan = RestorePlan(halfway.disk_tree, tree, back, exact=exact)
+            WorktreeUpdate(repository, halfway, plan).do(returning=True)
 
     def _came_back(self) -> list[str]:
         """What lies where files were deleted; git would overwrite what is ignored of that."""

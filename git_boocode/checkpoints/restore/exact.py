@@ -47,10 +47,8 @@ ExactFiles = Mapping[str, ExactFile]
 
 def encode(files: ExactFiles) -> bytes:
     """The records of some files by path, as the bytes of a blob."""
-    return nul_lines(
-        f"{_NONE if file.mode is None else format(file.mode, 'o')} {file.blob or _NONE}\t{path}"
-        for path, file in files.items()
-    )
+    modes = {path: _NONE if file.mode is None else f"{file.mode:o}" for path, file in files.items()}
+    return nul_lines(f"{modes[path]} {file.blob or _NONE}\t{path}" for path, file in files.items())
 
 
 def read_exact(repository: Repository, meta: Metadata) -> ExactFiles:
@@ -217,8 +215,8 @@ def before_restore(changes: Iterable[Change], before: ExactFiles) -> dict[str, E
 def writing_privately(top: str, modes: Mapping[str, str], files: ExactFiles) -> Iterator[list[str]]:
     """Let git write no file that others can read before `write_exact` gives it its mode.
 
-    What git makes besides gets its usual mode at the end; the files of that are in the list then.
-    `modes` are git's modes of what it writes, by path, below the worktree's `top`.
+    `modes` are git's modes of what it writes, by path. What gets none of `files`, gets its usual
+    mode at the end, and is in the list then.
     """
     umask = os.umask(0o077)
     os.umask(umask)
@@ -254,9 +252,8 @@ def writing_privately(top: str, modes: Mapping[str, str], files: ExactFiles) -> 
 def write_exact(repository: Repository, index: Index, files: ExactFiles) -> list[str]:
     """Give files their exact bytes and modes, after git has written its own form of them.
 
-    No file is written in place, and none is changed that may have other hard links. What is not a
-    regular file by now is left alone. New files are made beside `index`, a private one. Returns the
-    paths that were written.
+    No file is written in place, and none is changed that may have other hard links: new files are
+    made beside `index`, a private one. Returns the paths that were written.
     """
     others = {
         path: found

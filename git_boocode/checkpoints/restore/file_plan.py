@@ -7,7 +7,7 @@ the private scratch directory, or is an object.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from types import MappingProxyType
 from typing import NamedTuple
@@ -30,47 +30,23 @@ from git_boocode.repo.repository import Repository
 _ABSENT = "0"
 
 
-class StagingPlan(NamedTuple):
-    """What a restore does to the staging area."""
-
-    tree: str  # of the plainly staged entries, before the changes
-    changes: list[Change]  # to that tree
-    special: tuple[Entry, ...]  # the entries afterwards that a tree cannot hold
-    staged: list[Change]  # all paths whose staging changes, as far as that is known
-
-    def write_staging(self, snapshot: Snapshot) -> Staging:
-        """The staging area that the changes lead to; its tree is stored if need be."""
-        if not self.changes:
-            return Staging(self.tree, self.special)
-        index = _change(_read(snapshot, self.tree, "mixed"), self.changes)
-        return Staging(snapshot.store_tree(index), self.special)
-
-
 class RestorePlan(NamedTuple):
     """What an operation changes: files, staging area and HEAD."""
 
     before: str  # the tree of what is there now
-    tree: str  # the tree to go to
+    tree: str  # the tree that the changes lead to
     changes: list[Change]
-    kept: list[Skipped]  # the paths that differ from the tree and stay as they are, and why
-    is_whole: bool = False  # no path stays
+    kept: Sequence[Skipped] = ()  # the paths that differ and stay as they are, and why
     blocked: frozenset[str] = frozenset()  # where ignored files are in the way of what is kept
     exact: ExactFiles = MappingProxyType({})  # what files become beyond git's form
-    staging: StagingPlan | None = None  # None if the staging area stays
+    staging: Staging | None = None  # what is staged then; None if the staging area stays
+    staged: Sequence[Change] = ()  # the paths whose staging changes, as far as that is known
     move: HeadMove | None = None  # None if HEAD stays
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing changes."""
         return not self.changes and self.staging is None and self.move is None
-
-    def write_tree(self, snapshot: Snapshot) -> str:
-        """The tree that the changes lead to, stored if need be."""
-        if not self.changes:
-            return self.before
-        if self.is_whole:
-            return self.tree
-        return snapshot.store_tree(_change(snapshot.index.copy(), self.changes))
 
 
 class RestorePlanner:
@@ -95,6 +71,10 @@ class RestorePlanner:
         # What the target records beside its tree; of what was fetched, nothing counts.
         self.exact = {} if target.remote else read_exact(repository, target.meta)
         self._disk = Disk(repository.worktree)
+        # As things are on disk and, where that can be read, in the user's index.
+        self._indexes = [snapshot.index]
+        if snapshot.original is not None and snapshot.staging is not None:
+            self._indexes.append(snapshot.original)
         self._paths: frozenset[str] | None = None  # the only paths to touch; None for all
         # What was staged then; None if that is unknown.
         self._staging = kept_staging(repository, target.meta)
@@ -106,53 +86,31 @@ class RestorePlanner:
             self._tree = snapshot.store_tree(index)
 
     def plan(self, *, each: bool) -> RestorePlan:
-        """Plan files and staging; with `each`, every pathspec has to match something.
-
-        A path with an ignored file in the way is left alone, unless the request replaces it.
-        """
-        request, snapshot, top = self._request, self._snapshot, self._repository.worktree
+        """Plan files and staging; with `each`, every pathspec has to match something."""
+        request, top = self._request, self._repository.worktree
         if hidden := self._written_and_hidden():
-            snapshot.force_add(hidden, top)
+            self._snapshot.force_add(hidden, top)
         if request.paths:
             pathspecs = Pathspecs(top, request.prefix, request.paths)
             self._paths = pathspecs.matching(self._views(), each=each)
-        plan, nested, in_the_way = self._plan_files(())
-        if in_the_way:
-            # It has to be in the snapshot, so that it can come back.
-            snapshot.force_add(in_the_way, top)
-            plan, nested, _ = self._plan_files(in_the_way)
-        decided = {change.path for change in plan.changes} | {kept.path for kept in plan.kept}
-        same = self._chosen(self.exact.keys() - decided)
-        lost = lost_changes(self._repository, snapshot, self.exact, same)
-        # Who goes back to the state before an operation gets what was staged then in any case.
-        is_own = goes_before_operation(self._repository, self._target)
-        staging = self._plan_staging(frozenset() if is_own else nested)
-        return plan._replace(changes=plan.changes + lost, staging=staging)
+        return self._plan(())
 
     def _chosen(self, paths: Iterable[str]) -> set[str]:
         return {path for path in paths if self._paths is None or path in self._paths}
 
     def _views(self) -> Iterator[Index]:
         """The indexes in which pathspecs look: of now, as staged, and of the target."""
-        snapshot = self._snapshot
-        yield snapshot.index
-        if snapshot.original is not None and snapshot.staging is not None:
-            yield snapshot.original
-        yield _read(snapshot, self._tree, "target")
+        yield from self._indexes
+        yield _read(self._snapshot, self._tree, "target")
         if self._staging is not None:
-            index = _read(snapshot, self._staging.tree, "target-staged")
+            index = _read(self._snapshot, self._staging.tree, "target-staged")
             index.put(entry for entry in self._staging.special if entry.stage)
             yield index
 
     # Files.
 
-    def _plan_files(
-        self, recorded: Collection[str]
-    ) -> tuple[RestorePlan, frozenset[str], list[str]]:
-        """The plan, the nested repositories that stay, and the files to be replaced.
-
-        `recorded` are those of the latter that the snapshot has taken in.
-        """
+    def _plan(self, recorded: Collection[str]) -> RestorePlan:
+        """Plan it; `recorded` is what lies where files go and the snapshot has taken in."""
         repository, snapshot = self._repository, self._snapshot
         differing = tree_changes(repository.git, snapshot.disk_tree, self._tree)
         wanted, hindered = _choose(differing, self._paths, recorded)
@@ -163,16 +121,15 @@ class RestorePlanner:
         left_out = self._chosen(snapshot.left_out).difference(change.path for change in wanted)
         kept |= dict.fromkeys(sorted(left_out), "ignored in the checkpoint")
         # What cannot be read now, so that it is unknown whether it differs.
-        unread = {path: why for path, why in snapshot.skipped if path not in kept}
-        unread = {path: unread[path] for path in sorted(self._chosen(unread))}
-        for path in tree_files(repository.git, self._tree, *unread) if unread else ():
-            if path in unread:
+        unread = dict(snapshot.skipped)
+        names = self._chosen(unread.keys() - kept.keys())
+        for path in tree_files(repository.git, self._tree, *sorted(names)) if names else ():
+            if path in names:
                 kept[path] = f"cannot be compared: {unread[path]}"
         blockers = blockers_of(self._disk, (c for c in wanted if c.path not in kept))
         blocked = {} if "ignored" in self._request.force else self._blocked(wanted, blockers)
-        kept |= {
-            path: f"ignored file '{blocker}' is in the way" for path, blocker in blocked.items()
-        }
+        for path, blocker in blocked.items():
+            kept[path] = f"ignored file '{blocker}' is in the way"
         for path in recorded:
             # It cannot stay where something else goes, ignored or not.
             kept.pop(path, None)
@@ -181,17 +138,26 @@ class RestorePlanner:
             if any(_covers(path, change.path) for path in lost):
                 kept[change.path] = "what is in the way cannot be recorded"
         changes = [change for change in wanted if change.path not in kept]
-        plan = RestorePlan(
+        in_the_way = dict.fromkeys(p for change in changes for p in blockers.get(change.path, ()))
+        if in_the_way and not recorded:
+            # It has to be in the snapshot, so that it can come back.
+            snapshot.force_add(in_the_way, repository.worktree)
+            return self._plan(in_the_way)
+        is_whole = len(changes) == len(differing)
+        same = self._chosen(self.exact.keys() - {change.path for change in changes} - kept.keys())
+        # Who goes back to the state before an operation gets what was staged then in any case.
+        is_own = goes_before_operation(repository, self._target)
+        staging, staged = self._plan_staging(() if is_own else nested.values())
+        return RestorePlan(
             snapshot.disk_tree,
-            self._tree,
-            changes,
+            self._tree if is_whole else tree_after(snapshot, snapshot.disk_tree, changes),
+            changes + lost_changes(repository, snapshot, self.exact, same),
             [Skipped(path, reason) for path, reason in kept.items()],
-            len(changes) == len(differing),
             # The shorter path of the two: an ignored file may be in the way of many.
             frozenset(min(pair, key=len) for pair in blocked.items()),
+            staging=staging,
+            staged=staged,
         )
-        in_the_way = dict.fromkeys(p for change in changes for p in blockers.get(change.path, ()))
-        return plan, frozenset(nested.values()), list(in_the_way)
 
     def _reasons_to_keep(
         self, wanted: list[Change], ignored: Collection[str], nested: Mapping[str, str]
@@ -265,20 +231,15 @@ class RestorePlanner:
 
     def _holds_files(self, directory: str) -> bool:
         """Whether git takes a directory for a plain one, as it tracks files there."""
-        indexes = [self._snapshot.index]
-        # What is tracked and not on disk is in the user's index alone.
-        if self._snapshot.original is not None and self._snapshot.staging is not None:
-            indexes.append(self._snapshot.original)
         # Git lists a submodule that is called like the directory, too.
-        entries = (entry for index in indexes for entry in index.entries_of([f"{directory}/"]))
-        return any(entry.path != directory for entry in entries)
+        below = (entry for index in self._indexes for entry in index.entries_of([f"{directory}/"]))
+        return any(entry.path != directory for entry in below)
 
     def _inside_what_would_be_nested(self, wanted: list[Change]) -> dict[str, str]:
         """The repositories in which files are to be deleted, by their paths.
 
-        It is for files that are tracked that git takes a repository for a plain directory. If none
-        were tracked there any more, as at the checkpoint, nothing in it could be recorded or
-        brought back; so they stay, and stay tracked.
+        Git takes a repository for a plain directory because of the files that are tracked there. If
+        none were any more, nothing in it could be recorded; so they stay, and stay tracked.
         """
         doomed = [change.path for change in wanted if change.action == "delete"]
         places = directories_of(doomed) if self._staging is not None else set()
@@ -288,10 +249,7 @@ class RestorePlanner:
         return {path: top for path in doomed for top in nested if path.startswith(f"{top}/")}
 
     def _blocked(self, wanted: list[Change], blockers: Mapping[str, list[str]]) -> dict[str, str]:
-        """The paths that an ignored file is in the way of, and the path of one such file each.
-
-        One that git takes for just what is to be written is not in the way.
-        """
+        """The paths that an ignored file with another content is in the way of, and one such."""
         every = {path for paths in blockers.values() for path in paths}
         if not every:
             return {}
@@ -313,10 +271,9 @@ class RestorePlanner:
         return found is not None and is_recorded(found)
 
     def _written_and_hidden(self) -> list[str]:
-        """What an earlier restore wrote, and what is ignored by now, so that the snapshot lacks it.
+        """What an earlier restore wrote and is ignored by now, so that the snapshot lacks it.
 
-        The rules that ignore it need not be among what is restored, and it has to go anyway. A file
-        with other bytes than we wrote is the user's own.
+        It has to go; but a file with other bytes than we wrote is the user's own.
         """
         there = list(filter(self._is_recorded, self._written))
         if not there:
@@ -336,16 +293,15 @@ class RestorePlanner:
 
     # Staging.
 
-    def _plan_staging(self, nested: Collection[str]) -> StagingPlan | None:
-        """Plan what is staged; None if nothing changes.
+    def _plan_staging(self, nested: Iterable[str]) -> tuple[Staging | None, list[Change]]:
+        """What is staged then, None for no change, and the paths of which that is another one.
 
         Below the nested repositories in the way, all stays as it is staged: by that git knows them
-        from plain directories, and so would the next restore. Refused (`bad_index`) if something of
-        an index that cannot be read would have to stay.
+        from plain directories. Refused (`bad_index`) if some of a damaged index would have to stay.
         """
         target, now = self._staging, self._snapshot.staging
         if target is None or target == now:
-            return None
+            return None, []
         if now is None and self._paths is not None:
             raise RefusedError(
                 "the index cannot be read, so that only all of it can be restored",
@@ -358,27 +314,24 @@ class RestorePlanner:
         below = tuple(f"{directory}/" for directory in nested)
         chosen = self._chosen(special.union(change.path for change in differing))
         chosen = {path for path in chosen if not f"{path}/".startswith(below)}
-        changes, hindered = _choose(differing, frozenset(chosen))
+        changes, hindered = _choose(differing, chosen)
         chosen -= {change.path for change in hindered}
         stay = (entry for entry in current.special if entry.path not in chosen)
         come = (entry for entry in target.special if entry.path in chosen)
         after = (*stay, *come)
         others = {entry.path for entry in {*current.special} ^ {*after}}
-        if now is not None and not changes and not others:
-            return None
         others -= {change.path for change in changes}
         staged = [*changes, *(Change(path, "modify", "", "", "") for path in sorted(others))]
-        is_whole = len(changes) == len(differing)
-        return StagingPlan(
-            target.tree if is_whole else current.tree,
-            [] if is_whole else changes,
-            after,
-            staged if now is not None else [],
-        )
+        if now is not None and not staged:
+            return None, []
+        tree = target.tree
+        if len(changes) < len(differing):
+            tree = tree_after(self._snapshot, current.tree, changes)
+        return Staging(tree, after), staged if now is not None else []
 
 
 def _choose(
-    changes: list[Change], paths: frozenset[str] | None, also: Collection[str] = ()
+    changes: list[Change], paths: Collection[str] | None, also: Collection[str] = ()
 ) -> tuple[list[Change], list[Change]]:
     """The changes to some paths, None for all, and those of them that a path that stays blocks."""
     if paths is None:
@@ -425,15 +378,16 @@ def _covers(path: str, other: str) -> bool:
     return other == path or other.startswith(f"{path}/") or path.startswith(f"{other}/")
 
 
-def _change(index: Index, changes: Iterable[Change]) -> Index:
-    """An index after some changes were made to it."""
+def tree_after(snapshot: Snapshot, tree: str, changes: Iterable[Change]) -> str:
+    """The tree that some changes to another one lead to; it is stored."""
     entries = []
     for change in changes:
         mode = _ABSENT if change.action == "delete" else change.mode
         entries.append(Entry("H", mode, change.id, 0, change.path))
+    index = _read(snapshot, tree, "mixed")
     # Deletions first: a directory must be gone before a file can take its name.
     index.put(sorted(entries, key=lambda entry: entry.mode != _ABSENT))
-    return index
+    return snapshot.store_tree(index) if entries else tree
 
 
 def _read(snapshot: Snapshot, tree: str, name: str) -> Index:

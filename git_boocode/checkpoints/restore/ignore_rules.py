@@ -79,9 +79,8 @@ def written_after(
 ) -> dict[str, Change]:
     """What the operation wrote here of which this is the state before, by path; else nothing.
 
-    A safety checkpoint holds what stood in the way of its operation, except for ignored files that
-    kept their place; so what else it lacks was not there. Of the paths of an operation on some of
-    them, nothing is known beyond these.
+    A safety checkpoint holds what stood in the way, except for ignored files that kept their place;
+    so what else it lacks was not there. Of an operation on some paths, only these are known.
     """
     record = recorded(safety)
     done, target = record.request, record.target_commit
@@ -103,10 +102,7 @@ def written_after(
 
 
 def ignored_by(repository: Repository, tree: str, paths: list[str], scratch: str) -> frozenset[str]:
-    """Those of some paths that the `.gitignore` files of a tree, or rules outside it, ignore.
-
-    They may be tracked or not. `scratch` is a directory for private files.
-    """
+    """Those of some paths, tracked or not, that the rules of a tree, or outside it, ignore."""
     if not paths:
         return frozenset()
     top = fresh_path(os.path.join(scratch, "rules"))

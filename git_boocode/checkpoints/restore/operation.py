@@ -44,10 +44,9 @@ class RestoreRequest(NamedTuple):
 
     def limited_to(self, earlier: RestoreRequest) -> RestoreRequest:
         """This request for what an earlier operation covered; the paths are that one's."""
-        files = self.files and earlier.files
         conversation = self.conversation and earlier.conversation
-        paths, prefix = earlier.paths, earlier.prefix
-        return self._replace(files=files, conversation=conversation, paths=paths, prefix=prefix)
+        limited = self._replace(files=self.files and earlier.files, conversation=conversation)
+        return limited._replace(paths=earlier.paths, prefix=earlier.prefix)
 
 
 class Root(NamedTuple):
@@ -129,24 +128,21 @@ class Operation(NamedTuple):
     def as_json(
         self, move: HeadMove | None, blocked: Iterable[str], *, callback: bool
     ) -> dict[str, Any]:
-        """The record for the safety checkpoint, which `recorded` reads.
-
-        `move` is how HEAD moves, `blocked` the paths at which ignored files stay in the way, and
-        `callback` whether one is called.
-        """
+        """What the safety checkpoint records, and `recorded` reads; see `OperationRecord`."""
+        request, root = self.request, self.root
         return {
             "operation": self.kind,
             "target": self.target.id,
             "target_commit": self.target.commit.id,
             "of": self.of or None,
             "mends": self.repairs,
-            "origin": {"id": self.root.id, "commit": self.root.commit, "event": self.root.event},
-            "files": self.request.files,
-            "conversation": self.request.conversation,
-            "paths": self.request.paths,
-            "prefix": self.request.prefix,
-            "archives": self.root.archives,
-            "before": self.root.before or None,
+            "origin": {"id": root.id, "commit": root.commit, "event": root.event},
+            "files": request.files,
+            "conversation": request.conversation,
+            "paths": request.paths,
+            "prefix": request.prefix,
+            "archives": root.archives,
+            "before": root.before or None,
             "head": move._asdict() if move else None,
             "over": self.over.id if self.over else None,
             "callback": callback,
@@ -193,7 +189,7 @@ def recorded(safety: Checkpoint) -> OperationRecord:
             tuple(map(str, lists.get("paths", ()))),
             texts.get("prefix", ""),
         ),
-        _root(safety, values)._replace(before=texts.get("before", "")),
+        _root(safety, values),
         _move(values.get("head")),
         frozenset(map(str, lists.get("blocked", ()))),
         values.get("callback") is True,
@@ -208,7 +204,8 @@ def _root(safety: Checkpoint, values: Mapping[str, Any]) -> Root:
     identifier, commit, event = (table.get(key) for key in ("id", "commit", "event"))
     if not (isinstance(identifier, str) and isinstance(commit, str) and event in (TRIM, UNDO)):
         identifier, commit, event = safety.id, safety.commit.id, UNDO
-    return Root(identifier, commit, event, values.get("archives") is True)
+    before = safety.meta.part("restore", "before") or ""
+    return Root(identifier, commit, event, values.get("archives") is True, before)
 
 
 def _move(head: object) -> HeadMove | None:

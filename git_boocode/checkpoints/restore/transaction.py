@@ -59,8 +59,8 @@ class Result(NamedTuple):
     kind: str  # `restore`, `undo` or `redo`
     checkpoint: Checkpoint  # where it went
     changes: list[Change]  # the paths that changed
-    kept: list[Skipped]  # the paths that differ from the checkpoint and were left alone, and why
-    staged: list[Change]  # the paths whose staging changed, as far as that is known
+    kept: Sequence[Skipped]  # the paths that differ from it and were left alone, and why
+    staged: Sequence[Change]  # the paths whose staging changed, as far as that is known
     index_reset: bool  # the staging area changed
     head_moved: bool
     head_differs: bool  # HEAD names another commit than at the checkpoint
@@ -171,7 +171,7 @@ class Transaction:
         request, target = self._request, self._target
         move = plan_move(repository, snapshot.head, operation.head) if operation.head else None
         if not request.files:
-            return RestorePlan(snapshot.disk_tree, snapshot.disk_tree, [], [], move=move)
+            return RestorePlan(snapshot.disk_tree, snapshot.disk_tree, [], move=move)
         with self._objects_of(target):
             planner = RestorePlanner(repository, snapshot, request, target, self._written)
             self._exact = planner.exact
@@ -208,7 +208,7 @@ class Transaction:
             target,
             plan.changes,
             plan.kept,
-            plan.staging.staged if plan.staging else [],
+            plan.staged,
             index_reset=plan.staging is not None,
             head_moved=plan.move is not None,
             head_differs=target.meta.part("head", "commit") != head,
@@ -233,12 +233,9 @@ class Transaction:
     def _keep_before(self, snapshot: Snapshot, plan: RestorePlan, watch: GcWatch) -> Checkpoint:
         """Take the safety checkpoint, and note that the operation has begun."""
         repository, changes, identifier = self._repository, plan.changes, new_id()
-        with self._objects_of(self._target):
-            tree = plan.write_tree(snapshot)
-            staging = plan.staging.write_staging(snapshot) if plan.staging else None
         snapshot.exact = record_exact(repository, snapshot, changes, self._exact)
         plan = plan._replace(exact=after_restore(repository, changes, snapshot.exact, self._exact))
-        self._update = WorktreeUpdate(repository, snapshot, plan, tree, staging)
+        self._update = WorktreeUpdate(repository, snapshot, plan)
         called = self._callback is not None
         record = self._operation.as_json(plan.move, plan.blocked, callback=called)
         # Noted before the checkpoint is taken: from then on, history knows of this operation.
