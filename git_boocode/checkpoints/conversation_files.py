@@ -64,7 +64,9 @@ class ConversationFiles:
     nothing can be written.
     """
 
-    def __init__(self, repository: Repository, operation: str, editor: Editor | None) -> None:
+    def __init__(
+        self, repository: Repository, operation: str, editor: Callable[[], Editor] | None
+    ) -> None:
         self._top = repository.worktree
         self._state_dir = repository.state_dir
         self._directory = _directory(repository.state_dir, operation)
@@ -132,7 +134,7 @@ class ConversationFiles:
     def _editor(self) -> Editor:
         if self._given_editor is None:
             raise FatalError("edits of the host's files are not supported here", code="callback")
-        return self._given_editor
+        return self._given_editor()
 
     def _keep(self, files: Sequence[Written]) -> None:
         for file in files:

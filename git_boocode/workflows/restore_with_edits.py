@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from git_boocode.checkpoints.conversation_files import Keep, Written
+from git_boocode.checkpoints.conversation_files import Editor
 from git_boocode.checkpoints.restore import commands
 from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.checkpoints.restore.transaction import Result
@@ -13,35 +11,26 @@ from git_boocode.repo.repository import Repository
 
 def restore(repository: Repository, name: str, request: RestoreRequest) -> Result:
     """See `git_boocode.checkpoints.restore.commands.restore`."""
-    return commands.restore(repository, name, request._replace(editor=_LazyEditor()))
+    return commands.restore(repository, name, request._replace(editor=_editor))
 
 
 def undo(repository: Repository, request: RestoreRequest) -> Result:
     """See `git_boocode.checkpoints.restore.commands.undo`."""
-    return commands.undo(repository, request._replace(editor=_LazyEditor()))
+    return commands.undo(repository, request._replace(editor=_editor))
 
 
 def redo(repository: Repository, request: RestoreRequest) -> Result:
     """See `git_boocode.checkpoints.restore.commands.redo`."""
-    return commands.redo(repository, request._replace(editor=_LazyEditor()))
+    return commands.redo(repository, request._replace(editor=_editor))
 
 
 def repair(repository: Repository) -> Result | None:
     """See `git_boocode.checkpoints.restore.commands.repair`."""
-    return commands.repair(repository, RestoreRequest(editor=_LazyEditor()))
+    return commands.repair(repository, RestoreRequest(editor=_editor))
 
 
-class _LazyEditor:
-    """Applies edits; few callbacks ask for any, so what does it is imported then."""
+def _editor() -> Editor:
+    # Few callbacks ask for edits, so what applies them is imported then.
+    from git_boocode.workflows.host_files import FileEditor
 
-    def edit(self, edits: object, base: str, keep: Keep) -> None:
-        """See `git_boocode.checkpoints.conversation_files.Editor.edit`."""
-        from git_boocode.workflows.host_files import FileEditor
-
-        FileEditor().edit(edits, base, keep)
-
-    def write(self, files: Sequence[Written], keep: Keep) -> None:
-        """See `git_boocode.checkpoints.conversation_files.Editor.write`."""
-        from git_boocode.workflows.host_files import FileEditor
-
-        FileEditor().write(files, keep)
+    return FileEditor()

@@ -46,7 +46,7 @@ repository = Repository.discover()
 watch(subprocess, "Popen")
 for name in ("replace", "link", "rename", "fsync", "unlink"):
     watch(os, name)
-options = RestoreRequest(callback=".git/host", editor=FileEditor(), force=frozenset({"ignored"}))
+options = RestoreRequest(callback=".git/host", editor=FileEditor, force=frozenset({"ignored"}))
 if what == "capture":
     capture(repository, Request())
 elif what == "restore":
@@ -91,7 +91,7 @@ def with_more(repo: Repo) -> tuple[Seen, dict[str, Any]]:
     edit = {"path": "chat.log", "old_string": "two\nthree\n", "new_string": ""}
     repo.write(".git/answer", json.dumps({"edits": [edit]}))
     Host(repo, trim="cat .git/answer")
-    how = {"callback": ".git/host", "editor": FileEditor(), "force": FORCED}
+    how = {"callback": ".git/host", "editor": FileEditor, "force": FORCED}
     return seen(repo), how
 
 
@@ -164,7 +164,7 @@ def test_a_capture_killed_at_every_step(repo: Repo) -> None:
 def goes_back(place: Repo, before: Seen, count: int) -> None:
     """After a kill, undo leads back to before; without a safety checkpoint nothing happened."""
     if len(refs(place, "safety")) > count:
-        undone(editor=FileEditor())
+        undone(editor=FileEditor)
     # A checkpoint sweeps away what was left, and is itself no part of what is looked at.
     take(chat="after")
     assert seen(place) == before

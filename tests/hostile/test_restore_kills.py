@@ -43,7 +43,7 @@ __all__ = ["small_disk"]
 
 # `.ci/run` asks for more.
 ROUNDS = int(os.environ.get("KILL_ROUNDS", "25"))
-HOW: dict[str, Any] = {"callback": ".git/host", "editor": FileEditor()}
+HOW: dict[str, Any] = {"callback": ".git/host", "editor": FileEditor}
 
 # Forks a process for each line that it is given: a restore, ready to start at once.
 FORKS = """
@@ -54,7 +54,7 @@ from git_boocode.workflows.host_files import FileEditor
 from git_boocode.editing import service
 from git_boocode.repo.repository import Repository
 
-options = RestoreRequest(callback=".git/host", editor=FileEditor())
+options = RestoreRequest(callback=".git/host", editor=FileEditor)
 for line in sys.stdin:
     child = os.fork()
     if not child:

@@ -75,7 +75,7 @@ def chat(repo: Repo, tmp_path: Path) -> Chat:
 
 
 def restored(chat: Chat, edits: object, **script: str) -> Result:
-    return back(callback=chat.host(edits, **script), editor=FileEditor())
+    return back(callback=chat.host(edits, **script), editor=FileEditor)
 
 
 def fails(chat: Chat, act: Callable[[], object], before: Seen) -> BoocodeError:
@@ -99,9 +99,9 @@ def test_they_are_applied_undone_and_done_again(chat: Chat) -> None:
     assert chat.transcript.stat().st_mode & 0o777 == 0o600
     host = chat.host([chat.edit()])
     for _ in range(2):
-        assert undone(callback=host, editor=FileEditor()).edited == [str(chat.transcript)]
+        assert undone(callback=host, editor=FileEditor).edited == [str(chat.transcript)]
         assert (seen(chat.repo), chat.text) == (chat.mess, LONG)
-        redone(callback=host, editor=FileEditor())
+        redone(callback=host, editor=FileEditor)
         assert (seen(chat.repo), chat.text) == (chat.there, SHORT)
     assert chat.transcript.stat().st_mode & 0o777 == 0o600
     chat.nothing_is_left()
@@ -126,30 +126,30 @@ def test_what_was_written_since_comes_and_goes_with_it(chat: Chat) -> None:
     restored(chat, [chat.edit()])
     with chat.transcript.open("a") as stream:
         stream.write("another end\n")
-    undone(callback=host, editor=FileEditor())
+    undone(callback=host, editor=FileEditor)
     assert chat.text == LONG
-    redone(callback=host, editor=FileEditor())
+    redone(callback=host, editor=FileEditor)
     assert chat.text == SHORT + "another end\n"
-    undone(callback=host, editor=FileEditor())
+    undone(callback=host, editor=FileEditor)
     assert chat.text == LONG
 
 
 def test_a_callback_that_undoes_by_itself_is_not_disturbed(chat: Chat) -> None:
     restored(chat, [chat.edit()])
     own = chat.host([], undo=f"echo mine > '{chat.transcript}'; echo '{{}}'")
-    assert undone(callback=own, editor=FileEditor()).edited == []
+    assert undone(callback=own, editor=FileEditor).edited == []
     assert chat.text == "mine\n"
 
 
 def test_files_alone_leave_the_transcript(chat: Chat) -> None:
     restored(chat, [chat.edit()])
-    undone(conversation=False, editor=FileEditor())
+    undone(conversation=False, editor=FileEditor)
     assert (seen(chat.repo), chat.text) == (chat.mess, SHORT)
 
 
 def test_without_a_callback_undo_puts_it_back_all_the_same(chat: Chat) -> None:
     restored(chat, [chat.edit()])
-    undone(editor=FileEditor())
+    undone(editor=FileEditor)
     assert (seen(chat.repo), chat.text) == (chat.mess, LONG)
 
 
@@ -166,9 +166,9 @@ def test_any_format_and_relative_paths(chat: Chat) -> None:
     outcome = restored(chat, [patch, {"path": str(new), "content": "new\n"}])
     assert (chat.text, new.read_text()) == ("one\nthree\n", "new\n")
     assert outcome.edited == [str(chat.transcript), str(new)]
-    undone(editor=FileEditor())
+    undone(editor=FileEditor)
     assert (chat.text, new.exists()) == (LONG, False)
-    redone(editor=FileEditor(), callback=chat.host([]))
+    redone(editor=FileEditor, callback=chat.host([]))
     assert (chat.text, new.read_text()) == ("one\nthree\n", "new\n")
 
 
@@ -208,10 +208,10 @@ def test_a_transcript_that_cannot_be_edited(chat: Chat) -> None:
     os.truncate(chat.transcript, 200 * 1024 * 1024)
     host = chat.host([chat.edit()])
     with pytest.raises(FatalError, match="more than the 104857600 that can be edited"):
-        back(callback=host, editor=FileEditor())
+        back(callback=host, editor=FileEditor)
     chat.transcript.write_bytes(b"\0\1\2\xff one \0" * 100)
     with pytest.raises(FatalError, match="cannot be applied"):
-        back(callback=host, editor=FileEditor())
+        back(callback=host, editor=FileEditor)
     assert seen(chat.repo) == chat.mess
 
 
@@ -278,7 +278,7 @@ def test_a_kill_while_they_are_written(
         interrupted(patch, lambda: restored(chat, edits), at="_still_open")
     assert [chat.text, other.read_text()].count(SHORT) == replaced
     assert len(os.listdir(chat.directory)) > 3
-    undone(editor=FileEditor())
+    undone(editor=FileEditor)
     assert (seen(chat.repo), chat.text, other.read_text()) == (chat.mess, LONG, LONG)
     other.unlink()
     chat.nothing_is_left()
@@ -296,8 +296,8 @@ def test_a_restore_after_a_kill_can_cut_again(chat: Chat, monkeypatch: pytest.Mo
     assert chat.text == SHORT
     restored(chat, [chat.edit()])
     assert (seen(chat.repo), chat.text) == (chat.there, SHORT)
-    undone(editor=FileEditor())
-    undone(editor=FileEditor())
+    undone(editor=FileEditor)
+    undone(editor=FileEditor)
     assert (seen(chat.repo), chat.text) == (chat.mess, LONG)
 
 
@@ -337,7 +337,7 @@ def test_what_is_undone_in_part_can_be_undone_wholly(repo: Repo, first: str, kno
     edit = {"path": str(outside), "old_string": "two\nthree\n", "new_string": ""}
     repo.write(".git/answer", json.dumps({"edits": [edit]}))
     host = Host(repo, trim="cat .git/answer")
-    how = {"callback": host.path, "editor": FileEditor()}
+    how = {"callback": host.path, "editor": FileEditor}
     back(taken.id, **how)
     assert (repo.read("a"), outside.read_text()) == (b"a\n", "one\n")
     parts = [{"conversation": False}, {"files": False}]

@@ -7,7 +7,7 @@ is stored, so nothing can disagree with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.conversation_files import Editor
@@ -38,7 +38,7 @@ class RestoreRequest(NamedTuple):
     head: bool | None = None  # HEAD goes, too; None: only back from where a restore moved it
     dry_run: bool = False  # only report what would change
     callback: str | None = None  # to use instead of the configured one
-    editor: Editor | None = None  # applies the edits that the callback asks for
+    editor: Callable[[], Editor] | None = None  # makes what applies a callback's edits
     session: str = ""  # the agent's session that asks; empty if unknown
     force: frozenset[str] = frozenset()
 
