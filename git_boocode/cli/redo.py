@@ -9,7 +9,7 @@ import click
 from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.cli.framework import Command
 from git_boocode.cli.output import warn_of_interruption
-from git_boocode.cli.restore_output import carry_out, no_head_option, restore_options
+from git_boocode.cli.restore import carry_out, no_head_option, restore_options
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
 
@@ -17,13 +17,12 @@ from git_boocode.workflows import restore_with_edits
 @click.command(cls=Command, surplus="'git boocode restore {}' goes to the checkpoint of that name")
 @no_head_option
 @restore_options()
-def redo(no_head: bool, request: RestoreRequest, as_json: bool) -> int:
+def redo(request: RestoreRequest, as_json: bool) -> int:
     """Do the restore again that was undone last.
 
     Files and staging become what they were before the undo; of a restore that had been interrupted,
     what it was to make of them. Called again, it redoes the next one. A new restore ends the chain.
     """
-    request = request._replace(head=not no_head)
     repository = Repository.discover()
     warn_of_interruption(repository)
     work = partial(restore_with_edits.redo, repository)

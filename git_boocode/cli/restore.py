@@ -1,32 +1,39 @@
-"""`git boocode restore`."""
+"""`git boocode restore`, and the options and the output that `undo` and `redo` share with it."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import sys
-from functools import partial
+from collections.abc import Callable, Collection, Iterator
+from functools import partial, wraps
+from typing import Any
 
 import click
 
 from git_boocode.checkpoints.restore.operation import RestoreRequest
-from git_boocode.checkpoints.store.catalog import RecentTurn, newest_turns
-from git_boocode.cli.framework import AFTER_DASHES, Command
+from git_boocode.checkpoints.restore.transaction import Result
+from git_boocode.checkpoints.store.catalog import Change, RecentTurn, newest_turns
+from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
 from git_boocode.cli.output import (
     Style,
     agrees,
     ask,
     can_ask,
     colour_wanted,
+    label_of,
+    print_hints,
     print_json,
     print_text,
     printable,
     progress,
+    quote_path,
     report,
+    warn,
     warn_of_interruption,
 )
-from git_boocode.cli.restore_output import FOREIGN, carry_out, print_result, restore_options
 from git_boocode.repo.errors import RefusedError, UsageError
+from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.ids import MOST_DIGITS
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
@@ -34,6 +41,79 @@ from git_boocode.workflows import restore_with_edits
 # A screenful; who wants an older one knows its name, or finds it in the log.
 SHOWN = 20
 _LISTED = ("created_at", "label", "session", "chat", "message", "agent", "trigger")
+
+FOREIGN = ("other-worktree", "other-session", "other-repository")
+_IGNORED = "ignored"
+_IGNORED_HELP = (
+    "ignored (replace ignored files that are in the way, and record them in the safety checkpoint)"
+)
+_LETTERS = {"create": ("A", "green"), "delete": ("D", "red"), "modify": ("M", "yellow")}
+
+no_head_option = click.option(
+    "--no-head", is_flag=True, help="Leave HEAD where it is, also where the restore moved it."
+)
+_OPTIONS = (
+    click.option("-n", "--dry-run", is_flag=True, help="Only say what would change."),
+    click.option(
+        "--files-only", is_flag=True, help="Files and staging; the callback is not called."
+    ),
+    click.option(
+        "--conversation-only", is_flag=True, help="Only the callback; files and staging stay."
+    ),
+    click.option(
+        "--callback", metavar="<file>", help="The host's program, instead of boocode.callback."
+    ),
+    json_option,
+)
+
+
+def restore_options(*refusals: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a command the options that all three have, as one request and `as_json`.
+
+    `refusals` is what `--force` overrides besides ignored files.
+    """
+    kinds = ", ".join((*refusals, _IGNORED_HELP))
+    force_option = click.option(
+        "--force", multiple=True, metavar="<what>", help=f"Override a refusal: {kinds}."
+    )
+
+    def decorate(command: Callable[..., int]) -> Callable[..., int]:
+        @wraps(command)
+        def with_request(**given: Any) -> int:  # noqa: ANN401 - click's own
+            request = _take_request(given, (*refusals, _IGNORED))
+            return command(**given, request=request)
+
+        decorated: Callable[..., int] = with_request
+        for option in reversed((force_option, *_OPTIONS)):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
+
+
+def _take_request(given: dict[str, Any], refusals: Collection[str]) -> RestoreRequest:
+    """Take what makes a request out of what was given."""
+    no_head = given.pop("no_head", None)
+    files_only, conversation_only = given.pop("files_only"), given.pop("conversation_only")
+    dry_run, callback = given.pop("dry_run"), given.pop("callback")
+    force = [word for value in given.pop("force") for word in value.split(",")]
+    for word in force:
+        if word not in refusals:
+            unknown = f"unknown refusal '{word}' (choose from: {', '.join(refusals)})"
+            raise click.BadParameter(unknown, param_hint="'--force'")
+    if callback == "":
+        raise click.BadParameter("it names no file", param_hint="'--callback'")
+    for option, other in (("--conversation-only", conversation_only), ("--callback", callback)):
+        if files_only and other:
+            raise click.UsageError(f"--files-only and {option} exclude each other")
+    return RestoreRequest(
+        files=not conversation_only,
+        conversation=not files_only,
+        head=None if no_head is None else not no_head,
+        dry_run=dry_run,
+        callback=callback,
+        force=frozenset(force),
+    )
 
 
 @click.command(cls=Command)
@@ -107,19 +187,18 @@ def _list_turns(repository: Repository, *, as_json: bool) -> int:
         hint = f"name one of those listed: git boocode restore {example}"
     error = UsageError("no checkpoint is named", hints=(hint,))
     if as_json:
-        print_json({**error.as_json(), "checkpoints": list(map(_as_json, turns))})
+        print_json({**error.as_json(), "checkpoints": list(map(_turn_json, turns))})
         return error.exit_code
     style = Style(enabled=colour_wanted(repository.config))
     for number, turn in enumerate(turns):
-        print_text(f"{style(f'@~{number}'.ljust(5), 'yellow')} {_line(turn, style)}")
+        print_text(f"{style(f'@~{number}'.ljust(5), 'yellow')} {_turn_line(turn, style)}")
     return report(error, as_json=False)
 
 
 def _choose(repository: Repository, request: RestoreRequest) -> int:
     """Show the turns, let one be chosen, show what would change, ask, and restore it.
 
-    Returns:
-        The exit code: 0 if it was done, 1 if the user wants none of it.
+    Returns the exit code: 0 if it was done, 1 if the user wants none of it.
     """
     with progress("reading the worktree"):
         turns = newest_turns(repository, SHOWN)
@@ -127,7 +206,7 @@ def _choose(repository: Repository, request: RestoreRequest) -> int:
         return _list_turns(repository, as_json=False)
     style = Style(enabled=colour_wanted(repository.config))
     for number, turn in enumerate(turns, 1):
-        print_text(f"{style(f'{number:>3}', 'yellow')}  {_line(turn, style)}")
+        print_text(f"{style(f'{number:>3}', 'yellow')}  {_turn_line(turn, style)}")
     chosen = _ask_number(len(turns))
     if chosen is not None:
         name = turns[chosen - 1].checkpoint.id
@@ -155,7 +234,7 @@ def _ask_number(count: int) -> int | None:
     return None
 
 
-def _line(turn: RecentTurn, style: Style) -> str:
+def _turn_line(turn: RecentTurn, style: Style) -> str:
     meta = turn.checkpoint.meta
     files = "  ?" if turn.files is None else f"{turn.files:>3}"
     parts = [
@@ -167,6 +246,145 @@ def _line(turn: RecentTurn, style: Style) -> str:
     return "  ".join(parts).rstrip()
 
 
-def _as_json(turn: RecentTurn) -> dict[str, object]:
+def _turn_json(turn: RecentTurn) -> dict[str, object]:
     values = {key: turn.checkpoint.meta.text(key) or None for key in _LISTED}
     return {"id": turn.checkpoint.id, **values, "files": turn.files}
+
+
+# What is printed.
+
+
+def carry_out(
+    repository: Repository,
+    work: Callable[[RestoreRequest], Result],
+    request: RestoreRequest,
+    *,
+    as_json: bool = False,
+) -> int:
+    """Do what is requested and print the result; returns the exit code."""
+    with progress("restoring"):
+        result = work(request)
+    return print_result(repository, result, request.callback, as_json=as_json)
+
+
+def print_result(
+    repository: Repository, result: Result, callback: str | None = None, *, as_json: bool = False
+) -> int:
+    """Print a result; `callback` is that of the command line. Returns the exit code."""
+    if as_json:
+        print_json(_as_json(result))
+        return 0
+    _print_paths(result, Style(enabled=colour_wanted(repository.config)))
+    if result.conversation_left:
+        warn("the conversation was not restored: the callback that trimmed it is not configured")
+    print_text(_summary(result))
+    for line in result.answer.message.splitlines() if result.answer else ():
+        print_text(printable(line))
+    hints = (*_left_alone(repository, result), *_ways_back(result, callback))
+    print_hints(hints, repository.config)
+    return 0
+
+
+def _print_paths(result: Result, style: Style) -> None:
+    changed = {change.path for change in result.changes}
+    staged = [change for change in result.staged if change.path not in changed]
+    for change in (*result.changes, *staged):
+        letter, colour = _LETTERS[change.action]
+        where = "" if change.path in changed else " (staging)"
+        print_text(f" {style(letter, colour)} {quote_path(change.path)}{where}")
+    for kept in result.kept:
+        warn(f"left alone: {quote_path(kept.path)}: {kept.reason}")
+    for path in result.edited:
+        print_text(f" M {quote_path(path)}")
+
+
+def _ways_back(result: Result, callback: str | None) -> Iterator[str]:
+    # Without the callback of the command line, the conversation would stay where it is now.
+    also = f" --callback {shlex.quote(callback)}" if callback and result.callback else ""
+    if result.conversation_left:
+        there = f"{result.checkpoint.id} --conversation-only --callback <file>"
+        yield f"'git boocode restore {there}' brings the conversation back"
+    if result.undo is None:
+        return
+    if result.repairs:
+        # What was done since the interruption is in neither of the two states that it went between.
+        yield f"'git boocode restore {result.undo}{also}' brings back what was here before"
+        yield f"'git boocode redo{also}' does again what was interrupted"
+    else:
+        back = "redo" if result.kind == "undo" else "undo"
+        yield f"'git boocode {back}{also}' brings back what was here before"
+
+
+def _left_alone(repository: Repository, result: Result) -> Iterator[str]:
+    """What is not as it was at the checkpoint, because a restore does not touch it."""
+    if result.blocked:
+        # An undo or a redo that did something is not repeated, but its target can be restored.
+        repeatable = result.kind != "restore" and result.undo is None
+        again = result.kind if repeatable else f"restore {result.checkpoint.id}"
+        command = f"git boocode {again} --force ignored"
+        yield f"'{command}' replaces ignored files and records them in the safety checkpoint"
+    if result.head_differs:
+        stays = "stays" if result.dry_run else "was left"
+        moves = ", as --head was not given" if result.kind == "restore" else ""
+        yield f"HEAD is not where it was at the checkpoint; it {stays} where it is{moves}"
+    then = printable(result.checkpoint.meta.text("state")) or None
+    now = operation_in_progress(repository)
+    if then and then != now:
+        yield f"the checkpoint was taken in the middle of a {then}, which is no longer in progress"
+    elif now and then != now:
+        yield f"a {now} is in progress, which was not so at the checkpoint"
+
+
+def _as_json(result: Result) -> dict[str, object]:
+    answer = result.answer
+    return {
+        "ok": True,
+        "checkpoint_id": result.checkpoint.id,
+        "commit": result.checkpoint.commit.id,
+        "undo": result.undo,
+        "dry_run": result.dry_run,
+        "worktree_reset": bool(result.changes),
+        "index_reset": result.index_reset,
+        "head_moved": result.head_moved,
+        "head_differs": result.head_differs,
+        "messages_deleted": answer.messages_deleted if answer else 0,
+        "backend_reset": answer.backend_reset if answer else False,
+        "archived": result.archived,
+        "changed": [_change_as_json(result, change) for change in result.changes],
+        "staged": [change.as_json() for change in result.staged],
+        "kept": [kept._asdict() for kept in result.kept],
+        "edited": result.edited,
+        "conversation_left": result.conversation_left,
+        "message": answer.message if answer else "",
+    }
+
+
+def _change_as_json(result: Result, change: Change) -> dict[str, object]:
+    if not result.dry_run:
+        return change.as_json()
+    counted = result.lines.get(change.path)
+    lines = {"added": counted[0], "removed": counted[1]} if counted else None
+    return {**change.as_json(), "lines": lines}
+
+
+def _summary(result: Result) -> str:
+    parts = [_count(len(result.changes), "file")] if result.changes else []
+    parts += ["the staging area"] if result.index_reset else []
+    parts += ["HEAD"] if result.head_moved else []
+    trimmed = result.answer.messages_deleted if result.answer else 0
+    if trimmed:
+        parts.append(f"the conversation ({_count(trimmed, 'message')} cut)")
+    elif result.answer or result.edited or (result.dry_run and result.callback):
+        parts.append("the conversation")
+    label = label_of(result.checkpoint)
+    where = result.checkpoint.id + (f" ({label})" if label else "")
+    if not parts:
+        as_then = "everything else is" if result.kept else "the worktree is"
+        return f"nothing to do: {as_then} as at {where}"
+    *first, last = parts
+    listed = f"{', '.join(first)} and {last}" if first else last
+    return f"{'would restore' if result.dry_run else 'restored'} {listed} to {where}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

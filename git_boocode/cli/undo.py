@@ -8,7 +8,7 @@ import click
 
 from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.cli.framework import Command
-from git_boocode.cli.restore_output import carry_out, no_head_option, restore_options
+from git_boocode.cli.restore import carry_out, no_head_option, restore_options
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
 
@@ -16,12 +16,11 @@ from git_boocode.workflows import restore_with_edits
 @click.command(cls=Command, surplus="'git boocode restore {}' goes to the checkpoint of that name")
 @no_head_option
 @restore_options()
-def undo(no_head: bool, request: RestoreRequest, as_json: bool) -> int:
+def undo(request: RestoreRequest, as_json: bool) -> int:
     """Undo the latest restore that has not been undone yet, also one that was interrupted.
 
     Called again, it undoes the one before. `git boocode redo` takes an undo back.
     """
-    request = request._replace(head=not no_head)
     repository = Repository.discover()
     work = partial(restore_with_edits.undo, repository)
     return carry_out(repository, work, request, as_json=as_json)
