@@ -9,10 +9,10 @@ from functools import partial
 from shlex import quote
 
 from git_boocode.checkpoints.restore.exact import (
-    before_restore,
     record_exact,
+    with_blobs,
     write_exact,
-    writing_privately,
+    writing_exactly,
 )
 from git_boocode.checkpoints.restore.file_plan import RestorePlan, blockers_of, tree_after
 from git_boocode.checkpoints.restore.ignore_rules import StateRules
@@ -56,7 +56,9 @@ class WorktreeUpdate:
         self._repository = repository
         self._snapshot = snapshot
         self._plan = plan
-        self._exact_before = before_restore(plan.changes, snapshot.exact)
+        # The restore may bring or remove rules by which git converts.
+        old = {change.path: change.old_id for change in plan.changes}
+        self._exact_before = with_blobs(snapshot.exact, old, convert=True)
         self._files_touched = False
         self._installed: Index | None = None
         self._before: Index | None = None
@@ -130,14 +132,14 @@ class WorktreeUpdate:
 
     def _write_files(self) -> None:
         modes = {change.path: change.mode for change in self._plan.changes}
-        exact, index = self._plan.exact, self._snapshot.index
+        index = self._snapshot.index
         try:
-            with writing_privately(self._repository.worktree, modes, exact) as widened:
+            with writing_exactly(self._repository, index, modes, self._plan.exact) as written:
                 self._merge(self._plan.before, self._plan.tree)
         except WorktreeChangedError:
             self._files_touched = False
             raise
-        if written := widened + write_exact(self._repository, index, exact):
+        if written:
             # A size of which git knows only what it wrote itself would count as a change.
             index.doubt(written)
             index.git.attempt("update-index", "-q", "--refresh")
@@ -217,7 +219,8 @@ class WorktreeUpdate:
 
     def _writing_back(self) -> AbstractContextManager[list[str]]:
         modes = {change.path: change.old_mode for change in self._plan.changes}
-        return writing_privately(self._repository.worktree, modes, self._exact_before)
+        index = self._snapshot.index
+        return writing_exactly(self._repository, index, modes, self._exact_before)
 
     # The staging area.
 

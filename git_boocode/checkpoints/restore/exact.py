@@ -74,9 +74,7 @@ def _decode(record: str) -> tuple[str, ExactFile]:
     return path, ExactFile(permissions, "" if blob == _NONE else blob)
 
 
-def _with_blobs(
-    files: ExactFiles, ids: Mapping[str, str], *, convert: bool
-) -> dict[str, ExactFile]:
+def with_blobs(files: ExactFiles, ids: Mapping[str, str], *, convert: bool) -> dict[str, ExactFile]:
     """The records of the paths in `ids`, the blobs in the tree; `=` becomes an id or nothing.
 
     Without `convert`, git writes the very bytes of the tree.
@@ -107,7 +105,7 @@ def lost_changes(
         if other_mode or (convert if file.blob == _SAME else file.blob):
             doubtful.append(path)
     entries = list(snapshot.index.entries_of(doubtful)) if doubtful else []
-    files = _with_blobs(target, {entry.path: entry.id for entry in entries}, convert=convert)
+    files = with_blobs(target, {entry.path: entry.id for entry in entries}, convert=convert)
     return [
         Change(entry.path, "modify", entry.mode, entry.mode, entry.id, entry.id)
         for entry in entries
@@ -190,7 +188,7 @@ def after_restore(
     """
     new = {change.path: change for change in changes if change.mode in _FILES}
     ids = {path: change.id for path, change in new.items()}
-    files = _with_blobs(target, ids, convert=bool(target) and may_convert(repository, new))
+    files = with_blobs(target, ids, convert=bool(target) and may_convert(repository, new))
     for path in new.keys() & before.keys():
         file, mode = files.get(path, ExactFile()), before[path].mode
         if file.mode is None and mode is not None:
@@ -202,21 +200,16 @@ def after_restore(
     return files
 
 
-def before_restore(changes: Iterable[Change], before: ExactFiles) -> dict[str, ExactFile]:
-    """What some files become again if a restore is rolled back; `before` records them."""
-    # The restore may have brought or removed rules by which git converts.
-    return _with_blobs(before, {change.path: change.old_id for change in changes}, convert=True)
-
-
 # Writing.
 
 
 @contextmanager
-def writing_privately(top: str, modes: Mapping[str, str], files: ExactFiles) -> Iterator[list[str]]:
-    """Let git write no file that others can read before `write_exact` gives it its mode.
+def writing_exactly(
+    repository: Repository, index: Index, modes: Mapping[str, str], files: ExactFiles
+) -> Iterator[list[str]]:
+    """Let git write files, whose git modes are `modes`, and give them exact bytes and modes then.
 
-    `modes` are git's modes of what it writes, by path. What gets none of `files`, gets its usual
-    mode at the end, and is in the list then.
+    No file can be read by others before it has its mode. What was written again is in the list.
     """
     umask = os.umask(0o077)
     os.umask(umask)
@@ -226,27 +219,28 @@ def writing_privately(top: str, modes: Mapping[str, str], files: ExactFiles) -> 
         if mode in _FILES
     }
     exact = {path: file.mode for path, file in files.items() if file.mode is not None}
-    widened: list[str] = []
-    if not any(mode & ~exact.get(path, mode) for path, mode in usual.items()):
-        yield widened
-        return
-    disk = Disk(top)
-    # Git makes a directory for a submodule, too.
-    inside = (f"{path}/" if mode == GITLINK else path for path, mode in modes.items())
-    made = [path for path in directories_of(inside) if not disk.is_directory(path)]
-    wider = dict.fromkeys(made, 0o777 & ~umask)
-    wider |= {path: mode for path, mode in usual.items() if path not in exact}
-    os.umask(0o077)
+    made: list[str] = []
+    if any(mode & ~exact.get(path, mode) for path, mode in usual.items()):
+        none = ExactFile()
+        files = {
+            path: files.get(path, none)._replace(mode=exact.get(path, mode))
+            for path, mode in usual.items()
+        }
+        disk = Disk(repository.worktree)
+        # Git makes a directory for a submodule, too.
+        inside = (f"{path}/" if mode == GITLINK else path for path, mode in modes.items())
+        made = [path for path in directories_of(inside) if not disk.is_directory(path)]
+        os.umask(0o077)
+    written: list[str] = []
     try:
-        yield widened
+        yield written
     finally:
         os.umask(umask)
-    disk = Disk(top)
-    for path, mode in wider.items():
-        found = disk.status(path)
-        if found and not stat.S_ISLNK(found.st_mode) and not found.st_mode & 0o077:
-            os.chmod(f"{top}/{path}", stat.S_IMODE(found.st_mode) | mode)
-            widened += [path] if path in usual else []
+    disk = Disk(repository.worktree)
+    for path in filter(disk.is_directory, made):
+        full = os.path.join(repository.worktree, path)
+        os.chmod(full, stat.S_IMODE(os.lstat(full).st_mode) | 0o777 & ~umask)
+    written += write_exact(repository, index, files)
 
 
 def write_exact(repository: Repository, index: Index, files: ExactFiles) -> list[str]:

@@ -88,7 +88,7 @@ class RestorePlanner:
     def plan(self, *, each: bool) -> RestorePlan:
         """Plan files and staging; with `each`, every pathspec has to match something."""
         request, top = self._request, self._repository.worktree
-        if hidden := self._written_and_hidden():
+        if self._written and (hidden := self._written_and_hidden()):
             self._snapshot.force_add(hidden, top)
         if request.paths:
             pathspecs = Pathspecs(top, request.prefix, request.paths)
@@ -114,7 +114,7 @@ class RestorePlanner:
         repository, snapshot = self._repository, self._snapshot
         differing = tree_changes(repository.git, snapshot.disk_tree, self._tree)
         wanted, hindered = _choose(differing, self._paths, recorded)
-        nested = {**self._nested_in_the_way(wanted), **self._inside_what_would_be_nested(wanted)}
+        nested = {**self._nested_in_the_way(wanted), **self._nested_around(wanted)}
         kept = dict(self._reasons_to_keep(wanted, self._ignored(differing, wanted), nested))
         kept |= {change.path: "blocked by a path not named" for change in hindered}
         # What the snapshot leaves out, too, because the rules of the target ignore it.
@@ -127,7 +127,8 @@ class RestorePlanner:
             if path in names:
                 kept[path] = f"cannot be compared: {unread[path]}"
         blockers = blockers_of(self._disk, (c for c in wanted if c.path not in kept))
-        blocked = {} if "ignored" in self._request.force else self._blocked(wanted, blockers)
+        spared = blockers if "ignored" not in self._request.force else {}
+        blocked = self._blocked(wanted, spared) if spared else {}
         for path, blocker in blocked.items():
             kept[path] = f"ignored file '{blocker}' is in the way"
         for path in recorded:
@@ -151,7 +152,7 @@ class RestorePlanner:
         return RestorePlan(
             snapshot.disk_tree,
             self._tree if is_whole else tree_after(snapshot, snapshot.disk_tree, changes),
-            changes + lost_changes(repository, snapshot, self.exact, same),
+            changes + (lost_changes(repository, snapshot, self.exact, same) if same else []),
             [Skipped(path, reason) for path, reason in kept.items()],
             # The shorter path of the two: an ignored file may be in the way of many.
             frozenset(min(pair, key=len) for pair in blocked.items()),
@@ -235,7 +236,7 @@ class RestorePlanner:
         below = (entry for index in self._indexes for entry in index.entries_of([f"{directory}/"]))
         return any(entry.path != directory for entry in below)
 
-    def _inside_what_would_be_nested(self, wanted: list[Change]) -> dict[str, str]:
+    def _nested_around(self, wanted: list[Change]) -> dict[str, str]:
         """The repositories in which files are to be deleted, by their paths.
 
         Git takes a repository for a plain directory because of the files that are tracked there. If
@@ -251,8 +252,6 @@ class RestorePlanner:
     def _blocked(self, wanted: list[Change], blockers: Mapping[str, list[str]]) -> dict[str, str]:
         """The paths that an ignored file with another content is in the way of, and one such."""
         every = {path for paths in blockers.values() for path in paths}
-        if not every:
-            return {}
         known = {entry.path for entry in self._snapshot.index.entries_of(every)}
         if self._repository.config.boolean("core.ignoreCase", default=False):
             leaving = {change.path.casefold() for change in wanted if change.action != "create"}
@@ -275,11 +274,9 @@ class RestorePlanner:
 
         It has to go; but a file with other bytes than we wrote is the user's own.
         """
-        there = list(filter(self._is_recorded, self._written))
-        if not there:
-            return []
         snapshot, repository = self._snapshot, self._repository
-        changes = tree_changes(repository.git, snapshot.disk_tree, self._tree)
+        there = list(filter(self._is_recorded, self._written))
+        changes = tree_changes(repository.git, snapshot.disk_tree, self._tree) if there else []
         known = {change.path for change in changes if change.action != "create"}
         hidden = [
             path

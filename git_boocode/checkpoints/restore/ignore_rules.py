@@ -82,11 +82,12 @@ def written_after(
     A safety checkpoint holds what stood in the way, except for ignored files that kept their place;
     so what else it lacks was not there. Of an operation on some paths, only these are known.
     """
+    if not goes_before_operation(repository, safety):
+        return {}
     record = recorded(safety)
     done, target = record.request, record.target_commit
     other_paths = (done.paths, done.prefix) != (request.paths, request.prefix)
-    own = goes_before_operation(repository, safety) and target and done.files
-    if not own or (done.paths and other_paths):
+    if not (target and done.files) or (done.paths and other_paths):
         return {}
     try:
         changes = tree_changes(repository.git, safety.tree, f"{target}^{{tree}}")

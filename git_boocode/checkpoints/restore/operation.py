@@ -7,7 +7,7 @@ is stored, so nothing can disagree with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.conversation_files import Editor
@@ -73,7 +73,7 @@ class LogChange(NamedTuple):
         if self.about is None:
             refs, to = catalog.store.refs(archive), CHECKPOINTS
         else:
-            refs, to = [*self._leaving(catalog, self.about)], archive
+            refs, to = self._leaving(catalog, self.about), archive
         changes = []
         for ref in refs:
             changes.append(RefChange(f"{to}{ref.id}", ref.target, None))
@@ -81,13 +81,13 @@ class LogChange(NamedTuple):
         catalog.store.update_refs(changes)
         return [ref.id for ref in refs]
 
-    def _leaving(self, catalog: Catalog, about: Metadata) -> Iterator[Ref]:
+    def _leaving(self, catalog: Catalog, about: Metadata) -> list[Ref]:
         key = "chat" if about.text("chat") else "session"
         wanted = about.text(key)
-        for entry in catalog.history() if wanted else ():
-            lies_between = entry.id > self.after and (not self.before or entry.id < self.before)
-            if lies_between and entry.meta.text(key) == wanted:
-                yield Ref(entry.ref, entry.commit.id)
+        found = (entry for entry in catalog.history() if entry.meta.text(key) == wanted)
+        after, before = self.after, self.before
+        leaving = (e for e in found if e.id > after and (not before or e.id < before))
+        return [Ref(entry.ref, entry.commit.id) for entry in leaving] if wanted else []
 
 
 class Operation(NamedTuple):

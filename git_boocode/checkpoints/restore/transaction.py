@@ -254,10 +254,12 @@ class Transaction:
         if self._callback is not None:
             self._callback = self._callback.about(self._event(safety, plan.changes))
         try:
-            self._supersede()
+            if self._operation.over is not None and self._request.conversation:
+                self._supersede(self._operation.over)
             self._prepare()
             self._update.do()
-            self._move_head(plan.move)
+            if plan.move is not None:
+                self._move_head(plan.move)
             answer = self._commit()
             archived = self._archive(safety)
         except BaseException as error:
@@ -283,14 +285,11 @@ class Transaction:
         what = (operation.kind, operation.event, safety.id)
         return event_of(self._repository, what, whose, changes)
 
-    def _supersede(self) -> None:
+    def _supersede(self, over: Checkpoint) -> None:
         """Take the conversation out of an interrupted operation, whose files need no going back.
 
         What the host has trimmed, it could not trim once more.
         """
-        over = self._operation.over
-        if over is None or not self._request.conversation:
-            return
         self._conversation.revert(over.id, self._conversation.look(over.id), unchanged=True)
         if self._callback is not None:
             record = recorded(over)
@@ -306,11 +305,10 @@ class Transaction:
             self._callback.prepare()
             self._prepared = True
 
-    def _move_head(self, move: HeadMove | None) -> None:
+    def _move_head(self, move: HeadMove) -> None:
         self._moved = move
         try:
-            if move is not None:
-                move.carry_out(self._repository, self._reflog)
+            move.carry_out(self._repository, self._reflog)
         except BoocodeError:
             # Git refused, so HEAD is wherever someone else has moved it.
             self._moved = None
