@@ -50,8 +50,10 @@ class Repository:
 
     `worktree` is its top without symlinks, `git_dir` its own git directory, `common_dir` the one
     that all worktrees share, all of them absolute. `prefix` is where the caller stands below the
-    top, `""` or `"sub/dir/"`. Git knows `empty_tree` and `empty_blob` without storing them;
-    `zero_id` stands for no object. `listing` is git, which lists the configuration already.
+    top, `""` or `"sub/dir/"`. Private files live in `state_dir`, those of all worktrees together in
+    `common_state_dir`, as do the main one's. `index_path` is the user's index; if that is a
+    symlink, the file that git replaces. Git knows `empty_tree` and `empty_blob` without storing
+    them; `zero_id` stands for no object. `listing` is git, which lists the configuration already.
     """
 
     def __init__(
@@ -64,13 +66,17 @@ class Repository:
         self.object_format = object_format
         self.empty_tree, self.empty_blob = _EMPTY[object_format]
         self.zero_id = "0" * len(self.empty_blob)
-        self._config: Config | None = None
+        self.state_dir = os.path.join(git_dir, "boocode")
+        self.common_state_dir = os.path.join(common_dir, "boocode")
+        path = os.path.join(git_dir, "index")
+        self.index_path = os.path.realpath(path) if os.path.islink(path) else path
         self.listing: Running | None = None
+        self._config: Config | None = None
         self._git: Git | None = None
         self._bound: dict[str, str] = {}
         self._linked_dir = os.path.join(common_dir, "worktrees")
         # What git calls the worktree, if it is a linked one.
-        self._link = "" if _same(git_dir, common_dir) else os.path.basename(git_dir)
+        self._link = "" if git_dir == common_dir else os.path.basename(git_dir)
 
     @classmethod
     def discover(cls, cwd: str | None = None) -> Repository:
@@ -89,7 +95,7 @@ class Repository:
         if "GIT_DIR" in given and "GIT_WORK_TREE" not in given:
             with suppress(FatalError):
                 plain = _found(git := Git(here, environ), git.attempt(*_DISCOVERY))
-                if _same(plain.git_dir, os.path.join(here, given["GIT_DIR"])):
+                if plain.git_dir == os.path.realpath(os.path.join(here, given["GIT_DIR"])):
                     return plain
         git = Git(here, {**environ, **given})
         discovery, listing = _asked.pop(here, (None, None))
@@ -115,13 +121,13 @@ class Repository:
     @property
     def users_git(self) -> Git:
         """Git as the user has configured it, for output that is meant for the user's eyes."""
-        environ = clean_environment(os.environ)
+        environ = self._environment()
         for key in ("LC_ALL", "LC_MESSAGES", "LANGUAGE", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS"):
             environ.pop(key, None)
             if key in os.environ:
                 environ[key] = os.environ[key]
         overrides = ("core.hooksPath=/dev/null", *self._without_configured_hooks())
-        return Git(self.worktree, {**environ, **self._location()}, overrides)
+        return Git(self.worktree, environ, overrides)
 
     @contextmanager
     def bound(self, **env: str) -> Iterator[None]:
@@ -131,16 +137,6 @@ class Repository:
             yield
         finally:
             self._bound, self._git = before, None
-
-    @property
-    def state_dir(self) -> str:
-        """Where this worktree's private files live, inside its git directory."""
-        return os.path.join(self.git_dir, "boocode")
-
-    @property
-    def common_state_dir(self) -> str:
-        """Where the private files of all worktrees together live; the main one's are there too."""
-        return os.path.join(self.common_dir, "boocode")
 
     @property
     def worktree_key(self) -> str:
@@ -194,23 +190,15 @@ class Repository:
         """What git calls the linked worktrees."""
         return sorted(os.listdir(self._linked_dir)) if os.path.isdir(self._linked_dir) else []
 
-    @property
-    def index_path(self) -> str:
-        """The user's index of this worktree; if it is a symlink, the file that git replaces."""
-        path = os.path.join(self.git_dir, "index")
-        return os.path.realpath(path) if os.path.islink(path) else path
-
     def hook_path(self, name: str) -> str:
         """Where the user keeps a git hook, `core.hooksPath` honoured; it need not exist."""
         git = Git(self.worktree, self._environment())
         # Not `--path-format=absolute`, which fails where hooks are switched off by /dev/null.
         return os.path.join(self.worktree, git.line("rev-parse", "--git-path", f"hooks/{name}"))
 
-    def _location(self) -> dict[str, str]:
-        return {"GIT_DIR": self.git_dir, "GIT_WORK_TREE": self.worktree, **self._bound}
-
     def _environment(self) -> dict[str, str]:
-        return {**clean_environment(os.environ), **self._location()}
+        location = {"GIT_DIR": self.git_dir, "GIT_WORK_TREE": self.worktree}
+        return {**clean_environment(os.environ), **location, **self._bound}
 
     def _overrides(self) -> tuple[str, ...]:
         overrides: tuple[str, ...] = OVERRIDES
@@ -267,9 +255,11 @@ def make_state_dir(state_dir: str) -> None:
 
     FatalError if something else is there (`unusable_file`), OSError if it cannot be made.
     """
+    if os.path.isdir(state_dir):
+        return
     refuse_blocked(state_dir)
     git_dir = os.path.dirname(state_dir)
-    if os.path.isdir(state_dir) or not os.path.exists(os.path.join(git_dir, "commondir")):
+    if not os.path.exists(os.path.join(git_dir, "commondir")):
         os.makedirs(state_dir, exist_ok=True)
         return
     # It gets its name together with the id, so that it is never there without.
@@ -325,7 +315,3 @@ def _found(git: Git, done: Completed) -> Repository:
         code="no_worktree",
         hints=("run it from inside a worktree: git worktree list shows them",),
     )
-
-
-def _same(one: str, other: str) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
