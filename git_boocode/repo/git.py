@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from threading import Thread
 from typing import IO, NamedTuple
 
@@ -114,38 +114,6 @@ class Running:
         self._process.wait()
 
 
-class Talk:
-    """A git command that answers while it is given more; GitError where it has ended instead."""
-
-    def __init__(self, arguments: tuple[str, ...], process: subprocess.Popen[bytes]) -> None:
-        self._arguments = arguments
-        self._process = process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self._requests = process.stdin
-        self._answers = process.stdout
-
-    def ask(self, request: bytes) -> bytes:
-        """Make a request; returns the first line of the answer, without the newline."""
-        with suppress(BrokenPipeError):
-            self._requests.write(request)
-            self._requests.flush()
-        if answer := self._answers.readline():
-            return answer.rstrip(b"\n")
-        raise self._ended()
-
-    def take(self, size: int) -> bytes:
-        """Read more of the answer, so many bytes."""
-        answer = self._answers.read(size)
-        if len(answer) < size:
-            raise self._ended()
-        return answer
-
-    def _ended(self) -> GitError:
-        said = self._process.stderr.read() if self._process.stderr else b""
-        return GitError(self._arguments, self._process.wait() or 128, os.fsdecode(said))
-
-
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """A copy of an environment without what a caller of ours meant for its own git command.
 
@@ -184,11 +152,6 @@ class Git:
     def bind(self, *settings: str, cwd: str | None = None, **env: str) -> Git:
         """The same git with more `key=value` settings or variables, or another directory."""
         return Git(cwd or self.cwd, {**self.env, **env}, (*self.overrides, *settings))
-
-    def without(self, setting: str) -> Git:
-        """The same git with one setting, such as `gc.auto`, as the user has it."""
-        kept = (found for found in self.overrides if not found.startswith(f"{setting}="))
-        return Git(self.cwd, self.env, kept)
 
     def keeping_locks(self) -> Git:
         """The same git, holding the worktree's lock as long as it runs, even if we are killed."""
@@ -230,12 +193,6 @@ class Git:
     def begin(self, *arguments: str) -> Running:
         """Start git, with nothing on its standard input, and go on."""
         return Running(self._start(arguments, subprocess.DEVNULL))
-
-    @contextmanager
-    def talk(self, *arguments: str) -> Iterator[Talk]:
-        """Start git, and go on giving it input and reading what it answers."""
-        with self._start(arguments) as process:
-            yield Talk(arguments, process)
 
     def stream(self, *arguments: str, to: IO[bytes]) -> None:
         """Run git with its output going to a stream, such as the user's pager (GitError)."""

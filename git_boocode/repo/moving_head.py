@@ -41,7 +41,8 @@ class HeadMove(NamedTuple):
         old = self.old or repository.zero_id
         how = ("update-ref", *(() if self.ref else ("--no-deref",)), "-m", message)
         what = ("-d", name, old) if self.new is None else (name, self.new, old)
-        done = repository.git.without("core.logAllRefUpdates").attempt(*how, *what)
+        log = repository.config.text("core.logAllRefUpdates") or "true"
+        done = repository.git.bind(f"core.logAllRefUpdates={log}").attempt(*how, *what)
         if done.status:
             raise ref_error(os.fsdecode(done.stderr))
         git_dir = repository.common_dir if self.ref else repository.git_dir

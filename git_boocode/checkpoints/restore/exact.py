@@ -12,13 +12,13 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from git_boocode.checkpoints.store.catalog import Change
 from git_boocode.checkpoints.worktree.attributes import filtered, may_convert
 from git_boocode.checkpoints.worktree.indexer import Disk, directories_of
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
-from git_boocode.repo.git import GitError, Talk, nul_lines, nul_records, quoted_lines
+from git_boocode.repo.git import Git, nul_lines, nul_records, quoted_lines
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import Index
 from git_boocode.repo.metadata import Metadata, MetadataError
@@ -254,32 +254,30 @@ def write_exact(repository: Repository, index: Index, files: ExactFiles) -> list
         for path, found in _regular_files(repository, files).items()
         if _differs(repository, path, found, files[path])
     }
-    if not others:
-        return []
-    with index.git.bind(_STREAM).talk("cat-file", "--batch") as blobs:
-        for path, found in others.items():
-            full, mode = f"{repository.worktree}/{path}", files[path].mode
-            file = files[path]._replace(mode=stat.S_IMODE(found.st_mode) if mode is None else mode)
-            if not file.blob and found.st_nlink == 1:
-                os.chmod(full, file.mode or 0)
-                continue
-            try:
-                _replace(blobs, full, found, file, f"{index.path}.exact")
-            except OSError as error:
-                if error.errno != errno.EXDEV:
-                    raise
-                # The git directory lies on another file system.
-                _replace(blobs, full, found, file, f"{full}.{os.urandom(6).hex()}")
+    git = index.git.bind(_STREAM)
+    for path, found in others.items():
+        full, mode = f"{repository.worktree}/{path}", files[path].mode
+        file = files[path]._replace(mode=stat.S_IMODE(found.st_mode) if mode is None else mode)
+        if not file.blob and found.st_nlink == 1:
+            os.chmod(full, file.mode or 0)
+            continue
+        try:
+            _replace(git, full, found, file, f"{index.path}.exact")
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            # The git directory lies on another file system.
+            _replace(git, full, found, file, f"{full}.{os.urandom(6).hex()}")
     return list(others)
 
 
-def _replace(blobs: Talk, full: str, found: os.stat_result, file: ExactFile, making: str) -> None:
+def _replace(git: Git, full: str, found: os.stat_result, file: ExactFile, making: str) -> None:
     """Put a file with the bytes of a blob, or the same bytes, in the place of another one."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
         with open(os.open(making, flags, 0o600), "wb") as new:
             if file.blob:
-                _write_blob(blobs, file.blob, new)
+                git.stream("cat-file", "blob", file.blob, to=new)
             else:
                 with open(full, "rb") as old:
                     while chunk := old.read(_CHUNK):
@@ -293,15 +291,3 @@ def _replace(blobs: Talk, full: str, found: os.stat_result, file: ExactFile, mak
     finally:
         with suppress(FileNotFoundError):
             os.unlink(making)
-
-
-def _write_blob(blobs: Talk, blob: str, to: IO[bytes]) -> None:
-    header = blobs.ask(b"%s\n" % blob.encode("ascii")).split(b" ")
-    if header[1:2] != [b"blob"]:
-        raise GitError(("cat-file",), 128, f"fatal: blob {blob} is missing")
-    size = int(header[2])
-    while size:
-        chunk = blobs.take(min(size, _CHUNK))
-        to.write(chunk)
-        size -= len(chunk)
-    blobs.take(1)
