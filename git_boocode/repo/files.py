@@ -140,7 +140,7 @@ def both_listed(one: str, other: str) -> bool:
 def inside_worktree(top: str, path: str) -> str:
     """The path below `top`, which is free of symlinks, that a path names, in git's spelling.
 
-    It need not exist. RefusedError if it is empty, is no file's name, leaves the worktree by `..`,
+    It need not exist. RefusedError if it is empty or not a file's name, leaves the worktree by `..`,
     by being absolute or through a symlink, or lies in a `.git` directory (`outside_worktree`).
     """
     if not path or "\0" in path:

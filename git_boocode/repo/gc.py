@@ -1,8 +1,7 @@
 """Write objects and the refs that name them beside a `git gc` that deletes what no ref names.
 
 `git gc --prune=now` looks at all refs, indexes and reflogs, and later deletes every object that
-none of them reached, however new. Objects are written before their ref, so they can be deleted
-before the ref exists, or after it if git looked earlier; so can objects that were there already.
+none of them reached, however new: one that was written before its ref, or was there already.
 
 `kept_from_gc` checks all objects after the ref is written, and writes everything again if one is
 missing. To check only where it is needed, it detects whether git may have deleted anything:
@@ -14,9 +13,8 @@ Not covered: a gc that goes on for more than `PATIENCE` seconds after the ref wa
 on another host, and `git prune` or `git repack` started by hand, where these read the refs before
 ours was written and delete after our check. `doctor --fix` removes such a ref.
 
-What comes from a remote is `incoming`: packs in a quarantine, which get into the repository
-together with a file whose name ends in `.keep`. Git neither deletes nor repacks a pack beside one,
-whatever names what is in it: gitformat-pack(5), git-repack(1). It goes once there are refs.
+What comes from a remote is `incoming`: packs in a quarantine, each with a `.keep` file beside it,
+so that git neither deletes nor repacks it (gitformat-pack(5), git-repack(1)) until there are refs.
 """
 
 from __future__ import annotations
@@ -35,12 +33,10 @@ from git_boocode.repo.object_writer import Quarantine, objects_directory
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, RefChange, Store
 
-PATIENCE = 10.0
-"""Seconds to wait for a running `git gc` to end."""
+PATIENCE = 10.0  # seconds to wait for a running `git gc` to end
 _ATTEMPTS = 8
 _POLL = 0.01
-KEEP_MARK = b"git-boocode fetch\n"
-"""What our `.keep` files hold; git and users write others."""
+KEEP_MARK = b"git-boocode fetch\n"  # what our `.keep` files hold; git and users write others
 # Seconds after which nobody is going to name what one of our `.keep` files keeps.
 _ABANDONED = 3600.0
 # However few they are: loose objects cannot be kept so.
@@ -56,11 +52,9 @@ class CollectedError(FatalError):
     """Another process deleted objects before a ref named them."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "another process deleted objects before a ref named them",
-            code="missing_objects",
-            hints=("wait for 'git gc --prune=now' to end, then try again",),
-        )
+        hint = "wait for 'git gc --prune=now' to end, then try again"
+        message = "another process deleted objects before a ref named them"
+        super().__init__(message, code="missing_objects", hints=(hint,))
 
 
 def kept_from_gc(repository: Repository, write: Callable[[GcWatch], _Result]) -> _Result:
@@ -191,8 +185,8 @@ def missing_objects(repository: Repository, commits: Mapping[str, Sequence[str]]
     """
     git = repository.git
     wanted = sorted({identifier for group in commits.values() for identifier in group})
-    asked = git.run("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=_lines(wanted))
-    answers = (line.split(" ") for line in os.fsdecode(asked).splitlines())
+    asked = git.line("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=_lines(wanted))
+    answers = (line.split(" ") for line in asked.splitlines())
     known = [identifier for identifier, kind in answers if kind == "commit"]
     lost = {identifier: identifier for identifier in set(wanted).difference(known)}
     if known and repository.config.has("remote.", ".promisor"):
@@ -285,9 +279,8 @@ def disk_usage(repository: Repository, going: Collection[Ref]) -> int | None:
     """The bytes of the objects that only some refs reach, compressed as they are on disk.
 
     The refs may be deleted already. What only a reflog, an index or a detached HEAD reaches besides
-    counts as kept. The figure is a little too high where a file was once committed, changed, and is
-    back as it was then: git looks at the ends of what is kept, not through all of its history.
-    None if objects are missing.
+    counts as kept; a file that is back as it was in an older commit may count as going. None if
+    objects are missing.
     """
     if not going:
         return 0

@@ -42,7 +42,7 @@ _CALLERS_OWN = (
 )
 # With less space than this, in bytes, the reason of a failed write is plain.
 _SCARCE = 1 << 20
-# How long a git that was told to end may take to remove its locks and temporary files, in seconds,
+# How long a git that has to end may take to remove its locks and temporary files, in seconds,
 # and how long its last words may take to get here.
 _GRACE = 5.0
 _LAST_WORDS = 1.0
@@ -115,7 +115,7 @@ class Running:
 
 
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """A copy of an environment without what a caller of ours meant for its own git command.
+    """A copy of an environment without what a caller meant for its own git command.
 
     Messages come untranslated, while the character set stays the user's: clean and smudge
     drivers run with it.
@@ -218,7 +218,7 @@ class Git:
     ) -> Completed:
         """Run git, which reads all its input first, while `show` takes its standard error by line.
 
-        If it has to end early, git is told to, so that nothing of it stays behind.
+        If it has to end early, git gets a signal, so that nothing of it stays behind.
         """
         process = self._start(arguments)
         assert process.stdin is not None

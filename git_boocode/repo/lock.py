@@ -1,7 +1,7 @@
 """Who is at work in a worktree: its lock, private files of one process, locks left on refs.
 
-All locks are taken on open files, so that they die with their process, and what is left of a killed
-one can be told from what is in use. What only looks works as well where the git directory cannot be
+All locks are taken on open files, so that they die with their process, and leftovers of a killed
+one differ from what is in use. What only looks works as well where the git directory cannot be
 written: nothing can change there meanwhile, so it needs no lock, and its private files may lie
 elsewhere.
 """
@@ -31,9 +31,9 @@ from git_boocode.repo.repository import Repository, make_state_dir
 
 # Set for the commands of a restore's callback: the id of that restore.
 INSIDE_RESTORE = "GIT_BOOCODE_RESTORE"
-# The name of the note, below a worktree's private directory, that an edit is being written.
+# The notes, in a worktree's private directory, that an edit is being written, and that a restore
+# is at work, which names the safety checkpoint that leads back.
 EDIT_NOTE = "edit-in-progress"
-# The same of a restore: it names the safety checkpoint that leads back.
 RESTORE_NOTE = "restore-in-progress"
 
 # How the system refuses to write where nothing may be written.
@@ -55,11 +55,8 @@ def worktree_lock(
     """Hold the lock of a worktree: restores alone, captures beside each other.
 
     What a restore's callback runs is covered by the lock of that restore, and takes none. Who is
-    only `looking` needs none where none can be made.
-
-    Raises:
-        RefusedError: someone else held it for longer than `patience`, in seconds (`locked`).
-        FatalError: the lock cannot be made (`io`).
+    only `looking` needs none where none can be made. RefusedError (`locked`) if someone else held
+    it for longer than `patience` seconds, FatalError (`io`) if it cannot be made.
     """
     descriptor = None if inside_restore(state_dir) else _open_lock(state_dir, looking=looking)
     if descriptor is None:
@@ -110,10 +107,13 @@ def inside_restore(state_dir: str) -> bool:
     if not os.environ.get(INSIDE_RESTORE):
         return False
     descriptor = _open_lock(state_dir, looking=True)
-    if descriptor is None:
-        return False
+    return descriptor is not None and _is_locked(descriptor, shared=True)
+
+
+def _is_locked(descriptor: int, *, shared: bool = False) -> bool:
+    """Whether another process has a lock that excludes this one; closes the file."""
     try:
-        return not try_lock(descriptor, shared=True)
+        return not try_lock(descriptor, shared=shared)
     finally:
         os.close(descriptor)
 
@@ -254,18 +254,13 @@ def _is_leftover(name: str, path: str) -> bool:
 
 def _in_use(guard: str) -> bool:
     # Some file systems lock only what is open for writing; in others nothing may be written.
-    for mode in (os.O_RDWR, os.O_RDONLY):
-        try:
-            descriptor = os.open(guard, mode | os.O_NONBLOCK)
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-        except OSError:
-            continue
-        try:
-            return not try_lock(descriptor)
-        finally:
-            os.close(descriptor)
-    return True
+    mode = os.O_RDWR if os.access(guard, os.W_OK) else os.O_RDONLY
+    try:
+        return _is_locked(os.open(guard, mode | os.O_NONBLOCK))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
 
 
 def _remove(path: str) -> None:
