@@ -140,32 +140,50 @@ def both_listed(one: str, other: str) -> bool:
 def inside_worktree(top: str, path: str) -> str:
     """The path below `top`, which is free of symlinks, that a path names, in git's spelling.
 
-    It need not exist. RefusedError if it is empty or not a file's name, leaves the worktree by `..`,
-    by being absolute or through a symlink, or lies in a `.git` directory (`outside_worktree`).
+    It need not exist. RefusedError if it is empty or names a directory, leaves the worktree by
+    `..`, by being absolute or through a symlink, or lies in a `.git` directory
+    (`outside_worktree`).
     """
     if not path or "\0" in path:
         raise RefusedError("the path is empty or holds a NUL character", code="invalid_input")
-    relative = _below(top, path)
-    parts = relative.split("/")
-    if ".." in parts:
+    below = path
+    if os.path.isabs(path):
+        # The parent is resolved, not the file itself: a symlink is judged where it stands.
+        parent, name = os.path.split(os.path.normpath(path))
+        below = os.path.relpath(os.path.join(os.path.realpath(parent), name), top)
+        if below.split("/")[0] == "..":
+            raise _outside(os.path.normpath(path), "it is absolute and lies elsewhere")
+    relative = os.path.normpath(below)
+    if relative == "." or below.endswith("/"):
+        raise RefusedError(f"'{below}' names a directory, not a file", code="invalid_input")
+    if ".." in relative.split("/"):
         raise _outside(path, "it climbs out with '..'")
     # Git for Windows takes a backslash for a separator, as git's own `verify_path` considers.
     if any(map(is_dot_git, relative.replace("\\", "/").split("/"))):
         raise _outside(path, "it lies in a git directory")
-    _check_symlinks(top, parts, path)
+    _check_symlinks(top, relative.split("/"), path)
     return relative
+
+
+def _check_symlinks(top: str, parts: list[str], path: str) -> None:
+    for above in ("/".join(parts[:count]) for count in range(1, len(parts) + 1)):
+        link = os.path.join(top, above)
+        if os.path.islink(link):
+            inner = os.path.relpath(os.path.realpath(link), os.path.realpath(top)).split("/")
+            if inner[0] == "..":
+                raise _outside(path, f"the symlink '{above}' leads out of it")
+            if any(map(is_dot_git, inner)):
+                raise _outside(path, f"the symlink '{above}' leads into '.git'")
 
 
 def git_directory_above(path: str) -> str | None:
     """The git directory that an absolute path without symlinks lies in, whatever its name."""
-    above = os.path.dirname(path)
-    while above != os.path.dirname(above):
-        if is_dot_git(os.path.basename(above)) or _looks_like_git(above):
-            return above
-        if os.path.lexists(os.path.join(above, ".git")):
+    while (path := os.path.dirname(path)) != "/":
+        if is_dot_git(os.path.basename(path)) or _looks_like_git(path):
+            return path
+        if os.path.lexists(os.path.join(path, ".git")):
             # A worktree, which may itself stand inside a bare repository.
             return None
-        above = os.path.dirname(above)
     return None
 
 
@@ -182,31 +200,6 @@ def is_dot_git(name: str) -> bool:
     plain = unicodedata.normalize("NFC", name).translate(_IGNORED).casefold()
     plain = plain.split(":")[0].rstrip(". ")
     return plain in (".git", "git~1")
-
-
-def _below(top: str, path: str) -> str:
-    if os.path.isabs(path):
-        # The parent is resolved, not the file itself: a symlink is judged where it stands.
-        parent, name = os.path.split(os.path.normpath(path))
-        path = os.path.relpath(os.path.join(os.path.realpath(parent), name), top)
-        if path == ".." or path.startswith("../"):
-            raise _outside(os.path.join(parent, name), "it is absolute and lies elsewhere")
-    normal = os.path.normpath(path)
-    if normal == "." or path.endswith("/"):
-        raise RefusedError(f"'{path}' names a directory, not a file", code="invalid_input")
-    return normal
-
-
-def _check_symlinks(top: str, parts: list[str], path: str) -> None:
-    for count in range(1, len(parts) + 1):
-        step = os.path.join(top, *parts[:count])
-        if not os.path.islink(step):
-            continue
-        inner = os.path.relpath(os.path.realpath(step), os.path.realpath(top)).split("/")
-        if inner[0] == "..":
-            raise _outside(path, f"the symlink '{'/'.join(parts[:count])}' leads out of it")
-        if any(map(is_dot_git, inner)):
-            raise _outside(path, f"the symlink '{'/'.join(parts[:count])}' leads into '.git'")
 
 
 def _outside(path: str, why: str) -> RefusedError:
