@@ -138,8 +138,8 @@ def label_of(checkpoint: Checkpoint) -> str:
     from git_boocode.checkpoints.restore.operation import RESTORE, UNDO, recorded
     from git_boocode.checkpoints.store.catalog import SAFETY_KIND
 
-    operation = recorded(checkpoint)
-    if checkpoint.meta.text("kind") != SAFETY_KIND or not operation.kind:
+    is_safety = checkpoint.meta.text("kind") == SAFETY_KIND
+    if not is_safety or not (operation := recorded(checkpoint)).kind:
         return printable(checkpoint.meta.text("label"))
     if operation.kind != RESTORE:
         return f"before {'an' if operation.kind == UNDO else 'a'} {operation.kind}"

@@ -1009,13 +1009,13 @@ def test_git_puts_only_some_files_in_place(
     before = seen(base)
     real = Git.attempt
 
-    def attempt(self: Git, *arguments: str, stdin: bytes = b"") -> object:
+    def attempt(self: Git, *arguments: str, **options: Any) -> object:
         if arguments[0] == "read-tree" and "-u" in arguments and not calls:
             calls.append(arguments)
             for path, content in list({"a": "changed\n", "dir/c": "c\n"}.items())[:done]:
                 base.write(path, content)
             return failed
-        return real(self, *arguments, stdin=stdin)
+        return real(self, *arguments, **options)
 
     calls: list[tuple[str, ...]] = []
     failed = Completed(128, b"", b"error: unable to create file run: No space left on device")

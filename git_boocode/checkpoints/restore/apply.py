@@ -70,7 +70,8 @@ class WorktreeUpdate:
         a file or the staging area changed since the snapshot, or the latter is locked.
         """
         if self._plan.changes:
-            self._try_filters()
+            if self._repository.config.has("filter.", ".required"):
+                self._try_filters()
             # In advance: on a disk that is full by then, it could not be made.
             self._before = self._snapshot.index.copy()
             if not returning:
@@ -112,8 +113,6 @@ class WorktreeUpdate:
         One that fails does so after git has deleted the file it was to write, and it would be
         needed to bring that file back.
         """
-        if not self._repository.config.has("filter.", ".required"):
-            return
         for tree, unused in ((self._plan.tree, "delete"), (self._plan.before, "create")):
             index = Index(self._snapshot.index.git, f"{self._snapshot.index.path}.try-{unused}")
             index.read_tree(tree)

@@ -57,7 +57,8 @@ def restore(repository: Repository, name: str, request: RestoreRequest) -> Resul
         past.refuse_if_too_little(request)
         request = request._replace(prefix=repository.prefix)
         head = _recorded_head(target) if request.head else None
-        return past.run(past.restore(target, request, head))
+        operation = past.restore(target, request, head)
+        return Transaction(repository, past.catalog, operation).run()
 
 
 def undo(repository: Repository, request: RestoreRequest) -> Result:
@@ -66,7 +67,7 @@ def undo(repository: Repository, request: RestoreRequest) -> Result:
         operation = past.repair(request) or past.undo(request)
         if operation is None:
             raise RefusedError("there is no restore to undo in this worktree", code="not_found")
-        return past.run(operation)
+        return Transaction(repository, past.catalog, operation).run()
 
 
 def redo(repository: Repository, request: RestoreRequest) -> Result:
@@ -74,7 +75,7 @@ def redo(repository: Repository, request: RestoreRequest) -> Result:
     with _alone(repository, request) as past:
         if past.interrupted is not None:
             _refuse(past.interrupted, "nothing can be redone over it")
-        return past.run(past.redo(request))
+        return Transaction(repository, past.catalog, past.redo(request)).run()
 
 
 def repair(repository: Repository, request: RestoreRequest) -> Result | None:
@@ -85,7 +86,7 @@ def repair(repository: Repository, request: RestoreRequest) -> Result | None:
     if operation is None:
         end_restore(repository.state_dir)
         return None
-    return past.run(operation)
+    return Transaction(repository, past.catalog, operation).run()
 
 
 @contextmanager
@@ -136,10 +137,6 @@ class _Past:
             wait_for_callback(self._repository.state_dir, timeout_of(self._repository))
             move = recorded(self.interrupted).move if self.interrupted else None
             break_ref_locks(self._repository, move.ref if move else None, id_time(noted))
-
-    def run(self, operation: Operation) -> Result:
-        """Carry an operation out."""
-        return Transaction(self._repository, self.catalog, operation).run()
 
     def restore(
         self, target: Checkpoint, request: RestoreRequest, head: HeadTarget | None

@@ -53,25 +53,22 @@ def encode(files: ExactFiles) -> bytes:
 
 def read_exact(repository: Repository, meta: Metadata) -> ExactFiles:
     """The records that a safety checkpoint holds, by path; MetadataError if malformed."""
-    commit = meta.part("exact", "commit")
+    commit, files = meta.part("exact", "commit"), dict[str, ExactFile]()
     if commit is None:
-        return {}
+        return files
     try:
         if not OBJECT_ID.fullmatch(commit):
             raise ValueError(commit)
-        entries = repository.git.run("cat-file", "blob", f"{commit}:entries")
-        return dict(map(_decode, nul_records(entries)))
+        for record in nul_records(repository.git.run("cat-file", "blob", f"{commit}:entries")):
+            fields, _, path = record.partition("\t")
+            mode, blob = fields.split(" ")
+            if blob not in (_NONE, _SAME) and not OBJECT_ID.fullmatch(blob):
+                raise ValueError(blob)
+            permissions = None if mode == _NONE else int(mode, 8) & 0o7777
+            files[path] = ExactFile(permissions, "" if blob == _NONE else blob)
     except ValueError:
         raise MetadataError("its record of exact files is malformed", code="malformed") from None
-
-
-def _decode(record: str) -> tuple[str, ExactFile]:
-    fields, _, path = record.partition("\t")
-    mode, blob = fields.split(" ")
-    if blob not in (_NONE, _SAME) and not OBJECT_ID.fullmatch(blob):
-        raise ValueError(blob)
-    permissions = None if mode == _NONE else int(mode, 8) & 0o7777
-    return path, ExactFile(permissions, "" if blob == _NONE else blob)
+    return files
 
 
 def with_blobs(files: ExactFiles, ids: Mapping[str, str], *, convert: bool) -> dict[str, ExactFile]:

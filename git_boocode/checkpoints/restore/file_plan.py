@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -71,6 +71,8 @@ class RestorePlanner:
         # What the target records beside its tree; of what was fetched, nothing counts.
         self.exact = {} if target.remote else read_exact(repository, target.meta)
         self._disk = Disk(repository.worktree)
+        # What is staged often differs as the files do.
+        self._compare = cache(partial(tree_changes, repository.git))
         # As things are on disk and, where that can be read, in the user's index.
         self._indexes = [snapshot.index]
         if snapshot.original is not None and snapshot.staging is not None:
@@ -112,7 +114,7 @@ class RestorePlanner:
     def _plan(self, recorded: Collection[str]) -> RestorePlan:
         """Plan it; `recorded` is what lies where files go and the snapshot has taken in."""
         repository, snapshot = self._repository, self._snapshot
-        differing = tree_changes(repository.git, snapshot.disk_tree, self._tree)
+        differing = self._compare(snapshot.disk_tree, self._tree)
         wanted, hindered = _choose(differing, self._paths, recorded)
         nested = {**self._nested_in_the_way(wanted), **self._nested_around(wanted)}
         kept = dict(self._reasons_to_keep(wanted, self._ignored(differing, wanted), nested))
@@ -185,10 +187,12 @@ class RestorePlanner:
             # The rules are the same, so they can ignore only what was tracked in between.
             since: set[str] = set()
             if now is not None and then is not None:
-                staged = tree_changes(self._repository.git, now.tree, then.tree)
+                staged = self._compare(now.tree, then.tree)
                 since = {change.path for change in staged if change.action == "delete"}
                 since.update(entry.path for entry in now.special)
             doomed = [path for path in doomed if path in since]
+        if not doomed:
+            return frozenset()
         scratch = os.path.dirname(self._snapshot.index.path)
         ignored = ignored_by(self._repository, self._tree, doomed, scratch)
         # No rule ignores what was tracked.
@@ -276,7 +280,7 @@ class RestorePlanner:
         """
         snapshot, repository = self._snapshot, self._repository
         there = list(filter(self._is_recorded, self._written))
-        changes = tree_changes(repository.git, snapshot.disk_tree, self._tree) if there else []
+        changes = self._compare(snapshot.disk_tree, self._tree) if there else []
         known = {change.path for change in changes if change.action != "create"}
         hidden = [
             path
@@ -306,7 +310,7 @@ class RestorePlanner:
                 hints=("without paths, 'git boocode restore' makes the index anew",),
             )
         current = now or Staging(self._repository.empty_tree, ())
-        differing = tree_changes(self._snapshot.index.git, current.tree, target.tree)
+        differing = self._compare(current.tree, target.tree)
         special = {entry.path for staging in (current, target) for entry in staging.special}
         below = tuple(f"{directory}/" for directory in nested)
         chosen = self._chosen(special.union(change.path for change in differing))

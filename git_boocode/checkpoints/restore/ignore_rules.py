@@ -104,8 +104,6 @@ def written_after(
 
 def ignored_by(repository: Repository, tree: str, paths: list[str], scratch: str) -> frozenset[str]:
     """Those of some paths, tracked or not, that the rules of a tree, or outside it, ignore."""
-    if not paths:
-        return frozenset()
     top = fresh_path(os.path.join(scratch, "rules"))
     os.mkdir(top)
     rules = {path: blob for path, blob in _rules(repository, tree, paths).items() if blob}
@@ -128,9 +126,9 @@ def ignored_by(repository: Repository, tree: str, paths: list[str], scratch: str
 
 def _rules(repository: Repository, tree: str, paths: list[str]) -> dict[str, str]:
     """Where in a tree there may be rules for some paths, and their blobs; empty for none."""
-    files = tree_files(repository.git, tree) if paths else {}
-    places = sorted({"", *directories_of(paths)}) if paths else ()
-    return {path: files.get(path, "") for path in (os.path.join(at, _RULES) for at in places)}
+    files = tree_files(repository.git, tree)
+    places = (os.path.join(place, _RULES) for place in sorted({"", *directories_of(paths)}))
+    return {path: files.get(path, "") for path in places}
 
 
 def unchanged(

@@ -83,11 +83,12 @@ class LogChange(NamedTuple):
 
     def _leaving(self, catalog: Catalog, about: Metadata) -> list[Ref]:
         key = "chat" if about.text("chat") else "session"
-        wanted = about.text(key)
+        wanted, after, before = about.text(key), self.after, self.before
+        if not wanted:
+            return []
         found = (entry for entry in catalog.history() if entry.meta.text(key) == wanted)
-        after, before = self.after, self.before
         leaving = (e for e in found if e.id > after and (not before or e.id < before))
-        return [Ref(entry.ref, entry.commit.id) for entry in leaving] if wanted else []
+        return [Ref(entry.ref, entry.commit.id) for entry in leaving]
 
 
 class Operation(NamedTuple):

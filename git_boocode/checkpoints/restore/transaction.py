@@ -180,6 +180,8 @@ class Transaction:
 
     @cached_property
     def _written(self) -> dict[str, Change]:
+        if not self._target.ref.startswith(SAFETY):
+            return {}
         return written_after(self._repository, self._target, self._request)
 
     @contextmanager
