@@ -53,10 +53,8 @@ def installed(file: ConfigFile, data: bytes, wanted: Wanted) -> dict[str, bool]:
         return {}
     agent, event = file.agent, file.event
     commands = {event: installed_command("hook", agent.name, *filter(None, [event]))}
-    versions = (
-        wanted._replace(commands=commands, per_tool=per_tool)
-        for per_tool in (wanted.per_tool, not wanted.per_tool)
-    )
+    ours = wanted._replace(commands=commands)
+    versions = (ours, ours._replace(per_tool=not ours.per_tool))
     found = next((each for each in versions if data == install(file, data, each)[0]), None)
     events = [agent.turn, agent.tool] if (found or wanted).per_tool else [agent.turn]
     return dict.fromkeys([event] if event else events, found is not None)
@@ -105,10 +103,9 @@ def isolated_command() -> tuple[str, ...]:
 
 def everyones_path() -> list[str]:
     """The directories that are on the PATH of whatever a user starts, by whatever means."""
-    known = os.confstr("CS_PATH") if hasattr(os, "confstr") else None
     # The sessions of Linux have it, too; those of macOS do not.
     usual = [] if sys.platform == "darwin" else ["/usr/local/bin"]
-    return [*usual, *(known or os.defpath).split(os.pathsep)]
+    return [*usual, *(os.confstr("CS_PATH") or os.defpath).split(os.pathsep)]
 
 
 def _running() -> str | None:

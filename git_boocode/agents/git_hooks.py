@@ -66,13 +66,6 @@ def chosen_events(config: Config) -> tuple[str, ...]:
     return tuple(event for event in EVENTS if event in words)
 
 
-def check_event(event: str) -> None:
-    """Raise UsageError if no git hook of this name takes checkpoints."""
-    if event not in EVENTS:
-        hint = f"these take checkpoints: {' '.join(EVENTS)}"
-        raise UsageError(f"unknown git hook '{event}'", hints=(hint,))
-
-
 def run_git_hook(
     event: str, arguments: Sequence[str], repository: Repository | None = None
 ) -> None:
@@ -81,7 +74,9 @@ def run_git_hook(
     It runs in the current directory, as git runs hooks, and takes no lock of git's: the user's
     index is only read. Raises UsageError for an unknown hook, and BoocodeError if it fails.
     """
-    check_event(event)
+    if event not in EVENTS:
+        hint = f"these take checkpoints: {' '.join(EVENTS)}"
+        raise UsageError(f"unknown git hook '{event}'", hints=(hint,))
     repository = repository or Repository.discover()
     from git_boocode.repo.lock import inside_restore
 

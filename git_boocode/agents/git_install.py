@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from git_boocode.agents.config_program import installed_command
 from git_boocode.agents.file_edits import FileEdit, read_file
-from git_boocode.agents.git_hooks import EVENTS, check_event, chosen_events
+from git_boocode.agents.git_hooks import EVENTS, chosen_events
 from git_boocode.repo.durable import is_blocked
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.files import Symlink
@@ -86,37 +86,29 @@ def git_version(repository: Repository) -> tuple[int, int]:
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
-def plan_git_hooks(
-    repository: Repository, events: Sequence[str] | None, *, remove: bool
-) -> list[FileEdit]:
+def plan_git_hooks(repository: Repository, *, remove: bool) -> list[FileEdit]:
     """The changes that install git hooks, or remove them, in the order in which to make them.
 
-    `events` are the names of hooks; None stands for those that `boocode.gitHooks` chooses, and then
-    our other ones are removed.
+    `boocode.gitHooks` chooses the events; our other hooks are removed.
 
-    Raises UsageError for an unknown hook, and RefusedError if the directory of hooks serves other
-    repositories as well (`shared_hooks`), if hooks are switched off (`no_hooks`), or if one is not
-    a shell script (`unusable_file`).
+    Raises RefusedError if the directory of hooks serves other repositories as well
+    (`shared_hooks`), if hooks are switched off (`no_hooks`), or if one is not a shell script
+    (`unusable_file`).
     """
-    for event in events or ():
-        check_event(event)
-    touched = tuple(event for event in EVENTS if events is None or event in events)
-    wanted: tuple[str, ...] = ()
-    if not remove:
-        wanted = chosen_events(repository.config) if events is None else touched
+    wanted = () if remove else chosen_events(repository.config)
     configured = git_version(repository) >= _CONFIGURED_SINCE
     directory = os.path.dirname(repository.hook_path("pre-commit"))
     usual = os.path.join(repository.common_dir, "hooks")
     if wanted and not configured:
         _refuse_shared(repository, directory)
     edits: list[FileEdit] = []
-    for event in touched:
+    for event in EVENTS:
         if os.path.realpath(directory) != os.path.realpath(usual):
             edits += _plan_removal(repository, event, os.path.join(usual, event))
         path = os.path.join(directory, event)
         install = event in wanted and not configured
         edits += (_plan_file if install else _plan_removal)(repository, event, path)
-    return edits + _plan_config(repository, touched, wanted if configured else ())
+    return edits + _plan_config(repository, wanted if configured else ())
 
 
 def git_hooks_status(repository: Repository) -> list[Status]:
@@ -339,12 +331,10 @@ def _configured_command(event: str) -> str:
     return f"boocode() {{ {_call(event)}; }}; boocode"
 
 
-def _plan_config(
-    repository: Repository, touched: Sequence[str], wanted: Sequence[str]
-) -> list[FileEdit]:
+def _plan_config(repository: Repository, wanted: Sequence[str]) -> list[FileEdit]:
     changes = []
     there = _configured(repository)
-    for event in touched:
+    for event in EVENTS:
         section = f"hook.boocode-{event}"
         right = {f"{section}.event": event, f"{section}.command": _configured_command(event)}
         for key, value in right.items():

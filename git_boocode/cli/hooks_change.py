@@ -230,7 +230,7 @@ def _git_edits(locations: Locations, *, remove: bool) -> list[FileEdit]:
             code="not_a_repository",
             hints=("git hooks belong to one repository: run it in there",),
         )
-    return plan_git_hooks(locations.repository, None, remove=remove)
+    return plan_git_hooks(locations.repository, remove=remove)
 
 
 def _agreed(plan: _HooksPlan, scope: str | None, left_out: list[str], as_json: bool) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.agents import git_install
-from git_boocode.agents.file_edits import apply
+from git_boocode.agents.file_edits import FileEdit, apply
 from git_boocode.agents.git_hooks import EVENTS
 from git_boocode.agents.git_install import plan_git_hooks
 from git_boocode.repo.repository import Repository
@@ -42,13 +43,20 @@ def reads_only_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def install(*events: str) -> None:
-    """Install git hooks in the current directory's repository."""
-    apply(plan_git_hooks(Repository.discover(), events or None, remove=False))
+    """Install git hooks in the current directory's repository: those chosen, or these alone."""
+    apply(plan(*events))
 
 
-def uninstall(*events: str) -> None:
+def plan(*events: str) -> list[FileEdit]:
+    """What installs them."""
+    if events:
+        subprocess.run(("git", "config", "boocode.gitHooks", " ".join(events)), check=True)
+    return plan_git_hooks(Repository.discover(), remove=False)
+
+
+def uninstall() -> None:
     """Remove them."""
-    apply(plan_git_hooks(Repository.discover(), events or None, remove=True))
+    apply(plan_git_hooks(Repository.discover(), remove=True))
 
 
 def hooks_seen(directory: Path) -> dict[str, tuple[int, bytes]]:

@@ -17,7 +17,7 @@ from git_boocode.agents import git_install
 from git_boocode.agents.file_edits import diff_text
 from git_boocode.agents.git_hooks import EVENTS
 from git_boocode.agents.git_install import git_hooks_status, plan_git_hooks
-from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, UsageError
+from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.repository import Repository
 from tests.agents.hooks_kit import (
     KINDS,
@@ -26,6 +26,7 @@ from tests.agents.hooks_kit import (
     SILENT,
     hooks_seen,
     install,
+    plan,
     reads_only_files,
     uninstall,
     write_hooks,
@@ -95,7 +96,7 @@ def test_beside_a_users_own_hook(repo: Repo, log: Path, write: Callable[[Path], 
     before = hooks_seen(hooks(repo))
     install()
     installed = hooks_seen(hooks(repo))
-    assert not plan_git_hooks(Repository.discover(), None, remove=False)
+    assert not plan()
 
     assert git_quietly(repo, "commit", "-q", "--allow-empty", "-m", "1") == 0
     assert noted(log) == ["ours hook git pre-commit |", "user |"]
@@ -115,7 +116,7 @@ def test_beside_a_users_own_hook(repo: Repo, log: Path, write: Callable[[Path], 
     assert hooks_seen(hooks(repo)) == installed
     uninstall()
     assert hooks_seen(hooks(repo)) == before
-    assert not plan_git_hooks(Repository.discover(), None, remove=True)
+    assert not plan_git_hooks(Repository.discover(), remove=True)
 
 
 @pytest.mark.parametrize("write", SILENT.values(), ids=SILENT)
@@ -123,7 +124,7 @@ def test_beside_one_that_does_nothing(repo: Repo, log: Path, write: Callable[[Pa
     write_hooks(hooks(repo), write)
     before = hooks_seen(hooks(repo))
     install()
-    assert not plan_git_hooks(Repository.discover(), None, remove=False)
+    assert not plan()
     assert git_quietly(repo, "commit", "-q", "--allow-empty", "-m", "1") == 0
     assert git_quietly(repo, "checkout", "-q", "-b", "new", "HEAD~1") == 0
     assert noted(log) == ["ours hook git pre-commit |", "ours hook git post-checkout ID ID 1 |"]
@@ -177,8 +178,9 @@ def test_what_is_not_a_shell_script_is_refused(
     install("pre-commit")
     assert git_quietly(repo, "commit", "-q", "--allow-empty", "-m", "1") == 0
     assert "ours hook git pre-commit |" in noted(log)
-    uninstall("pre-commit")
+    uninstall()
     assert hooks_seen(hooks(repo)) == before
+    repo.git("config", "--unset", "boocode.gitHooks")
     # Git that reads configured hooks runs ours beside any other.
     _is_configured_git(monkeypatch, (2, 54))
     install()
@@ -315,8 +317,7 @@ def test_some_events(repo: Repo, log: Path) -> None:
     install("post-merge", "pre-commit")
     assert set(hooks_seen(hooks(repo))) == {"pre-commit", "post-merge"}
     install("pre-rebase")
-    uninstall("pre-commit")
-    assert set(hooks_seen(hooks(repo))) == {"pre-rebase", "post-merge"}
+    assert set(hooks_seen(hooks(repo))) == {"pre-rebase"}
     repo.git("config", "boocode.gitHooks", "pre-commit, pre-rebase")
     install()
     assert set(hooks_seen(hooks(repo))) == {"pre-rebase", "pre-commit"}
@@ -329,17 +330,15 @@ def test_some_events(repo: Repo, log: Path) -> None:
 
 
 def test_names_that_are_none(repo: Repo, log: Path) -> None:
-    with pytest.raises(UsageError, match="'update'"):
-        plan_git_hooks(Repository.discover(), ["update"], remove=False)
     repo.git("config", "boocode.gitHooks", "pre-commit post-commit")
     with pytest.raises(FatalError, match=r"'post-commit' for 'boocode\.gitHooks'"):
-        plan_git_hooks(Repository.discover(), None, remove=False)
-    plan_git_hooks(Repository.discover(), None, remove=True)
+        plan()
+    plan_git_hooks(Repository.discover(), remove=True)
 
 
 def test_the_diff_shows_it(repo: Repo, log: Path) -> None:
     write_hooks(hooks(repo), KINDS["sh"], ["pre-commit"])
-    edits = plan_git_hooks(Repository.discover(), ["pre-commit"], remove=False)
+    edits = plan("pre-commit")
     assert [edit.title for edit in edits] == ["git hook pre-commit"]
     shown = diff_text(edits)
     assert '\n+git boocode hook git pre-commit "$@" </dev/null >/dev/null 2>&1 || :\n' in shown
@@ -351,14 +350,14 @@ def test_a_directory_in_the_worktree(repo: Repo, log: Path) -> None:
     repo.commit()
     repo.write(".husky/_/.gitignore", "*\n")
     repo.git("config", "core.hooksPath", ".husky")
-    edits = plan_git_hooks(Repository.discover(), ["pre-commit", "post-merge"], remove=False)
+    edits = plan("pre-commit", "post-merge")
     assert [edit.title for edit in edits] == [
         "git hook pre-commit (tracked: others get it, too, once it is committed)",
         "git hook post-merge (in the worktree: it can be committed)",
     ]
     assert edits[0].path == str(repo.top / ".husky/pre-commit")
     repo.git("config", "core.hooksPath", ".husky/_")
-    edits = plan_git_hooks(Repository.discover(), ["pre-commit"], remove=False)
+    edits = plan("pre-commit")
     assert [edit.title for edit in edits] == ["git hook pre-commit"]
     install("pre-commit")
     repo.git("commit", "-q", "--allow-empty", "-m", "1")
@@ -459,13 +458,13 @@ def test_newer_git_gets_configuration(
     _is_configured_git(monkeypatch, (2, 54))
     states = [(status.place, status.note) for status in git_hooks_status(Repository.discover())]
     assert states == [("file", "")] * len(EVENTS)
-    edits = plan_git_hooks(Repository.discover(), None, remove=False)
+    edits = plan()
     titles = [edit.title for edit in edits]
     assert titles[-1] == f"git hooks in the configuration: {', '.join(EVENTS)}"
     install()
     # What was in files is taken back: git would run both.
     assert hooks_seen(hooks(repo)) == before
-    assert not plan_git_hooks(Repository.discover(), None, remove=False)
+    assert not plan()
     states = [(status.place, status.state) for status in git_hooks_status(Repository.discover())]
     assert states == [("config", "installed")] * len(EVENTS)
     for event in EVENTS:
@@ -493,12 +492,12 @@ def test_older_git_takes_configuration_back(
 ) -> None:
     repo.git("config", "hook.mine.event", "pre-commit")
     repo.git("config", "hook.boocode-pre-commit.enabled", "false")
+    repo.git("config", "boocode.gitHooks", "pre-commit")
     before = (repo.top / ".git/config").read_bytes()
     _is_configured_git(monkeypatch, (3, 0))
-    install("pre-commit", "post-merge")
-    uninstall("post-merge")
+    install()
     _is_configured_git(monkeypatch, (2, 39))
-    install("pre-commit")
+    install()
     assert (repo.top / ".git/config").read_bytes() == before
     assert set(hooks_seen(hooks(repo))) == {"pre-commit"}
 
