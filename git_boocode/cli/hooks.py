@@ -1,42 +1,60 @@
-"""`git boocode hooks` and its `status`, and `hook` as click sees it."""
+"""`git boocode hooks`: `install`, `status`, `uninstall`; and `hook` as click sees it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
-from git_boocode.agents.config_files import Locations
-from git_boocode.agents.git_install import git_hooks_status
+from git_boocode.agents.config_files import Locations, Wanted, default_scope
+from git_boocode.agents.config_program import installed_command, shipped_hook
+from git_boocode.agents.file_edits import FileEdit, diff_text
+from git_boocode.agents.git_install import git_hooks_status, plan_git_hooks
 from git_boocode.agents.install import (
     NOT_INSTALLED,
     OTHER_COMMAND,
     PARTLY,
+    UNUSABLE,
+    PlannedChange,
     State,
+    carry_out,
+    plan_install,
+    plan_uninstall,
     state_of,
     wanted_hooks,
 )
-from git_boocode.agents.registry import AGENTS, LOCAL, PROJECT, USER
+from git_boocode.agents.registry import AGENTS, LOCAL, PROJECT, USER, Agent, find_agent
 from git_boocode.cli.framework import Command, CommandInfo, LazyGroup, json_option
 from git_boocode.cli.hook import run_hook
-from git_boocode.cli.output import print_hints, print_json, print_text, printable, quote_path
+from git_boocode.cli.output import (
+    agrees,
+    can_ask,
+    print_hints,
+    print_json,
+    print_text,
+    printable,
+    quote_path,
+    warn,
+)
 from git_boocode.repo.config import Config
-from git_boocode.repo.git import Git, clean_environment
+from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, UsageError
+from git_boocode.repo.git import Git, clean_environment, nul_lines, nul_records
 
 _Callable = TypeVar("_Callable", bound=Callable[..., int])
 
 COMMANDS = {
-    "install": CommandInfo(
-        "git_boocode.cli.hooks_change", "install", "Have agents and git take checkpoints."
-    ),
-    "status": CommandInfo("git_boocode.cli.hooks", "status", "Say what is installed, and where."),
-    "uninstall": CommandInfo(
-        "git_boocode.cli.hooks_change", "uninstall", "Take out again what was installed."
-    ),
+    name: CommandInfo(__name__, name, summary)
+    for name, summary in (
+        ("install", "Have agents and git take checkpoints."),
+        ("status", "Say what is installed, and where."),
+        ("uninstall", "Take out again what was installed."),
+    )
 }
+_LETTERS = {"create": "A", "modify": "M", "delete": "D"}
 _WORDS = {
     "installed": "installed",
     "partly": "partly installed",
@@ -76,7 +94,7 @@ def _take_scope(context: click.Context, option: click.Parameter, given: bool) ->
         raise click.UsageError("only one of --user, --project and --local can be given", context)
 
 
-def change_options(command: _Callable) -> _Callable:
+def _change_options(command: _Callable) -> _Callable:
     """The options of a command that installs or uninstalls."""
     scopes = {
         USER: "In your home directory, for all repositories.",
@@ -109,14 +127,14 @@ def change_options(command: _Callable) -> _Callable:
     return command
 
 
-def configuration(locations: Locations) -> Config:
+def _configuration(locations: Locations) -> Config:
     """All configuration that holds here, in a repository or outside any."""
     if locations.repository is not None:
         return locations.repository.config
     return Config.read(Git(".", clean_environment(os.environ)))
 
 
-def shown_path(locations: Locations, path: str) -> str:
+def _shown_path(locations: Locations, path: str) -> str:
     """A path as a user would write it: from here, or from the home directory."""
     top = locations.repository.worktree if locations.repository else None
     if top is not None and path.startswith(os.path.join(top, "")):
@@ -131,7 +149,7 @@ def shown_path(locations: Locations, path: str) -> str:
 def status(as_json: bool) -> int:
     """Say what is installed: for each agent that is used here, in each of its files, and in git."""
     locations = Locations.here()
-    config, repository = configuration(locations), locations.repository
+    config, repository = _configuration(locations), locations.repository
     states: list[State] = []
     for agent in AGENTS.values():
         wanted = wanted_hooks(agent, config)
@@ -155,7 +173,7 @@ def _agent_lines(locations: Locations, states: list[State]) -> Iterator[str]:
         if not found:
             yield f"{title}: not installed"
         for state in found:
-            paths = ", ".join(shown_path(locations, path) for path in state.paths)
+            paths = ", ".join(_shown_path(locations, path) for path in state.paths)
             described = (
                 state.message or f"{_WORDS[state.state]} for {', '.join(state.events)} in {paths}"
             )
@@ -190,3 +208,288 @@ def _git_hints(states: list[dict[str, Any]]) -> Iterator[str]:
     if there and wrong:
         named = ", ".join(each["event"] for each in wrong)
         yield f"not as boocode.gitHooks asks: {named}; 'git boocode hooks install --git' fixes it"
+
+
+# Installing and uninstalling.
+
+
+class _HooksPlan(NamedTuple):
+    """What is going to be changed, for agents and for git."""
+
+    locations: Locations
+    changes: list[PlannedChange]
+    git: list[FileEdit]
+
+    @property
+    def edits(self) -> list[FileEdit]:
+        return [*(change.edit for change in self.changes if change.edit is not None), *self.git]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Each file that changes, as in the JSON answer."""
+        agents = [(c.file.agent.name, c.file.scope, c.edit) for c in self.changes if c.edit]
+        rows = []
+        for agent, scope, edit in (*agents, *(("git", None, edit) for edit in self.git)):
+            action = "delete" if edit.after is None else "modify"
+            action = "create" if edit.before is None else action
+            row = {"agent": agent, "scope": scope, "path": edit.path, "action": action}
+            rows.append({**row, "title": edit.title})
+        return rows
+
+    def lines(self) -> Iterator[str]:
+        """Each file that changes, for people; without those of our own."""
+        for row in self.rows():
+            if row["title"]:
+                path = _shown_path(self.locations, row["path"])
+                yield f" {_LETTERS[row['action']]} {path}: {row['title']}"
+
+
+@click.command(cls=Command, surplus="an agent is named by --agent {}")
+@_change_options
+def install(
+    git: bool, names: tuple[str, ...], dry_run: bool, as_json: bool, scope: str | None = None
+) -> int:
+    """Have agents take a checkpoint before each turn, and git before what it overwrites.
+
+    Without --agent and --git it looks for the agents that are used here, and asks; where there is
+    no terminal to ask on, it says what it would do. Each agent's file is for this worktree alone
+    where the agent has such a file (--local), else for the project (--project); where hooks are
+    installed already, those are renewed. Where boocode.perTool is true, agents report each tool
+    that writes files, too.
+    """
+    named = _named(names, scope, git=git)
+    locations = Locations.here()
+    asks = not (git or names)
+    agents = _found(locations, scope) if asks else named
+    changes, left_out = _planned(locations, agents, scope, all_or_none=not asks)
+    plan = _HooksPlan(locations, changes, _git_edits(locations, remove=False) if git else [])
+    if not as_json:
+        for message, *hints in (each.split("\n") for each in left_out):
+            warn(message, tuple(hints))
+    if asks and not dry_run and plan.edits and not _agreed(plan, scope, left_out, as_json):
+        return 1
+    notes = [agent.note for agent in agents if agent.note] if plan.edits else []
+    notes += [*(left_out if as_json else ()), *_shared(plan)]
+    if plan.edits and _configuration(locations).setting("boocode.callback") is None:
+        notes += [
+            f"'git config boocode.callback {shlex.quote(shipped_hook(f'callbacks/{name}'))}' "
+            "lets restores take the conversation back"
+            for name in (agent.callback for agent in agents)
+            if name
+        ]
+    return _finish(plan, "installed", notes, dry_run=dry_run, as_json=as_json)
+
+
+@click.command(cls=Command, surplus="an agent is named by --agent {}")
+@_change_options
+def uninstall(
+    git: bool, names: tuple[str, ...], dry_run: bool, as_json: bool, scope: str | None = None
+) -> int:
+    """Take our hooks out again; files that nobody else has changed are then as they were.
+
+    Without --agent, --git and a scope all of them go that are in this repository; those in your
+    home directory need --user.
+    """
+    named = _named(names, scope, git=git)
+    locations = Locations.here()
+    agents = named if git or names else list(AGENTS.values())
+    changes = []
+    for agent in agents:
+        for each in _scopes_to_uninstall(locations, agent, scope, named=bool(names)):
+            changes += plan_uninstall(locations, agent, each)
+    everything = not names and scope is None
+    git_edits = _git_edits(locations, remove=True) if git or everything else []
+    notes = [] if scope == USER else list(_left(locations, agents))
+    plan = _HooksPlan(locations, changes, git_edits)
+    return _finish(plan, "uninstalled", notes, dry_run=dry_run, as_json=as_json)
+
+
+def _named(names: Sequence[str], scope: str | None, *, git: bool) -> list[Agent]:
+    """The agents of some names, each once."""
+    if git and scope is not None and not names:
+        raise UsageError(
+            f"--{scope} has no meaning for git's hooks, which belong to one repository",
+            hints=("leave it out, or name an agent with --agent",),
+        )
+    agents = {name: find_agent(name) for name in names}
+    for name, agent in agents.items():
+        if agent is None:
+            hint = f"the agents are: {', '.join(AGENTS)}"
+            raise UsageError(f"unknown agent '{name}'", hints=(hint,))
+    return list({agent.name: agent for agent in agents.values() if agent}.values())
+
+
+def _found(locations: Locations, scope: str | None) -> list[Agent]:
+    """The agents that are used here, as far as they have the scope that is asked for."""
+    used = (agent for agent in AGENTS.values() if locations.is_used(agent))
+    agents = [agent for agent in used if scope is None or scope in agent.config.places]
+    if not agents:
+        raise RefusedError(
+            "no agent is found, neither in this worktree nor in the home directory",
+            code="no_agent",
+            hints=(f"name one with --agent: {', '.join(AGENTS)}",),
+        )
+    return agents
+
+
+def _planned(
+    locations: Locations, agents: Sequence[Agent], scope: str | None, *, all_or_none: bool
+) -> tuple[list[PlannedChange], list[str]]:
+    """What to change for agents, and a message with hints, by lines, for each that is left out.
+
+    Raises RefusedError if one has to be left out and `all_or_none` is set, or if none is left.
+    """
+    config = _configuration(locations)
+    changes: list[PlannedChange] = []
+    left_out: list[str] = []
+    for agent in agents:
+        wanted = wanted_hooks(agent, config)
+        try:
+            scopes = _scopes_to_install(locations, agent, scope, wanted)
+            planned = [plan_install(locations, agent, each, wanted) for each in scopes]
+        except RefusedError as error:
+            message = f"{agent.title} is left out: {error.message}"
+            left_out.append("\n".join((message, *error.hints)))
+            if all_or_none or len(left_out) == len(agents):
+                raise
+        else:
+            changes += [change for each in planned for change in each]
+    return changes, left_out
+
+
+def _scopes_to_install(
+    locations: Locations, agent: Agent, asked: str | None, wanted: Wanted
+) -> list[str]:
+    """The scope that is asked for, else those that hold our hooks already, else the narrowest.
+
+    In a home directory that is a worktree two scopes are the same file, which counts once.
+    """
+    if asked is not None:
+        return [_checked_scope(agent, asked)]
+    there: dict[tuple[str, ...], str] = {}
+    for scope in locations.scopes(agent):
+        if state_of(locations, agent, scope, wanted).state not in (NOT_INSTALLED, UNUSABLE):
+            files = (os.path.realpath(file.path) for file in locations.files(agent, scope))
+            there.setdefault(tuple(files), scope)
+    return [*there.values()] or [default_scope(agent)]
+
+
+def _checked_scope(agent: Agent, asked: str) -> str:
+    """The scope that is asked for; RefusedError if the agent does not have it."""
+    if asked not in agent.config.places:
+        hint = f"it has {' and '.join(f'--{name}' for name in agent.config.places)}"
+        message = f"{agent.title} has no files for --{asked}"
+        raise RefusedError(message, code="no_such_scope", hints=(hint,))
+    return asked
+
+
+def _scopes_to_uninstall(
+    locations: Locations, agent: Agent, asked: str | None, *, named: bool
+) -> list[str]:
+    """The scope that is asked for, or all of this worktree."""
+    if asked is not None:
+        return [_checked_scope(agent, asked)] if named or asked in agent.config.places else []
+    scopes = [scope for scope in agent.config.places if scope != USER]
+    if locations.repository is None:
+        # It fails, and mentions --user.
+        locations.files(agent, scopes[0])
+    return scopes
+
+
+def _git_edits(locations: Locations, *, remove: bool) -> list[FileEdit]:
+    if locations.repository is None:
+        raise FatalError(
+            "not in the worktree of a git repository",
+            code="not_a_repository",
+            hints=("git hooks belong to one repository: run it in there",),
+        )
+    return plan_git_hooks(locations.repository, remove=remove)
+
+
+def _agreed(plan: _HooksPlan, scope: str | None, left_out: list[str], as_json: bool) -> bool:
+    """Whether the user agrees with the plan; RefusedError (`not_confirmed`) if nobody is there."""
+    if not as_json:
+        print_text("these agents are used here or on this machine; this would be installed:")
+        print_text("\n".join(plan.lines()))
+    if as_json or not can_ask():
+        names = " ".join(dict.fromkeys(f"--agent {c.file.agent.name}" for c in plan.changes))
+        names += f" --{scope}" if scope else ""
+        raise RefusedError(
+            "nothing was installed: there is no terminal to ask on",
+            code="not_confirmed",
+            hints=(f"'git boocode hooks install {names}' does it without asking",),
+            details={"dry_run": True, "hooks": plan.rows(), "notes": left_out},
+        )
+    if agrees("install these hooks?"):
+        return True
+    print_text("nothing was installed", to_stderr=True)
+    return False
+
+
+def _finish(plan: _HooksPlan, done: str, notes: list[str], *, dry_run: bool, as_json: bool) -> int:
+    """Carry out a plan, or show it, and answer."""
+    diff = diff_text(plan.edits) if dry_run else ""
+    if not dry_run:
+        carry_out(plan.changes, plan.git)
+    if as_json:
+        answer = {"ok": True, "dry_run": dry_run, "hooks": plan.rows(), "notes": notes}
+        print_json({**answer, "diff": diff} if dry_run else answer)
+        return 0
+    for line in diff.split("\n")[:-1] if dry_run else plan.lines():
+        print_text(printable(line.rstrip("\r")))
+    if not plan.edits:
+        print_text("nothing is installed" if done == "uninstalled" else "all is installed already")
+    elif not dry_run:
+        if done == "installed" and any(edit.after is None for edit in plan.edits):
+            # Git's hooks that boocode.gitHooks no longer names go when the others come.
+            done = "changed"
+        titles = dict.fromkeys(change.file.agent.title for change in plan.changes if change.edit)
+        *most, last = [*titles, *(["git"] if plan.git else [])]
+        print_text(f"{done} hooks for {', '.join(most)}{' and ' if most else ''}{last}")
+    print_hints(tuple(notes))
+    return 0
+
+
+def _shared(plan: _HooksPlan) -> list[str]:
+    """What to know of files that others get with git."""
+    repository = plan.locations.repository
+    edits = [change.edit for change in plan.changes if change.file.scope != USER and change.edit]
+    paths = [edit.path for edit in edits if edit.after is not None]
+    if repository is None or not paths:
+        return []
+    git = repository.git
+    below = {path.removeprefix(f"{repository.worktree}/"): path for path in paths}
+    tracked = nul_records(git.run("ls-files", "-z", "--", *below))
+    ignored = nul_records(
+        git.attempt("check-ignore", "-z", "--stdin", stdin=nul_lines(below)).stdout
+    )
+    open_ones = [path for path in below if path not in {*tracked, *ignored}]
+
+    def shown(names: Iterable[str]) -> str:
+        return ", ".join(_shown_path(plan.locations, below[name]) for name in names)
+
+    notes = []
+    if tracked:
+        notes.append(f"tracked, so others get them with the next commit: {shown(tracked)}")
+    if open_ones:
+        # In a linked worktree and in a submodule it is not below `.git`.
+        exclude = _shown_path(plan.locations, f"{repository.common_dir}/info/exclude")
+        notes.append(
+            f"not ignored, so they can be committed: {shown(open_ones)}\n"
+            f"lines in {exclude} keep them to yourself"
+        )
+    command = installed_command("hook")
+    if notes and not command.startswith("git "):
+        notes.append(f"they use this machine's path '{command}'; do not commit them")
+    return notes
+
+
+def _left(locations: Locations, agents: Iterable[Agent]) -> Iterator[str]:
+    """What is still installed in the home directory."""
+    for agent in agents:
+        try:
+            changes = plan_uninstall(locations, agent, USER)
+        except BoocodeError:
+            continue
+        if any(change.edit is not None for change in changes):
+            command = f"git boocode hooks uninstall --user --agent {agent.name}"
+            yield f"{agent.title} has hooks in your home directory, too: '{command}' removes them"

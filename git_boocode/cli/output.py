@@ -62,7 +62,7 @@ def print_text(text: str, *, to_stderr: bool = False) -> None:
         sys.stderr.buffer.flush()
     except OSError:
         # Nobody can be told; what the command does is not worth giving up for that.
-        _discard(sys.stderr)
+        discard_output(sys.stderr)
 
 
 def _write(data: bytes) -> None:
@@ -87,14 +87,10 @@ def _written_out() -> Iterator[None]:
         ) from error
 
 
-def discard_output() -> None:
+def discard_output(stream: TextIO | None = None) -> None:
     """Send standard output nowhere: what is still buffered could not be written at exit either."""
-    _discard(sys.stdout)
-
-
-def _discard(stream: TextIO) -> None:
     descriptor = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(descriptor, stream.fileno())
+    os.dup2(descriptor, (stream or sys.stdout).fileno())
     os.close(descriptor)
 
 

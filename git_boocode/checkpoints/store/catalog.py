@@ -95,7 +95,10 @@ class Catalog(EntryCatalog[Checkpoint]):
         """
         found: dict[str, Ref] = {}
         others: list[Ref] = []
-        for ref in sorted(super().matching(name), key=_distance):
+        matches = super().matching(name)
+        # What was taken here before what was archived, and that before what was fetched.
+        matches.sort(key=lambda ref: (ref.name.startswith(REMOTES), ref.name.startswith(ARCHIVE)))
+        for ref in matches:
             first = found.setdefault(ref.id, ref)
             if remote_of(first.name) and first.target != ref.target:
                 others.append(ref)
@@ -159,12 +162,6 @@ def newest_turns(repository: Repository, count: int) -> list[RecentTurn]:
     trees = [now, *(entry.tree for entry in found)]
     counts = count_changes(repository.git, list(zip(trees[1:], trees, strict=False)))
     return [RecentTurn(entry, files) for entry, files in zip(found, counts, strict=True)]
-
-
-def _distance(ref: Ref) -> int:
-    """How far a ref is from being the checkpoint that is meant by its id."""
-    places = ((CHECKPOINTS, SAFETY), (ARCHIVE,), (REMOTES,))
-    return next(number for number, below in enumerate(places) if ref.name.startswith(below))
 
 
 def remote_of(ref: str) -> str:

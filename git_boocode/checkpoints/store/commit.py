@@ -52,9 +52,8 @@ def holds(repository: Repository, checkpoint: Checkpoint, snapshot: Snapshot) ->
 def kept_staging(repository: Repository, meta: Metadata) -> Staging | None:
     """The staging area that a checkpoint holds; None if it holds none.
 
-    Raises:
-        GitError: its objects are missing.
-        MetadataError: what it says of the staging area cannot be (`malformed`).
+    Raises GitError if its objects are missing, and MetadataError if what it says of the staging
+    area cannot be (`malformed`).
     """
     tree, details = meta.part("index", "tree"), meta.part("index", "details")
     if tree is None:

@@ -84,10 +84,8 @@ def prune(
     With `everywhere` also those of other worktrees, and of worktrees that are gone. `now` is in
     seconds since 1970; `patience` is how many seconds to wait for a restore to end.
 
-    Raises:
-        FatalError: a setting makes no sense (`bad_config`).
-        RefusedError: a restore is at work (`locked`), or someone else keeps changing the same refs
-            (`conflict`).
+    Raises FatalError if a setting makes no sense (`bad_config`), and RefusedError if a restore is
+    at work (`locked`) or others keep changing the same refs (`conflict`).
     """
     rules = Rules.configured(repository) if rules is None else rules
     now = time.time() if now is None else now
@@ -171,10 +169,9 @@ def drop(
 ) -> list[Dropped]:
     """Delete the refs of all checkpoints named as for `Catalog.refs_of`, or of none.
 
-    Raises:
-        RefusedError: one of them cannot be found, an interrupted restore or `undo` needs one
-            (`needed`) and not `even_needed`, a restore is at work (`locked`), or a ref was changed
-            meanwhile (`conflict`).
+    Raises RefusedError if one cannot be found, if an interrupted restore or `undo` needs one
+    (`needed`) and not `even_needed`, if a restore is at work (`locked`), or if a ref was changed
+    meanwhile (`conflict`).
     """
     with _beside_restores(repository, PATIENCE, looking=dry_run):
         catalog = Catalog(repository)
