@@ -34,7 +34,7 @@ from git_boocode.matching import Candidate
 from git_boocode.matching.rungs import PROFILES
 from git_boocode.matching.text import lines_of
 from git_boocode.repo.config import Config
-from git_boocode.repo.errors import FatalError, RefusedError, UsageError
+from git_boocode.repo.errors import RefusedError, UsageError
 from git_boocode.repo.files import mode_only
 
 LETTERS = {"modify": "M", "create": "A", "delete": "D", "rename": "R"}
@@ -174,20 +174,11 @@ def _keep_retry_context(name: str | None, text: str, read: Sequence[str] = ()) -
     """
     if name is None:
         return
-
     data = text.encode("utf-8", "backslashreplace")
     real = os.path.realpath(name)
     if os.path.exists(real) and not os.path.isfile(real):
         # Such as /dev/stderr. A FIFO that nobody reads would block for ever.
-        try:
-            descriptor = os.open(real, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise FatalError(
-                f"cannot write '{name}': {reason}",
-                code="io",
-                hints=("name a file, or a FIFO that another process reads",),
-            ) from error
+        descriptor = os.open(name, os.O_WRONLY | os.O_NONBLOCK)
         os.set_blocking(descriptor, True)
         with open(descriptor, "wb") as stream:
             stream.write(data)

@@ -47,7 +47,9 @@ def diff(
             return _print_json(repository, old, new, paths)
         options = ["--stat"] * stat + ["--name-only"] * name_only
         # Git itself finds the pager that the user has set for `git diff`, and the colours with it.
-        status = _users_git(repository).run_in_foreground("diff", *options, old, new, "--", *paths)
+        status = _here(repository.users_git, repository).run_in_foreground(
+            "diff", *options, old, new, "--", *paths
+        )
     if status in _READER_GONE:
         raise BrokenPipeError
     # It has said what is wrong.
@@ -92,7 +94,7 @@ def _tree_now(repository: Repository) -> str:
 
 
 def _print_json(repository: Repository, old: str, new: str, paths: list[str]) -> int:
-    git = repository.git.bind(cwd=os.path.join(repository.worktree, repository.prefix))
+    git = _here(repository.git, repository)
     files = [change.as_json() for change in tree_changes(git, old, new, paths)]
     # Plumbing: its output does not depend on how the user likes diffs to look.
     text = git.run("diff-tree", "-r", "-p", old, new, "--", *paths)
@@ -105,11 +107,8 @@ def print_page(
 ) -> int:
     """Print a text, and below it git's diff or its summary, in the user's pager.
 
-    Git writes the diff in the user's colours and with the user's drivers.
-
-    Raises:
-        BrokenPipeError: the reader has seen enough.
-        GitError: git failed.
+    Git writes the diff in the user's colours and with the user's drivers. BrokenPipeError if the
+    reader has seen enough, GitError if git failed.
     """
     colour = "always" if colour_wanted(repository.config, "color.diff") else "never"
     options = [f"--color={colour}", *(["--stat"] if stat else [])]
@@ -117,7 +116,7 @@ def print_page(
     with paged(repository.users_git) as stream:
         stream.write(encode_text(head(style)))
         stream.flush()
-        git = _users_git(repository)
+        git = _here(repository.users_git, repository)
         try:
             git.stream("--no-pager", "diff", *options, *arguments, "--", to=stream)
         except GitError as error:
@@ -127,5 +126,5 @@ def print_page(
     return 0
 
 
-def _users_git(repository: Repository) -> Git:
-    return repository.users_git.bind(cwd=os.path.join(repository.worktree, repository.prefix))
+def _here(git: Git, repository: Repository) -> Git:
+    return git.bind(cwd=os.path.join(repository.worktree, repository.prefix))

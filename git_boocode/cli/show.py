@@ -33,40 +33,21 @@ def show(name: str, stat: bool, as_json: bool) -> int:
     Of an applied edit, show where it landed and what it changed.
     """
     repository = Repository.discover()
-    records = Records(repository)
+    records, catalog = Records(repository), Catalog(repository)
     edits = records.matching(name)
-    found = _checkpoint(repository, name, records, edits)
-    if found is None:
+    if not edits:
+        return _show_checkpoint(repository, catalog.find(name), stat=stat, as_json=as_json)
+    if not (checkpoints := catalog.matching(name)):
+        if len(edits) > 1:
+            raise records.ambiguous(name, edits)
         return _show_edit(repository, records, edits[0], stat=stat, as_json=as_json)
-    return _show_checkpoint(repository, found, stat=stat, as_json=as_json)
-
-
-def _checkpoint(
-    repository: Repository, name: str, records: Records, edits: list[Ref]
-) -> Checkpoint | None:
-    """The checkpoint that is meant; None if it is the one edit instead.
-
-    Raises:
-        RefusedError: there is neither, there are several, or it cannot be used.
-    """
-    other = "several checkpoints"
-    try:
-        found = Catalog(repository).find(name)
-        if not edits:
-            return found
-        other = f"the checkpoint {found.id}"
-    except RefusedError as error:
-        if not edits:
-            raise
-        if error.code == "not_found":
-            if len(edits) > 1:
-                raise records.ambiguous(name, edits) from None
-            return None
-    shown = " or ".join(f"the edit {ref.id}" for ref in edits[:_SHOWN_EDITS])
+    shown = [f"the edit {ref.id}" for ref in edits[:_SHOWN_EDITS]]
+    several = len(checkpoints) > 1
+    shown.append("several checkpoints" if several else f"the checkpoint {checkpoints[0].id}")
     raise RefusedError(
         f"'{name}' is the beginning of a checkpoint's id and of an edit's",
         code="ambiguous",
-        hints=(f"it could be {shown}, or {other}",),
+        hints=(f"it could be {' or '.join(shown)}",),
     )
 
 
