@@ -38,10 +38,15 @@ class GitContext(click.Context):
 
 
 def _print_help(context: click.Context, option: click.Parameter, wanted: bool) -> None:
-    """Print help; the exit code for `-h` is 129, as for every git command."""
-    if wanted:
-        print_text(context.get_help())
-        context.exit(EXIT_USAGE if option.opts == ["-h"] else 0)
+    """Print help, or open the manual page; the exit code for `-h` is 129, as for git's commands."""
+    if not wanted:
+        return
+    if option.opts == ["--help"]:
+        from git_boocode.cli.help import open_page
+
+        open_page("".join(context.command_path.split()[2:3]))
+    print_text(context.get_help())
+    context.exit(EXIT_USAGE if option.opts == ["-h"] else 0)
 
 
 def _with_help(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -53,7 +58,7 @@ def _with_help(arguments: dict[str, Any]) -> dict[str, Any]:
             is_eager=True,
             expose_value=False,
             hidden=name == "-h",
-            help="Show this message and exit.",
+            help="Open the manual page.",
             callback=_print_help,
         )
         for name in ("-h", "--help")
@@ -225,6 +230,7 @@ _SUMMARIES = {
     "hooks": "Have agents and git take checkpoints themselves.",
     "doctor": "Repair what interrupted commands left behind.",
     "demo": "Show the main job in a scratch repository.",
+    "help": "Open the manual page of a command.",
 }
 COMMANDS = {
     name: CommandInfo(f"git_boocode.cli.{function}", function, summary)
@@ -233,6 +239,8 @@ COMMANDS = {
 }
 # Its own module is free of click.
 COMMANDS["hook"] = COMMANDS["hook"]._replace(module="git_boocode.cli.hooks")
+# As a function, it would hide Python's own.
+COMMANDS["help"] = COMMANDS["help"]._replace(attribute="help_")
 
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:

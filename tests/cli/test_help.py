@@ -14,7 +14,6 @@ import pytest
 from git_boocode.cli.framework import COMMANDS, LazyGroup, boocode
 
 HELP = Path(__file__).parent / "help"
-MAN_PAGE = Path(__file__).parents[2] / "man" / "git-boocode.1"
 
 
 def command(name: str) -> click.Command:
@@ -61,18 +60,6 @@ def test_the_list_of_commands_says_what_the_command_is_about(name: str) -> None:
     summary = COMMANDS[name].summary
     assert re.fullmatch(r"[A-Z][^.]{10,58}\.", summary)
     assert command(name).help
-
-
-@pytest.mark.parametrize("name", all_commands())
-def test_the_manual_describes_every_command_and_option(name: str) -> None:
-    manual = MAN_PAGE.read_text(encoding="utf-8").replace("\\-", "-")
-    heading = f".SS {name}\n"
-    assert heading in manual
-    section = manual.split(heading)[1].split("\n.S")[0]
-    for parameter in command(name).params:
-        if isinstance(parameter, click.Option) and not parameter.hidden:
-            for option in parameter.opts:
-                assert option in section or option == "--help", f"{name} {option}"
 
 
 if __name__ == "__main__":

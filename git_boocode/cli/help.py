@@ -1,0 +1,80 @@
+"""`git boocode help` and `--help`: the manual pages, which `man` shows."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from git_boocode.cli.framework import COMMANDS, Command
+from git_boocode.cli.output import print_text
+from git_boocode.repo.ending import become
+
+# Pages that describe no command, and their section.
+TOPICS = {"json": "7", "callback": "7"}
+
+
+def open_page(topic: str) -> None:
+    """Go on as `man`, with the page of a command or topic; of git-boocode itself without one.
+
+    Returns only if there is no page, no `man`, or no terminal to show it on.
+    """
+    page = f"git-boocode-{topic}" if topic else "git-boocode"
+    man = shutil.which("man")
+    if man is None or not sys.stdout.isatty():
+        return
+    section = TOPICS.get(topic, "1")
+    # An installation of pipx or uv is not where `man` looks.
+    known = subprocess.run([man, "-w", section, page], capture_output=True, check=False)
+    if known.returncode == 0:
+        become(man, ["man", section, page])
+    if path := bundled_page(f"{page}.{section}"):
+        become(man, ["man", str(path)])
+
+
+def bundled_page(name: str) -> Path | None:
+    """The page of the checkout that this package lies in, or that was installed with it."""
+    return next(filter(Path.is_file, _places(name)), None)
+
+
+def _places(name: str) -> Iterator[Path]:
+    package = Path(__file__).resolve().parents[1]
+    # First, as an editable installation copies the pages once and never again.
+    yield package.parent / "man" / name
+    # The prefix of an installation is above its packages; with --user it is not sys.prefix.
+    for prefix in (Path(sys.prefix), *package.parents):
+        yield prefix / f"share/man/man{name[-1]}" / name
+
+
+def _complete(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
+    return [name for name in (*COMMANDS, *TOPICS) if name.startswith(begun)]
+
+
+@click.command("help", cls=Command)
+@click.argument("names", nargs=-1, metavar="[<command>]", shell_complete=_complete)
+@click.pass_context
+def help_(context: click.Context, names: tuple[str, ...]) -> int:
+    """Open the manual page of a command, or of git-boocode itself, with `man`.
+
+    The pages 'json' and 'callback' describe the JSON answers and the protocol of callbacks. Where
+    `man` is missing, or standard output is not a terminal, a command's summary is printed instead.
+    """
+    shown = context.find_root()
+    if len(names) == 1 and names[0] in TOPICS:
+        open_page(names[0])
+        page = f"git-boocode-{names[0]}.{TOPICS[names[0]]}"
+        print_text(f"the manual page is {bundled_page(page) or page}")
+        return 0
+    for name in names:
+        if not isinstance(shown.command, click.Group):
+            raise click.UsageError(f"unexpected argument '{name}'", context)
+        _, command, _ = shown.command.resolve_command(shown, [name])
+        assert command is not None
+        shown = command.make_context(name, [], parent=shown, resilient_parsing=True)
+    open_page(names[0] if names else "")
+    print_text(shown.get_help())
+    return 0
