@@ -35,10 +35,8 @@ def test_the_readme_shows_every_command(command: str) -> None:
     assert re.search(rf"`(git boocode )?{command}`|git boocode {command}\b", README)
 
 
-def test_changelog_and_manual_know_the_version() -> None:
+def test_the_changelog_knows_the_version() -> None:
     assert f"## {__version__}" in (TOP / "CHANGELOG.md").read_text(encoding="utf-8")
-    manual = (TOP / "man/git-boocode.1").read_text(encoding="utf-8")
-    assert f'"git-boocode {__version__}"' in manual
 
 
 def test_links_lead_somewhere() -> None:
@@ -115,19 +113,3 @@ def test_the_picture_shows_what_happens(repo: Repo) -> None:
     texts = re.findall(r"<text[^>]*>(.*)</text>", cast.PICTURE.read_text(encoding="utf-8"))
     shown = [alike(unescape(text)) for text in texts]
     assert shown == [alike(line.text) for line in cast.session(repo.top) if line.text]
-
-
-def test_the_manual_is_clean_roff() -> None:
-    try:
-        done = subprocess.run(
-            ["man", "--warnings", "-l", "man/git-boocode.1"],
-            cwd=TOP,
-            capture_output=True,
-            text=True,
-        )
-    except FileNotFoundError:
-        pytest.skip("there is no man on this machine")
-    if "unrecognized option" in done.stderr or "illegal option" in done.stderr:
-        pytest.skip("this man cannot check a page")
-    assert done.stderr == ""
-    assert "APPLY-EDIT" in done.stdout.upper()

@@ -1,0 +1,165 @@
+"""The manual pages are complete, and as `python -m tests.manual` writes them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from git_boocode import __version__
+from git_boocode.cli.framework import COMMANDS
+from tests.manual import PAGES, TOP, commands_of, page
+from tests.repo_kit import Repo
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+MAN = TOP / "man"
+ALL_COMMANDS = {name: found for each in COMMANDS for name, found in commands_of(each)}
+
+
+def text_of(name: str) -> str:
+    return (MAN / name).read_text(encoding="utf-8")
+
+
+def plain(name: str) -> str:
+    """A page without what roff does to hyphens and fonts."""
+    return re.sub(r"\\f[BIR]", "", text_of(name)).replace("\\-", "-")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_is_what_its_source_says(name: str) -> None:
+    assert text_of(name) == page(name), "python -m tests.manual writes the pages"
+
+
+def test_every_page_and_source_is_known() -> None:
+    assert sorted(path.name for path in MAN.glob("*.[1-9]")) == sorted(PAGES)
+    assert sorted(path.stem for path in (MAN / "src").iterdir()) == sorted(PAGES.values())
+
+
+@pytest.mark.parametrize("name", ALL_COMMANDS)
+def test_every_option_is_described(name: str) -> None:
+    described = plain(f"git-boocode-{name.split(maxsplit=1)[0]}.1")
+    assert f"\ngit boocode {name} " in described.split('.SH "DESCRIPTION"')[0]
+    options = described.split('.SH "OPTIONS"\n')[1].split("\n.SH")[0]
+    if " " in name:
+        options = options.split(f'.SS "{name}"')[1].split("\n.SS")[0]
+    for parameter in ALL_COMMANDS[name].params:
+        if isinstance(parameter, click.Option) and not parameter.hidden:
+            value = f" {parameter.metavar}" if parameter.metavar else ""
+            terms = ", ".join(f"{option}{value}" for option in parameter.opts)
+            assert re.search(rf"^\.TP\n{re.escape(terms)}\n[A-Z]", options, re.MULTILINE), terms
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_has_its_sections(name: str) -> None:
+    headings = re.findall(r'^\.SH "(.+)"$', text_of(name), re.MULTILINE)
+    assert headings[:3] == ["NAME", "SYNOPSIS", "DESCRIPTION"]
+    assert headings[-1] == "SEE ALSO"
+    assert len(set(headings)) == len(headings)
+    if PAGES[name] in COMMANDS:
+        assert headings[3] == "OPTIONS"
+        assert headings[-2] == "EXAMPLES"
+    assert f'"git-boocode {__version__}"' in plain(name).split("\n")[1]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_lead_to_pages(name: str) -> None:
+    for target, section in re.findall(r"\b(git-boocode(?:-[a-z-]+)?)\((\d)\)", plain(name)):
+        assert f"{target}.{section}" in PAGES, f"{target}({section})"
+
+
+def test_json_and_callback_are_reached_from_the_first_page() -> None:
+    for name in PAGES:
+        if name.endswith(".7"):
+            assert name.replace(".7", "(7)") in plain("git-boocode.1")
+
+
+def commands_in(name: str) -> Iterator[list[str]]:
+    """The `git boocode …` lines of the examples of a page's source."""
+    source = (MAN / "src" / f"{PAGES[name]}.md").read_text(encoding="utf-8")
+    begin = r"(?:^ {4,}(?:\$ )?|\| (?:xargs )?)"
+    for line in re.findall(begin + r"git boocode (.+)$", source, re.MULTILINE):
+        yield shlex.split(re.split(r" [|<>]", line)[0])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_examples_are_commands(name: str) -> None:
+    for words in commands_in(name):
+        known = " ".join(words[:2]) if words[0] == "hooks" else words[0]
+        command = ALL_COMMANDS[known]
+        # It parses them, and would complain about what it does not know.
+        command.make_context(known, words[len(known.split()) :])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_is_clean_roff(name: str) -> None:
+    try:
+        done = subprocess.run(
+            ["man", "--warnings", "-l", str(MAN / name)], capture_output=True, text=True
+        )
+    except FileNotFoundError:
+        pytest.skip("there is no man on this machine")
+    if "unrecognized option" in done.stderr or "illegal option" in done.stderr:
+        pytest.skip("this man cannot check a page")
+    assert done.stderr == ""
+    assert "SEE ALSO" in done.stdout
+
+
+def test_every_page_is_installed() -> None:
+    settings = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
+    data = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
+    pages = {source: target for source, target in data.items() if source.startswith("man")}
+    assert pages == {f"man/{name}": f"share/man/man{name[-1]}/{name}" for name in PAGES}
+
+
+def test_the_callback_of_the_manual_works(repo: Repo, sealed: Path) -> None:
+    source = (MAN / "src/callback.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"^    #!/usr/bin/env python3\n(?:    .*\n|\n(?=    ))+", source, re.M)
+    lines = [line[4:] for line in example.split("\n")]
+    assert len([line for line in lines if line]) <= 15
+    callback = repo.write(".git/callback", "\n".join(lines), 0o755)
+    chat = sealed / ".my-agent/c1.jsonl"
+    chat.parent.mkdir()
+    whole = "".join(f'{{"id": "m{number}"}}\n' for number in range(1, 5))
+    chat.write_text(whole)
+    repo.commit(a="one\n")
+    repo.git("config", "boocode.callback", str(callback))
+    repo.boocode("checkpoint", "--chat", "c1", "--message", "m3")
+    repo.write("a", "two\n")
+    for command in (["restore", "@"], ["redo"]):
+        done = repo.boocode(*command, "--json").json
+        assert (done["ok"], done["messages_deleted"], repo.read("a")) == (True, 2, b"one\n")
+        assert chat.read_text() == '{"id": "m1"}\n{"id": "m2"}\n'
+        assert repo.boocode("undo", "--json").json["ok"]
+        assert (chat.read_text(), repo.read("a")) == (whole, b"two\n")
+    chat.write_text('{"id": "m1"}\n')
+    refused = repo.boocode("restore", "@", "--json")
+    assert (refused.code, refused.json["error"]["code"]) == (1, "vetoed")
+    assert repo.read("a") == b"two\n"
+
+
+def test_the_sample_event_has_the_keys_of_a_real_one(repo: Repo) -> None:
+    source = (MAN / "src/callback.md").read_text(encoding="utf-8")
+    described = set(re.findall(r'^    [ {]"([a-z_]+)":', source.split("## prepare")[0], re.M))
+    callback = repo.write(
+        ".git/callback", "#!/bin/sh\ntee -a .git/events >/dev/null\necho {}\n", 0o755
+    )
+    repo.commit(a="one\n")
+    repo.boocode("checkpoint")
+    repo.write("a", "two\n")
+    for command in (["restore", "@"], ["undo"]):
+        assert repo.boocode(*command, "--callback", str(callback)).code == 0
+    events = [json.loads(line) for line in repo.read(".git/events").splitlines()]
+    assert [event["event"] for event in events] == ["prepare", "trim", "prepare", "undo"]
+    for event in events:
+        assert event.keys() == described
