@@ -28,6 +28,8 @@ PAGES = {
     **{f"git-boocode-{name}.1": name for name in COMMANDS},
     **{f"git-boocode-{name}.{section}": name for name, section in TOPICS.items()},
 }
+# `git help boocode-restore` looks for gitboocode-restore, as no program has that name.
+LINKS = {f"gitboocode-{PAGES[name]}.1": f".so man{name[-1]}/{name}\n" for name in [*PAGES][1:]}
 _OF_ALL = {
     "--json": "Print one JSON object on standard output; see git-boocode-json(7).",
     "--help": "Open this page with `man`; `-h` prints a summary and exits with 129.",
@@ -106,18 +108,15 @@ def _words(name: str) -> str:
 
 
 def _answers() -> str:
-    made = ""
-    for name, schemas in ANSWERS["answers"].items():
-        made += f"## {name}\n\n{_schema(schemas['success'])}"
-        if schemas["failure"] != {"$ref": "#/$defs/failed"}:
-            made += f"If it fails:\n\n{_schema(schemas['failure'])}"
-    return made
+    """What every command answers, and what it answers if it fails."""
+    rows = ANSWERS["answers"].items()
+    pairs = ((k, _schema(v["success"]), _schema(v["failure"])) for k, v in rows)
+    return "".join(f"## {name}\n\n{done}If it fails:\n\n{failed}" for name, done, failed in pairs)
 
 
 def _schema(schema: dict[str, Any]) -> str:
     """A schema without descriptions, a property a line, and then these."""
-    text = re.sub(r', "description": "(?:[^"\\]|\\.)*"', "", json.dumps(schema))
-    bare = json.loads(text)
+    bare = json.loads(re.sub(r', "description": "(?:[^"\\]|\\.)*"', "", json.dumps(schema)))
     properties = [f'  "{k}": {json.dumps(v)},' for k, v in bare.pop("properties", {}).items()]
     lines = [f' "{key}": {json.dumps(value)},' for key, value in bare.items()]
     if properties:
@@ -196,5 +195,6 @@ def _escape(text: str) -> str:
 
 
 if __name__ == "__main__":
-    for each in PAGES:
-        (TOP / "man" / each).write_text(page(each), encoding="utf-8")
+    written = {name: page(name) for name in PAGES} | {f"links/{k}": v for k, v in LINKS.items()}
+    for each, text in written.items():
+        (TOP / "man" / each).write_text(text, encoding="utf-8")

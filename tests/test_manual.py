@@ -15,7 +15,7 @@ import pytest
 
 from git_boocode import __version__
 from git_boocode.cli.framework import COMMANDS
-from tests.manual import PAGES, TOP, commands_of, page
+from tests.manual import LINKS, PAGES, TOP, commands_of, page
 from tests.repo_kit import Repo
 
 if sys.version_info >= (3, 11):
@@ -39,6 +39,11 @@ def plain(name: str) -> str:
 @pytest.mark.parametrize("name", PAGES)
 def test_the_page_is_what_its_source_says(name: str) -> None:
     assert text_of(name) == page(name), "python -m tests.manual writes the pages"
+
+
+def test_git_help_finds_every_page() -> None:
+    found = {path.name: path.read_text(encoding="utf-8") for path in (MAN / "links").iterdir()}
+    assert found == LINKS
 
 
 def test_every_page_and_source_is_known() -> None:
@@ -119,7 +124,8 @@ def test_every_page_is_installed() -> None:
     settings = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
     data = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
     pages = {source: target for source, target in data.items() if source.startswith("man")}
-    assert pages == {f"man/{name}": f"share/man/man{name[-1]}/{name}" for name in PAGES}
+    expected = {f"man/{name}": f"share/man/man{name[-1]}/{name}" for name in PAGES}
+    assert pages == {**expected, "man/links": "share/man/man1"}
 
 
 def test_the_callback_of_the_manual_works(repo: Repo, sealed: Path) -> None:
