@@ -128,6 +128,15 @@ def test_every_page_is_installed() -> None:
     assert pages == {**expected, "man/links": "share/man/man1"}
 
 
+def test_every_setting_and_variable_is_described() -> None:
+    files = [*(TOP / "git_boocode").rglob("*.py"), *(TOP / "hooks/callbacks").iterdir()]
+    code = "\n".join(path.read_text(encoding="utf-8") for path in files if path.is_file())
+    named = re.findall(r"[\"']((?:boocode\.[a-z][A-Za-z]+|GIT_BOOCODE_[A-Z]+))[\"']", code)
+    described = "".join(map(plain, PAGES))
+    assert len(set(named)) > 15
+    assert [name for name in named if name not in described] == []
+
+
 def test_the_callback_of_the_manual_works(repo: Repo, sealed: Path) -> None:
     source = (MAN / "src/callback.md").read_text(encoding="utf-8")
     [example] = re.findall(r"^    #!/usr/bin/env python3\n(?:    .*\n|\n(?=    ))+", source, re.M)
