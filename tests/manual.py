@@ -1,4 +1,4 @@
-"""The manual pages: `python -m tests.manual` writes `man/*.1` and `man/*.7` from `man/src/*.md`.
+"""The manual pages: `python -m tests.manual` writes `man/*.1` and `man/*.7` from `tests/man/*.md`.
 
 NAME, SYNOPSIS and OPTIONS of a command's page come from the objects that `-h` comes from; below
 `# OPTIONS` a source has longer texts. It is Markdown, a sentence a line: `# SECTION`, `## part`,
@@ -45,13 +45,13 @@ _WRAP = textwrap.TextWrapper(70, subsequent_indent=" " * 8, break_on_hyphens=Fal
 def page(name: str) -> str:
     """The roff of a page such as `git-boocode-restore.1`."""
     title, section = name.rsplit(".", 1)
-    source = (TOP / "man/src" / f"{PAGES[name]}.md").read_text(encoding="utf-8")
+    source = (TOP / "tests/man" / f"{PAGES[name]}.md").read_text(encoding="utf-8")
     _, *found = re.split(r"^# (.+)\n", source, flags=re.MULTILINE)
     parts = dict(zip(found[::2], found[1::2], strict=True))
     if PAGES[name] in COMMANDS:
         parts = _of_command(PAGES[name], parts)
     head = _escape(f'"{title.upper()}" {section} "" "git-boocode {__version__}" "Git Manual"')
-    lines = [r".\" Made by 'python -m tests.manual' from man/src.", f".TH {head}"]
+    lines = [r".\" Made by 'python -m tests.manual' from tests/man.", f".TH {head}"]
     for heading, text in parts.items():
         in_lines = [".nf", *map(_line, text.strip().split("\n")), ".fi"]
         lines += [f'.SH "{heading}"', *(in_lines if heading == "SYNOPSIS" else roff(text))]
@@ -195,6 +195,5 @@ def _escape(text: str) -> str:
 
 
 if __name__ == "__main__":
-    written = {name: page(name) for name in PAGES} | {f"links/{k}": v for k, v in LINKS.items()}
-    for each, text in written.items():
+    for each, text in {**{name: page(name) for name in PAGES}, **LINKS}.items():
         (TOP / "man" / each).write_text(text, encoding="utf-8")

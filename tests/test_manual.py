@@ -42,13 +42,13 @@ def test_the_page_is_what_its_source_says(name: str) -> None:
 
 
 def test_git_help_finds_every_page() -> None:
-    found = {path.name: path.read_text(encoding="utf-8") for path in (MAN / "links").iterdir()}
+    found = {path.name: path.read_text(encoding="utf-8") for path in MAN.glob("gitboocode-*")}
     assert found == LINKS
 
 
 def test_every_page_and_source_is_known() -> None:
-    assert sorted(path.name for path in MAN.glob("*.[1-9]")) == sorted(PAGES)
-    assert sorted(path.stem for path in (MAN / "src").iterdir()) == sorted(PAGES.values())
+    assert sorted(path.name for path in MAN.iterdir()) == sorted([*PAGES, *LINKS])
+    assert sorted(path.stem for path in (TOP / "tests/man").iterdir()) == sorted(PAGES.values())
 
 
 @pytest.mark.parametrize("name", ALL_COMMANDS)
@@ -91,7 +91,7 @@ def test_json_and_callback_are_reached_from_the_first_page() -> None:
 
 def commands_in(name: str) -> Iterator[list[str]]:
     """The `git boocode …` lines of the examples of a page's source."""
-    source = (MAN / "src" / f"{PAGES[name]}.md").read_text(encoding="utf-8")
+    source = (TOP / "tests/man" / f"{PAGES[name]}.md").read_text(encoding="utf-8")
     begin = r"(?:^ {4,}(?:\$ )?|\| (?:xargs )?)"
     for line in re.findall(begin + r"git boocode (.+)$", source, re.MULTILINE):
         yield shlex.split(re.split(r" [|<>]", line)[0])
@@ -124,8 +124,8 @@ def test_every_page_is_installed() -> None:
     settings = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
     data = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
     pages = {source: target for source, target in data.items() if source.startswith("man")}
-    expected = {f"man/{name}": f"share/man/man{name[-1]}/{name}" for name in PAGES}
-    assert pages == {**expected, "man/links": "share/man/man1"}
+    names = (*PAGES, *LINKS)
+    assert pages == {f"man/{name}": f"share/man/man{name[-1]}/{name}" for name in names}
 
 
 def test_every_setting_and_variable_is_described() -> None:
@@ -138,7 +138,7 @@ def test_every_setting_and_variable_is_described() -> None:
 
 
 def test_the_callback_of_the_manual_works(repo: Repo, sealed: Path) -> None:
-    source = (MAN / "src/callback.md").read_text(encoding="utf-8")
+    source = (TOP / "tests/man/callback.md").read_text(encoding="utf-8")
     [example] = re.findall(r"^    #!/usr/bin/env python3\n(?:    .*\n|\n(?=    ))+", source, re.M)
     lines = [line[4:] for line in example.split("\n")]
     assert len([line for line in lines if line]) <= 15
@@ -164,7 +164,7 @@ def test_the_callback_of_the_manual_works(repo: Repo, sealed: Path) -> None:
 
 
 def test_the_sample_event_has_the_keys_of_a_real_one(repo: Repo) -> None:
-    source = (MAN / "src/callback.md").read_text(encoding="utf-8")
+    source = (TOP / "tests/man/callback.md").read_text(encoding="utf-8")
     described = set(re.findall(r'^    [ {]"([a-z_]+)":', source.split("## prepare")[0], re.M))
     callback = repo.write(
         ".git/callback", "#!/bin/sh\ntee -a .git/events >/dev/null\necho {}\n", 0o755
