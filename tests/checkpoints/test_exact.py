@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from git_boocode.checkpoints.worktree.attributes import may_convert
+from git_boocode.checkpoints.worktree.indexer import may_convert
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import Host, back, interrupted, redone, refs, sound, take, undone

@@ -15,8 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from git_boocode.checkpoints.store.catalog import Change
-from git_boocode.checkpoints.worktree.attributes import filtered, may_convert
-from git_boocode.checkpoints.worktree.indexer import Disk, directories_of
+from git_boocode.checkpoints.worktree.indexer import Disk, directories_of, filtered, may_convert
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.repo.git import Git, nul_lines, nul_records, quoted_lines
 from git_boocode.repo.ids import OBJECT_ID

@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from typing import NamedTuple
 
-from git_boocode.checkpoints.worktree.attributes import conversion_rules, is_attributes
 from git_boocode.checkpoints.worktree.index_cache import Content, IndexCache, load_cache
 from git_boocode.checkpoints.worktree.indexer import (
     LISTING,
@@ -21,6 +20,8 @@ from git_boocode.checkpoints.worktree.indexer import (
     Disk,
     Indexer,
     Skipped,
+    conversion_rules,
+    is_attributes,
     sort_out,
     unreadable,
 )
