@@ -67,6 +67,8 @@ def _answered(argv: list[str], *, as_json: bool) -> int:
 
 def _dispatch(argv: list[str]) -> int:
     if argv[:1] == ["hook"] and not "".join(argv[1:2]).startswith("-"):
+        # Nearly all agents call hooks where they work.
+        ask_ahead()
         from git_boocode.cli.hook import run_hook
 
         return run_hook(argv[1:])

@@ -1,4 +1,7 @@
-"""Record files in a private index, whatever hinders git: one bad file costs no other."""
+"""Record files in a private index, whatever hinders git: one bad file costs no other.
+
+What decides how git converts their bytes stands at the end.
+"""
 
 from __future__ import annotations
 
