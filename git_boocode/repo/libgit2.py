@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 
 import pygit2
@@ -44,19 +45,17 @@ class Libgit2Store(Store):
 
     def refs(self, *prefixes: str, newest: int = 0) -> list[Ref]:
         """See `Store.refs`."""
-        names = filter(_under(prefixes), self._opened.references)
-        wanted = sorted(names, key=os.fsencode, reverse=True)
-        refs = (self._ref(name) for name in wanted)
-        present = (ref for ref in refs if ref is not None)
-        return list(islice(present, newest or None))
+        below = tuple(prefix for prefix in prefixes if prefix.endswith("/"))
+        names = (
+            name for name in self._opened.references if name in prefixes or name.startswith(below)
+        )
+        return list(islice(self._resolved(names), newest or None))
 
-    def _ref(self, name: str) -> Ref | None:
-        try:
-            resolved = self._opened.references[name].resolve()
-        except (KeyError, pygit2.GitError):
-            # Deleted meanwhile, or pointing nowhere.
-            return None
-        return Ref(name, str(resolved.target))
+    def _resolved(self, names: Iterable[str]) -> Iterator[Ref]:
+        for name in sorted(names, key=os.fsencode, reverse=True):
+            # One may have been deleted meanwhile, or point nowhere.
+            with suppress(KeyError, pygit2.GitError):
+                yield Ref(name, str(self._opened.references[name].resolve().target))
 
     def write_commit(
         self, tree: str, parents: Sequence[str], message: str, by: Identity, when: float
@@ -67,13 +66,3 @@ class Libgit2Store(Store):
             return str(self._opened.write(pygit2.enums.ObjectType.COMMIT, raw))
         except (OSError, pygit2.GitError) as error:
             raise FatalError(f"cannot write a commit: {error}", code="git") from error
-
-
-def _under(prefixes: tuple[str, ...]) -> Callable[[str], bool]:
-    def belongs(name: str) -> bool:
-        return any(
-            name == prefix or (prefix.endswith("/") and name.startswith(prefix))
-            for prefix in prefixes
-        )
-
-    return belongs

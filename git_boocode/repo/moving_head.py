@@ -77,30 +77,21 @@ def plan_move(repository: Repository, now: Head, target: HeadTarget) -> HeadMove
     if now.commit == target.commit:
         return None
     if state := operation_in_progress(repository):
-        raise RefusedError(
-            f"HEAD cannot be moved: a {state} is in progress",
-            code="in_progress",
-            hints=(f"finish or abort the {state} first; {stay}",),
-        )
+        hint = f"finish or abort the {state} first; {stay}"
+        said = f"HEAD cannot be moved: a {state} is in progress"
+        raise RefusedError(said, code="in_progress", hints=(hint,))
     if target.ref is not None and (where := _in_use(repository, target.ref)):
-        raise RefusedError(
-            f"branch '{_short(target.ref)}' is also checked out at '{where}'",
-            code="branch_in_use",
-            hints=(f"another process may be at work there; {stay}",),
-        )
+        hint = f"another process may be at work there; {stay}"
+        said = f"branch '{_short(target.ref)}' is also checked out at '{where}'"
+        raise RefusedError(said, code="branch_in_use", hints=(hint,))
     commit = target.commit
     if commit and repository.git.attempt("cat-file", "-e", f"{commit}^{{commit}}").status:
-        raise RefusedError(
-            f"HEAD cannot be moved: commit '{commit}' is missing",
-            code="missing_objects",
-            hints=(stay,),
-        )
+        said = f"HEAD cannot be moved: commit '{commit}' is missing"
+        raise RefusedError(said, code="missing_objects", hints=(stay,))
     if target.leave is not None and now.commit not in target.leave:
-        raise RefusedError(
-            f"HEAD has been moved since, to {now.commit or 'an unborn branch'}",
-            code="head_moved",
-            hints=(f"{stay} where it is, and everything else is restored",),
-        )
+        hint = f"{stay} where it is, and everything else is restored"
+        said = f"HEAD has been moved since, to {now.commit or 'an unborn branch'}"
+        raise RefusedError(said, code="head_moved", hints=(hint,))
     return HeadMove(target.ref, now.commit, commit)
 
 
@@ -108,11 +99,8 @@ def _other_branch(now: str | None, then: str | None, stay: str) -> RefusedError:
     where = f"on branch '{_short(now)}'" if now else "detached"
     was = f"on '{_short(then)}'" if then else "detached"
     switch = f"git switch {_short(then)}" if then else "git switch --detach"
-    return RefusedError(
-        f"HEAD is {where}, but was {was} at the checkpoint",
-        code="other_branch",
-        hints=(f"'{switch}' goes there; {stay}",),
-    )
+    said = f"HEAD is {where}, but was {was} at the checkpoint"
+    return RefusedError(said, code="other_branch", hints=(f"'{switch}' goes there; {stay}",))
 
 
 def _short(ref: str) -> str:

@@ -61,17 +61,11 @@ def raw_commit(tree: str, parents: Sequence[str], message: str, by: Identity, wh
 
 def parse_commit(identifier: str, raw: bytes) -> Commit | None:
     """Read a commit object; None if the bytes are not shaped like one."""
-    head, _, message = raw.partition(b"\n\n")
-    tree, parents = "", []
-    for line in head.split(b"\n"):
-        key, _, value = line.partition(b" ")
-        if key == b"tree":
-            tree = os.fsdecode(value)
-        elif key == b"parent":
-            parents.append(os.fsdecode(value))
-    if not tree:
-        return None
-    return Commit(identifier, tree, tuple(parents), message.decode("utf-8", "surrogateescape"))
+    head, _, message = raw.decode("utf-8", "surrogateescape").partition("\n\n")
+    fields = [line.partition(" ")[::2] for line in head.split("\n")]
+    trees = [value for key, value in fields if key == "tree"]
+    parents = tuple(value for key, value in fields if key == "parent")
+    return Commit(identifier, trees[-1], parents, message) if trees and trees[-1] else None
 
 
 class Store:

@@ -194,9 +194,13 @@ class WorktreeScan:
         missing = self._record(staging, extra)
         skipped = (*self._skipped, *self._indexer.failed)
         snapshot = Snapshot(self._quarantine, self._head, self._index, self._user, staging, skipped)
-        self._write_trees(snapshot)
+        failed = {path for path, _ in self._indexer.failed}
+        is_plain = not (staging is None or staging.special or failed or self._is_changed)
+        if self.cache is not None and is_plain and not self.cache.content.special:
+            snapshot.disk_tree = snapshot.tree = self.cache.content.tree
+        else:
+            snapshot.write_trees()
         if staging is not None and not self._left_out:
-            failed = {path for path, _ in self._indexer.failed}
             snapshot.cache = self._to_leave(left, frozenset(extra) - failed, missing)
         snapshot.left_out = self._left_out
         return snapshot
@@ -337,20 +341,9 @@ class WorktreeScan:
         if self._same_index:
             lost = (path for path, opened in self.cache.modules.items() if opened)
             candidates = {*lost, *self.cache.modules.keys() & set(self._indexer.removed)}
-        closed = [
-            path
-            for path in candidates
-            if self._disk.is_directory(path) and not self._disk.has_repository(path)
-        ]
+        there = filter(self._disk.is_directory, candidates)
+        closed = (path for path in there if not self._disk.has_repository(path))
         return [entry for entry in map(self._user.entry, closed) if entry]
-
-    def _write_trees(self, snapshot: Snapshot) -> None:
-        cache, staging = self.cache, snapshot.staging
-        is_plain = staging is not None and not staging.special and not self._indexer.failed
-        if cache is not None and is_plain and not (self._is_changed or cache.content.special):
-            snapshot.disk_tree = snapshot.tree = cache.content.tree
-        else:
-            snapshot.write_trees()
 
     def _to_leave(
         self, left: frozenset[str], extra: frozenset[str], missing: frozenset[str]

@@ -182,8 +182,7 @@ def _intent_to_add(index: Index, tree: str) -> Iterable[Entry]:
 
 def conflict_blobs(staging: Staging) -> list[str]:
     """The ids of the blobs that only conflict stages name, which must stay reachable."""
-    kept = (entry.id for entry in staging.special if entry.stage and entry.mode != GITLINK)
-    return sorted(set(kept))
+    return sorted({entry.id for entry in staging.special if entry.stage and entry.mode != GITLINK})
 
 
 def match_disk(index: Index, special: Iterable[Entry]) -> None:
