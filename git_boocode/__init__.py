@@ -1,7 +1,7 @@
 """Apply a model's drifted edits and checkpoint the worktree, in plain git.
 
-The names below are the Python API; they are resolved on first use, so that importing this
-package costs nothing that is not needed.
+The names below are the Python API, which `git_boocode.api` describes. They are resolved on first
+use, so that importing this package costs nothing that is not needed.
 """
 
 from __future__ import annotations
@@ -9,16 +9,68 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from git_boocode.api import (
+        ChangedPath,
+        CheckpointInfo,
+        DiffResult,
+        EditsResult,
+        FileEdits,
+        LandedEdit,
+        RestoreResult,
+        apply_edits,
+        checkpoint,
+        diff,
+        log,
+        preview_edits,
+        redo,
+        restore,
+        undo,
+    )
     from git_boocode.matching import MatchError, locate_match, replace_text
+    from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 
-__all__ = ["MatchError", "__version__", "locate_match", "replace_text"]
+__all__ = [
+    "BoocodeError",
+    "ChangedPath",
+    "CheckpointInfo",
+    "DiffResult",
+    "EditsResult",
+    "FatalError",
+    "FileEdits",
+    "LandedEdit",
+    "MatchError",
+    "RefusedError",
+    "RestoreResult",
+    "__version__",
+    "apply_edits",
+    "checkpoint",
+    "diff",
+    "locate_match",
+    "log",
+    "preview_edits",
+    "redo",
+    "replace_text",
+    "restore",
+    "undo",
+]
 __version__ = "0.1.0"
+
+# Where names are that cost less than the rest.
+_MODULES = {
+    **dict.fromkeys(("MatchError", "locate_match", "replace_text"), "matching"),
+    **dict.fromkeys(("BoocodeError", "FatalError", "RefusedError"), "repo.errors"),
+}
 
 
 def __getattr__(name: str) -> object:
     """Resolve a public name on first use (PEP 562)."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from git_boocode import matching
+    from importlib import import_module
 
-    return getattr(matching, name)
+    module = import_module(f"{__name__}.{_MODULES.get(name, 'api')}")
+    return globals().setdefault(name, getattr(module, name))
+
+
+def __dir__() -> list[str]:
+    return __all__

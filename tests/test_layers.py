@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[1] / "git_boocode"
 SERVICES = {"workflows", "proposals", "checkpoints", "editing"}
 MAY_IMPORT: dict[str, set[str]] = {
     "cli": {"server", "agents", "matching", "repo"} | SERVICES,
-    "server": {"repo"} | SERVICES,
+    "server": {"api", "repo"} | SERVICES,
     "agents": {"repo"} | SERVICES,
     "workflows": {"proposals", "checkpoints", "editing", "repo"},
     "proposals": {"checkpoints", "editing", "repo"},

@@ -11,7 +11,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -29,6 +29,10 @@ _SHOWN_STDOUT = 80
 _ABOUT = ("label", "session", "chat", "message", "agent", "created_at", "anchor", "meta")
 _RUNNING = "callback-running"
 _POLL = 0.05
+
+
+HostFunction = Callable[[dict[str, Any]], Mapping[str, Any] | None]
+"""Gets the object of an event and returns that of the answer, as a program would."""
 
 
 class CallbackAnswer:
@@ -158,6 +162,32 @@ class Callback:
         )
 
 
+class FunctionCallback(Callback):
+    """A callback that is a function of the host, in whose process the restore runs.
+
+    It can neither restore nor take checkpoints in the same worktree, which is locked.
+    """
+
+    def __init__(
+        self, repository: Repository, function: HostFunction, event: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(repository, getattr(function, "__qualname__", repr(function)), event)
+        self._function = function
+
+    def about(self, event: Mapping[str, Any]) -> FunctionCallback:
+        """See `Callback.about`."""
+        return FunctionCallback(self._repository, self._function, event)
+
+    def _run(self, name: str, **more: str) -> tuple[int, bytes, str]:
+        request = {"boocode": 1, "event": name, **self._event, **more}
+        try:
+            answer = json.dumps(self._function(request) or {})
+        except Exception as error:
+            said = f"raised {type(error).__name__} in '{name}': {error}"
+            raise self.failed(said, "") from error
+        return 0, answer.encode(), ""
+
+
 def event_of(
     repository: Repository,
     operation: tuple[str, str, str],
@@ -186,12 +216,14 @@ def event_of(
 # Finding the callback.
 
 
-def find_callback(repository: Repository, given: str | None) -> Callback | None:
+def find_callback(repository: Repository, given: str | HostFunction | None) -> Callback | None:
     """The callback to use: the one given, else `boocode.callback`, else an executable git hook.
 
     Refused if there is no such file, or its name comes out of a file in the worktree, which a clone
     could have brought along (`untrusted`).
     """
+    if callable(given):
+        return FunctionCallback(repository, given)
     program = given or _configured(repository) or _hook(repository)
     if program is None:
         return None

@@ -264,7 +264,8 @@ def carry_out(
     """Do what is requested and print the result; returns the exit code."""
     with progress("restoring"):
         result = work(request)
-    return print_result(repository, result, request.callback, as_json=as_json)
+    named = request.callback if isinstance(request.callback, str) else None
+    return print_result(repository, result, named, as_json=as_json)
 
 
 def print_result(

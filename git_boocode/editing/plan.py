@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from git_boocode.editing.actions import Replace, Write
 from git_boocode.editing.edits import AppliedEdit, EditedFile, Failure, MissError, edit_name
 from git_boocode.editing.inputs import Inputs
-from git_boocode.editing.textfile import decode, read_file, shared_ends
+from git_boocode.editing.textfile import decode, shared_ends
 from git_boocode.editing.workspace import Target, Workspace
 from git_boocode.repo.files import MAX_BYTES, both_listed
 
@@ -156,7 +156,7 @@ class EditPlan:
         """The file at a place; `source` is what is going to be moved there."""
         if target.real in self._by_path:
             return self._by_path[target.real]
-        before = read_file(target.real)
+        before = self._workspace.read(target)
         names = self._workspace.names(target.real, before)
         known = filter(None, map(self._by_name.get, names))
         # Two names of one directory's listing are two files, however git is configured.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import unicodedata
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
+from types import MappingProxyType
 from typing import NamedTuple
 
 from git_boocode.editing.edits import MissError
 from git_boocode.editing.textfile import read_file
 from git_boocode.repo.errors import FatalError, RefusedError
-from git_boocode.repo.files import FileState, git_directory_above, inside_worktree
+from git_boocode.repo.files import FileState, git_directory_above, inside_worktree, mode_only
 from git_boocode.repo.repository import Repository
 
 LOCK_PATIENCE = 10.0  # Seconds to wait for another command that writes to the same worktree.
@@ -51,13 +53,15 @@ class Workspace(NamedTuple):
 
     The caller is in `prefix` below it, `""` or `"sub/dir/"`. With `from_here` paths count from
     there, as on the command line of git; otherwise from the top, and from there only if nothing is
-    found at the top. `repository` is the one whose worktree it is, or None.
+    found at the top. `repository` is the one whose worktree it is, or None. `buffers` are texts by
+    path from the top that count instead of what is on disk.
     """
 
     top: str
     prefix: str
     repository: Repository | None
     from_here: bool = False
+    buffers: Mapping[str, str] = MappingProxyType({})
 
     @classmethod
     def find(cls, *, index: bool, from_here: bool = False) -> Workspace:
@@ -132,6 +136,15 @@ class Workspace(NamedTuple):
             raise MissError("outside_worktree", "it lies in a git directory")
         return target
 
+    def read(self, target: Target) -> FileState | None:
+        """The file at a place, or what stands for it; see `read_file`."""
+        if target.path not in self.buffers:
+            return read_file(target.real)
+        data = self.buffers[target.path].encode("utf-8", "surrogateescape")
+        # Every buffer is a file of its own, as its inode says.
+        inode = -1 - list(self.buffers).index(target.path)
+        return mode_only(0o644)._replace(data=data, inode=inode)
+
     def names(self, real: str, before: FileState | None) -> list[tuple[object, ...]]:
         """Keys that two resolved paths share if they may name one file; `before` is the file."""
         normal = unicodedata.normalize("NFC", real)
@@ -168,7 +181,8 @@ class Workspace(NamedTuple):
 
         start = self.prefix if self.from_here else ""
         wanted = os.path.normpath(os.path.join(start, path))
-        paths = [other for other in self._paths(wanted) if os.path.exists(f"{self.top}/{other}")]
+        there = [other for other in self._paths(wanted) if os.path.exists(f"{self.top}/{other}")]
+        paths = [*self.buffers, *there]
         name = os.path.basename(wanted).casefold()
         same_name = [other for other in paths if os.path.basename(other).casefold() == name]
         others, cutoff = (same_name, 0) if same_name else (paths, 70)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from git_boocode.checkpoints.callback import HostFunction
 from git_boocode.checkpoints.conversation_files import Editor
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Catalog, Checkpoint
 from git_boocode.repo.ids import OBJECT_ID
@@ -37,7 +38,7 @@ class RestoreRequest(NamedTuple):
     prefix: str = ""  # the directory that they count from, `""` or `"sub/dir/"`
     head: bool | None = None  # HEAD goes, too; None: only back from where a restore moved it
     dry_run: bool = False  # only report what would change
-    callback: str | None = None  # to use instead of the configured one
+    callback: str | HostFunction | None = None  # to use instead of the configured one
     editor: Callable[[], Editor] | None = None  # makes what applies a callback's edits
     session: str = ""  # the agent's session that asks; empty if unknown
     force: frozenset[str] = frozenset()

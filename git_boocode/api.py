@@ -1,0 +1,379 @@
+"""The Python API: apply edits, take checkpoints and go back to them, from a host's own process.
+
+The package `git_boocode` exports these names. Every function that needs a repository takes `root`,
+a directory in its worktree, and changes no state of the process, such as the current directory.
+What cannot be done raises a `BoocodeError` with a stable `code`, a `message` and `hints`: a
+`RefusedError` where nothing was changed, a `FatalError` where the work could not be done.
+
+Results are values. Paths in them count from the top of the worktree, their parts joined by `/`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from git_boocode.checkpoints import capture
+from git_boocode.checkpoints.callback import HostFunction
+from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.transaction import Result
+from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint, tree_changes
+from git_boocode.checkpoints.worktree.pathspecs import checked
+from git_boocode.checkpoints.worktree.scan import take_snapshot
+from git_boocode.editing.answer import Answer, diff_of
+from git_boocode.editing.edits import How
+from git_boocode.editing.inputs import Source
+from git_boocode.editing.service import Options
+from git_boocode.editing.service import apply_edits as apply_sources
+from git_boocode.editing.workspace import Workspace
+from git_boocode.repo.lock import scratch_directory
+from git_boocode.repo.object_writer import new_objects_aside
+from git_boocode.repo.repository import Repository
+from git_boocode.workflows import restore_with_edits
+
+Edits = str | bytes | Mapping[str, Any] | Sequence[Any]
+"""Edits as a model sent them: the text of a patch or of JSON, or the JSON value itself."""
+
+RestoreCallback = str | HostFunction
+"""A program, or a function that gets each event as a dict and returns its answer."""
+
+
+@dataclass(frozen=True)
+class LandedEdit:
+    """Where one edit landed; `index` counts the edits of the call from 0.
+
+    `kind` is `exact` or `fuzzy`, `rung` the comparison that found the place, `count` the number of
+    places. Lines are 1-based, inclusive, of the file as it was; `end_line` is one less than
+    `start_line` where no line was replaced.
+    """
+
+    index: int
+    kind: str
+    rung: str
+    similarity: float
+    count: int
+    start_line: int
+    end_line: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FileEdits:
+    """A file that edits changed: `action` is `create`, `modify`, `rename` or `delete`.
+
+    `content` is its new text, None if it is gone; `moved_from` its path before, if that was another
+    one.
+    """
+
+    path: str
+    action: str
+    moved_from: str | None
+    content: str | None
+    diff: str
+    edits: tuple[LandedEdit, ...]
+
+
+@dataclass(frozen=True)
+class EditsResult:
+    """What edits did; `id` names the record that `git boocode rewind` takes, if there is one."""
+
+    id: str | None
+    files: tuple[FileEdits, ...]
+
+
+@dataclass(frozen=True)
+class CheckpointInfo:
+    """A checkpoint; `created_at` is UTC in ISO 8601, and a text that was not given is empty."""
+
+    id: str
+    commit: str
+    ref: str
+    created_at: str
+    label: str
+    session: str
+    chat: str
+    message: str
+    agent: str
+    trigger: str
+    worktree: str
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ChangedPath:
+    """A path that differs: `action` is `create`, `modify` or `delete`."""
+
+    path: str
+    action: str
+
+
+@dataclass(frozen=True)
+class DiffResult:
+    """The difference of two states: the paths, and the text as `git diff-tree -p` writes it."""
+
+    files: tuple[ChangedPath, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class RestoreResult:
+    """What a restore, undo or redo did, or on a dry run would do.
+
+    `undo` is the id of the safety checkpoint that holds the state before, None if nothing was done.
+    `kept` are the paths that were left alone, each with the reason; `edited` the host's own files
+    that the callback's edits changed, absolute.
+    """
+
+    checkpoint_id: str
+    undo: str | None
+    changed: tuple[ChangedPath, ...]
+    staged: tuple[ChangedPath, ...]
+    kept: tuple[tuple[str, str], ...]
+    index_reset: bool
+    head_moved: bool
+    conversation_left: bool
+    archived: tuple[str, ...]
+    edited: tuple[str, ...]
+    messages_deleted: int = 0
+    backend_reset: bool = False
+    message: str = ""
+
+
+def apply_edits(
+    edits: Edits,
+    root: str = ".",
+    *,
+    dry_run: bool = False,
+    record: bool = True,
+    profile: str = "default",
+) -> EditsResult:
+    """Apply edits in any format to the files of a worktree, all or none.
+
+    Paths in them count from the top of the worktree. Without `record` no copy of the old files is
+    kept in git. Raises RefusedError (its `details["failures"]` name every edit that failed, its
+    `details["retry_context"]` is text for the model), FatalError.
+    """
+    repository = Repository.discover(os.path.abspath(root))
+    workspace = Workspace(repository.worktree, repository.prefix, repository)
+    options = Options(How(profile), dry_run=dry_run, record=record)
+    return _edits_result(apply_sources([_source(edits)], workspace, options))
+
+
+def preview_edits(
+    edits: Edits, contents: Mapping[str, str], *, profile: str = "default"
+) -> EditsResult:
+    """What edits would make of some texts, by path; nothing on disk is read or written.
+
+    Raises RefusedError as `apply_edits` does.
+    """
+    with TemporaryDirectory() as empty:
+        workspace = Workspace(os.path.realpath(empty), "", None, buffers=contents)
+        options = Options(How(profile), dry_run=True)
+        return _edits_result(apply_sources([_source(edits)], workspace, options))
+
+
+def checkpoint(
+    root: str = ".",
+    *,
+    label: str = "",
+    session: str = "",
+    chat: str = "",
+    message: str = "",
+    agent: str = "",
+    trigger: str = "api",
+    meta: Mapping[str, Any] | None = None,
+    if_changed: bool = False,
+    paths: Sequence[str] = (),
+) -> CheckpointInfo:
+    """Record the worktree and the staging area.
+
+    `message` is the message at which a restore cuts the conversation. With `if_changed` the latest
+    checkpoint is returned where nothing differs from it; with `paths`, which are pathspecs, only
+    what they match is read. Raises RefusedError (`locked`, `home_worktree`), FatalError.
+    """
+    request = capture.Request(
+        label=label,
+        session=session,
+        chat=chat,
+        message=message,
+        agent=agent,
+        trigger=trigger,
+        meta=dict(meta or {}),
+        only_if_changed=if_changed,
+        paths=tuple(paths),
+    )
+    return _info(capture.capture(Repository.discover(os.path.abspath(root)), request).checkpoint)
+
+
+def log(
+    root: str = ".", *, max_count: int | None = None, all_worktrees: bool = False
+) -> list[CheckpointInfo]:
+    """The checkpoints of a worktree, or of all worktrees of its repository, newest first."""
+    catalog = Catalog(Repository.discover(os.path.abspath(root)))
+    entries = catalog.newest_first(everywhere=all_worktrees)
+    readable = (each for each in entries if isinstance(each, Checkpoint))
+    return [_info(each) for each in islice(readable, max_count)]
+
+
+def diff(
+    old: str = "@", new: str | None = None, root: str = ".", *, paths: Sequence[str] = ()
+) -> DiffResult:
+    """Compare a checkpoint with another one, or without `new` with the worktree.
+
+    Raises RefusedError (`not_found`, `ambiguous`), FatalError.
+    """
+    repository = Repository.discover(os.path.abspath(root))
+    catalog = Catalog(repository)
+    pathspecs = checked(repository, list(paths)) if paths else []
+    before = catalog.find(old).tree
+    with new_objects_aside(repository):
+        if new is not None:
+            after = catalog.find(new).tree
+        else:
+            with scratch_directory(repository.state_dir, looking=True) as scratch:
+                after = take_snapshot(repository, scratch).tree
+        git = repository.git.bind(cwd=os.path.join(repository.worktree, repository.prefix))
+        files = _changes(tree_changes(git, before, after, pathspecs))
+        text = git.run("diff-tree", "-r", "-p", before, after, "--", *pathspecs)
+    return DiffResult(files, text.decode("utf-8", "surrogateescape"))
+
+
+def restore(
+    name: str,
+    root: str = ".",
+    *,
+    paths: Sequence[str] = (),
+    files: bool = True,
+    conversation: bool = True,
+    head: bool = False,
+    dry_run: bool = False,
+    callback: RestoreCallback | None = None,
+    force: Sequence[str] = (),
+) -> RestoreResult:
+    """Take files, staging area and conversation back to a checkpoint.
+
+    `name` is an id or its beginning, `@`, `@~N`, `message:ID` or `label:TEXT`. With `paths`, only
+    what these pathspecs match goes back; without `files` or `conversation`, that part stays; with
+    `head`, HEAD and its branch go back, too. `callback` is used instead of `boocode.callback`; the
+    edits that it asks for are applied. `force` names refusals to override: `ignored`,
+    `other-worktree`, `other-session`, `other-repository`.
+
+    Raises RefusedError, FatalError (a step failed; what had been done was rolled back).
+    """
+    request = RestoreRequest(
+        files=files,
+        conversation=conversation,
+        paths=tuple(paths),
+        head=head,
+        dry_run=dry_run,
+        callback=callback,
+        force=frozenset(force),
+    )
+    repository = Repository.discover(os.path.abspath(root))
+    return _restore_result(restore_with_edits.restore(repository, name, request))
+
+
+def undo(
+    root: str = ".",
+    *,
+    files: bool = True,
+    conversation: bool = True,
+    dry_run: bool = False,
+    callback: RestoreCallback | None = None,
+) -> RestoreResult:
+    """Undo the latest restore or redo that is not undone yet, or one that was interrupted.
+
+    Raises as `restore` does.
+    """
+    request = _way_back(files, conversation, dry_run, callback)
+    repository = Repository.discover(os.path.abspath(root))
+    return _restore_result(restore_with_edits.undo(repository, request))
+
+
+def redo(
+    root: str = ".",
+    *,
+    files: bool = True,
+    conversation: bool = True,
+    dry_run: bool = False,
+    callback: RestoreCallback | None = None,
+) -> RestoreResult:
+    """Do the restore again that was undone last; raises as `restore` does."""
+    request = _way_back(files, conversation, dry_run, callback)
+    repository = Repository.discover(os.path.abspath(root))
+    return _restore_result(restore_with_edits.redo(repository, request))
+
+
+def _way_back(
+    files: bool,
+    conversation: bool,
+    dry_run: bool,
+    callback: RestoreCallback | None,
+) -> RestoreRequest:
+    return RestoreRequest(
+        files=files, conversation=conversation, dry_run=dry_run, callback=callback
+    )
+
+
+def _source(edits: Edits) -> Source:
+    if isinstance(edits, bytes):
+        return Source("the edits", edits)
+    text = edits if isinstance(edits, str) else json.dumps(edits)
+    return Source("the edits", text.encode("utf-8", "surrogatepass"))
+
+
+def _edits_result(answer: Answer) -> EditsResult:
+    files = (
+        FileEdits(
+            file.path,
+            file.action,
+            file.moved_from,
+            file.text.text if file.text is not None else None,
+            diff_of(file),
+            tuple(LandedEdit(edit.number, *applied) for edit, applied in file.applied),
+        )
+        for file in answer.files
+    )
+    return EditsResult(answer.id, tuple(files))
+
+
+def _info(entry: Checkpoint) -> CheckpointInfo:
+    keys = ("created_at", "label", "session", "chat", "message", "agent", "trigger")
+    texts = {key: entry.meta.text(key) for key in keys}
+    meta = entry.meta.values.get("meta")
+    return CheckpointInfo(
+        id=entry.id,
+        commit=entry.commit.id,
+        ref=entry.ref,
+        worktree=entry.meta.worktree_name or "",
+        meta=dict(meta) if isinstance(meta, dict) else {},
+        **texts,
+    )
+
+
+def _changes(changes: Sequence[Change]) -> tuple[ChangedPath, ...]:
+    return tuple(ChangedPath(change.path, change.action) for change in changes)
+
+
+def _restore_result(result: Result) -> RestoreResult:
+    answer = result.answer
+    return RestoreResult(
+        checkpoint_id=result.checkpoint.id,
+        undo=result.undo,
+        changed=_changes(result.changes),
+        staged=_changes(result.staged),
+        kept=tuple((skipped.path, skipped.reason) for skipped in result.kept),
+        index_reset=result.index_reset,
+        head_moved=result.head_moved,
+        conversation_left=result.conversation_left,
+        archived=tuple(result.archived),
+        edited=tuple(result.edited),
+        messages_deleted=answer.messages_deleted if answer else 0,
+        backend_reset=answer.backend_reset if answer else False,
+        message=answer.message if answer else "",
+    )

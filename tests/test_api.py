@@ -1,0 +1,210 @@
+"""What a host imports."""
+
+from __future__ import annotations
+
+import json
+import os
+import pydoc
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import git_boocode
+from tests.example_host import Host
+from tests.repo_kit import Repo
+
+EDIT = {"path": "a.py", "old_string": "x = 1", "new_string": "x = 2"}
+
+
+def test_every_name_is_exported_and_described() -> None:
+    assert dir(git_boocode) == git_boocode.__all__
+    for name in git_boocode.__all__:
+        assert getattr(git_boocode, name).__doc__
+    shown = pydoc.plain(pydoc.render_doc(git_boocode))
+    for name in ("apply_edits(", "restore(", "replace_text(", "class CheckpointInfo"):
+        assert name in shown
+    assert "__getattr__" not in shown
+    assert "ForwardRef" not in shown
+
+
+def test_importing_costs_nothing_until_a_name_is_used() -> None:
+    code = (
+        "import sys, git_boocode; before = {*sys.modules};"
+        "git_boocode.locate_match; between = {*sys.modules}; git_boocode.restore;"
+        "print(sum(name.startswith('git_boocode.') for name in before),"
+        " any(name.startswith('git_boocode.checkpoints') for name in between),"
+        " 'pygit2' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "0 False False\n"
+
+
+def test_edits_are_applied_and_recorded(repo: Repo) -> None:
+    repo.commit(**{"sub/b.py": "x = 1\n", "a.py": "\tx = 1\n"})
+    done = git_boocode.apply_edits(EDIT, str(repo.top / "sub"))
+    [file] = done.files
+    assert (file.path, file.action, file.content) == ("a.py", "modify", "\tx = 2\n")
+    assert (file.edits[0].kind, file.edits[0].start_line) == ("exact", 1)
+    assert repo.read("a.py") == b"\tx = 2\n"
+    assert repo.boocode("rewind", str(done.id)).code == 0
+    assert repo.read("a.py") == b"\tx = 1\n"
+
+
+@pytest.mark.parametrize("form", [json.dumps(EDIT), json.dumps(EDIT).encode(), [EDIT]])
+def test_edits_may_be_text_bytes_or_values(repo: Repo, form: Any) -> None:
+    repo.commit(**{"a.py": "x = 1\n"})
+    assert git_boocode.apply_edits(form, dry_run=True).files[0].content == "x = 2\n"
+    assert repo.read("a.py") == b"x = 1\n"
+
+
+def test_a_refusal_says_what_the_model_needs(repo: Repo) -> None:
+    repo.commit(**{"a.py": "y = 1\n"})
+    with pytest.raises(git_boocode.RefusedError) as caught:
+        git_boocode.apply_edits({**EDIT, "old_string": "nothing like it"})
+    assert caught.value.code == "not_found"
+    assert caught.value.hints
+    assert "@retry_context" in str(caught.value.details["retry_context"])
+    assert repo.git("status", "--porcelain") == ""
+
+
+def test_a_preview_reads_and_writes_no_file(repo: Repo) -> None:
+    repo.commit(**{"a.py": "x = 1\n", "b.py": "x = 1\n"})
+    contents = {"a.py": "“x” = 0\nx = 1\n", "A.PY": "x = 1\n"}
+    edits = [EDIT, {"path": "new.py", "content": "new\n"}, {**EDIT, "path": "A.PY"}]
+    found = {file.path: file.content for file in git_boocode.preview_edits(edits, contents).files}
+    assert found == {"a.py": "“x” = 0\nx = 2\n", "new.py": "new\n", "A.PY": "x = 2\n"}
+    assert repo.git("status", "--porcelain") == ""
+    with pytest.raises(git_boocode.RefusedError) as caught:
+        git_boocode.preview_edits({**EDIT, "path": "b.py"}, contents)
+    assert caught.value.code == "missing_file"
+    assert "a.py" in "".join(caught.value.hints)
+
+
+def test_checkpoints_are_taken_listed_compared_and_restored(repo: Repo) -> None:
+    repo.commit(a="one\n", b="one\n")
+    repo.write("a", "two\n")
+    top, before = str(repo.top), os.getcwd()
+    taken = git_boocode.checkpoint(top, label="first", chat="c", meta={"cost": "1"})
+    same = git_boocode.checkpoint(top, if_changed=True)
+    assert same == taken
+    assert [taken] == git_boocode.log(top)
+    assert (taken.label, taken.chat, taken.worktree, taken.meta) == (
+        "first",
+        "c",
+        "main",
+        {"cost": "1"},
+    )
+    repo.write("a", "three\n")
+    repo.write("b", "three\n")
+    compared = git_boocode.diff(root=top)
+    assert [(file.path, file.action) for file in compared.files] == [
+        ("a", "modify"),
+        ("b", "modify"),
+    ]
+    assert "-two\n+three\n" in compared.text
+    assert git_boocode.diff(root=top, paths=["b"]).files == compared.files[1:]
+    looked = git_boocode.restore("@", top, dry_run=True)
+    assert looked.undo is None
+    assert repo.read("a") == b"three\n"
+    done = git_boocode.restore("@", top)
+    assert done.changed == compared.files
+    assert repo.read("a") == b"two\n"
+    assert git_boocode.undo(top).checkpoint_id == done.undo
+    assert repo.read("b") == b"three\n"
+    git_boocode.redo(top)
+    assert repo.read("b") == b"one\n"
+    assert os.getcwd() == before
+
+
+def test_errors_carry_code_message_and_hints(tmp_path: Path) -> None:
+    with pytest.raises(git_boocode.FatalError) as caught:
+        git_boocode.checkpoint(str(tmp_path))
+    assert caught.value.code == "not_a_repository"
+    assert caught.value.message
+
+
+def test_edits_of_a_function_go_with_the_restore(repo: Repo) -> None:
+    transcript = repo.top.parent / "transcript"
+    transcript.write_text("one\ntwo\n")
+    repo.commit(a="one\n")
+    taken = git_boocode.checkpoint(str(repo.top), message="m1")
+    repo.write("a", "two\n")
+    events = []
+
+    def callback(event: dict[str, Any]) -> dict[str, Any]:
+        events.append(event["event"])
+        edit = {"path": str(transcript), "old_string": "two\n", "new_string": ""}
+        return {"messages_deleted": 1, "edits": [edit]} if event["event"] == "trim" else {}
+
+    done = git_boocode.restore(taken.id, str(repo.top), callback=callback)
+    assert (events, done.messages_deleted) == (["prepare", "trim"], 1)
+    assert done.edited == (str(transcript),)
+    assert transcript.read_text() == "one\n"
+    git_boocode.undo(str(repo.top), callback=callback)
+    assert transcript.read_text() == "one\ntwo\n"
+    assert repo.read("a") == b"two\n"
+
+
+@pytest.mark.parametrize(("fails_in", "code"), [("prepare", "callback"), ("trim", "callback")])
+def test_a_function_that_raises_fails_the_restore(repo: Repo, fails_in: str, code: str) -> None:
+    repo.commit(a="one\n")
+    git_boocode.checkpoint(str(repo.top))
+    repo.write("a", "two\n")
+
+    def callback(event: dict[str, Any]) -> None:
+        if event["event"] == fails_in:
+            raise ValueError("the database is locked")
+
+    with pytest.raises(git_boocode.FatalError) as caught:
+        git_boocode.restore("@", str(repo.top), callback=callback)
+    assert caught.value.code == code
+    assert "raised ValueError" in caught.value.message
+    assert "the database is locked" in caught.value.message
+    assert repo.read("a") == b"two\n"
+
+
+def test_a_function_may_veto(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    git_boocode.checkpoint(str(repo.top))
+    with pytest.raises(git_boocode.RefusedError) as caught:
+        git_boocode.restore("@", callback=lambda event: {"veto": True, "message": "not now"})
+    assert caught.value.code == "vetoed"
+    assert "not now" in caught.value.message
+
+
+def test_the_example_host_takes_turns_and_takes_them_back(repo: Repo) -> None:
+    repo.commit(**{"a.py": "x = 1\n"})
+    answers = iter([{**EDIT, "old_string": "gone"}, EDIT, {"path": "b.py", "content": "b\n"}])
+    host = Host(str(repo.top), lambda question: json.dumps(next(answers)))
+    assert host.turn("set x") == ["a.py"]
+    assert host.turn("add b") == ["b.py"]
+    assert host.take_back("@~1") == 2
+    assert host.messages == []
+    assert repo.read("a.py") == b"x = 1\n"
+    assert not (repo.top / "b.py").exists()
+
+
+@pytest.mark.slow
+def test_a_client_is_typed(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    client = tmp_path / "client.py"
+    client.write_text(
+        "import git_boocode\n"
+        "def ids(root: str) -> list[str]:\n"
+        "    git_boocode.restore('@', root, callback=lambda event: {'messages_deleted': 1})\n"
+        "    return [each.id for each in git_boocode.log(root)]\n"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--cache-dir",
+        str(tmp_path / "cache"),
+        str(client),
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.startswith("Success"), done.stdout
