@@ -37,24 +37,10 @@ class StateRules(NamedTuple):
 
     def user_files(self, untracked: list[str], scratch: str) -> frozenset[str]:
         """The untracked files that the rules ignore, without those of the target and our own."""
-        rules = _rules(self.repository, self.tree, untracked)
-        if all(rules[path] == self._id_on_disk(path) for path in rules):
-            return frozenset()
         ignored = ignored_by(self.repository, self.tree, untracked, scratch)
         if ignored:
             ignored -= tree_files(self.repository.git, self.target or self.tree).keys()
         return ignored - unchanged(self.repository, self.written, ignored)
-
-    def _id_on_disk(self, path: str) -> str:
-        """The id of a file's bytes; empty if git reads no rules there."""
-        full = os.path.join(self.repository.worktree, path)
-        try:
-            if os.path.islink(full):
-                return ""
-            with open(full, "rb") as file:
-                return object_id(self.repository.object_format, b"blob", file.read())
-        except OSError:
-            return ""
 
 
 def user_files_of(
@@ -106,7 +92,9 @@ def ignored_by(repository: Repository, tree: str, paths: list[str], scratch: str
     """Those of some paths, tracked or not, that the rules of a tree, or outside it, ignore."""
     top = fresh_path(os.path.join(scratch, "rules"))
     os.mkdir(top)
-    rules = {path: blob for path, blob in _rules(repository, tree, paths).items() if blob}
+    files = tree_files(repository.git, tree)
+    places = (os.path.join(place, _RULES) for place in ("", *sorted(directories_of(paths))))
+    rules = {path: files[path] for path in places if files.get(path)}
     contents = read_blobs(repository.git, list(rules.values()))
     for (path, blob), content in zip(rules.items(), contents, strict=True):
         full = os.path.join(top, path)
@@ -122,13 +110,6 @@ def ignored_by(repository: Repository, tree: str, paths: list[str], scratch: str
     if done.status not in (0, 1):
         raise GitError(question, done.status, os.fsdecode(done.stderr))
     return frozenset(path.removeprefix("./") for path in nul_records(done.stdout))
-
-
-def _rules(repository: Repository, tree: str, paths: list[str]) -> dict[str, str]:
-    """Where in a tree there may be rules for some paths, and their blobs; empty for none."""
-    files = tree_files(repository.git, tree)
-    places = (os.path.join(place, _RULES) for place in sorted({"", *directories_of(paths)}))
-    return {path: files.get(path, "") for path in places}
 
 
 def unchanged(
