@@ -93,19 +93,16 @@ class Index:
 
     def forget(self, paths: Iterable[str]) -> None:
         """Remove entries, every stage of them, whether or not the files are there."""
-        if stdin := nul_lines(paths):
-            self.git.run("update-index", "--force-remove", "-z", "--stdin", stdin=stdin)
+        self.flag("--force-remove", paths)
 
     def put(self, entries: Iterable[Entry]) -> None:
         """Set entries, or remove those whose mode is `0`."""
-        lines = nul_lines(
-            f"{entry.mode} {entry.id} {entry.stage}\t{entry.path}" for entry in entries
-        )
-        if lines:
-            self.git.run("update-index", "-z", "--replace", "--index-info", stdin=lines)
+        lines = (f"{entry.mode} {entry.id} {entry.stage}\t{entry.path}" for entry in entries)
+        if stdin := nul_lines(lines):
+            self.git.run("update-index", "-z", "--replace", "--index-info", stdin=stdin)
 
     def flag(self, option: str, paths: Iterable[str]) -> None:
-        """Run one of `update-index`'s flag options, such as `--skip-worktree`, on paths."""
+        """Run `update-index` with an option for each path, such as `--skip-worktree`."""
         if stdin := nul_lines(paths):
             self.git.run("update-index", option, "-z", "--stdin", stdin=stdin)
 
@@ -122,11 +119,6 @@ class Index:
     def paths(self) -> list[str]:
         """The paths of all entries, each once."""
         return list(dict.fromkeys(nul_records(self.git.run("ls-files", "-z"))))
-
-    def listed(self, git: Git, *arguments: str) -> list[str]:
-        """What `git ls-files` lists of it, run in the directory that `git` is bound to."""
-        here = git.bind(GIT_INDEX_FILE=self.path)
-        return nul_records(here.run("ls-files", "-z", *arguments))
 
     def forget_times(self) -> list[str]:
         """Let every file count as changed, without stat data and flags; returns the paths."""

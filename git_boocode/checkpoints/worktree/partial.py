@@ -25,7 +25,7 @@ from git_boocode.checkpoints.worktree.indexer import (
 from git_boocode.checkpoints.worktree.pathspecs import from_here, refusal
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import UserIndex
-from git_boocode.repo.git import GitError
+from git_boocode.repo.git import GitError, nul_records
 from git_boocode.repo.head import read_head
 from git_boocode.repo.index import Index
 from git_boocode.repo.lock import fresh_path
@@ -95,12 +95,12 @@ class PartialScan:
         return snapshot
 
     def _list(self, index: Index, *options: str) -> list[str]:
-        git = index.git.bind(cwd=self._here)
+        command = ("ls-files", "-z", *options, "--full-name", "--", *self._given())
         try:
-            found = index.listed(git, *options, "--full-name", "--", *self._given())
+            found = index.git.bind(cwd=self._here).run(*command)
         except GitError as error:
             raise refusal(error) or error from None
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(nul_records(found)))
 
     def _given(self) -> Iterator[str]:
         repository = self._repository
