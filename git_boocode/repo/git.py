@@ -198,7 +198,7 @@ class Git:
         """Run git with its output going to a stream, such as the user's pager (GitError)."""
         done = Running(self._start(arguments, None, to)).finish()
         if done.status:
-            raise GitError(arguments, done.status, os.fsdecode(done.stderr))
+            raise GitError(arguments, done.status, os.fsdecode(self._with_reason(done.stderr)))
         # What a driver of the user's had to say.
         with suppress(OSError):
             sys.stderr.buffer.write(done.stderr)

@@ -15,7 +15,9 @@ NO_ROOM = (
     *("No space left on device", "Out of diskspace", "Disk quota exceeded", "File too large"),
 )
 # A write failed; the reason need not follow.
-UNWRITTEN = ("unable to write", "Unable to write", "couldn't write", "write error")
+UNWRITTEN = (
+    *("unable to write", "Unable to write", "couldn't write", "write error", "unable to stream"),
+)
 # As 2.35.2 said it, and newer ones say it.
 DUBIOUS_OWNERSHIP = ("unsafe repository", "dubious ownership")
 # What read-tree says when it has looked at everything, touched nothing and refuses.

@@ -42,6 +42,14 @@ def test_no_room(repo: Repo) -> None:
     assert says(stderr, messages.UNWRITTEN)
 
 
+def test_no_room_for_what_is_streamed(repo: Repo) -> None:
+    repo.write("a", os.urandom(100_000))
+    blob = repo.git("hash-object", "-w", "a").strip()
+    script = f"trap '' XFSZ; ulimit -f 1; exec git cat-file blob {blob} >b"
+    done = subprocess.run(["sh", "-c", script], cwd=repo.top, capture_output=True)
+    assert says(os.fsdecode(done.stderr), messages.UNWRITTEN)
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a full device")
 def test_no_room_for_its_output(repo: Repo) -> None:
     repo.commit(a="a\n")
