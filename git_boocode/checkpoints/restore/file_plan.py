@@ -97,6 +97,15 @@ class RestorePlanner:
             self._paths = pathspecs.matching(self._views(), each=each)
         return self._plan(())
 
+    def _tree_after(
+        self, now: str, then: str, changes: list[Change], differing: list[Change]
+    ) -> str:
+        """The tree that some of the differing paths lead to from one tree on the way to another."""
+        # Who only looks needs none; in a partial clone its contents may not even be here.
+        if len(changes) == len(differing) or self._request.dry_run:
+            return then
+        return tree_after(self._snapshot, now, changes)
+
     def _chosen(self, paths: Iterable[str]) -> set[str]:
         return {path for path in paths if self._paths is None or path in self._paths}
 
@@ -146,14 +155,14 @@ class RestorePlanner:
             # It has to be in the snapshot, so that it can come back.
             snapshot.force_add(in_the_way, repository.worktree)
             return self._plan(in_the_way)
-        is_whole = len(changes) == len(differing)
+        tree = self._tree_after(snapshot.disk_tree, self._tree, changes, differing)
         same = self._chosen(self.exact.keys() - {change.path for change in changes} - kept.keys())
         # Who goes back to the state before an operation gets what was staged then in any case.
         is_own = goes_before_operation(repository, self._target)
         staging, staged = self._plan_staging(() if is_own else nested.values())
         return RestorePlan(
             snapshot.disk_tree,
-            self._tree if is_whole else tree_after(snapshot, snapshot.disk_tree, changes),
+            tree,
             changes + (lost_changes(repository, snapshot, self.exact, same) if same else []),
             [Skipped(path, reason) for path, reason in kept.items()],
             # The shorter path of the two: an ignored file may be in the way of many.
@@ -325,9 +334,7 @@ class RestorePlanner:
         staged = [*changes, *(Change(path, "modify", "", "", "") for path in sorted(others))]
         if now is not None and not staged:
             return None, []
-        tree = target.tree
-        if len(changes) < len(differing):
-            tree = tree_after(self._snapshot, current.tree, changes)
+        tree = self._tree_after(current.tree, target.tree, changes, differing)
         return Staging(tree, after), staged if now is not None else []
 
 
