@@ -86,7 +86,7 @@ class HookContext:
             self.note(error, directory)
 
     def note(self, error: BaseException, directory: str = "") -> None:
-        """Log a problem, unless there is no repository.
+        """Log a problem, unless the repository is missing.
 
         If none was entered, the log is that of the repository of `directory`.
         """

@@ -80,7 +80,7 @@ def _misused(message: str, context: click.Context, *hints: str) -> click.UsageEr
 class Command(click.Command):
     """A command with `-h` and usage lines as git's.
 
-    `surplus` is the hint for whoever gives it an unexpected argument, for which `{}` stands in it.
+    `surplus` is the hint for whoever gives it an unexpected argument, which replaces `{}` in it.
     """
 
     context_class = GitContext
@@ -211,7 +211,7 @@ class LazyGroup(click.Group):
 
 _SUMMARIES = {
     "apply-edit": "Apply a model's edit although it has drifted.",
-    "locate": "Find where drifted text stands in a file.",
+    "locate": "Find where drifted text occurs in a file.",
     "rewind": "Undo an applied edit, although files moved on.",
     "tools": "Print the edit formats as tools for a model.",
     "checkpoint": "Record the worktree and the staging area.",

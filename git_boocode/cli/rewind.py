@@ -65,7 +65,7 @@ def rewind(
 def _split(
     repository: Repository, records: Records, arguments: list[str], behind: int | None
 ) -> tuple[EditRecord, list[str]]:
-    """Tell the edit from the paths, as git tells revisions from paths."""
+    """Separate the edit from the paths, as git separates revisions from paths."""
     if "" in arguments:
         raise RefusedError(
             "an empty argument names no edit and no path",

@@ -120,7 +120,7 @@ class Edit(NamedTuple):
 
 
 class EditedFile(NamedTuple):
-    """What a call made of one file; `old` and `text` are None where there is no file.
+    """What a call made of one file; `old` and `text` are None where the file is missing.
 
     `action` is `create`, `modify`, `rename` or `delete`, `changes` whether there was anything to
     write. `moved_from` is the path before the call, if that was another one.

@@ -37,9 +37,10 @@ _FOLLOWS = ("not_found", "ambiguous", "missing_file", "binary")
 class PlannedFile:
     """One file of a plan: what it was before the call, and what the edits so far make of it.
 
-    `text` is None while there is no file, `lines` while all lines are where they were, `executable`
-    if the mode stays. `origin` is the file whose content was moved here, `spelling` the name that
-    it gets where the file system takes both names for one, `gone` says how the call removed it.
+    `text` is None while the file is missing, `lines` while all lines are where they were,
+    `executable` if the mode stays. `origin` is the file whose content was moved here, `spelling`
+    the name that it gets where the file system takes both names for one, `gone` says how the call
+    removed it.
     """
 
     def __init__(self, target: Target, before: FileState | None) -> None:
@@ -59,7 +60,7 @@ class PlannedFile:
 
     @property
     def after(self) -> bytes | None:
-        """Its bytes after the call, None if there is no file any more."""
+        """Its bytes after the call, None if it is gone."""
         return None if self.text is None else self.text.encode()
 
     @property

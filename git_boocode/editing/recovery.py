@@ -74,7 +74,7 @@ class Interrupted(NamedTuple):
 def interrupted_edit(repository: Repository) -> Interrupted | None:
     """The call that was killed in this worktree while it wrote, if any.
 
-    A running call looks the same; only the holder of the worktree's lock can tell them apart.
+    A running call looks the same; only the holder of the worktree's lock can distinguish them.
     FatalError if the journal (`DAMAGED`) or a file cannot be read.
     """
     note = _load(repository.state_dir)

@@ -79,7 +79,7 @@ class Workspace(NamedTuple):
         return cls(found.worktree, found.prefix, found, from_here=from_here)
 
     def target(self, path: str) -> Target:
-        """The file that a path names; MissError if it is no path, or leads out."""
+        """The file that a path names; MissError if it is invalid, or leads out."""
         _check_path(path)
         if self.from_here:
             return self._resolve(os.path.join(self.prefix, path))

@@ -108,7 +108,7 @@ def fingerprint(data: bytes | None) -> str | None:
 
 
 def fingerprint_at(path: str) -> str | None:
-    """The fingerprint of what is at a path; empty if that is no file."""
+    """The fingerprint of what is at a path; empty if that is not a file."""
     try:
         now = read_file(path, links=True)
     except MissError:

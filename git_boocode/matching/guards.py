@@ -136,7 +136,7 @@ class WindowGuard:
         )
 
     def rivals(self, best: Window, others: Sequence[Window]) -> list[Window]:
-        """The windows that the needle does not tell apart clearly enough from the best."""
+        """The windows that are not clearly worse than the best."""
         if not self.step.margin:
             return [other for other in others if other.similarity == best.similarity]
         here = self.lines[best.first : best.stop]

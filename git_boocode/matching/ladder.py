@@ -170,7 +170,7 @@ def _allowed(query: Query, found: Found) -> Found:
 
 
 def _chosen(query: Query, found: Found, start_line: int | None) -> int | None:
-    """The index of the one place meant, or None if they cannot be told apart.
+    """The index of the one place meant, or None if several are equally good.
 
     Of places that are not equally good the hint may confirm the best, never another one.
     """

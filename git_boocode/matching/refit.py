@@ -43,7 +43,7 @@ _COUNTED = (
     ("replaced", "replaced", "forgotten"),  # such lines that went with the block around them
     ("elided", "kept", "elided"),  # lines of the file for which old and new have one like ``...``
 )
-_DOUBT = "cannot tell whether the new lines have the file's indentation already"
+_DOUBT = "cannot determine whether the new lines already have the file's indentation"
 
 
 def notes(done: Counter[str]) -> tuple[str, ...]:
@@ -335,7 +335,7 @@ class _Walk:
         if self.new[index].strip() and (index or given):
             self.blocks.append((given, wanted))
         if guessed and self.doubt is None and self.new[index].strip():
-            self.doubt = f"cannot tell the indentation of line {index + 1} of the new text"
+            self.doubt = f"cannot determine the indentation of line {index + 1} of the new text"
         return wanted
 
     def _add_new(self, hunk: Hunk, index: int) -> None:

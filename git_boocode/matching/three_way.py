@@ -81,7 +81,7 @@ def _lf(rows: Iterable[str]) -> list[str]:
 
 
 def with_our_endings(base: str, ours: str, theirs: str) -> str:
-    """``theirs`` with our line endings, if the base has others throughout and most of ours do not.
+    """``theirs`` with our line endings, if the base has others throughout and ours mostly does not.
 
     Of a base with mixed endings it is unknown which lines got another one.
     """

@@ -133,7 +133,7 @@ def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
 class Git:
     """The git program bound to a directory, a whole environment and `key=value` overrides.
 
-    What starts it raises FatalError where there is no git or no such directory.
+    What starts it raises FatalError if git or the directory is missing.
     """
 
     def __init__(

@@ -84,7 +84,7 @@ class Repository:
 
         A `GIT_DIR` that a hook exports for the very repository it runs in does not turn a
         subdirectory into the worktree; one that names another repository is honoured. FatalError if
-        there is no repository, or it has no worktree here.
+        none is found, or it has no worktree here.
         """
         try:
             here = os.getcwd() if cwd is None else cwd

@@ -27,7 +27,7 @@ class Ref(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The last part of its name, which of most refs of ours is an id."""
+        """The last part of its name, for most of our refs an id."""
         return self.name.rpartition("/")[2]
 
 

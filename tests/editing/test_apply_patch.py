@@ -193,7 +193,7 @@ def test_lines_that_look_like_marks_are_lines() -> None:
         (PATCH.replace("*** End Patch", " *** End Patch"), "ends without '*** End Patch'"),
         (PATCH + "*** End Patch\n", "line 7 of the patch: '*** End Patch' is outside of"),
         (UPDATE + PATCH, "line 1 of the patch: '*** Update File: f' is outside of '*** Begin"),
-        (envelope(""), "there is no file"),
+        (envelope(""), "no file named"),
         (envelope("*** Change File: f\n"), "line 2 of the patch: '*** Change File: f'; expected"),
         (envelope(f"*** {'x' * 56}\n"), f"line 2 of the patch: '*** {'x' * 56}'; expected"),
         (envelope(f"*** {'x' * 57}\n"), f"line 2 of the patch: '*** {'x' * 55}…'; expected"),

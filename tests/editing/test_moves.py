@@ -3,10 +3,11 @@
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from git_boocode.editing import plan as plan_module
+from git_boocode.editing import workspace as workspace_module
 from git_boocode.editing.actions import Create, Delete, Keep, Replace, Write
 from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.service import Options
@@ -219,10 +220,10 @@ def test_a_new_name_that_the_file_system_takes_for_the_old_one(
     repo.write("Readme", "old\n", 0o640)
     real = read_file
 
-    def folding(path: str) -> object:
-        return real(path.replace("README", "Readme"))
+    def folding(path: str, **options: Any) -> object:
+        return real(path.replace("README", "Readme"), **options)
 
-    monkeypatch.setattr(plan_module, "read_file", folding)
+    monkeypatch.setattr(workspace_module, "read_file", folding)
     done = listed(("Readme", Replace("old", "new"), "README"))
     assert done == [("README", "rename", "Readme")]
     assert os.listdir(".") in ([".git", "README"], ["README", ".git"])

@@ -121,10 +121,10 @@ def test_without_its_record_a_call_changes_nothing(
     before = snapshot(repo.top)
     real = Git.attempt
 
-    def failing(self: Git, *arguments: str, stdin: bytes = b"") -> object:
+    def failing(self: Git, *arguments: str, **options: Any) -> object:
         if arguments[0] == failing_step:
             raise GitError(arguments, 128, error)
-        return real(self, *arguments, stdin=stdin)
+        return real(self, *arguments, **options)
 
     def full(*_: object) -> None:
         raise error

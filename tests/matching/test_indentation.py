@@ -34,7 +34,7 @@ def test_lines_in_a_new_block_are_deeper_than_the_line_that_opens_it() -> None:
 def test_new_lines_between_two_blocks_of_which_one_was_moved_are_refused() -> None:
     old = "def alpha(x):\n    return sum(x)\n\n\ndef beta(y):\n"
     new = old.replace("def beta", "def gamma(z):\n    return z\n\n\ndef beta")
-    with pytest.raises(MatchError, match="cannot tell the indentation"):
+    with pytest.raises(MatchError, match="cannot determine the indentation"):
         replace_text(FILE, old, new)
 
 
@@ -168,7 +168,7 @@ def test_added_lines_that_fit_at_two_depths_are_refused() -> None:
     content = CLASS.replace("        second()\n", "        second()\n          odd_one()\n")
     old = "    second()\n      odd_one()\n    return 1\n"
     new = old.replace("    return", "        added()\n    return")
-    with pytest.raises(MatchError, match="have the file's indentation already") as caught:
+    with pytest.raises(MatchError, match="already have the file's indentation") as caught:
         replace_text(content, old, new)
     assert caught.value.code == "ambiguous"
 
@@ -333,6 +333,6 @@ def test_lines_that_lost_some_of_their_indentation_land_as_deep_as_the_file(
 def test_text_that_breaks_the_nesting_however_it_is_indented_is_refused(
     content: str, old: str, new: str
 ) -> None:
-    with pytest.raises(MatchError, match="cannot tell") as caught:
+    with pytest.raises(MatchError, match="cannot determine") as caught:
         replace_text(content, old, new)
     assert caught.value.code == "ambiguous"

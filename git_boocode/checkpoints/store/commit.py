@@ -1,4 +1,4 @@
-"""Keep a snapshot as a checkpoint: a commit under a ref of ours. And prune, once a day."""
+"""Keep a snapshot as a checkpoint: a commit under our own ref. And prune, once a day."""
 
 from __future__ import annotations
 
@@ -129,8 +129,8 @@ def safety_checkpoint(
 ) -> Checkpoint:
     """Keep what is in the worktree now, before a restore touches it.
 
-    The conversation is that of `target`, where the restore goes: an undo tells the callback of the
-    same one. `operation` is as `git_boocode.checkpoints.restore.operation` reads it.
+    The conversation is that of `target`, where the restore goes: an undo passes the same one to
+    the callback. `operation` is as `git_boocode.checkpoints.restore.operation` reads it.
     """
     same = {key: target.values.get(key) for key in _CONVERSATION}
     values = {**same, "label": "before a restore", "trigger": "restore", "restore": dict(operation)}

@@ -1,6 +1,6 @@
 """Record files in a private index, whatever hinders git: one bad file costs no other.
 
-What decides how git converts their bytes stands at the end.
+The end of the module is about how git converts their bytes.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def _outside(spec: str) -> RefusedError:
 def from_here(top: str, prefix: str, spec: str) -> str:
     """A pathspec as git takes it; what is absolute may lead through a symlink to the top.
 
-    The caller stands at `prefix`, `""` or `"sub/dir/"`, below the top of the worktree. RefusedError
+    The caller is in `prefix`, `""` or `"sub/dir/"`, below the top of the worktree. RefusedError
     if it is absolute and leads out of the worktree (`outside_worktree`).
     """
     if not os.path.isabs(spec):

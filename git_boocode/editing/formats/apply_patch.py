@@ -100,7 +100,7 @@ class _Envelopes:
             message = f"the patch ends without '{_END}', so it may be cut off"
             invalid(len(self.lines), message, "send the whole patch again")
         if not self.sections:
-            invalid(len(self.lines), f"there is no file; expected one of {_MARKERS}")
+            invalid(len(self.lines), f"no file named; expected one of {_MARKERS}")
         return self.sections
 
     def _outside(self, row: int, line: str, above: str) -> None:

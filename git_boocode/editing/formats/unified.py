@@ -261,7 +261,7 @@ def read_name(rest: str) -> str:
 
 
 def git_names(rest: str) -> tuple[str, str] | None:
-    """The two names of a `diff --git` line, prefixes included; None if they cannot be told."""
+    """The two names of a `diff --git` line, prefixes included; None if they cannot be read."""
     rest = rest.rstrip()
     quoted = re.fullmatch(r'("(?:[^"\\]|\\.)*"|\S+) ("(?:[^"\\]|\\.)*"|\S+)', rest)
     if quoted:
