@@ -76,14 +76,10 @@ class Config:
         section, dot, subsection = front.partition(".")
         return self._settings.get(f"{section.lower()}{dot}{subsection}.{name.lower()}")
 
-    def has(self, beginning: str, end: str) -> bool:
-        """Whether any key begins and ends so, whatever its subsection."""
-        return any(key.startswith(beginning) and key.endswith(end) for key in self._settings)
-
-    def section(self, name: str) -> list[tuple[str, str | None]]:
-        """Every key of a section, subsections included, with its value, in order of the keys."""
-        found = (item for item in self._settings.items() if item[0].startswith(f"{name}."))
-        return sorted((key, setting.value) for key, setting in found)
+    def section(self, name: str, end: str = "") -> list[tuple[str, str | None]]:
+        """The keys of a section, or those with such an end, in order and with their values."""
+        keys = (key for key in self._settings if key.startswith(f"{name}.") and key.endswith(end))
+        return [(key, self._settings[key].value) for key in sorted(keys)]
 
     def text(self, key: str, default: str | None = None) -> str | None:
         """A value as text."""

@@ -189,7 +189,7 @@ def missing_objects(repository: Repository, commits: Mapping[str, Sequence[str]]
     answers = (line.split(" ") for line in asked.splitlines())
     known = [identifier for identifier, kind in answers if kind == "commit"]
     lost = {identifier: identifier for identifier in set(wanted).difference(known)}
-    if known and repository.config.has("remote.", ".promisor"):
+    if known and repository.config.section("remote", ".promisor"):
         git.run(*_WALK, "--missing=allow-promisor", "--quiet", stdin=_lines(known))
     elif known:
         lost |= _lacking(git, known)

@@ -14,7 +14,6 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import count
 
 from git_boocode.repo.durable import (
     MAKING,
@@ -38,8 +37,6 @@ RESTORE_NOTE = "restore-in-progress"
 
 # How the system refuses to write where nothing may be written.
 _SEALED = (errno.EROFS, errno.EACCES, errno.EPERM)
-# No two private files of a process get the same name.
-_NUMBERS = count()
 _PREFIX = "tmp-"
 _GUARD = "alive"
 # How old something half-made is, in seconds, when its maker must have been killed.
@@ -183,7 +180,7 @@ def _may_write(path: str) -> bool:
 
 def fresh_path(path: str) -> str:
     """A path for a private file, beginning like another one, that was never given before."""
-    return f"{path}.{next(_NUMBERS)}"
+    return f"{path}.{os.urandom(6).hex()}"
 
 
 @contextmanager

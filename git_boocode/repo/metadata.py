@@ -145,8 +145,8 @@ class EntryCatalog(Generic[AnyEntry]):
     """The entries of one kind, as seen from one worktree.
 
     A subclass says how an entry is read, and below which `prefixes` their refs are; `@~N`,
-    `message:` and `label:` look only below the first one. What a user names and cannot be had is
-    a RefusedError: `not_found`, `ambiguous`, `malformed` or `newer`.
+    `message:` and `label:` look only below the first one. RefusedError if what a user names is not
+    there (`not_found`), not clear (`ambiguous`), or cannot be read (`malformed`, `newer`).
     """
 
     noun: str

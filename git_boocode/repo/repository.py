@@ -213,10 +213,9 @@ class Repository:
 
     def _without_configured_hooks(self) -> tuple[str, ...]:
         """What keeps git 2.54 and newer from hooks that are configured, whatever the hooks path."""
-        keys = (key for key, _ in self.config.section("hook") if key.endswith(".event"))
+        keys = (key.removesuffix(".event") for key, _ in self.config.section("hook", ".event"))
         # A name with this sign cannot be given on a command line.
-        names = (key.removesuffix(".event") for key in keys if "=" not in key)
-        return tuple(f"{name}.enabled=false" for name in names)
+        return tuple(f"{key}.enabled=false" for key in keys if "=" not in key)
 
     @property
     def has_plain_refs(self) -> bool:

@@ -69,7 +69,7 @@ class WorktreeUpdate:
         a file or the staging area changed since the snapshot, or the latter is locked.
         """
         if self._plan.changes:
-            if self._repository.config.has("filter.", ".required"):
+            if self._repository.config.section("filter", ".required"):
                 self._try_filters()
             # In advance: on a disk that is full by then, it could not be made.
             self._before = self._snapshot.index.copy()
