@@ -272,13 +272,11 @@ class Git:
     def _with_reason(self, stderr: bytes) -> bytes:
         """What git said; also that the disk is full, where git does not say so."""
         said = os.fsdecode(stderr)
-        if not says(said, UNWRITTEN) or NO_ROOM[0] in said:
-            return stderr
-        places = map(os.statvfs, (self.cwd, self.env.get("GIT_DIR", self.cwd)))
-        free = min(place.f_bavail * place.f_frsize for place in places)
-        if free >= _SCARCE and not is_disk_full(said):
-            return stderr
-        return stderr.rstrip() + b": " + NO_ROOM[0].encode()
+        if says(said, UNWRITTEN) and not is_disk_full(said):
+            places = map(os.statvfs, (self.cwd, self.env.get("GIT_DIR", self.cwd)))
+            if min(place.f_bavail * place.f_frsize for place in places) < _SCARCE:
+                return stderr.rstrip() + b": " + NO_ROOM[0].encode()
+        return stderr
 
 
 def _relay(stream: IO[bytes], said: list[bytes], show: Callable[[str], None] | None) -> None:
