@@ -13,12 +13,12 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint
 from git_boocode.repo.durable import is_regular, remove, try_lock
 from git_boocode.repo.errors import FatalError, RefusedError
-from git_boocode.repo.lock import INSIDE_RESTORE
+from git_boocode.repo.lock import INSIDE_RESTORE, taking_turns
 from git_boocode.repo.moving_head import worktrees
 from git_boocode.repo.repository import Repository
 
@@ -28,7 +28,6 @@ _SHOWN = 2000
 _SHOWN_STDOUT = 80
 _ABOUT = ("label", "session", "chat", "message", "agent", "created_at", "anchor", "meta")
 _RUNNING = "callback-running"
-_POLL = 0.05
 
 
 HostFunction = Callable[[dict[str, Any]], Mapping[str, Any] | None]
@@ -54,23 +53,19 @@ class CallbackAnswer:
         self.message = message.strip()[:_SHOWN] if isinstance(message, str) else ""
 
 
-class Callback:
-    """A callback program, which runs at the top of the worktree.
+class Callback(NamedTuple):
+    """A callback program, which runs at the top of the worktree, or a `function` of the host.
 
-    `event` is what every event's object holds, as `event_of` makes it.
+    A program has `timeout` seconds for each event. A function runs in this process; it can neither
+    restore nor take checkpoints in the same worktree, which is locked. `event` is what every
+    event's object holds, as `event_of` makes it.
     """
 
-    def __init__(
-        self, repository: Repository, program: str, event: Mapping[str, Any] | None = None
-    ) -> None:
-        self.program = program
-        self._repository = repository
-        self._timeout = timeout_of(repository)
-        self._event = dict(event or {})
-
-    def about(self, event: Mapping[str, Any]) -> Callback:
-        """The same callback for one operation."""
-        return Callback(self._repository, self.program, event)
+    repository: Repository
+    program: str
+    timeout: int = TIMEOUT
+    function: HostFunction | None = None
+    event: Mapping[str, Any] = {}
 
     def prepare(self) -> None:
         """Announce the restore; refused (`vetoed`) by the exit code or by `"veto": true`.
@@ -107,11 +102,17 @@ class Callback:
             raise self.failed(_ended(status, "rollback"), stderr)
 
     def _run(self, name: str, **more: str) -> tuple[int, bytes, str]:
-        top = self._repository.worktree
-        request = {"boocode": 1, "event": name, **self._event, **more}
+        request = {"boocode": 1, "event": name, **self.event, **more}
+        if self.function is not None:
+            try:
+                return 0, json.dumps(self.function(request) or {}).encode(), ""
+            except Exception as error:
+                what = f"raised {type(error).__name__} in '{name}': {error}"
+                raise self.failed(what) from error
+        top = self.repository.worktree
         environ = _without_worktree({**os.environ}, top)
-        environ[INSIDE_RESTORE] = str(self._event.get("restore_id", "1"))
-        with noted(self._repository.state_dir) as lock:
+        environ[INSIDE_RESTORE] = str(self.event.get("restore_id", "1"))
+        with noted(self.repository.state_dir) as lock:
             try:
                 process = subprocess.Popen(
                     [self.program],
@@ -130,13 +131,13 @@ class Callback:
                 # ASCII JSON: a path that is not UTF-8 appears as \udcXX there.
                 data = json.dumps(request).encode() + b"\n"
                 try:
-                    stdout, stderr = process.communicate(data, timeout=self._timeout)
+                    stdout, stderr = process.communicate(data, timeout=self.timeout)
                 except BaseException as error:
                     with suppress(ProcessLookupError):
                         os.killpg(process.pid, signal.SIGKILL)
                     if not isinstance(error, subprocess.TimeoutExpired):
                         raise
-                    what = f"did not answer '{name}' within {self._timeout} seconds"
+                    what = f"did not answer '{name}' within {self.timeout} seconds"
                     hint = "git config boocode.callbackTimeout SECONDS gives it more time"
                     raise self.failed(what, _last_words(process), hint) from None
         return process.returncode, stdout, stderr.decode("utf-8", "replace")
@@ -160,32 +161,6 @@ class Callback:
             code="callback",
             hints=(hint or "fix the callback, or skip it with --files-only",),
         )
-
-
-class FunctionCallback(Callback):
-    """A callback that is a function of the host, in whose process the restore runs.
-
-    It can neither restore nor take checkpoints in the same worktree, which is locked.
-    """
-
-    def __init__(
-        self, repository: Repository, function: HostFunction, event: Mapping[str, Any] | None = None
-    ) -> None:
-        super().__init__(repository, getattr(function, "__qualname__", repr(function)), event)
-        self._function = function
-
-    def about(self, event: Mapping[str, Any]) -> FunctionCallback:
-        """See `Callback.about`."""
-        return FunctionCallback(self._repository, self._function, event)
-
-    def _run(self, name: str, **more: str) -> tuple[int, bytes, str]:
-        request = {"boocode": 1, "event": name, **self._event, **more}
-        try:
-            answer = json.dumps(self._function(request) or {})
-        except Exception as error:
-            said = f"raised {type(error).__name__} in '{name}': {error}"
-            raise self.failed(said, "") from error
-        return 0, answer.encode(), ""
 
 
 def event_of(
@@ -223,7 +198,8 @@ def find_callback(repository: Repository, given: str | HostFunction | None) -> C
     could have brought along (`untrusted`).
     """
     if callable(given):
-        return FunctionCallback(repository, given)
+        name = getattr(given, "__qualname__", repr(given))
+        return Callback(repository, name, function=given)
     program = given or _configured(repository) or _hook(repository)
     if program is None:
         return None
@@ -234,7 +210,7 @@ def find_callback(repository: Repository, given: str | HostFunction | None) -> C
             code="missing_file",
             hints=("fix --callback or boocode.callback, or skip it with --files-only",),
         )
-    return Callback(repository, os.path.abspath(path))
+    return Callback(repository, os.path.abspath(path), timeout_of(repository))
 
 
 def timeout_of(repository: Repository) -> int:
@@ -314,8 +290,6 @@ def noted(state_dir: str) -> Iterator[tuple[int, ...]]:
         remove(path)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError:
-        descriptor = None
-    if descriptor is None:
         yield ()
         return
     try:
@@ -330,15 +304,10 @@ def noted(state_dir: str) -> Iterator[tuple[int, ...]]:
 def wait_for_callback(state_dir: str, timeout: float) -> None:
     """Wait for the callback of a killed restore, but not beyond the seconds that it had."""
     path = os.path.join(state_dir, _RUNNING)
-    if not is_regular(path):
-        return
-    descriptor = os.open(path, os.O_RDWR)
-    try:
+    if is_regular(path):
         # The rest of its time, and no more than that if the clock was set back.
-        end = min(os.fstat(descriptor).st_mtime, time.time()) + timeout
-        while not try_lock(descriptor) and time.time() < end:
-            time.sleep(_POLL)
-    finally:
-        os.close(descriptor)
-    with suppress(OSError):
-        os.unlink(path)
+        age = max(0.0, time.time() - os.stat(path).st_mtime)
+        with suppress(RefusedError), taking_turns(path, patience=timeout - age):
+            pass
+        with suppress(OSError):
+            os.unlink(path)

@@ -254,7 +254,7 @@ class Transaction:
         repository = self._repository
         self._conversation = ConversationFiles(repository, safety.id, self._request.editor)
         if self._callback is not None:
-            self._callback = self._callback.about(self._event(safety, plan.changes))
+            self._callback = self._callback._replace(event=self._event(safety, plan.changes))
         try:
             if self._operation.over is not None and self._request.conversation:
                 self._supersede(self._operation.over)
@@ -300,7 +300,7 @@ class Transaction:
                 identifier, commit, commits = record.target, record.target_commit, UNDO
             event = event_of(self._repository, (record.kind, commits, over.id), over, ())
             event |= {"checkpoint_id": identifier, "commit": commit, "label": None}
-            self._callback.about(event).roll_back("it was interrupted")
+            self._callback._replace(event=event).roll_back("it was interrupted")
 
     def _prepare(self) -> None:
         if self._callback is not None:
