@@ -18,8 +18,6 @@ from git_boocode.repo.lock import fresh_path
 
 _DUMP = ("ls-files", "-s", "-v", "-z")
 _COMPARISON = ("diff-files", "--name-only", "--ignore-submodules=dirty", "-z")
-_PATHS_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
-_FEW = 64
 _ARGUMENTS = 500  # So many paths go into one command line.
 # In bytes: SHA-256's and SHA-1's.
 _LONGEST_CHECKSUM = 32
@@ -137,26 +135,6 @@ class Index:
     def changed_on_disk(self) -> list[str]:
         """What `begin_comparison` lists."""
         return nul_records(self.git.run(*_COMPARISON))
-
-    def refresh(self, paths: Iterable[str]) -> None:
-        """Note time and size of some files whose content is as in the index.
-
-        The others, and what cannot be read, count as changed.
-        """
-        some = list(paths)
-        if not some:
-            return
-        # To find very many of the entries takes longer than to look at the files of all.
-        everything = ("update-index", "-q", "--refresh")
-        if len(some) > _FEW and self.git.attempt(*everything).status in (0, 1):
-            return
-        git = self.git.bind(GIT_LITERAL_PATHSPECS="1")
-        command = ("add", "--refresh", "--sparse", *_PATHS_FROM_STDIN)
-        if git.attempt(*command, stdin=nul_lines(some)).status and len(some) > 1:
-            self.break_lock()
-            middle = len(some) // 2
-            self.refresh(some[:middle])
-            self.refresh(some[middle:])
 
     def break_lock(self) -> None:
         """Remove the lock that a git process left which was killed on this private index."""
