@@ -92,23 +92,19 @@ class Running:
                 raise
         return Completed(process.returncode, stdout, stderr)
 
-    def do_beside(self, work: Callable[[], None], given: bytes) -> None:
-        """Give it its standard input, which is short, and do something while it runs."""
-        assert self._process.stdin is not None
+    def finish_after(self, work: Callable[[], None], given: bytes) -> Completed:
+        """Do something, which what it reads from its standard input has to wait for."""
         try:
-            # If it ends without having read all, it says why.
-            with suppress(BrokenPipeError), self._process.stdin as stdin:
-                stdin.write(given)
-            self._process.stdin = None
             work()
         except BaseException:
             self.stop()
             raise
+        return self.finish(given)
 
     def stop(self) -> None:
         """End it, if it has not ended yet; git removes its locks."""
         self._process.terminate()
-        for pipe in (self._process.stdout, self._process.stderr):
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:
                 pipe.close()
         self._process.wait()
@@ -169,12 +165,10 @@ class Git:
     ) -> Completed:
         """Run git and report how it went; a failure is for the caller to judge.
 
-        `beside` is done meanwhile.
+        `beside` is done while git starts, before it is given `stdin`.
         """
         running = Running(self._start(arguments))
-        if beside is not None:
-            running.do_beside(beside, stdin)
-        done = running.finish(None if beside else stdin)
+        done = running.finish_after(beside, stdin) if beside else running.finish(stdin)
         return done._replace(stderr=self._with_reason(done.stderr)) if done.status else done
 
     def run(

@@ -135,8 +135,8 @@ class Store:
     ) -> None:
         """Make all changes or none, each only if the ref still is as expected.
 
-        `beside` is done meanwhile. RefusedError if another process created, moved or deleted a ref
-        (`conflict`).
+        `beside` is done while git starts, before any ref changes. RefusedError if another process
+        created, moved or deleted a ref (`conflict`).
         """
         if not changes:
             return

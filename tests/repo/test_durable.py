@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -66,6 +67,31 @@ def test_a_checkpoint_and_an_edit_are_synced(repo: Repo, synced: Synced) -> None
     assert any(name.startswith("refs/boocode/checkpoints/") for name in done)
     done = synced(lambda: apply({"path": "a", "content": "b\n"}))
     assert any(name.startswith("refs/boocode/edits/") for name in done)
+
+
+def test_objects_are_on_disk_before_a_ref_names_them(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.checkpoints.kit import take
+
+    repo.commit(a="a\n")
+    repo.write("a", "b\n")
+    objects, checkpoints = repo.top / ".git/objects", repo.top / ".git/refs/boocode/checkpoints"
+    early = []
+
+    def watch(descriptor: int) -> None:
+        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        if path.is_relative_to(objects):
+            # As long as it may take, no ref comes before it is done.
+            time.sleep(0.05)
+            early.append(not checkpoints.exists())
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", watch)
+        take()
+    assert early
+    assert all(early)
+    assert len(list(checkpoints.iterdir())) == 1
 
 
 @pytest.mark.parametrize("supported", [True, False])
