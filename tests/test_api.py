@@ -166,6 +166,19 @@ def test_a_function_that_raises_fails_the_restore(repo: Repo, fails_in: str, cod
     assert repo.read("a") == b"two\n"
 
 
+def test_a_function_is_no_file_of_its_name(repo: Repo) -> None:
+    repo.commit(trim="one\n")
+    git_boocode.checkpoint()
+    repo.write("trim", "two\n")
+
+    def trim(event: dict[str, Any]) -> None:
+        assert event["changed"] == [{"path": "trim", "action": "modify"}]
+
+    trim.__qualname__ = "trim"
+    git_boocode.restore("@", callback=trim)
+    assert repo.read("trim") == b"one\n"
+
+
 def test_a_function_may_veto(repo: Repo) -> None:
     repo.commit(a="one\n")
     git_boocode.checkpoint(str(repo.top))

@@ -412,7 +412,7 @@ def _try(what: str, roll_back: Callable[[], None], failures: list[str]) -> None:
 
 def _check_callback_stays(repository: Repository, callback: Callback, plan: RestorePlan) -> None:
     own = os.path.relpath(os.path.realpath(callback.program), repository.worktree)
-    if any(change.path == own for change in plan.changes):
+    if callback.function is None and any(change.path == own for change in plan.changes):
         raise RefusedError(
             f"callback '{callback.program}' is itself among the files to restore",
             code="conflict",
