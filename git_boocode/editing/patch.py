@@ -151,7 +151,10 @@ class PatchAction(NamedTuple):
 
         file = Lines(text.text)
         is_open = bool(text.text) and not file.closed
-        content = Lines(text.text + file.usual_ending) if is_open else file
+        # A diff that shows carriage returns shows all of them.
+        shown = any(line.endswith("\r\n") for hunk in self.hunks for line in hunk.old)
+        ending = "\n" if shown else file.usual_ending
+        content = Lines(text.text + ending) if is_open else file
         present = frozenset(line.rstrip() for line in content.lines)
         hunks = [_remarked(hunk, present) for hunk in _without_bom(self.hunks, text)]
         proven = self._is(text)
@@ -177,7 +180,7 @@ class PatchAction(NamedTuple):
         opened, own = marked[0] if marked else (is_open, text.text)
         if opened:
             # The carriage return of a last line that ends without a newline is its own.
-            made = made.removesuffix("\n" if own.endswith("\r") else file.usual_ending)
+            made = made.removesuffix("\n" if own.endswith("\r") else ending)
         landed = [place for place in placed if place.rung != "already_applied"]
         notes = (*self.notes, *mode_notes(self.executable), *_notes(hunks, placed))
         applied = _applied(landed, notes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,8 @@ def test_an_installed_page_is_found_below_its_prefix(
         path.touch()
     assert module.bundled_page(page.name) == TOP / "man" / page.name
     monkeypatch.setattr(module, "__file__", str(place))
+    # Where this interpreter keeps pages, those of the program under test may be installed.
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "none"))
     assert module.bundled_page(page.name) == page
     assert module.bundled_page("git-boocode-nothing.1") is None
     # Packages may lie elsewhere than the prefix says, as those of Debian do.

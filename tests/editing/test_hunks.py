@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from git_boocode.editing.edits import AppliedEdit, How, MissError
@@ -296,6 +296,7 @@ def action(diff: str) -> PatchAction:
 
 
 @given(old=texts, new=texts)
+@example(old="a\r\nalpha", new="\n")
 def test_a_diff_applied_to_its_old_text_gives_the_new_one(old: str, new: str) -> None:
     diff = unified_diff("f", FileText(old), FileText(new))
     if diff and old:
