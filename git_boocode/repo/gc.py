@@ -157,9 +157,9 @@ def _running_gc(repository: Repository) -> str:
             process, _, host = file.read(1024).strip().partition(" ")
         if host != os.uname().nodename or not process.isdecimal():
             return ""
-        os.kill(int(process), 0)
-    except PermissionError:
-        return process
+        # It may be another user's.
+        with suppress(PermissionError):
+            os.kill(int(process), 0)
     except (OSError, ValueError, OverflowError):
         return ""
     return process

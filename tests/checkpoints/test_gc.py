@@ -136,6 +136,13 @@ def test_what_a_killed_gc_left_delays_nothing(repo: Repo, content: str) -> None:
     assert repo.boocode("checkpoint").code == 0
 
 
+def test_a_gc_whose_note_may_not_be_read(repo: Repo) -> None:
+    repo.write(".git/gc.pid", "1 elsewhere", mode=0)
+    repo.write("a", "a\n")
+    done = repo.unprivileged("checkpoint")
+    assert (done.code, done.err) == (0, "")
+
+
 def test_objects_that_are_deleted_again_and_again(repo: Repo, tmp_path: Path) -> None:
     repo.commit(a="a\n")
     repo.write("b", "b\n")
