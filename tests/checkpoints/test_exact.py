@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -266,6 +267,25 @@ def test_a_private_file_is_private_while_it_comes_back(repo: Repo, mode: int, ho
     assert set(log.read_text().split()) == {"600"}
     assert exact(repo) == before
     assert stat.S_IMODE((repo.top / "dir/deep").stat().st_mode) == 0o755
+
+
+def test_an_acl_counts_beside_a_private_file(repo: Repo) -> None:
+    (repo.top / "dir").mkdir()
+    # Tags: owner, group, the group 1234, mask, others; see acl(5).
+    everyone = ((1, 7, -1), (4, 7, -1), (8, 7, 1234), (16, 7, -1), (32, 5, -1))
+    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in everyone)
+    try:
+        os.setxattr(repo.top / "dir", "system.posix_acl_default", acl)
+    except (AttributeError, OSError):
+        pytest.skip("no ACLs here")
+    repo.write("dir/stays", "a\n")
+    usual = repo.write("dir/f", "a\n").stat().st_mode
+    repo.write("key", "old\n", 0o600)
+    taken = take()
+    (repo.top / "dir/f").unlink()
+    repo.write("key", "new\n", 0o600)
+    back(taken.id)
+    assert (repo.top / "dir/f").stat().st_mode == usual
 
 
 def test_other_files_and_directories_are_not_private(repo: Repo) -> None:

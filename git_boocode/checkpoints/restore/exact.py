@@ -216,12 +216,8 @@ def writing_exactly(
     }
     exact = {path: file.mode for path, file in files.items() if file.mode is not None}
     made: list[str] = []
-    if any(mode & ~exact.get(path, mode) for path, mode in usual.items()):
-        none = ExactFile()
-        files = {
-            path: files.get(path, none)._replace(mode=exact.get(path, mode))
-            for path, mode in usual.items()
-        }
+    is_narrow = any(mode & ~exact.get(path, mode) for path, mode in usual.items())
+    if is_narrow:
         disk = Disk(repository.worktree)
         # Git makes a directory for a submodule, too.
         inside = (f"{path}/" if mode == GITLINK else path for path, mode in modes.items())
@@ -236,7 +232,13 @@ def writing_exactly(
     for path in filter(disk.is_directory, made):
         full = os.path.join(repository.worktree, path)
         os.chmod(full, stat.S_IMODE(os.lstat(full).st_mode) | 0o777 & ~umask)
-    written += write_exact(repository, index, files)
+    wanted = dict(files)
+    for path in usual.keys() - exact.keys() if is_narrow else ():
+        found = disk.status(path)
+        # What a default ACL of its directory gives a file stays: it counts instead of the umask.
+        if found is not None and not found.st_mode & 0o077:
+            wanted[path] = files.get(path, ExactFile())._replace(mode=usual[path])
+    written += write_exact(repository, index, wanted)
 
 
 def write_exact(repository: Repository, index: Index, files: ExactFiles) -> list[str]:
