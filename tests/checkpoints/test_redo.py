@@ -25,6 +25,7 @@ from tests.checkpoints.kit import (
     take,
     undone,
 )
+from tests.repo.test_missing_objects import lose
 from tests.repo_kit import Repo
 
 pytestmark = pytest.mark.slow
@@ -448,6 +449,20 @@ def test_a_restore_over_an_interrupted_one(three: Three, monkeypatch: pytest.Mon
     undone()
     assert seen(repo) == mess
     sound(repo)
+
+
+def test_a_restore_over_an_interrupted_one_whose_safety_checkpoint_is_damaged(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit(**{"dir/f": "a\n"})
+    taken = take()
+    repo.write("dir/f", "b\n")
+    interrupted(monkeypatch, lambda: back(taken.id))
+    repo.write("typed", "since\n")
+    safety = refs(repo, "safety")[0].partition(" ")[0]
+    lose(repo, f"{safety}:dir")
+    back(taken.id)
+    assert not (repo.top / "typed").exists()
 
 
 def test_the_host_rolls_back_what_was_interrupted_before_the_next_restore(

@@ -25,6 +25,7 @@ from git_boocode.repo.object_writer import SYMLINK, object_id, read_blobs
 from git_boocode.repo.repository import Repository
 
 _RULES = ".gitignore"
+_ARGUMENTS = 1000  # So many paths go into one command line.
 
 
 class StateRules(NamedTuple):
@@ -92,8 +93,11 @@ def ignored_by(repository: Repository, tree: str, paths: list[str], scratch: str
     """Those of some paths, tracked or not, that the rules of a tree, or outside it, ignore."""
     top = fresh_path(os.path.join(scratch, "rules"))
     os.mkdir(top)
-    files = tree_files(repository.git, tree)
-    places = (os.path.join(place, _RULES) for place in ("", *sorted(directories_of(paths))))
+    places = [os.path.join(place, _RULES) for place in ("", *sorted(directories_of(paths)))]
+    files = dict[str, str]()
+    # Not all of the tree: elsewhere, it may have lost objects.
+    for start in range(0, len(places), _ARGUMENTS):
+        files |= tree_files(repository.git, tree, *places[start : start + _ARGUMENTS])
     rules = {path: files[path] for path in places if files.get(path)}
     contents = read_blobs(repository.git, list(rules.values()))
     for (path, blob), content in zip(rules.items(), contents, strict=True):
