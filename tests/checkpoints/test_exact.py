@@ -269,6 +269,24 @@ def test_a_private_file_is_private_while_it_comes_back(repo: Repo, mode: int, ho
     assert stat.S_IMODE((repo.top / "dir/deep").stat().st_mode) == 0o755
 
 
+def test_modes_come_back_although_another_file_cannot_be_written(repo: Repo) -> None:
+    repo.git("config", "filter.f.required", "true")
+    repo.git("config", "filter.f.clean", "cat")
+    repo.git("config", "filter.f.smudge", "test ! -e .git/broken && cat")
+    repo.write(".gitattributes", "z filter=f\n")
+    files = {"key": 0o600, "dir/f": 0o644, "tool": 0o755, "z": 0o644}
+    for path, mode in files.items():
+        repo.write(path, "old\n", mode)
+    taken = take()
+    for path, mode in files.items():
+        repo.write(path, "new\n", mode)
+    host = Host(repo, trim="touch .git/broken; exit 3")
+    with pytest.raises(FatalError):
+        back(taken.id, callback=host.path)
+    whole = {path: (mode, b"new\n") for path, mode in files.items() if path != "z"}
+    assert {path: exact(repo)[path] for path in whole} == whole
+
+
 def test_an_acl_counts_beside_a_private_file(repo: Repo) -> None:
     (repo.top / "dir").mkdir()
     # Tags: owner, group, the group 1234, mask, others; see acl(5).

@@ -212,8 +212,10 @@ class WorktreeUpdate:
         old = [change.path for change in self._plan.changes if change.action != "create"]
         assert self._before is not None
         git = self._before.git.keeping_locks()
+        # Also where some fail, the others get their exact bytes and modes.
         with self._writing_back():
-            _check(git.attempt("checkout-index", "-f", "-z", "--stdin", stdin=nul_lines(old)))
+            done = git.attempt("checkout-index", "-f", "-z", "--stdin", stdin=nul_lines(old))
+        _check(done)
 
     def _writing_back(self) -> AbstractContextManager[list[str]]:
         modes = {change.path: change.old_mode for change in self._plan.changes}
