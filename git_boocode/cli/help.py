@@ -64,7 +64,9 @@ def help_(context: click.Context, names: tuple[str, ...]) -> int:
     `man` is missing, or standard output is not a terminal, a command's summary is printed instead.
     """
     shown = context.find_root()
-    if len(names) == 1 and names[0] in TOPICS:
+    if names and names[0] in TOPICS:
+        if names[1:]:
+            raise click.UsageError(f"unexpected argument '{names[1]}'", context)
         open_page(names[0])
         page = f"git-boocode-{names[0]}.{TOPICS[names[0]]}"
         print_text(f"the manual page is {bundled_page(page) or page}")

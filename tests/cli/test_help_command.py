@@ -119,6 +119,9 @@ def test_what_has_no_page_is_a_usage_error(repo: Repo) -> None:
     done = repo.boocode("help", "restore", "files")
     assert done.code == 129
     assert done.err.startswith("error: unexpected argument 'files'\n")
+    done = repo.boocode("help", "json", "answers")
+    assert done.code == 129
+    assert done.err.startswith("error: unexpected argument 'answers'\n")
 
 
 def test_completion_offers_commands_and_topics(repo: object) -> None:
