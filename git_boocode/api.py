@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from itertools import islice
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from git_boocode.checkpoints import capture
 from git_boocode.checkpoints.callback import HostFunction
@@ -31,10 +32,14 @@ from git_boocode.editing.inputs import Source
 from git_boocode.editing.service import Options
 from git_boocode.editing.service import apply_edits as apply_sources
 from git_boocode.editing.workspace import Workspace
+from git_boocode.repo.errors import from_os
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import new_objects_aside
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 Edits = str | bytes | Mapping[str, Any] | Sequence[Any]
 """Edits as a model sent them: the text of a patch or of JSON, or the JSON value itself."""
@@ -144,6 +149,20 @@ class RestoreResult:
     message: str = ""
 
 
+def _reported(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """A function that raises what the operating system refuses as a FatalError."""
+
+    @wraps(function)
+    def reporting(*args: _P.args, **given: _P.kwargs) -> _R:
+        try:
+            return function(*args, **given)
+        except OSError as error:
+            raise from_os(error) from error
+
+    return reporting
+
+
+@_reported
 def apply_edits(
     edits: Edits,
     root: str = ".",
@@ -164,6 +183,7 @@ def apply_edits(
     return _edits_result(apply_sources([_source(edits)], workspace, options))
 
 
+@_reported
 def preview_edits(
     edits: Edits, contents: Mapping[str, str], *, profile: str = "default"
 ) -> EditsResult:
@@ -177,6 +197,7 @@ def preview_edits(
         return _edits_result(apply_sources([_source(edits)], workspace, options))
 
 
+@_reported
 def checkpoint(
     root: str = ".",
     *,
@@ -210,6 +231,7 @@ def checkpoint(
     return _info(capture.capture(Repository.discover(os.path.abspath(root)), request).checkpoint)
 
 
+@_reported
 def log(
     root: str = ".", *, max_count: int | None = None, all_worktrees: bool = False
 ) -> list[CheckpointInfo]:
@@ -220,6 +242,7 @@ def log(
     return [_info(each) for each in islice(readable, max_count)]
 
 
+@_reported
 def diff(
     old: str = "@", new: str | None = None, root: str = ".", *, paths: Sequence[str] = ()
 ) -> DiffResult:
@@ -243,6 +266,7 @@ def diff(
     return DiffResult(files, text.decode("utf-8", "surrogateescape"))
 
 
+@_reported
 def restore(
     name: str,
     root: str = ".",
@@ -278,6 +302,7 @@ def restore(
     return _restore_result(restore_with_edits.restore(repository, name, request))
 
 
+@_reported
 def undo(
     root: str = ".",
     *,
@@ -295,6 +320,7 @@ def undo(
     return _restore_result(restore_with_edits.undo(repository, request))
 
 
+@_reported
 def redo(
     root: str = ".",
     *,

@@ -126,6 +126,14 @@ def test_errors_carry_code_message_and_hints(tmp_path: Path) -> None:
     assert caught.value.message
 
 
+def test_what_the_system_refuses_is_a_fatal_error(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    with pytest.raises(git_boocode.FatalError) as caught:
+        git_boocode.log(str(repo.top / "a"))
+    assert caught.value.code == "io"
+    assert caught.value.message.endswith("not a directory")
+
+
 def test_edits_of_a_function_go_with_the_restore(repo: Repo) -> None:
     transcript = repo.top.parent / "transcript"
     transcript.write_text("one\ntwo\n")
