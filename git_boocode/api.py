@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
@@ -32,6 +33,7 @@ from git_boocode.editing.inputs import Source
 from git_boocode.editing.service import Options
 from git_boocode.editing.service import apply_edits as apply_sources
 from git_boocode.editing.workspace import Workspace
+from git_boocode.matching.rungs import profile_named
 from git_boocode.repo.errors import from_os
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import new_objects_aside
@@ -175,11 +177,12 @@ def apply_edits(
 
     Paths in them count from the top of the worktree. Without `record` no copy of the old files is
     kept in git. Raises RefusedError (its `details["failures"]` name every edit that failed, its
-    `details["retry_context"]` is text for the model), FatalError.
+    `details["retry_context"]` is text for the model), FatalError, and ValueError for an unknown
+    profile.
     """
     repository = Repository.discover(os.path.abspath(root))
     workspace = Workspace(repository.worktree, repository.prefix, repository)
-    options = Options(How(profile), dry_run=dry_run, record=record)
+    options = Options(How(profile_named(profile).name), dry_run=dry_run, record=record)
     return _edits_result(apply_sources([_source(edits)], workspace, options))
 
 
@@ -189,11 +192,12 @@ def preview_edits(
 ) -> EditsResult:
     """What edits would make of some texts, by path; nothing on disk is read or written.
 
-    Raises RefusedError as `apply_edits` does.
+    Raises as `apply_edits` does.
     """
+    buffers = {posixpath.normpath(path): text for path, text in contents.items()}
     with TemporaryDirectory() as empty:
-        workspace = Workspace(os.path.realpath(empty), "", None, buffers=contents)
-        options = Options(How(profile), dry_run=True)
+        workspace = Workspace(os.path.realpath(empty), "", None, buffers=buffers)
+        options = Options(How(profile_named(profile).name), dry_run=True)
         return _edits_result(apply_sources([_source(edits)], workspace, options))
 
 
@@ -224,9 +228,10 @@ def checkpoint(
         message=message,
         agent=agent,
         trigger=trigger,
-        meta=dict(meta or {}),
+        # What is not JSON would make answers that list it unreadable.
+        meta=json.loads(json.dumps(dict(meta or {}), allow_nan=False)),
         only_if_changed=if_changed,
-        paths=tuple(paths),
+        paths=_pathspecs(paths),
     )
     return _info(capture.capture(Repository.discover(os.path.abspath(root)), request).checkpoint)
 
@@ -252,7 +257,7 @@ def diff(
     """
     repository = Repository.discover(os.path.abspath(root))
     catalog = Catalog(repository)
-    pathspecs = checked(repository, list(paths)) if paths else []
+    pathspecs = checked(repository, [*_pathspecs(paths)]) if paths else []
     before = catalog.find(old).tree
     with new_objects_aside(repository):
         if new is not None:
@@ -292,7 +297,7 @@ def restore(
     request = RestoreRequest(
         files=files,
         conversation=conversation,
-        paths=tuple(paths),
+        paths=_pathspecs(paths),
         head=head,
         dry_run=dry_run,
         callback=callback,
@@ -344,6 +349,11 @@ def _way_back(
     return RestoreRequest(
         files=files, conversation=conversation, dry_run=dry_run, callback=callback
     )
+
+
+def _pathspecs(paths: Sequence[str]) -> tuple[str, ...]:
+    # A string is a sequence of strings, too, and its '.' would match everything.
+    return (paths,) if isinstance(paths, str) else tuple(paths)
 
 
 def _source(edits: Edits) -> Source:

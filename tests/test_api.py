@@ -83,6 +83,35 @@ def test_a_preview_reads_and_writes_no_file(repo: Repo) -> None:
     assert "a.py" in "".join(caught.value.hints)
 
 
+def test_the_paths_of_a_preview_may_be_spelled_otherwise(repo: Repo) -> None:
+    done = git_boocode.preview_edits({**EDIT, "path": "a.py"}, {"./sub/../a.py": "x = 1\n"})
+    assert [(file.path, file.content) for file in done.files] == [("a.py", "x = 2\n")]
+
+
+@pytest.mark.parametrize("edit", [EDIT, {"path": "a.py", "content": "new\n"}])
+def test_an_unknown_profile_is_named(repo: Repo, edit: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="unknown profile 'strict'"):
+        git_boocode.preview_edits(edit, {"a.py": "x = 1\n"}, profile="strict")
+
+
+def test_one_path_may_be_a_string(repo: Repo) -> None:
+    repo.commit(a="one\n", b="one\n")
+    git_boocode.checkpoint()
+    repo.write("a", "two\n")
+    repo.write("b", "two\n")
+    assert [file.path for file in git_boocode.diff(paths="./a").files] == ["a"]
+    assert [file.path for file in git_boocode.restore("@", paths="./a").changed] == ["a"]
+    assert repo.read("b") == b"two\n"
+
+
+def test_meta_is_json(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    with pytest.raises(ValueError, match="JSON"):
+        git_boocode.checkpoint(meta={"cost": float("nan")})
+    taken = git_boocode.checkpoint(meta={"parts": (1, 2)})
+    assert [taken.meta] == [each.meta for each in git_boocode.log()] == [{"parts": [1, 2]}]
+
+
 def test_checkpoints_are_taken_listed_compared_and_restored(repo: Repo) -> None:
     repo.commit(a="one\n", b="one\n")
     repo.write("a", "two\n")
