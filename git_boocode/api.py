@@ -289,7 +289,8 @@ def restore(
     `name` is an id or its beginning, `@`, `@~N`, `message:ID` or `label:TEXT`. With `paths`, only
     what these pathspecs match goes back; without `files` or `conversation`, that part stays; with
     `head`, HEAD and its branch go back, too. `callback` is used instead of `boocode.callback`; the
-    edits that it asks for are applied. `force` names refusals to override: `ignored`,
+    edits that it asks for are applied. A function may call all of this but `restore`, `undo`
+    and `redo`. `force` names refusals to override: `ignored`,
     `other-worktree`, `other-session`, `other-repository`.
 
     Raises RefusedError, FatalError (a step failed; what had been done was rolled back).

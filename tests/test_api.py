@@ -203,6 +203,27 @@ def test_a_function_that_raises_fails_the_restore(repo: Repo, fails_in: str, cod
     assert repo.read("a") == b"two\n"
 
 
+def test_a_function_may_do_what_a_program_may(repo: Repo) -> None:
+    repo.commit(**{"a.py": "x = 1\n", "b.py": "x = 1\n"})
+    git_boocode.checkpoint()
+    repo.write("b.py", "two\n")
+    refused = []
+
+    def callback(event: dict[str, Any]) -> None:
+        if event["event"] != "trim":
+            return
+        git_boocode.apply_edits(EDIT)
+        git_boocode.checkpoint(label="within")
+        with pytest.raises(git_boocode.RefusedError) as caught:
+            git_boocode.undo()
+        refused.append(caught.value.code)
+
+    git_boocode.restore("@", callback=callback)
+    assert len(refused) == 1
+    assert repo.read("a.py") == b"x = 2\n"
+    assert git_boocode.log()[0].label == "within"
+
+
 def test_a_function_is_no_file_of_its_name(repo: Repo) -> None:
     repo.commit(trim="one\n")
     git_boocode.checkpoint()

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint
 from git_boocode.repo.durable import is_regular, remove, try_lock
 from git_boocode.repo.errors import FatalError, RefusedError
-from git_boocode.repo.lock import INSIDE_RESTORE, taking_turns
+from git_boocode.repo.lock import CALLING, INSIDE_RESTORE, taking_turns
 from git_boocode.repo.moving_head import worktrees
 from git_boocode.repo.repository import Repository
 
@@ -104,11 +104,14 @@ class Callback(NamedTuple):
     def _run(self, name: str, **more: str) -> tuple[int, bytes, str]:
         request = {"boocode": 1, "event": name, **self.event, **more}
         if self.function is not None:
+            calling = CALLING.set(self.repository.state_dir)
             try:
                 return 0, json.dumps(self.function(request) or {}).encode(), ""
             except Exception as error:
                 what = f"raised {type(error).__name__} in '{name}': {error}"
                 raise self.failed(what) from error
+            finally:
+                CALLING.reset(calling)
         top = self.repository.worktree
         environ = _without_worktree({**os.environ}, top)
         environ[INSIDE_RESTORE] = str(self.event.get("restore_id", "1"))

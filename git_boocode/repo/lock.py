@@ -14,6 +14,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 
 from git_boocode.repo.durable import (
     MAKING,
@@ -30,6 +31,8 @@ from git_boocode.repo.repository import Repository, make_state_dir
 
 # Set for the commands of a restore's callback: the id of that restore.
 INSIDE_RESTORE = "GIT_BOOCODE_RESTORE"
+# The state directory of the restore whose callback, a function, runs in this context.
+CALLING: ContextVar[str] = ContextVar("CALLING", default="")
 # The notes, in a worktree's private directory, that an edit is being written, and that a restore
 # is at work, which names the safety checkpoint that leads back.
 EDIT_NOTE = "edit-in-progress"
@@ -101,6 +104,8 @@ def inside_restore(state_dir: str) -> bool:
     What a callback starts may outlive the restore, such as an agent's server, or turn to another
     repository, and the variable goes with it.
     """
+    if CALLING.get() == state_dir:
+        return True
     if not os.environ.get(INSIDE_RESTORE):
         return False
     descriptor = _open_lock(state_dir, looking=True)
