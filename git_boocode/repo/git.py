@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import IO, NamedTuple
 
@@ -66,6 +66,9 @@ class GitError(FatalError):
         )
         self.status = status
         self.stderr = stderr
+
+
+_PIECE = 1 << 20  # bytes
 
 
 class Completed(NamedTuple):
@@ -197,6 +200,35 @@ class Git:
         with suppress(OSError):
             sys.stderr.buffer.write(done.stderr)
             sys.stderr.flush()
+
+    @contextmanager
+    def writing_blobs(self) -> Iterator[Callable[[str, IO[bytes]], None]]:
+        """Copy blobs to streams with one process, piece by piece: each may be large (GitError)."""
+        arguments = ("cat-file", "--batch")
+        process = self._start(arguments)
+        asked, answered, said = process.stdin, process.stdout, process.stderr
+        assert asked is not None
+        assert answered is not None
+        assert said is not None
+
+        def write(blob: str, to: IO[bytes]) -> None:
+            with suppress(BrokenPipeError):
+                asked.write(f"{blob}\n".encode())
+                asked.flush()
+            header = answered.readline().split()
+            left = int(header[2]) if header[1:2] == [b"blob"] else -1
+            while left > 0 and (piece := answered.read(min(left, _PIECE))):
+                to.write(piece)
+                left -= len(piece)
+            if left or answered.read(1) != b"\n":
+                process.terminate()
+                why = os.fsdecode(said.read()) or f"cannot read blob {blob}"
+                raise GitError(arguments, process.wait() or 128, why)
+
+        try:
+            yield write
+        finally:
+            Running(process).stop()
 
     def run_in_foreground(self, *arguments: str) -> int:
         """Run git on the caller's own terminal, where its pager and its errors are seen.

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -63,6 +64,30 @@ def test_line_endings_come_back(repo: Repo, autocrlf: str, content: bytes, track
         redone()
         assert exact(repo) == restored
     sound(repo)
+
+
+def test_the_cost_in_processes_does_not_grow_with_the_files(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit(**{f"f{number}": "old\n" for number in range(40)})
+    repo.git("config", "core.autocrlf", "input")
+    first = take()
+    for number in range(40):
+        repo.write(f"f{number}", MIXED + b"%d\n" % number)
+    before = exact(repo)
+    back(first.id)
+    started = []
+    real = subprocess.Popen.__init__
+
+    def start(self: subprocess.Popen[bytes], *arguments: Any, **options: Any) -> None:
+        started.append(arguments)
+        real(self, *arguments, **options)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", start)
+    undone()
+    assert len(started) < 30
+    monkeypatch.undo()
+    assert exact(repo) == before
 
 
 @pytest.mark.parametrize(

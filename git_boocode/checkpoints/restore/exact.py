@@ -10,14 +10,14 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from typing import IO, NamedTuple
 
 from git_boocode.checkpoints.store.catalog import Change
 from git_boocode.checkpoints.worktree.indexer import Disk, directories_of, filtered, may_convert
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
-from git_boocode.repo.git import Git, nul_lines, nul_records, quoted_lines
+from git_boocode.repo.git import nul_lines, nul_records, quoted_lines
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import Index
 from git_boocode.repo.metadata import Metadata, MetadataError
@@ -30,6 +30,8 @@ _SAME = "="
 _FILES = ("100644", "100755")
 # Git holds smaller blobs in memory.
 _STREAM = "core.bigFileThreshold=16m"
+
+CopyBlob = Callable[[str, IO[bytes]], None]  # as `Git.writing_blobs` yields it
 
 
 class ExactFile(NamedTuple):
@@ -252,30 +254,34 @@ def write_exact(repository: Repository, index: Index, files: ExactFiles) -> list
         for path, found in _regular_files(repository, files).items()
         if _differs(repository, path, found, files[path])
     }
-    git = index.git.bind(_STREAM)
-    for path, found in others.items():
-        full, mode = f"{repository.worktree}/{path}", files[path].mode
-        file = files[path]._replace(mode=stat.S_IMODE(found.st_mode) if mode is None else mode)
-        if not file.blob and found.st_nlink == 1:
-            os.chmod(full, file.mode or 0)
-            continue
-        try:
-            _replace(git, full, found, file, f"{index.path}.exact")
-        except OSError as error:
-            if error.errno != errno.EXDEV:
-                raise
-            # The git directory lies on another file system.
-            _replace(git, full, found, file, f"{full}.{os.urandom(6).hex()}")
+    with ExitStack() as stack:
+        copy: CopyBlob | None = None
+        for path, found in others.items():
+            full, mode = f"{repository.worktree}/{path}", files[path].mode
+            file = files[path]._replace(mode=stat.S_IMODE(found.st_mode) if mode is None else mode)
+            if not file.blob and found.st_nlink == 1:
+                os.chmod(full, file.mode or 0)
+                continue
+            copy = copy or stack.enter_context(index.git.bind(_STREAM).writing_blobs())
+            try:
+                _replace(copy, full, found, file, f"{index.path}.exact")
+            except OSError as error:
+                if error.errno != errno.EXDEV:
+                    raise
+                # The git directory lies on another file system.
+                _replace(copy, full, found, file, f"{full}.{os.urandom(6).hex()}")
     return list(others)
 
 
-def _replace(git: Git, full: str, found: os.stat_result, file: ExactFile, making: str) -> None:
+def _replace(
+    copy: CopyBlob, full: str, found: os.stat_result, file: ExactFile, making: str
+) -> None:
     """Put a file with the bytes of a blob, or the same bytes, in the place of another one."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
         with open(os.open(making, flags, 0o600), "wb") as new:
             if file.blob:
-                git.stream("cat-file", "blob", file.blob, to=new)
+                copy(file.blob, new)
             else:
                 with open(full, "rb") as old:
                     while chunk := old.read(_CHUNK):
