@@ -6,7 +6,6 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from itertools import islice
 from mmap import ACCESS_READ, mmap
 from typing import NamedTuple
 from zlib import crc32
@@ -18,7 +17,7 @@ from git_boocode.repo.lock import fresh_path
 
 _DUMP = ("ls-files", "-s", "-v", "-z")
 _COMPARISON = ("diff-files", "--name-only", "--ignore-submodules=dirty", "-z")
-_ARGUMENTS = 500  # So many paths go into one command line.
+_ARGUMENTS = 500  # At most so many paths go into a command line.
 # In bytes: SHA-256's and SHA-1's.
 _LONGEST_CHECKSUM = 32
 _SHORTEST_CHECKSUM = 20
@@ -82,12 +81,17 @@ class Index:
         return self.git.attempt(*arguments, stdin=nul_lines(paths))
 
     def entries_of(self, paths: Iterable[str]) -> Iterator[Entry]:
-        """The entries of some paths."""
+        """The entries of some paths; of a single one that ends in a slash, those below it."""
+        wanted = frozenset(paths)
+        if not wanted:
+            return
+        # Git compares every entry with every pathspec: many cost more than reading all entries.
+        some = wanted if len(wanted) <= _ARGUMENTS else ()
         git = self.git.bind(GIT_LITERAL_PATHSPECS="1")
-        remaining = iter(paths)
-        while some := list(islice(remaining, _ARGUMENTS)):
-            records = nul_records(git.run(*_DUMP, "--", *some))
-            yield from map(Entry.parse, records)
+        for record in nul_records(git.run(*_DUMP, "--", *some)):
+            entry = Entry.parse(record)
+            if some or entry.path in wanted:
+                yield entry
 
     def forget(self, paths: Iterable[str]) -> None:
         """Remove entries, every stage of them, whether or not the files are there."""
