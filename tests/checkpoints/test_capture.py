@@ -321,6 +321,7 @@ def test_a_read_only_object_store_changes_nothing(repo: Repo) -> None:
     sound(repo)
 
 
+@pytest.mark.ref_files
 def test_a_checkpoint_after_a_turn_takes_few_processes(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:

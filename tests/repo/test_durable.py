@@ -36,6 +36,7 @@ def synced(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Synced:
     return record
 
 
+@pytest.mark.ref_files
 def test_refs_are_synced(repo: Repo, synced: Synced) -> None:
     commit = repo.commit()
     store = Store(Repository.discover())
@@ -48,6 +49,7 @@ def test_refs_are_synced(repo: Repo, synced: Synced) -> None:
     assert gone >= {"packed-refs", "."}
 
 
+@pytest.mark.ref_files
 def test_a_move_of_head_is_synced(repo: Repo, synced: Synced) -> None:
     first, second = repo.commit(), repo.commit()
     repository = Repository.discover()
@@ -58,6 +60,7 @@ def test_a_move_of_head_is_synced(repo: Repo, synced: Synced) -> None:
     assert synced(lambda: move.carry_out(repository, "x")) == {"HEAD", "."}
 
 
+@pytest.mark.ref_files
 def test_a_checkpoint_and_an_edit_are_synced(repo: Repo, synced: Synced) -> None:
     from tests.checkpoints.kit import take
     from tests.editing.kit import apply
@@ -69,6 +72,7 @@ def test_a_checkpoint_and_an_edit_are_synced(repo: Repo, synced: Synced) -> None
     assert any(name.startswith("refs/boocode/edits/") for name in done)
 
 
+@pytest.mark.ref_files
 def test_objects_are_on_disk_before_a_ref_names_them(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -97,6 +97,7 @@ def test_a_ref_that_someone_else_changed(repo: Repo) -> None:
         assert says(stderr, messages.REF_CHANGED), stderr
 
 
+@pytest.mark.ref_files
 def test_a_ref_that_is_locked(repo: Repo) -> None:
     repo.commit(a="a\n")
     repo.write(".git/refs/heads/new.lock", "")

@@ -256,6 +256,7 @@ def test_the_well_known_objects_of_sha256(tmp_path: Path) -> None:
     assert found.zero_id == "0" * 64
 
 
+@pytest.mark.ref_files
 @pytest.mark.parametrize(
     ("storage", "is_plain"),
     [("files", True), ("reftable", False), ("files:///refs", False), ("reftable:///x", False)],
@@ -274,6 +275,7 @@ def test_refs_are_read_directly_only_in_their_default_place(
     assert not Repository.discover().has_plain_refs
 
 
+@pytest.mark.ref_files
 @pytest.mark.parametrize("by", ["setting", "environment"])
 def test_refs_in_another_directory(
     repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
