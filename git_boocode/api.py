@@ -24,9 +24,9 @@ from git_boocode.checkpoints import capture
 from git_boocode.checkpoints.callback import HostFunction
 from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.checkpoints.restore.transaction import Result
-from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint, tree_changes
+from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint, compare_trees
 from git_boocode.checkpoints.worktree.pathspecs import checked
-from git_boocode.checkpoints.worktree.scan import take_snapshot
+from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.editing.answer import Answer, diff_of
 from git_boocode.editing.edits import How
 from git_boocode.editing.inputs import Source
@@ -35,7 +35,6 @@ from git_boocode.editing.service import apply_edits as apply_sources
 from git_boocode.editing.workspace import Workspace
 from git_boocode.matching.rungs import profile_named
 from git_boocode.repo.errors import from_os
-from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import new_objects_aside
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
@@ -219,7 +218,8 @@ def checkpoint(
 
     `message` is the message at which a restore cuts the conversation. With `if_changed` the latest
     checkpoint is returned where nothing differs from it; with `paths`, which are pathspecs, only
-    what they match is read. Raises RefusedError (`locked`, `home_worktree`), FatalError.
+    what they match is read. Raises RefusedError (`locked`, `home_worktree`), FatalError, and
+    ValueError or TypeError for a `meta` that is not JSON.
     """
     request = capture.Request(
         label=label,
@@ -260,15 +260,9 @@ def diff(
     pathspecs = checked(repository, [*_pathspecs(paths)]) if paths else []
     before = catalog.find(old).tree
     with new_objects_aside(repository):
-        if new is not None:
-            after = catalog.find(new).tree
-        else:
-            with scratch_directory(repository.state_dir, looking=True) as scratch:
-                after = take_snapshot(repository, scratch).tree
-        git = repository.git.bind(cwd=os.path.join(repository.worktree, repository.prefix))
-        files = _changes(tree_changes(git, before, after, pathspecs))
-        text = git.run("diff-tree", "-r", "-p", before, after, "--", *pathspecs)
-    return DiffResult(files, text.decode("utf-8", "surrogateescape"))
+        after = current_tree(repository) if new is None else catalog.find(new).tree
+        changes, text = compare_trees(repository, before, after, pathspecs)
+    return DiffResult(_changes(changes), text)
 
 
 @_reported
@@ -289,9 +283,9 @@ def restore(
     `name` is an id or its beginning, `@`, `@~N`, `message:ID` or `label:TEXT`. With `paths`, only
     what these pathspecs match goes back; without `files` or `conversation`, that part stays; with
     `head`, HEAD and its branch go back, too. `callback` is used instead of `boocode.callback`; the
-    edits that it asks for are applied. A function may call all of this but `restore`, `undo`
-    and `redo`. `force` names refusals to override: `ignored`,
-    `other-worktree`, `other-session`, `other-repository`.
+    edits that it asks for are applied. A function may call all of this but `restore`, `undo` and
+    `redo`. `force` names refusals to override: `ignored`, `other-worktree`, `other-session`,
+    `other-repository`.
 
     Raises RefusedError, FatalError (a step failed; what had been done was rolled back).
     """
@@ -304,8 +298,7 @@ def restore(
         callback=callback,
         force=frozenset(force),
     )
-    repository = Repository.discover(os.path.abspath(root))
-    return _restore_result(restore_with_edits.restore(repository, name, request))
+    return _restored(lambda here: restore_with_edits.restore(here, name, request), root)
 
 
 @_reported
@@ -321,9 +314,10 @@ def undo(
 
     Raises as `restore` does.
     """
-    request = _way_back(files, conversation, dry_run, callback)
-    repository = Repository.discover(os.path.abspath(root))
-    return _restore_result(restore_with_edits.undo(repository, request))
+    request = RestoreRequest(
+        files=files, conversation=conversation, dry_run=dry_run, callback=callback
+    )
+    return _restored(lambda here: restore_with_edits.undo(here, request), root)
 
 
 @_reported
@@ -336,20 +330,10 @@ def redo(
     callback: RestoreCallback | None = None,
 ) -> RestoreResult:
     """Do the restore again that was undone last; raises as `restore` does."""
-    request = _way_back(files, conversation, dry_run, callback)
-    repository = Repository.discover(os.path.abspath(root))
-    return _restore_result(restore_with_edits.redo(repository, request))
-
-
-def _way_back(
-    files: bool,
-    conversation: bool,
-    dry_run: bool,
-    callback: RestoreCallback | None,
-) -> RestoreRequest:
-    return RestoreRequest(
+    request = RestoreRequest(
         files=files, conversation=conversation, dry_run=dry_run, callback=callback
     )
+    return _restored(lambda here: restore_with_edits.redo(here, request), root)
 
 
 def _pathspecs(paths: Sequence[str]) -> tuple[str, ...]:
@@ -380,8 +364,6 @@ def _edits_result(answer: Answer) -> EditsResult:
 
 
 def _info(entry: Checkpoint) -> CheckpointInfo:
-    keys = ("created_at", "label", "session", "chat", "message", "agent", "trigger")
-    texts = {key: entry.meta.text(key) for key in keys}
     meta = entry.meta.values.get("meta")
     return CheckpointInfo(
         id=entry.id,
@@ -389,7 +371,7 @@ def _info(entry: Checkpoint) -> CheckpointInfo:
         ref=entry.ref,
         worktree=entry.meta.worktree_name or "",
         meta=dict(meta) if isinstance(meta, dict) else {},
-        **texts,
+        **entry.texts,
     )
 
 
@@ -397,7 +379,8 @@ def _changes(changes: Sequence[Change]) -> tuple[ChangedPath, ...]:
     return tuple(ChangedPath(change.path, change.action) for change in changes)
 
 
-def _restore_result(result: Result) -> RestoreResult:
+def _restored(work: Callable[[Repository], Result], root: str) -> RestoreResult:
+    result = work(Repository.discover(os.path.abspath(root)))
     answer = result.answer
     return RestoreResult(
         checkpoint_id=result.checkpoint.id,

@@ -7,14 +7,13 @@ from collections.abc import Callable
 
 import click
 
-from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, tree_changes
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, compare_trees
 from git_boocode.checkpoints.worktree.pathspecs import checked
-from git_boocode.checkpoints.worktree.scan import take_snapshot
+from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
 from git_boocode.cli.output import Style, colour_wanted, encode_text, paged, print_json, progress
 from git_boocode.repo.errors import EXIT_FATAL, RefusedError
 from git_boocode.repo.git import Git, GitError
-from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import new_objects_aside
 from git_boocode.repo.repository import Repository
 
@@ -42,9 +41,16 @@ def diff(
     paths = checked(repository, paths) if paths else paths
     old = named[0].tree
     with new_objects_aside(repository):
-        new = named[1].tree if len(named) == 2 else _tree_now(repository)
+        if len(named) == 2:
+            new = named[1].tree
+        else:
+            with progress("reading the worktree"):
+                new = current_tree(repository)
         if as_json:
-            return _print_json(repository, old, new, paths)
+            changes, text = compare_trees(repository, old, new, paths)
+            files = [change.as_json() for change in changes]
+            print_json({"ok": True, "files": files, "diff": text})
+            return 0
         options = ["--stat"] * stat + ["--name-only"] * name_only
         # Git itself finds the pager that the user has set for `git diff`, and the colours with it.
         status = _here(repository.users_git, repository).run_in_foreground(
@@ -85,21 +91,6 @@ def _split(
 
 def _exists(repository: Repository, path: str) -> bool:
     return os.path.lexists(os.path.join(repository.worktree, repository.prefix, path))
-
-
-def _tree_now(repository: Repository) -> str:
-    state = repository.state_dir
-    with progress("reading the worktree"), scratch_directory(state, looking=True) as scratch:
-        return take_snapshot(repository, scratch).tree
-
-
-def _print_json(repository: Repository, old: str, new: str, paths: list[str]) -> int:
-    git = _here(repository.git, repository)
-    files = [change.as_json() for change in tree_changes(git, old, new, paths)]
-    # Plumbing: its output does not depend on how the user likes diffs to look.
-    text = git.run("diff-tree", "-r", "-p", old, new, "--", *paths)
-    print_json({"ok": True, "files": files, "diff": text.decode("utf-8", "surrogateescape")})
-    return 0
 
 
 def print_page(

@@ -111,12 +111,11 @@ def _pages(
 
 
 def _row(entry: Checkpoint, files: int | None) -> dict[str, Any]:
-    keys = ("created_at", "label", "session", "chat", "message", "agent", "trigger")
     ref = entry.meta.part("head", "ref")
     return {
         "id": entry.id,
         "commit": entry.commit.id,
-        **{key: entry.meta.text(key) or None for key in keys},
+        **{key: text or None for key, text in entry.texts.items()},
         "branch": ref.removeprefix("refs/heads/") if ref else None,
         "worktree": entry.meta.worktree_name,
         "remote": entry.remote or None,

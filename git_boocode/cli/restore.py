@@ -40,7 +40,6 @@ from git_boocode.workflows import restore_with_edits
 
 # A screenful; who wants an older one knows its name, or finds it in the log.
 SHOWN = 20
-_LISTED = ("created_at", "label", "session", "chat", "message", "agent", "trigger")
 
 FOREIGN = ("other-worktree", "other-session", "other-repository")
 _IGNORED = "ignored"
@@ -247,7 +246,7 @@ def _turn_line(turn: RecentTurn, style: Style) -> str:
 
 
 def _turn_json(turn: RecentTurn) -> dict[str, object]:
-    values = {key: turn.checkpoint.meta.text(key) or None for key in _LISTED}
+    values = {key: text or None for key, text in turn.checkpoint.texts.items()}
     return {"id": turn.checkpoint.id, **values, "files": turn.files}
 
 

@@ -46,6 +46,7 @@ _SCARCE = 1 << 20
 # and how long its last words may take to get here.
 _GRACE = 5.0
 _LAST_WORDS = 1.0
+_PIECE = 1 << 20  # bytes of a blob that are copied at once
 _LINE_ENDS = re.compile(rb"([\r\n])")
 
 
@@ -66,9 +67,6 @@ class GitError(FatalError):
         )
         self.status = status
         self.stderr = stderr
-
-
-_PIECE = 1 << 20  # bytes
 
 
 class Completed(NamedTuple):

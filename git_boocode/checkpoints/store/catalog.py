@@ -53,6 +53,12 @@ class Checkpoint(NamedTuple):
         return [self.commit.id, *self.commit.parents, *more]
 
     @property
+    def texts(self) -> dict[str, str]:
+        """What a list says of it; a text that was not given is empty."""
+        keys = ("created_at", "label", "session", "chat", "message", "agent", "trigger")
+        return {key: self.meta.text(key) for key in keys}
+
+    @property
     def remote(self) -> str:
         """The remote that it was fetched from; empty if it was taken here."""
         return remote_of(self.ref)
@@ -207,6 +213,21 @@ def tree_changes(git: Git, old: str, new: str, pathspecs: Iterable[str] = ()) ->
         action = _ACTIONS.get(letter, "modify")
         changes.append(Change(path, action, old_mode, mode, new_id, old_id))
     return changes
+
+
+def compare_trees(
+    repository: Repository, old: str, new: str, pathspecs: Iterable[str] = ()
+) -> tuple[list[Change], str]:
+    """The paths that differ between two trees, and the difference as text.
+
+    Pathspecs count from where the caller stands. The text does not depend on how the user likes
+    diffs to look; bytes that are not UTF-8 become surrogates.
+    """
+    git = repository.git.bind(cwd=os.path.join(repository.worktree, repository.prefix))
+    specs = list(pathspecs)
+    changes = tree_changes(git, old, new, specs)
+    text = git.run("diff-tree", "-r", "-p", old, new, "--", *specs)
+    return changes, text.decode("utf-8", "surrogateescape")
 
 
 def count_lines(git: Git, old: str, new: str) -> dict[str, tuple[int, int] | None]:

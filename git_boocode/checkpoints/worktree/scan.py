@@ -30,6 +30,7 @@ from git_boocode.checkpoints.worktree.staging import Staging, UserIndex, match_d
 from git_boocode.repo.git import GitError, Running, nul_records
 from git_boocode.repo.head import Head, loose_ref, read_head
 from git_boocode.repo.index import Entry, Index
+from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import GITLINK, Quarantine
 from git_boocode.repo.repository import Repository
 
@@ -55,6 +56,12 @@ def take_snapshot(
     snapshot.publish(repository.git)
     snapshot.quarantine.sync_directories()
     return snapshot
+
+
+def current_tree(repository: Repository) -> str:
+    """The tree of the worktree as it is now, for who only looks; see `take_snapshot`."""
+    with scratch_directory(repository.state_dir, looking=True) as scratch:
+        return take_snapshot(repository, scratch).tree
 
 
 def is_kept(repository: Repository, cache: IndexCache) -> bool:
