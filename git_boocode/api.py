@@ -3,7 +3,9 @@
 The package `git_boocode` exports these names. Every function that needs a repository takes `root`,
 a directory in its worktree, and changes no state of the process, such as the current directory.
 What cannot be done raises a `BoocodeError` with a stable `code`, a `message` and `hints`: a
-`RefusedError` where nothing was changed, a `FatalError` where the work could not be done.
+`RefusedError` where nothing was changed, a `FatalError` where the work could not be done. Hints are
+for people: they name commands of `git boocode`. Arguments that make no sense raise ValueError or
+TypeError, before anything is read.
 
 Results are values. Paths in them count from the top of the worktree, their parts joined by `/`.
 """
@@ -22,7 +24,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from git_boocode.checkpoints import capture
 from git_boocode.checkpoints.callback import HostFunction
-from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.operation import FOREIGN, IGNORED, RestoreRequest
 from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint, compare_trees
 from git_boocode.checkpoints.worktree.pathspecs import checked
@@ -136,6 +138,7 @@ class RestoreResult:
     """
 
     checkpoint_id: str
+    commit: str
     undo: str | None
     changed: tuple[ChangedPath, ...]
     staged: tuple[ChangedPath, ...]
@@ -191,9 +194,9 @@ def preview_edits(
 ) -> EditsResult:
     """What edits would make of some texts, by path; nothing on disk is read or written.
 
-    Raises as `apply_edits` does.
+    Raises as `apply_edits` does, and TypeError or ValueError for contents that are not texts.
     """
-    buffers = {posixpath.normpath(path): text for path, text in contents.items()}
+    buffers = {posixpath.normpath(path): _encodable(text) for path, text in contents.items()}
     with TemporaryDirectory() as empty:
         workspace = Workspace(os.path.realpath(empty), "", None, buffers=buffers)
         options = Options(How(profile_named(profile).name), dry_run=True)
@@ -231,7 +234,7 @@ def checkpoint(
         # What is not JSON would make answers that list it unreadable.
         meta=json.loads(json.dumps(dict(meta or {}), allow_nan=False)),
         only_if_changed=if_changed,
-        paths=_pathspecs(paths),
+        paths=_strings(paths),
     )
     return _info(capture.capture(Repository.discover(os.path.abspath(root)), request).checkpoint)
 
@@ -257,7 +260,7 @@ def diff(
     """
     repository = Repository.discover(os.path.abspath(root))
     catalog = Catalog(repository)
-    pathspecs = checked(repository, [*_pathspecs(paths)]) if paths else []
+    pathspecs = checked(repository, [*_strings(paths)]) if paths else []
     before = catalog.find(old).tree
     with new_objects_aside(repository):
         after = current_tree(repository) if new is None else catalog.find(new).tree
@@ -276,27 +279,34 @@ def restore(
     head: bool = False,
     dry_run: bool = False,
     callback: RestoreCallback | None = None,
+    session: str = "",
     force: Sequence[str] = (),
 ) -> RestoreResult:
     """Take files, staging area and conversation back to a checkpoint.
 
     `name` is an id or its beginning, `@`, `@~N`, `message:ID` or `label:TEXT`. With `paths`, only
-    what these pathspecs match goes back; without `files` or `conversation`, that part stays; with
-    `head`, HEAD and its branch go back, too. `callback` is used instead of `boocode.callback`; the
-    edits that it asks for are applied. A function may call all of this but `restore`, `undo` and
-    `redo`. `force` names refusals to override: `ignored`, `other-worktree`, `other-session`,
-    `other-repository`.
+    what these pathspecs match goes back, and the conversation stays; without `files` or
+    `conversation`, that part stays; with `head`, HEAD and its branch go back, too. `callback` is
+    used instead of `boocode.callback`; the edits that it asks for are applied. A function may call
+    all functions of this module but `restore`, `undo` and `redo`. With `session`, checkpoints of
+    another session are refused. `force` names refusals to override: `ignored`, `other-worktree`,
+    `other-session`, `other-repository`.
 
-    Raises RefusedError, FatalError (a step failed; what had been done was rolled back).
+    Raises RefusedError, FatalError (a step failed; the steps before it were rolled back).
     """
+    if paths and (head or callback or not files):
+        raise ValueError("paths exclude head, callback and files=False")
+    if head and not files:
+        raise ValueError("head excludes files=False")
     request = RestoreRequest(
         files=files,
         conversation=conversation,
-        paths=_pathspecs(paths),
+        paths=_strings(paths),
         head=head,
         dry_run=dry_run,
         callback=callback,
-        force=frozenset(force),
+        session=session,
+        force=_overridden(force, (IGNORED, *FOREIGN)),
     )
     return _restored(lambda here: restore_with_edits.restore(here, name, request), root)
 
@@ -309,13 +319,18 @@ def undo(
     conversation: bool = True,
     dry_run: bool = False,
     callback: RestoreCallback | None = None,
+    force: Sequence[str] = (),
 ) -> RestoreResult:
     """Undo the latest restore or redo that is not undone yet, or one that was interrupted.
 
-    Raises as `restore` does.
+    `force=["ignored"]` replaces ignored files that are in the way. Raises as `restore` does.
     """
     request = RestoreRequest(
-        files=files, conversation=conversation, dry_run=dry_run, callback=callback
+        files=files,
+        conversation=conversation,
+        dry_run=dry_run,
+        callback=callback,
+        force=_overridden(force, (IGNORED,)),
     )
     return _restored(lambda here: restore_with_edits.undo(here, request), root)
 
@@ -328,24 +343,53 @@ def redo(
     conversation: bool = True,
     dry_run: bool = False,
     callback: RestoreCallback | None = None,
+    force: Sequence[str] = (),
 ) -> RestoreResult:
-    """Do the restore again that was undone last; raises as `restore` does."""
+    """Do the restore again that was undone last; arguments and errors are those of `undo`."""
     request = RestoreRequest(
-        files=files, conversation=conversation, dry_run=dry_run, callback=callback
+        files=files,
+        conversation=conversation,
+        dry_run=dry_run,
+        callback=callback,
+        force=_overridden(force, (IGNORED,)),
     )
     return _restored(lambda here: restore_with_edits.redo(here, request), root)
 
 
-def _pathspecs(paths: Sequence[str]) -> tuple[str, ...]:
-    # A string is a sequence of strings, too, and its '.' would match everything.
-    return (paths,) if isinstance(paths, str) else tuple(paths)
+def _strings(values: Sequence[str]) -> tuple[str, ...]:
+    # A string is a sequence of strings, too; a '.' in it would be a path that matches everything.
+    return (values,) if isinstance(values, str) else tuple(values)
+
+
+def _overridden(force: Sequence[str], refusals: Sequence[str]) -> frozenset[str]:
+    words = frozenset(_strings(force))
+    if unknown := sorted(words.difference(refusals)):
+        raise ValueError(f"unknown refusal '{unknown[0]}' (choose from: {', '.join(refusals)})")
+    return words
 
 
 def _source(edits: Edits) -> Source:
     if isinstance(edits, bytes):
         return Source("the edits", edits)
-    text = edits if isinstance(edits, str) else json.dumps(edits)
+    text = edits if isinstance(edits, str) else json.dumps(edits, default=_json_value)
     return Source("the edits", text.encode("utf-8", "surrogatepass"))
+
+
+def _json_value(value: object) -> object:
+    """The dict or list of a Mapping or Sequence of another type, which `json` does not know."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
+        return list(value)
+    raise TypeError(f"edits hold a {type(value).__name__}, which is not JSON")
+
+
+def _encodable(text: str) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"contents hold a {type(text).__name__} instead of a text")
+    # Bytes that were not UTF-8 are surrogate escapes; no file holds any other surrogate.
+    text.encode("utf-8", "surrogateescape")
+    return text
 
 
 def _edits_result(answer: Answer) -> EditsResult:
@@ -384,6 +428,7 @@ def _restored(work: Callable[[Repository], Result], root: str) -> RestoreResult:
     answer = result.answer
     return RestoreResult(
         checkpoint_id=result.checkpoint.id,
+        commit=result.checkpoint.commit.id,
         undo=result.undo,
         changed=_changes(result.changes),
         staged=_changes(result.staged),

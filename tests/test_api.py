@@ -8,6 +8,7 @@ import pydoc
 import subprocess
 import sys
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -53,7 +54,9 @@ def test_edits_are_applied_and_recorded(repo: Repo) -> None:
     assert repo.read("a.py") == b"\tx = 1\n"
 
 
-@pytest.mark.parametrize("form", [json.dumps(EDIT), json.dumps(EDIT).encode(), [EDIT]])
+@pytest.mark.parametrize(
+    "form", [json.dumps(EDIT), json.dumps(EDIT).encode(), [EDIT], (MappingProxyType(EDIT),)]
+)
 def test_edits_may_be_text_bytes_or_values(repo: Repo, form: Any) -> None:
     repo.commit(**{"a.py": "x = 1\n"})
     assert git_boocode.apply_edits(form, dry_run=True).files[0].content == "x = 2\n"
@@ -81,6 +84,69 @@ def test_a_preview_reads_and_writes_no_file(repo: Repo) -> None:
         git_boocode.preview_edits({**EDIT, "path": "b.py"}, contents)
     assert caught.value.code == "missing_file"
     assert "a.py" in "".join(caught.value.hints)
+
+
+@pytest.mark.parametrize(
+    ("edits", "contents", "error"),
+    [
+        ({**EDIT, "new_string": b"x"}, {"a.py": "x = 1\n"}, TypeError),
+        ([{1, 2}], {"a.py": "x = 1\n"}, TypeError),
+        (EDIT, {"a.py": b"x = 1\n"}, TypeError),
+        (EDIT, {"a.py": "x = 1 \ud800\n"}, ValueError),
+    ],
+)
+def test_a_preview_takes_texts(edits: Any, contents: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        git_boocode.preview_edits(edits, contents)
+
+
+def test_bytes_that_are_not_utf_8_survive_a_preview() -> None:
+    contents = {"a.py": "x = 1\n# \udcff\n"}
+    assert git_boocode.preview_edits(EDIT, contents).files[0].content == "x = 2\n# \udcff\n"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"force": ["ignore"]},
+        {"force": "other_worktree"},
+        {"paths": "a", "head": True},
+        {"paths": "a", "files": False},
+        {"paths": "a", "callback": "trim"},
+        {"head": True, "files": False},
+    ],
+)
+def test_arguments_that_make_no_sense_change_nothing(repo: Repo, given: Any) -> None:
+    repo.commit(a="one\n")
+    git_boocode.checkpoint()
+    repo.write("a", "two\n")
+    with pytest.raises(ValueError, match=r"unknown refusal|exclude"):
+        git_boocode.restore("@", **given)
+    assert repo.read("a") == b"two\n"
+
+
+def test_ignored_files_are_replaced_by_force(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    repo.write("new", "two\n")
+    git_boocode.checkpoint()
+    repo.write(".git/info/exclude", ".env\n")
+    (repo.top / "new").unlink()
+    repo.write("new/.env", "secret\n")
+    assert [path for path, _ in git_boocode.restore("@", dry_run=True).kept] == ["new"]
+    git_boocode.restore("@", force="ignored")
+    assert repo.read("new") == b"two\n"
+    git_boocode.undo(force="ignored")
+    assert repo.read("new/.env") == b"secret\n"
+
+
+def test_checkpoints_of_another_session_are_refused(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    git_boocode.checkpoint(session="s1")
+    with pytest.raises(git_boocode.RefusedError) as caught:
+        git_boocode.restore("@", session="s2")
+    assert caught.value.code == "other_session"
+    done = git_boocode.restore("@", session="s2", force=["other-session"])
+    assert done.commit == git_boocode.log()[0].commit
 
 
 def test_the_paths_of_a_preview_may_be_spelled_otherwise(repo: Repo) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.operation import FOREIGN, IGNORED, RestoreRequest
 from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.checkpoints.store.catalog import Change, RecentTurn, newest_turns
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
@@ -41,8 +41,6 @@ from git_boocode.workflows import restore_with_edits
 # A screenful; who wants an older one knows its name, or finds it in the log.
 SHOWN = 20
 
-FOREIGN = ("other-worktree", "other-session", "other-repository")
-_IGNORED = "ignored"
 _IGNORED_HELP = (
     "ignored (replace ignored files that are in the way, and record them in the safety checkpoint)"
 )
@@ -79,7 +77,7 @@ def restore_options(*refusals: str) -> Callable[[Callable[..., int]], Callable[.
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
         @wraps(command)
         def with_request(**given: Any) -> int:  # noqa: ANN401 - click's own
-            request = _take_request(given, (*refusals, _IGNORED))
+            request = _take_request(given, (*refusals, IGNORED))
             return command(**given, request=request)
 
         decorated: Callable[..., int] = with_request

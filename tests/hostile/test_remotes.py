@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from git_boocode.checkpoints.restore.commands import restore
-from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.operation import FOREIGN, RestoreRequest
 from git_boocode.checkpoints.store import sharing
 from git_boocode.checkpoints.store.catalog import REMOTES
-from git_boocode.cli.restore import FOREIGN
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.ids import new_id
 from tests.checkpoints.kit import take

@@ -23,6 +23,9 @@ RESTORE = "restore"
 UNDO = "undo"
 REDO = "redo"
 TRIM = "trim"
+# Refusals that a caller can override.
+IGNORED = "ignored"
+FOREIGN = ("other-worktree", "other-session", "other-repository")
 
 
 class RestoreRequest(NamedTuple):
