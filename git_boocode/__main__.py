@@ -49,9 +49,11 @@ def main() -> int:
     if sys.argv[1:] == ["--version"]:
         # Answered before click is imported: start-up is a feature, and hosts probe the version.
         return _print_version()
+    from git_boocode.cli.options import split_leading
     from git_boocode.repo.ending import exit_at_once, on_signals, stop
 
-    on_signals(exit_at_once if sys.argv[1:2] == ["hook"] else stop)
+    *_, rest = split_leading(sys.argv[1:])
+    on_signals(exit_at_once if rest[:1] == ["hook"] else stop)
     from git_boocode.cli.entry import run
 
     return run(sys.argv[1:])

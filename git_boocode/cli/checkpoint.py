@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from git_boocode.checkpoints.capture import Captured, Request, capture
-from git_boocode.cli.entry import JSON, Option
+from git_boocode.cli.options import JSON, Option
 from git_boocode.cli.output import (
     print_json,
     print_text,

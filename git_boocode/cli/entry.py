@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import Any, NamedTuple
 
 from git_boocode import __version__
+from git_boocode.cli.options import (
+    OutputOptions,
+    change_directory,
+    output_options,
+    plain_values,
+    set_output_options,
+    split_leading,
+)
 from git_boocode.cli.output import discard_output, print_json, report
 from git_boocode.repo.errors import BoocodeError, FatalError
 from git_boocode.repo.repository import ask_ahead
@@ -17,27 +23,12 @@ COMPLETION = "_GIT_BOOCODE_COMPLETE"
 _READER_GONE = 141
 
 
-class Option(NamedTuple):
-    """An option of a command that can do without click; one without a metavar is a flag.
-
-    One that takes pairs of a key and a value may be given several times.
-    """
-
-    names: tuple[str, ...]
-    help: str
-    parameter: str
-    metavar: str = ""
-    is_pairs: bool = False
-
-
-JSON = Option(("--json",), "Answer with one JSON object on standard output.", "as_json")
-
-
 def run(argv: list[str]) -> int:
     """Run the command of the arguments after `git boocode` and return its exit code."""
     options = argv[: argv.index("--")] if "--" in argv else argv
     # Known even when they cannot be parsed.
     as_json = "--json" in options
+    set_output_options(OutputOptions(no_color="--no-color" in options))
     try:
         return _answered(argv, as_json=as_json)
     except BrokenPipeError:
@@ -65,52 +56,31 @@ def _answered(argv: list[str], *, as_json: bool) -> int:
         return report(_unexpected(error), as_json=as_json)
 
 
-def _dispatch(argv: list[str]) -> int:
+def _dispatch(given: list[str]) -> int:
+    directories, output, argv = split_leading(given)
+    set_output_options(output)
     if argv[:1] == ["hook"] and not "".join(argv[1:2]).startswith("-"):
         # Nearly all agents call hooks where they work.
-        ask_ahead()
+        if not directories:
+            ask_ahead()
         from git_boocode.cli.hook import run_hook
 
-        return run_hook(argv[1:])
+        return run_hook(argv[1:], directories)
+    change_directory(directories)
     if argv[:1] == ["checkpoint"]:
         ask_ahead()
         from git_boocode.cli import checkpoint
 
         values = plain_values(checkpoint.OPTIONS, argv[1:])
         if values is not None:
+            for parameter in values.pop("output"):
+                set_output_options(output_options().adding(parameter))
             return checkpoint.checkpoint(**values)
     from git_boocode.cli import framework
 
     if wanted := os.environ.get(COMPLETION):
         return framework.complete(COMPLETION, wanted)
     return framework.dispatch(argv)
-
-
-def plain_values(options: Iterable[Option], arguments: Iterable[str]) -> dict[str, Any] | None:
-    """The parameters that plainly spelt arguments set; None where click has to read them.
-
-    Agents and editors wait for a checkpoint at every turn, and click takes a quarter of it.
-    """
-    by_name = {name: option for option in options for name in option.names}
-    values: dict[str, Any] = {"paths": ()}
-    remaining = iter(arguments)
-    for word in remaining:
-        name, equals, value = word.partition("=")
-        option = by_name.get(name)
-        if not word.startswith("-"):
-            values["paths"] += (word,)
-        elif option is None or option.is_pairs:
-            return None
-        elif option.metavar:
-            value = value if equals else next(remaining, "-")
-            if value.startswith("-") or (equals and not name.startswith("--")):
-                return None
-            values[option.parameter] = value
-        elif equals:
-            return None
-        else:
-            values[option.parameter] = True
-    return values
 
 
 def _ended(code: int, *, as_json: bool) -> int:

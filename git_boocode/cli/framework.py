@@ -10,7 +10,15 @@ import click
 from click.core import augment_usage_errors
 
 from git_boocode import __version__
-from git_boocode.cli.entry import JSON, Option
+from git_boocode.cli.options import (
+    DIRECTORY,
+    JSON,
+    OUTPUT,
+    Option,
+    change_directory,
+    output_options,
+    set_output_options,
+)
 from git_boocode.cli.output import print_text
 from git_boocode.repo.errors import EXIT_USAGE, FatalError, UsageError, shortened
 from git_boocode.repo.ids import MOST_DIGITS
@@ -49,9 +57,24 @@ def _print_help(context: click.Context, option: click.Parameter, wanted: bool) -
     context.exit(EXIT_USAGE if option.opts == ["-h"] else 0)
 
 
-def _with_help(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that make a command or group, and `-h` and `--help`."""
-    options = (
+def _add_output_option(_: click.Context, option: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        set_output_options(output_options().adding(option.name or ""))
+
+
+def _with_common(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that make a command or group, and the options that all have."""
+    output = (
+        click.Option(
+            [*option.names, option.parameter],
+            is_flag=True,
+            expose_value=False,
+            help=option.help,
+            callback=_add_output_option,
+        )
+        for option in OUTPUT
+    )
+    help_options = (
         click.Option(
             [name],
             is_flag=True,
@@ -66,7 +89,7 @@ def _with_help(arguments: dict[str, Any]) -> dict[str, Any]:
     return {
         "options_metavar": "[<options>]",
         **arguments,
-        "params": [*(arguments.get("params") or []), *options],
+        "params": [*(arguments.get("params") or []), *output, *help_options],
         "context_settings": {**SETTINGS, **(arguments.get("context_settings") or {})},
     }
 
@@ -89,7 +112,7 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, surplus: str = "", **kwargs: Any) -> None:  # noqa: ANN401 - click's own signature
         self._surplus = surplus
-        super().__init__(*args, **_with_help(kwargs))
+        super().__init__(*args, **_with_common(kwargs))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse, and note how many arguments stood behind `--`, which click forgets."""
@@ -168,7 +191,7 @@ class LazyGroup(click.Group):
     context_class = GitContext
 
     def __init__(self, *args: Any, entries: dict[str, CommandInfo], **kwargs: Any) -> None:  # noqa: ANN401
-        super().__init__(*args, **_with_help(kwargs))
+        super().__init__(*args, **_with_common(kwargs))
         self.entries = entries
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -249,7 +272,20 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
         context.exit(0)
 
 
+def _change_directory(_: click.Context, __: click.Parameter, directories: tuple[str, ...]) -> None:
+    change_directory(directories)
+
+
 @click.group(cls=LazyGroup, entries=COMMANDS, subcommand_metavar="<command> [<args>]")
+@click.option(
+    *DIRECTORY.names,
+    DIRECTORY.parameter,
+    multiple=True,
+    metavar=DIRECTORY.metavar,
+    expose_value=False,
+    callback=_change_directory,
+    help=DIRECTORY.help,
+)
 @click.option(
     "--version",
     is_flag=True,

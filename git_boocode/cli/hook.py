@@ -14,19 +14,23 @@ from contextlib import suppress
 
 from git_boocode.agents.registry import find_agent
 from git_boocode.agents.serve import HookContext, serve_agent, serve_git
+from git_boocode.cli.options import change_directory
 from git_boocode.repo.ending import end_group, on_signals, own_group, stop
 from git_boocode.repo.errors import FatalError
 
 
-def run_hook(arguments: Sequence[str]) -> int:
-    """Serve a hook and return 0; the arguments are an agent and its event, or `git` and a hook."""
+def run_hook(arguments: Sequence[str], directories: Sequence[str] = ()) -> int:
+    """Serve a hook and return 0; the arguments are an agent and its event, or `git` and a hook.
+
+    `directories` are those of `-C`.
+    """
     # Problems are logged inside; this is for what comes between two of its lines.
     with suppress(BaseException):
-        _run(arguments)
+        _run(arguments, directories)
     return 0
 
 
-def _run(arguments: Sequence[str]) -> None:
+def _run(arguments: Sequence[str], directories: Sequence[str]) -> None:
     context = HookContext()
     limit = context.start_limit()
     by_hand = sys.stdin.isatty() and sys.stderr.isatty()
@@ -37,7 +41,7 @@ def _run(arguments: Sequence[str]) -> None:
     # While this was loaded, there was nothing to roll back; see `git_boocode.__main__`.
     on_signals(stop)
     try:
-        _serve(context, *arguments)
+        _serve(context, directories, *arguments)
         limit.over()
     except BaseException as error:  # noqa: BLE001 - no agent may see any error at all
         on_signals(signal.SIG_IGN)
@@ -52,10 +56,17 @@ def _run(arguments: Sequence[str]) -> None:
         sys.stderr.write(f"warning: {context.problem}\n")
 
 
-def _serve(context: HookContext, name: str = "", event: str = "", *arguments: str) -> None:
+def _serve(
+    context: HookContext,
+    directories: Sequence[str],
+    name: str = "",
+    event: str = "",
+    *arguments: str,
+) -> None:
     context.agent, context.event = name, event
     if name == "git":
         own_group()
+        change_directory(directories)
         serve_git(context, event, arguments)
         return
     agent = find_agent(name)
@@ -67,4 +78,7 @@ def _serve(context: HookContext, name: str = "", event: str = "", *arguments: st
     with suppress(OSError):
         os.write(1, agent.answer.encode("ascii"))
     own_group()
+    # The payload may name where the agent works, anyway.
+    with context.noting():
+        change_directory(directories)
     serve_agent(context, agent, event)

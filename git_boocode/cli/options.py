@@ -1,0 +1,133 @@
+"""Options that are read without click: those of all commands, and those of plainly spelt ones.
+
+`-C`, `-q`, `-v` and `--no-color` stand before the command; the last three also behind it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from git_boocode.repo.errors import FatalError
+
+
+class Option(NamedTuple):
+    """An option of a command that can do without click; one without a metavar is a flag.
+
+    One that takes pairs of a key and a value may be given several times.
+    """
+
+    names: tuple[str, ...]
+    help: str
+    parameter: str
+    metavar: str = ""
+    is_pairs: bool = False
+
+
+JSON = Option(("--json",), "Answer with one JSON object on standard output.", "as_json")
+DIRECTORY = Option(
+    ("-C",), "Run in this directory instead of the current one.", "directories", "<dir>"
+)
+OUTPUT = (
+    Option(("-q", "--quiet"), "Print only errors and what was asked for.", "quiet"),
+    Option(("-v", "--verbose"), "Print more.", "verbose"),
+    Option(("--no-color",), "Print without color.", "no_color"),
+)
+_OUTPUT_NAMES = {name: option.parameter for option in OUTPUT for name in option.names}
+
+
+class OutputOptions(NamedTuple):
+    """What the user wants to see of any command."""
+
+    quiet: bool = False
+    verbose: bool = False
+    no_color: bool = False
+
+    def adding(self, parameter: str) -> OutputOptions:
+        """These and one more; of `quiet` and `verbose` the last one holds."""
+        if parameter == "no_color":
+            return self._replace(no_color=True)
+        return self._replace(quiet=parameter == "quiet", verbose=parameter == "verbose")
+
+
+_output_options = OutputOptions()
+
+
+def output_options() -> OutputOptions:
+    """The output options of the command that is running."""
+    return _output_options
+
+
+def set_output_options(options: OutputOptions) -> None:
+    """Let these hold; only what parses the command line calls this."""
+    global _output_options  # noqa: PLW0603 - every line that is printed depends on it
+    _output_options = options
+
+
+def split_leading(argv: Sequence[str]) -> tuple[list[str], OutputOptions, list[str]]:
+    """Split off what stands plainly spelt before the command.
+
+    Returns the directories of `-C`, the output options, and the remaining arguments, which begin
+    with the command, or with what click has to read.
+    """
+    directories: list[str] = []
+    output = OutputOptions()
+    rest = list(argv)
+    while rest:
+        if rest[0] in _OUTPUT_NAMES:
+            output = output.adding(_OUTPUT_NAMES[rest.pop(0)])
+        elif rest[0] == "-C" and len(rest) > 1:
+            directories.append(rest[1])
+            del rest[:2]
+        else:
+            break
+    return directories, output, rest
+
+
+def change_directory(directories: Iterable[str]) -> None:
+    """Go to each directory, as seen from the one before; an empty name changes nothing.
+
+    FatalError (`no_such_directory`) if one cannot be entered.
+    """
+    for name in filter(None, directories):
+        _enter(name)
+
+
+def _enter(directory: str) -> None:
+    try:
+        os.chdir(directory)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        message = f"cannot change to '{directory}': {reason}"
+        raise FatalError(message, code="no_such_directory") from None
+
+
+def plain_values(options: Iterable[Option], arguments: Iterable[str]) -> dict[str, Any] | None:
+    """The parameters that plainly spelt arguments set; None where click has to read them.
+
+    The output options come as `output`, the list of those given. Agents and editors wait for a
+    checkpoint at every turn, and click takes a quarter of it.
+    """
+    by_name = {name: option for option in (*options, *OUTPUT) for name in option.names}
+    values: dict[str, Any] = {"paths": (), "output": []}
+    remaining = iter(arguments)
+    for word in remaining:
+        name, equals, value = word.partition("=")
+        option = by_name.get(name)
+        if not word.startswith("-"):
+            values["paths"] += (word,)
+        elif option is None or option.is_pairs:
+            return None
+        elif option.metavar:
+            value = value if equals else next(remaining, "-")
+            if value.startswith("-") or (equals and not name.startswith("--")):
+                return None
+            values[option.parameter] = value
+        elif equals:
+            return None
+        elif name in _OUTPUT_NAMES:
+            values["output"].append(option.parameter)
+        else:
+            values[option.parameter] = True
+    return values
