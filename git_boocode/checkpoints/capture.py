@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from git_boocode.checkpoints.worktree.scan import WorktreeScan, is_kept
+from git_boocode.checkpoints.worktree.scan import WorktreeScan, is_reachable
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.gc import GcWatch, kept_from_gc
 from git_boocode.repo.git import GitError
@@ -141,7 +141,7 @@ def _keep(
         latest = catalog.latest()
         changed = latest is None or not holds(repository, latest, snapshot)
     if request.only_if_changed and not changed:
-        if cache is not None and not is_kept(repository, cache):
+        if cache is not None and not is_reachable(repository, cache):
             raise RefusedError("the latest checkpoint was dropped", code="conflict")
         latest = catalog.latest()
         # It need not be the one of the cache: others may write refs, too.

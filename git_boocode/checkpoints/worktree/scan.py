@@ -50,7 +50,7 @@ def take_snapshot(
     whole.
     """
     with WorktreeScan(repository, scratch, leave_out) as scan:
-        if scan.cache is not None and not is_kept(repository, scan.cache):
+        if scan.cache is not None and not is_reachable(repository, scan.cache):
             scan.start_without_cache()
         snapshot = scan.finish()
     snapshot.publish(repository.git)
@@ -64,7 +64,7 @@ def current_tree(repository: Repository) -> str:
         return take_snapshot(repository, scratch).tree
 
 
-def is_kept(repository: Repository, cache: IndexCache) -> bool:
+def is_reachable(repository: Repository, cache: IndexCache) -> bool:
     """Whether the checkpoint still exists that keeps the objects of a cached index."""
     if loose_ref(repository, cache.ref) == cache.commit:
         return True
@@ -90,7 +90,7 @@ class WorktreeScan:
     """One reading of the worktree: as a context, git starts to walk it; `finish` gives the result.
 
     `cache` is what the last capture left, if this reading builds on it. The caller verifies that
-    its checkpoint exists (`is_kept`).
+    its checkpoint exists (`is_reachable`).
     """
 
     cache: IndexCache | None = None
