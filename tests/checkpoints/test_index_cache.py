@@ -86,7 +86,7 @@ def without(key: str) -> Callable[[dict[str, Any]], str]:
 
 ID = "1" * 40
 KEYS = (
-    *("ref", "commit", "content", "user_index", "head_tree", "left_to_head", "extra", "missing"),
+    *("ref", "commit", "content", "user_index", "head_tree", "only_in_head", "extra", "missing"),
     *("since", "recent", "modules", "rules", "version", "crc"),
 )
 NOTES: dict[str, Callable[[dict[str, Any]], str]] = {
@@ -154,7 +154,7 @@ def test_a_note_that_is_nonsense_costs_time_only(repo: Repo, kept_aside: Path, s
     assert wrong == []
 
 
-@pytest.mark.parametrize("key", ["extra", "missing", "recent", "left_to_head", "modules"])
+@pytest.mark.parametrize("key", ["extra", "missing", "recent", "only_in_head", "modules"])
 def test_lists_that_are_something_else_break_nothing(
     repo: Repo, kept_aside: Path, key: str
 ) -> None:

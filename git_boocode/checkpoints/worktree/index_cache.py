@@ -27,7 +27,7 @@ PREFIX = "kept-index-"
 _VERSION = 3
 LARGEST = 256 << 20
 """Bytes of a note; it names each untracked file."""
-_SETS = ("left_to_head", "extra", "missing", "recent")
+_SETS = ("only_in_head", "extra", "missing", "recent")
 
 
 class Content(NamedTuple):
@@ -50,7 +50,7 @@ class IndexCache(NamedTuple):
     content: Content  # what the checkpoint holds
     user_index: str  # the fingerprint of the user's index
     head_tree: str  # the tree of HEAD
-    left_to_head: frozenset[str]  # the paths that HEAD has and the user's index has not
+    only_in_head: frozenset[str]  # the paths that HEAD has and the user's index has not
     extra: frozenset[str]  # the paths that were recorded and the user's index has not
     missing: frozenset[str]  # the paths in the user's index that were not on disk
     recent: frozenset[str]  # the paths that may change without git's noticing

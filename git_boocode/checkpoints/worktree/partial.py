@@ -83,7 +83,7 @@ class PartialScan:
         extra, skipped = sort_out(self._repository.worktree, others, limit)
         old_names = self._old_names({*tracked, *extra}.difference(held))
         held += old_names
-        extra += self._left_to_head(set(held).difference(tracked, extra, old_names))
+        extra += self._paths_only_in_head(set(held).difference(tracked, extra, old_names))
         self._record(held, tracked, extra)
         skipped += [*self._indexer.failed, *self._passed_over({*tracked, *others, *extra})]
         snapshot = Snapshot(
@@ -113,9 +113,9 @@ class PartialScan:
         names = set(self._index.paths()).difference(self._user.records)
         return self._disk.other_spellings(names, come)
 
-    def _left_to_head(self, candidates: set[str]) -> list[str]:
+    def _paths_only_in_head(self, candidates: set[str]) -> list[str]:
         """The paths that HEAD has and the user's index has not, as in a capture of everything."""
-        left = self._user.left_to(self._head.tree) if candidates else ()
+        left = self._user.missing_paths(self._head.tree) if candidates else ()
         return [path for path in left if path in candidates and self._disk.is_own_file(path)]
 
     def _record(self, held: list[str], tracked: list[str], extra: list[str]) -> None:

@@ -194,10 +194,10 @@ class WorktreeScan:
 
     def _finish(self) -> Snapshot:
         staging = self._staging()
-        left = self._left_to_head(staging)
+        left = self._paths_only_in_head(staging)
         self._indexer.compare(self._comparison)
         extra = self._untracked()
-        extra += self._only_in_head(left, extra)
+        extra += self._files_only_in_head(left, extra)
         missing = self._record(staging, extra)
         skipped = (*self._skipped, *self._indexer.failed)
         snapshot = Snapshot(self._quarantine, self._head, self._index, self._user, staging, skipped)
@@ -234,15 +234,15 @@ class WorktreeScan:
                 raise
             return None
 
-    def _left_to_head(self, staging: Staging | None) -> frozenset[str]:
+    def _paths_only_in_head(self, staging: Staging | None) -> frozenset[str]:
         """The paths that HEAD has and the user's index has not."""
         if staging is None or staging.tree == self._head.tree:
             return frozenset()
         if self.cache is not None and self._same_index and self.cache.head_tree == self._head.tree:
-            return self.cache.left_to_head
-        return frozenset(self._user.left_to(self._head.tree))
+            return self.cache.only_in_head
+        return frozenset(self._user.missing_paths(self._head.tree))
 
-    def _only_in_head(self, left: Iterable[str], untracked: list[str]) -> set[str]:
+    def _files_only_in_head(self, left: Iterable[str], untracked: list[str]) -> set[str]:
         """Of what HEAD has and the user's index has not, the files that exist."""
         files = set(filter(self._disk.is_own_file, left))
         if files and self._ignores_case:
@@ -366,7 +366,7 @@ class WorktreeScan:
             content=Content("", None, None, ""),
             user_index=self._user.fingerprint,
             head_tree=self._head.tree,
-            left_to_head=left,
+            only_in_head=left,
             extra=extra,
             missing=missing,
             recent=self._recent(cache.recent if cache else ()),

@@ -148,7 +148,7 @@ class UserIndex:
         entries = map(self.entry, self.records)
         return [entry.path for entry in entries if entry and entry.mode == GITLINK]
 
-    def left_to(self, tree: str) -> list[str]:
+    def missing_paths(self, tree: str) -> list[str]:
         """The paths that a tree has and the index has not.
 
         `git rm --cached` on an ignored file leaves it on disk, known to HEAD alone. What lies in a
