@@ -91,7 +91,7 @@ class PartialScan:
         )
         # In a partial clone, the repository need not have what the base names.
         snapshot.disk_tree = snapshot.tree = self._index.write_tree("--missing-ok")
-        snapshot.cache = self._to_leave({*held, *tracked, *extra}, tracked, extra)
+        snapshot.cache = self._new_cache({*held, *tracked, *extra}, tracked, extra)
         return snapshot
 
     def _list(self, index: Index, *options: str) -> list[str]:
@@ -145,7 +145,9 @@ class PartialScan:
             if not known and path not in found:
                 yield Skipped(path, _why_left_out(top, path))
 
-    def _to_leave(self, named: set[str], tracked: list[str], extra: list[str]) -> IndexCache | None:
+    def _new_cache(
+        self, named: set[str], tracked: list[str], extra: list[str]
+    ) -> IndexCache | None:
         """What to leave to the next capture; the rest of the user's index stays as it was."""
         cache = self.cache
         if cache is None or self._staging.special or any(map(is_attributes, named)):

@@ -208,7 +208,7 @@ class WorktreeScan:
         else:
             snapshot.write_trees()
         if staging is not None and not self._left_out:
-            snapshot.cache = self._to_leave(left, frozenset(extra) - failed, missing)
+            snapshot.cache = self._new_cache(left, frozenset(extra) - failed, missing)
         snapshot.left_out = self._left_out
         return snapshot
 
@@ -352,7 +352,7 @@ class WorktreeScan:
         closed = (path for path in there if not self._disk.has_repository(path))
         return [entry for entry in map(self._user.entry, closed) if entry]
 
-    def _to_leave(
+    def _new_cache(
         self, left: frozenset[str], extra: frozenset[str], missing: frozenset[str]
     ) -> IndexCache:
         cache = self.cache
