@@ -238,7 +238,9 @@ def unreadable(stderr: str) -> list[Skipped]:
     return [Skipped(path, reason.lower()) for path, reason in found]
 
 
-def sort_out(worktree: str, paths: Iterable[str], limit: int) -> tuple[list[str], list[Skipped]]:
+def select_untracked(
+    worktree: str, paths: Iterable[str], limit: int
+) -> tuple[list[str], list[Skipped]]:
     """Separate the untracked files to record from those to leave out, larger than `limit` bytes."""
     wanted, skipped = [], []
     for path in paths:

@@ -20,7 +20,7 @@ from git_boocode.checkpoints.worktree.indexer import (
     conversion_rules,
     is_attributes,
     is_recorded,
-    sort_out,
+    select_untracked,
 )
 from git_boocode.checkpoints.worktree.pathspecs import from_here, refusal
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
@@ -80,7 +80,7 @@ class PartialScan:
         tracked = self._list(self._user.index, "--cached")
         others = self._list(self._user.index, *OTHERS)
         limit = self._repository.config.integer("boocode.maxFileSize", default=MAX_FILE_SIZE)
-        extra, skipped = sort_out(self._repository.worktree, others, limit)
+        extra, skipped = select_untracked(self._repository.worktree, others, limit)
         old_names = self._old_names({*tracked, *extra}.difference(held))
         held += old_names
         extra += self._paths_only_in_head(set(held).difference(tracked, extra, old_names))

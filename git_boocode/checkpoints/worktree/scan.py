@@ -22,7 +22,7 @@ from git_boocode.checkpoints.worktree.indexer import (
     Skipped,
     conversion_rules,
     is_attributes,
-    sort_out,
+    select_untracked,
     unreadable,
 )
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
@@ -260,7 +260,7 @@ class WorktreeScan:
             raise GitError(LISTING, done.status, os.fsdecode(done.stderr))
         self._skipped += unreadable(os.fsdecode(done.stderr))
         paths = [*nul_records(done.stdout), *self._differing_in_case()]
-        wanted, skipped = sort_out(self._repository.worktree, paths, self._limit)
+        wanted, skipped = select_untracked(self._repository.worktree, paths, self._limit)
         self._skipped += skipped
         self._left_out: Collection[str] = ()
         if self._leave_out is None or not wanted:
