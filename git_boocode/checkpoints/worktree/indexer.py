@@ -244,14 +244,14 @@ def select_untracked(
     """Separate the untracked files to record from those to leave out, larger than `limit` bytes."""
     wanted, skipped = [], []
     for path in paths:
-        if reason := _why_not(worktree, path, limit):
+        if reason := _skip_reason(worktree, path, limit):
             skipped.append(Skipped(path.rstrip("/"), reason))
         else:
             wanted.append(path)
     return wanted, skipped
 
 
-def _why_not(worktree: str, path: str, limit: int) -> str:
+def _skip_reason(worktree: str, path: str, limit: int) -> str:
     if path.endswith("/"):
         return "nested repository"
     try:
