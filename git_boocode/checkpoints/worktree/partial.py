@@ -143,7 +143,7 @@ class PartialScan:
             path = os.path.relpath(full, top).replace(os.sep, "/")
             known = spec.endswith("/") or os.path.isdir(full) or not os.path.lexists(full)
             if not known and path not in found:
-                yield Skipped(path, _why_left_out(top, path))
+                yield Skipped(path, _unlisted_reason(top, path))
 
     def _new_cache(
         self, named: set[str], tracked: list[str], extra: list[str]
@@ -167,7 +167,7 @@ class PartialScan:
         )
 
 
-def _why_left_out(worktree: str, path: str) -> str:
+def _unlisted_reason(worktree: str, path: str) -> str:
     """Why git does not list a path that exists."""
     parts = path.split("/")
     if ".git" in parts:
