@@ -85,7 +85,7 @@ class PartialScan:
         held += old_names
         extra += self._paths_only_in_head(set(held).difference(tracked, extra, old_names))
         self._record(held, tracked, extra)
-        skipped += [*self._indexer.failed, *self._passed_over({*tracked, *others, *extra})]
+        skipped += [*self._indexer.failed, *self._unlisted({*tracked, *others, *extra})]
         snapshot = Snapshot(
             self._quarantine, self._head, self._index, self._user, self._staging, skipped
         )
@@ -135,7 +135,7 @@ class PartialScan:
         entry = self._user.entry(path)
         return entry is not None and entry.mode == GITLINK
 
-    def _passed_over(self, found: set[str]) -> Iterator[Skipped]:
+    def _unlisted(self, found: set[str]) -> Iterator[Skipped]:
         """The paths that were named, exist, and are not among what git found."""
         top = self._repository.worktree
         for spec, given in zip(self._pathspecs, self._given(), strict=True):
