@@ -101,13 +101,13 @@ class Disk:
         found = self.status(path)
         return found is not None and stat.S_ISDIR(found.st_mode)
 
-    def is_there(self, path: str) -> bool:
+    def exists(self, path: str) -> bool:
         """Whether there is anything at a path."""
         return self._lstat(path) is not None
 
     def has_repository(self, path: str) -> bool:
         """Whether there is a repository at a path."""
-        return self.is_there(f"{path}/.git")
+        return self.exists(f"{path}/.git")
 
     def other_spellings(self, paths: Iterable[str], of: Iterable[str]) -> set[str]:
         """The paths that lead to the file of another path, which differs in case only."""
@@ -178,7 +178,7 @@ class Indexer:
     def _note_ignored(self, paths: list[str], said: str) -> None:
         # It passes over names that lead into a git directory on some file system, such as `git~1`.
         for path in paths if IGNORED_PATH in said else ():
-            if f"{IGNORED_PATH}{path}\n" in said and self._disk.is_there(path):
+            if f"{IGNORED_PATH}{path}\n" in said and self._disk.exists(path):
                 self.failed.append(Skipped(path, "git allows no such name"))
 
     def _add_bytes(self, path: str) -> Completed:

@@ -153,7 +153,7 @@ class PartialScan:
         if cache is None or self._staging.special or any(map(is_attributes, named)):
             return None
         failed = {path for path, _ in self._indexer.failed}
-        missing = {path for path in tracked if not self._disk.is_there(path)}
+        missing = {path for path in tracked if not self._disk.exists(path)}
         same = cache.user_index == self._user.fingerprint and cache.head_tree == self._head.tree
         return cache._replace(
             path=self._index.path,

@@ -310,7 +310,7 @@ class WorktreeScan:
         if cache is None or staging is None:
             return _Names([], frozenset(), extra, frozenset(), frozenset())
         if self._same_index:
-            come = filter(self._disk.is_there, cache.missing)
+            come = filter(self._disk.exists, cache.missing)
             entries = [entry for entry in map(self._user.entry, come) if entry]
             # What was gone when git looked may be back.
             held = cache.extra.difference(self._indexer.removed)
