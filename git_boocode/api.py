@@ -27,7 +27,7 @@ from git_boocode.checkpoints.callback import HostFunction
 from git_boocode.checkpoints.restore.operation import FOREIGN, IGNORED, RestoreRequest
 from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint, compare_trees
-from git_boocode.checkpoints.worktree.pathspecs import checked
+from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.editing.answer import Answer, diff_of
 from git_boocode.editing.edits import How
@@ -260,7 +260,7 @@ def diff(
     """
     repository = Repository.discover(os.path.abspath(root))
     catalog = Catalog(repository)
-    pathspecs = checked(repository, [*_strings(paths)]) if paths else []
+    pathspecs = checked_pathspecs(repository, [*_strings(paths)]) if paths else []
     before = catalog.find(old).tree
     with new_objects_aside(repository):
         after = current_tree(repository) if new is None else catalog.find(new).tree

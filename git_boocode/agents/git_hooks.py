@@ -86,7 +86,7 @@ def run_git_hook(
     if not label:
         return
     from git_boocode.checkpoints.capture import Request, capture
-    from git_boocode.checkpoints.store.commit import prune_now_and_then
+    from git_boocode.checkpoints.store.commit import prune_daily
     from git_boocode.repo.head import operation_in_progress
 
     state = operation_in_progress(repository)
@@ -94,7 +94,7 @@ def run_git_hook(
     during = f" during a {state}" if state and state not in label else ""
     request = Request(label=f"{label}{during}", trigger=event, only_if_changed=True)
     capture(repository, request._replace(patience=_PATIENCE))
-    prune_now_and_then(repository)
+    prune_daily(repository)
 
 
 def _words(config: Config) -> list[str]:

@@ -218,9 +218,9 @@ def _serve(context: HookContext, repository: Repository, reported: HookEvent) ->
             anchor = position._asdict() if position else {}
             tools = tools_of(repository.state_dir)
             _capture(repository, reported, turn, tools, paths=paths, anchor=anchor)
-    from git_boocode.checkpoints.store.commit import prune_now_and_then
+    from git_boocode.checkpoints.store.commit import prune_daily
 
-    prune_now_and_then(repository)
+    prune_daily(repository)
 
 
 def _setting(

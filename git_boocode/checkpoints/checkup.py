@@ -19,7 +19,7 @@ from git_boocode.checkpoints.store.catalog import (
     Checkpoint,
     remote_of,
 )
-from git_boocode.checkpoints.store.commit import last_failure
+from git_boocode.checkpoints.store.commit import last_prune_failure
 from git_boocode.checkpoints.store.retention import KINDS, interrupted, prune, restore_of
 from git_boocode.checkpoints.worktree.index_cache import LARGEST as LARGEST_NOTE
 from git_boocode.checkpoints.worktree.index_cache import stale_indexes
@@ -438,7 +438,7 @@ def _bring_back(catalog: Catalog, refs: list[Ref]) -> None:
 
 
 def _pruning(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    why = last_failure(repository)
+    why = last_prune_failure(repository)
     if why is not None:
         message = f"old checkpoints could not be pruned: {why}"
         remedy = "'git boocode prune --all' tries it again"

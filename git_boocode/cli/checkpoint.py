@@ -81,9 +81,9 @@ def take(
             for row in taken.checkpoint.meta.values["skipped"]:
                 warn(f"not recorded: {quote_path(row['path'])}: {row['reason']}")
         # After the answer: who reads it need not wait. It is loaded by now, while git was at work.
-        from git_boocode.checkpoints.store.commit import prune_now_and_then
+        from git_boocode.checkpoints.store.commit import prune_daily
 
-        prune_now_and_then(repository)
+        prune_daily(repository)
     except (BoocodeError, OSError) as error:
         if not best_effort:
             raise

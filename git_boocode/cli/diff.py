@@ -8,7 +8,7 @@ from collections.abc import Callable
 import click
 
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, compare_trees
-from git_boocode.checkpoints.worktree.pathspecs import checked
+from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
 from git_boocode.cli.output import Style, colour_wanted, encode_text, paged, print_json, progress
@@ -38,7 +38,7 @@ def diff(
     # How many arguments there were after `--`.
     after_dashes = context.meta.get(AFTER_DASHES)
     named, paths = _split(repository, Catalog(repository), list(arguments), after_dashes)
-    paths = checked(repository, paths) if paths else paths
+    paths = checked_pathspecs(repository, paths) if paths else paths
     old = named[0].tree
     with new_objects_aside(repository):
         if len(named) == 2:

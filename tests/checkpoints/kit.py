@@ -17,7 +17,7 @@ from git_boocode.checkpoints.restore.commands import redo, restore, undo
 from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.checkpoints.restore.transaction import Result, Transaction
 from git_boocode.checkpoints.store.catalog import Checkpoint
-from git_boocode.checkpoints.store.commit import kept_staging
+from git_boocode.checkpoints.store.commit import read_staging
 from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.repo.repository import Repository
 from tests.repo_kit import Repo
@@ -103,7 +103,7 @@ def held() -> Held:
     """Take a checkpoint; what it holds."""
     repository = Repository.discover()
     taken = capture(repository, Request()).checkpoint
-    staging = kept_staging(repository, taken.meta)
+    staging = read_staging(repository, taken.meta)
     return Held(taken.tree, staging, taken.meta.values["skipped"])
 
 

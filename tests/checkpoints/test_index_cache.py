@@ -412,9 +412,9 @@ def test_a_note_that_only_can_be_read(repo: Repo) -> None:
 
 
 @pytest.fixture
-def filtered(repo: Repo) -> Repo:
+def paths_with_filter(repo: Repo) -> Repo:
     """A repository whose files go through a filter that writes down which."""
-    log = repo.top / ".git/filtered"
+    log = repo.top / ".git/paths_with_filter"
     log.touch()
     repo.git("config", "filter.log.clean", f"echo %f >>'{log}'; cat")
     # Not in a `.gitattributes`: one that has just been written counts as unsettled.
@@ -432,7 +432,7 @@ def filtered(repo: Repo) -> Repo:
 
 def read(repo: Repo) -> list[str]:
     """Which files went through the filter since the last time."""
-    log = repo.top / ".git/filtered"
+    log = repo.top / ".git/paths_with_filter"
     found = log.read_text().split()
     log.write_text("")
     return sorted(set(found))
@@ -454,17 +454,17 @@ def change(repo: Repo, *paths: str) -> None:
     next_second()
 
 
-def test_nothing_is_read_twice(filtered: Repo) -> None:
+def test_nothing_is_read_twice(paths_with_filter: Repo) -> None:
     next_second()
     take()
-    assert read(filtered) == ["changed", *UNTRACKED]
+    assert read(paths_with_filter) == ["changed", *UNTRACKED]
     take()
-    assert read(filtered) == []
-    change(filtered, "untracked/1", "dir/same", "new")
+    assert read(paths_with_filter) == []
+    change(paths_with_filter, "untracked/1", "dir/same", "new")
     take()
-    assert read(filtered) == ["dir/same", "new", "untracked/1"]
+    assert read(paths_with_filter) == ["dir/same", "new", "untracked/1"]
     take()
-    assert read(filtered) == []
+    assert read(paths_with_filter) == []
 
 
 COMMANDS = (
@@ -479,57 +479,57 @@ COMMANDS = (
 )
 
 
-def test_nothing_is_read_again_because_the_index_changed(filtered: Repo) -> None:
+def test_nothing_is_read_again_because_the_index_changed(paths_with_filter: Repo) -> None:
     next_second()
     take()
     for command in COMMANDS:
-        filtered.git(*command)
-        read(filtered)
+        paths_with_filter.git(*command)
+        read(paths_with_filter)
         taken = take()
-        assert (command, read(filtered)) == (command, [])
-        assert tree(filtered, taken).keys() == filtered.files().keys()
+        assert (command, read(paths_with_filter)) == (command, [])
+        assert tree(paths_with_filter, taken).keys() == paths_with_filter.files().keys()
     assert held() == held_without_history()
 
 
-def test_what_was_touched_is_read_once(filtered: Repo) -> None:
+def test_what_was_touched_is_read_once(paths_with_filter: Repo) -> None:
     next_second()
     take()
-    for path in filtered.files():
-        os.utime(filtered.top / path, (1_600_000_000, 1_600_000_000))
+    for path in paths_with_filter.files():
+        os.utime(paths_with_filter.top / path, (1_600_000_000, 1_600_000_000))
     next_second()
-    read(filtered)
+    read(paths_with_filter)
     take()
-    assert {"untracked/0", "same", "changed"} <= set(read(filtered))
+    assert {"untracked/0", "same", "changed"} <= set(read(paths_with_filter))
     take()
-    assert read(filtered) == []
+    assert read(paths_with_filter) == []
 
 
-def test_a_checkpoint_of_paths_keeps_it_warm(filtered: Repo) -> None:
+def test_a_checkpoint_of_paths_keeps_it_warm(paths_with_filter: Repo) -> None:
     next_second()
     take()
-    read(filtered)
-    change(filtered, "same", "new")
+    read(paths_with_filter)
+    change(paths_with_filter, "same", "new")
     take(paths=("same", "new"))
-    assert read(filtered) == ["new", "same"]
+    assert read(paths_with_filter) == ["new", "same"]
     take()
     # It does not know when that second began.
-    assert set(read(filtered)) <= {"same", "new"}
+    assert set(read(paths_with_filter)) <= {"same", "new"}
     take()
-    assert read(filtered) == []
+    assert read(paths_with_filter) == []
 
 
-def test_what_a_restore_did_not_touch_is_not_read_again(filtered: Repo) -> None:
+def test_what_a_restore_did_not_touch_is_not_read_again(paths_with_filter: Repo) -> None:
     next_second()
     first = take()
-    change(filtered, "same")
+    change(paths_with_filter, "same")
     take()
     back(first.id)
     next_second()
     take()
-    read(filtered)
-    assert filtered.read("same") == b"s\n"
+    read(paths_with_filter)
+    assert paths_with_filter.read("same") == b"s\n"
     take()
-    assert set(read(filtered)) <= {"same"}
+    assert set(read(paths_with_filter)) <= {"same"}
 
 
 @pytest.mark.parametrize("is_link", [False, True])

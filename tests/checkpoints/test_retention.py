@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from git_boocode.checkpoints.restore import operation as history
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Checkpoint
-from git_boocode.checkpoints.store.commit import last_failure, prune_now_and_then
+from git_boocode.checkpoints.store.commit import last_prune_failure, prune_daily
 from git_boocode.checkpoints.store.retention import (
     DEFAULTS,
     SAFETY_MAX_AGE,
@@ -296,10 +296,10 @@ def test_a_restore_at_work_is_waited_for(repo: Repo, tmp_path: Path) -> None:
         with pytest.raises(RefusedError) as caught:
             pruned(everywhere=True, patience=0)
         assert caught.value.code == "locked"
-        prune_now_and_then(Repository.discover())
+        prune_daily(Repository.discover())
     assert len(ids(repo)) == 1
     # That happens, and is nothing to be told of.
-    assert last_failure(Repository.discover()) is None
+    assert last_prune_failure(Repository.discover()) is None
     assert len(pruned(everywhere=True, patience=0)) == 1
 
 
@@ -343,39 +343,39 @@ def stamp(repo: Repo) -> Path:
 
 def test_now_and_then_is_once_a_day(repo: Repo, old_one: str) -> None:
     repository = Repository.discover()
-    prune_now_and_then(repository)
+    prune_daily(repository)
     assert ids(repo) == set()
     forged(repo, old_one, worktree={"name": "gone"})
-    prune_now_and_then(repository)
+    prune_daily(repository)
     assert ids(repo) == {old_one}
     for moment in (time.time() - DAY - 1, time.time() + DAY + 1):
         forged(repo, old_one, worktree={"name": "gone"})
         os.utime(stamp(repo), (moment, moment))
-        prune_now_and_then(repository)
+        prune_daily(repository)
         assert ids(repo) == set()
         assert abs(stamp(repo).stat().st_mtime - time.time()) < 60
 
 
 def test_not_inside_a_restore(repo: Repo, old_one: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(INSIDE_RESTORE, "x")
-    prune_now_and_then(Repository.discover())
+    prune_daily(Repository.discover())
     assert ids(repo) == {old_one}
 
 
 def test_a_failure_is_noted_until_pruning_succeeds(repo: Repo, old_one: str) -> None:
-    assert last_failure(Repository.discover()) is None
+    assert last_prune_failure(Repository.discover()) is None
     repo.git("config", "boocode.keep", "plenty")
-    prune_now_and_then(Repository.discover())
-    assert "'plenty' for 'boocode.keep'" in str(last_failure(Repository.discover()))
+    prune_daily(Repository.discover())
+    assert "'plenty' for 'boocode.keep'" in str(last_prune_failure(Repository.discover()))
     repo.git("config", "boocode.keep", "10")
     prune(Repository.discover(), everywhere=True)
-    assert last_failure(Repository.discover()) is None
+    assert last_prune_failure(Repository.discover()) is None
     assert ids(repo) == set()
 
 
 def test_what_is_in_the_place_of_the_note_is_replaced(repo: Repo, old_one: str) -> None:
     stamp(repo).mkdir(parents=True)
-    prune_now_and_then(Repository.discover())
+    prune_daily(Repository.discover())
     assert ids(repo) == set()
     assert stamp(repo).is_file()
 
@@ -424,14 +424,14 @@ def test_very_many_refs_are_packed_once_a_day(
         repo.git("config", key, value)
     for _ in range(3):
         take()
-    prune_now_and_then(Repository.discover())
+    prune_daily(Repository.discover())
     assert len(loose(repo)) == 4
     before = repo.git("for-each-ref")
     Path(".git/boocode/last-prune").unlink()
     taken = take()
-    prune_now_and_then(Repository.discover())
+    prune_daily(Repository.discover())
     assert (loose(repo) == []) is packed
-    assert last_failure(Repository.discover()) is None
+    assert last_prune_failure(Repository.discover()) is None
     later = take()
     assert set(before.splitlines()) < set(repo.git("for-each-ref").splitlines())
     assert [ref.split()[0] for ref in refs(repo, "checkpoints")][-2:] == [taken.ref, later.ref]
@@ -446,8 +446,8 @@ def test_refs_that_another_process_packs_just_now(
     repo.git("config", "core.packedRefsTimeout", "0")
     taken = take()
     lock = repo.write(".git/packed-refs.lock")
-    prune_now_and_then(Repository.discover())
-    assert (lock.exists(), last_failure(Repository.discover())) == (True, None)
+    prune_daily(Repository.discover())
+    assert (lock.exists(), last_prune_failure(Repository.discover())) == (True, None)
     assert loose(repo) == [taken.ref]
 
 

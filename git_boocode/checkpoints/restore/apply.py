@@ -18,7 +18,7 @@ from git_boocode.checkpoints.restore.file_plan import RestorePlan, blockers_of, 
 from git_boocode.checkpoints.restore.ignore_rules import StateRules
 from git_boocode.checkpoints.store.catalog import Change, tree_changes
 from git_boocode.checkpoints.store.commit import safety_checkpoint
-from git_boocode.checkpoints.worktree.indexer import Disk, filtered
+from git_boocode.checkpoints.worktree.indexer import Disk, paths_with_filter
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import build_index
@@ -116,7 +116,7 @@ class WorktreeUpdate:
             index = Index(self._snapshot.index.git, f"{self._snapshot.index.path}.try-{unused}")
             index.read_tree(tree)
             paths = [change.path for change in self._plan.changes if change.action != unused]
-            driven = nul_lines(filtered(index, paths, "--cached"))
+            driven = nul_lines(paths_with_filter(index, paths, "--cached"))
             command = ("checkout-index", "-z", "--stdin", f"--prefix={index.path}.files/")
             _check(index.git.attempt(*command, stdin=driven))
 

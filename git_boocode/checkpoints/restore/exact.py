@@ -15,7 +15,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, NamedTuple
 
 from git_boocode.checkpoints.store.catalog import Change
-from git_boocode.checkpoints.worktree.indexer import Disk, directories_of, filtered, may_convert
+from git_boocode.checkpoints.worktree.indexer import (
+    Disk,
+    directories_of,
+    may_convert,
+    paths_with_filter,
+)
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.repo.git import nul_lines, nul_records, quoted_lines
 from git_boocode.repo.ids import OBJECT_ID
@@ -126,7 +131,7 @@ def record_exact(
     raw = {path: ids[path] for path in converted if ids[path] not in ("", old[path])}
     # What a filter driver, such as LFS, gives back to the last byte is left to git.
     index = snapshot.index
-    if driven := filtered(index, raw) if raw else []:
+    if driven := paths_with_filter(index, raw) if raw else []:
         prefix = f"{index.path}.written/"
         command = ("checkout-index", "-z", "--stdin", f"--prefix={prefix}")
         index.git.attempt(*command, stdin=nul_lines(driven))

@@ -16,7 +16,7 @@ from git_boocode.checkpoints.restore.exact import ExactFiles, lost_changes, read
 from git_boocode.checkpoints.restore.ignore_rules import ignored_by, tree_files, unchanged
 from git_boocode.checkpoints.restore.operation import RestoreRequest, goes_before_operation
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
-from git_boocode.checkpoints.store.commit import kept_staging
+from git_boocode.checkpoints.store.commit import read_staging
 from git_boocode.checkpoints.worktree.indexer import Disk, Skipped, directories_of, is_recorded
 from git_boocode.checkpoints.worktree.pathspecs import Pathspecs
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
@@ -79,7 +79,7 @@ class RestorePlanner:
             self._indexes.append(snapshot.original)
         self._paths: frozenset[str] | None = None  # the only paths to touch; None for all
         # What was staged then; None if that is unknown.
-        self._staging = kept_staging(repository, target.meta)
+        self._staging = read_staging(repository, target.meta)
         self._tree = target.tree
         if self._staging and self._staging.absent:
             # Only what was on disk, not what was sparse.

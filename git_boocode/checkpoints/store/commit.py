@@ -44,12 +44,12 @@ def holds(repository: Repository, checkpoint: Checkpoint, snapshot: Snapshot) ->
     if checkpoint.meta.part("head", "commit") != snapshot.head.commit:
         return False
     try:
-        return kept_staging(repository, checkpoint.meta) == snapshot.staging
+        return read_staging(repository, checkpoint.meta) == snapshot.staging
     except (GitError, MetadataError):
         return False
 
 
-def kept_staging(repository: Repository, meta: Metadata) -> Staging | None:
+def read_staging(repository: Repository, meta: Metadata) -> Staging | None:
     """The staging area that a checkpoint holds; None if it holds none.
 
     Raises GitError if its objects are missing, and MetadataError if what it says of the staging
@@ -184,11 +184,11 @@ class _Writer(NamedTuple):
         return self.commit(tree, [], message)
 
 
-def prune_now_and_then(repository: Repository) -> None:
+def prune_daily(repository: Repository) -> None:
     """Prune all worktrees once a day, and pack refs if many are loose.
 
     The caller has taken a checkpoint, so no error here makes it fail; it is noted for
-    `last_failure`.
+    `last_prune_failure`.
     """
     # Nothing can be noted on a full disk; tomorrow is another day.
     with suppress(OSError):
@@ -221,7 +221,7 @@ def note_pruning(repository: Repository, failure: str = "") -> None:
     write_private(stamp, failure.encode("utf-8", "replace"), to_disk=False)
 
 
-def last_failure(repository: Repository) -> str | None:
+def last_prune_failure(repository: Repository) -> str | None:
     """Why the latest pruning failed; None if it did not."""
     data = read_private(os.path.join(repository.common_state_dir, _STAMP))
     return data.decode("utf-8", "replace") if data else None

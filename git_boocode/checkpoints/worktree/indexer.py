@@ -232,7 +232,7 @@ def _reason(path: str, done: Completed) -> str:
     return reason
 
 
-def unreadable(stderr: str) -> list[Skipped]:
+def unreadable_directories(stderr: str) -> list[Skipped]:
     """The directories that git could not look into, from its warnings while it listed files."""
     found = re.findall(UNREADABLE_DIRECTORY, stderr) if stderr else ()
     return [Skipped(path, reason.lower()) for path, reason in found]
@@ -310,7 +310,7 @@ def _outside_attributes(repository: Repository) -> Iterator[str]:
         yield os.path.join(os.path.dirname(os.path.dirname(path)), "etc/gitattributes")
 
 
-def filtered(index: Index, paths: Iterable[str], *options: str) -> list[str]:
+def paths_with_filter(index: Index, paths: Iterable[str], *options: str) -> list[str]:
     """The paths with a filter driver, by the attributes of the worktree and of the index.
 
     Options are for `git check-attr`.

@@ -22,7 +22,7 @@ from git_boocode.checkpoints.worktree.indexer import (
     is_recorded,
     select_untracked,
 )
-from git_boocode.checkpoints.worktree.pathspecs import from_here, refusal
+from git_boocode.checkpoints.worktree.pathspecs import pathspec_error, resolve_pathspec
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import UserIndex
 from git_boocode.repo.git import GitError, nul_records
@@ -99,12 +99,15 @@ class PartialScan:
         try:
             found = index.git.bind(cwd=self._here).run(*command)
         except GitError as error:
-            raise refusal(error) or error from None
+            raise pathspec_error(error) or error from None
         return list(dict.fromkeys(nul_records(found)))
 
     def _given(self) -> Iterator[str]:
         repository = self._repository
-        return (from_here(repository.worktree, repository.prefix, spec) for spec in self._pathspecs)
+        return (
+            resolve_pathspec(repository.worktree, repository.prefix, spec)
+            for spec in self._pathspecs
+        )
 
     def _old_names(self, come: set[str]) -> set[str]:
         """The names in the base of files that were renamed, and by which they are still found."""

@@ -17,7 +17,7 @@ from git_boocode.repo.messages import (
 from git_boocode.repo.repository import Repository
 
 
-def refusal(error: GitError) -> RefusedError | None:
+def pathspec_error(error: GitError) -> RefusedError | None:
     """What is wrong with the pathspecs; None if they are not what git complains of."""
     said = failure_reason(error.stderr)
     if OUTSIDE_REPOSITORY in said:
@@ -33,7 +33,7 @@ def _outside(spec: str) -> RefusedError:
     return RefusedError(f"'{spec}' is outside the worktree", code="outside_worktree", hints=hints)
 
 
-def from_here(top: str, prefix: str, spec: str) -> str:
+def resolve_pathspec(top: str, prefix: str, spec: str) -> str:
     """A pathspec as git takes it; what is absolute may lead through a symlink to the top.
 
     The caller is in `prefix`, `""` or `"sub/dir/"`, below the top of the worktree. RefusedError
@@ -48,25 +48,25 @@ def from_here(top: str, prefix: str, spec: str) -> str:
     return os.path.relpath(full, os.path.join(top, prefix))
 
 
-def checked(repository: Repository, given: Iterable[str]) -> list[str]:
+def checked_pathspecs(repository: Repository, given: Iterable[str]) -> list[str]:
     """Some pathspecs as git takes them from where the caller stands; they may match nothing.
 
     RefusedError if one leads out of the worktree (`outside_worktree`), or git cannot make sense of
     it (`invalid_pathspec`).
     """
     top, prefix = repository.worktree, repository.prefix
-    specs = [from_here(top, prefix, spec) for spec in given]
+    specs = [resolve_pathspec(top, prefix, spec) for spec in given]
     git = repository.git.bind(cwd=os.path.join(top, prefix))
     try:
         # Git reads the pathspecs before it finds that there is nothing to compare.
         git.run("diff-tree", repository.empty_tree, repository.empty_tree, "--", *specs)
     except GitError as error:
-        raise refusal(error) or error from None
+        raise pathspec_error(error) or error from None
     return specs
 
 
 class Pathspecs:
-    """Some pathspecs, and the directory that they count from, see `from_here`.
+    """Some pathspecs, and the directory that they count from, see `resolve_pathspec`.
 
     They may be read again after that directory has gone.
     """
@@ -74,7 +74,7 @@ class Pathspecs:
     def __init__(self, top: str, prefix: str, given: Sequence[str]) -> None:
         self.prefix = prefix
         self._top = top
-        self.given = tuple(from_here(top, prefix, spec) for spec in given)
+        self.given = tuple(resolve_pathspec(top, prefix, spec) for spec in given)
 
     def matching(self, indexes: Iterable[Index], *, each: bool) -> frozenset[str]:
         """The paths in any of some private indexes that they match.
@@ -105,6 +105,6 @@ class Pathspecs:
         said = os.fsdecode(done.stderr).replace(elsewhere, self._top)
         if done.status not in (0, 1):
             error = GitError(arguments, done.status, said)
-            raise refusal(error) or error
+            raise pathspec_error(error) or error
         complaints = (line.removeprefix("error: ") for line in said.split("\n"))
         return nul_records(done.stdout), {line for line in complaints if UNMATCHED_PATHSPEC in line}

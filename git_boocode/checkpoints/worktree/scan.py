@@ -23,7 +23,7 @@ from git_boocode.checkpoints.worktree.indexer import (
     conversion_rules,
     is_attributes,
     select_untracked,
-    unreadable,
+    unreadable_directories,
 )
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging, UserIndex, match_disk
@@ -76,7 +76,7 @@ class _OutdatedError(Exception):
     """What the last capture left does not fit any more."""
 
 
-class _Names(NamedTuple):
+class _IndexDifference(NamedTuple):
     """The paths of a private index, compared with those that it has to hold."""
 
     come: list[Entry]  # the user's entries of tracked paths that it lacks
@@ -258,7 +258,7 @@ class WorktreeScan:
         done = self._listing.finish()
         if done.status:
             raise GitError(LISTING, done.status, os.fsdecode(done.stderr))
-        self._skipped += unreadable(os.fsdecode(done.stderr))
+        self._skipped += unreadable_directories(os.fsdecode(done.stderr))
         paths = [*nul_records(done.stdout), *self._differing_in_case()]
         wanted, skipped = select_untracked(self._repository.worktree, paths, self._limit)
         self._skipped += skipped
@@ -304,17 +304,17 @@ class WorktreeScan:
         absent = (entry.path for entry in names.come if entry not in wanted)
         return names.missing.union(absent, set(indexer.removed) - names.untracked)
 
-    def _compare_names(self, staging: Staging | None, extra: list[str]) -> _Names:
+    def _compare_names(self, staging: Staging | None, extra: list[str]) -> _IndexDifference:
         """Compare the paths that the private index holds with those that it has to hold."""
         cache = self.cache
         if cache is None or staging is None:
-            return _Names([], frozenset(), extra, frozenset(), frozenset())
+            return _IndexDifference([], frozenset(), extra, frozenset(), frozenset())
         if self._same_index:
             come = filter(self._disk.exists, cache.missing)
             entries = [entry for entry in map(self._user.entry, come) if entry]
             # What was gone when git looked may be back.
             held = cache.extra.difference(self._indexer.removed)
-            return _Names(
+            return _IndexDifference(
                 entries,
                 cache.extra.difference(extra),
                 [path for path in extra if path not in held],
@@ -324,7 +324,7 @@ class WorktreeScan:
         tracked = self._user.records.keys() - {entry.path for entry in staging.absent}
         held = frozenset(self._index.paths())
         untracked = held - tracked
-        return _Names(
+        return _IndexDifference(
             [entry for entry in map(self._user.entry, sorted(tracked - held)) if entry],
             untracked.difference(extra),
             [path for path in extra if path not in held],
