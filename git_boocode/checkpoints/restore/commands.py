@@ -21,7 +21,7 @@ from git_boocode.checkpoints.restore.operation import (
     OperationRecord,
     RestoreRequest,
     Root,
-    goes_before_operation,
+    is_own_safety,
     read_history,
     recorded,
 )
@@ -227,7 +227,7 @@ class _Past:
         if root.archives:
             return LogChange(about=target.meta, after=root.id, before=root.before)
         back = root.event == UNDO and operation.concerns_conversation
-        back = back and goes_before_operation(self._repository, target)
+        back = back and is_own_safety(self._repository, target)
         archived = self.catalog.store.refs(f"{ARCHIVE}{root.id}/") if back else []
         return LogChange(root.id) if archived else None
 

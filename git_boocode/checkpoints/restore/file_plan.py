@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.exact import ExactFiles, lost_changes, read_exact
 from git_boocode.checkpoints.restore.ignore_rules import ignored_by, tree_files, unchanged
-from git_boocode.checkpoints.restore.operation import RestoreRequest, goes_before_operation
+from git_boocode.checkpoints.restore.operation import RestoreRequest, is_own_safety
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
 from git_boocode.checkpoints.store.commit import read_staging
 from git_boocode.checkpoints.worktree.indexer import Disk, Skipped, directories_of, is_recorded
@@ -158,7 +158,7 @@ class RestorePlanner:
         tree = self._tree_after(snapshot.disk_tree, self._tree, changes, differing)
         same = self._chosen(self.exact.keys() - {change.path for change in changes} - kept.keys())
         # Who goes back to the state before an operation gets what was staged then in any case.
-        is_own = goes_before_operation(repository, self._target)
+        is_own = is_own_safety(repository, self._target)
         staging, staged = self._plan_staging(() if is_own else nested.values())
         return RestorePlan(
             snapshot.disk_tree,

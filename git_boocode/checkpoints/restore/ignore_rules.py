@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.operation import (
     RestoreRequest,
-    goes_before_operation,
+    is_own_safety,
     recorded,
 )
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
@@ -53,7 +53,7 @@ def user_files_of(
 ) -> frozenset[str]:
     """The untracked files that the rules of a checkpoint ignore, or those its operation went to."""
     found = StateRules(repository, state.tree, written).user_files(untracked, scratch)
-    if goes_before_operation(repository, state) and (target := recorded(state).target_commit):
+    if is_own_safety(repository, state) and (target := recorded(state).target_commit):
         # By its rules, files were left out of this state. It may have been dropped since.
         with suppress(GitError):
             rules = StateRules(repository, target, written, state.tree)
@@ -69,7 +69,7 @@ def written_after(
     A safety checkpoint holds what stood in the way, except for ignored files that kept their place;
     so what else it lacks was not there. Of an operation on some paths, only these are known.
     """
-    if not goes_before_operation(repository, safety):
+    if not is_own_safety(repository, safety):
         return {}
     record = recorded(safety)
     done, target = record.request, record.target_commit

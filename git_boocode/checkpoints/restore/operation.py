@@ -223,7 +223,7 @@ def _move(head: object) -> HeadMove | None:
     return HeadMove(None if ref is None else str(ref), old, new)
 
 
-def goes_before_operation(repository: Repository, checkpoint: Checkpoint) -> bool:
+def is_own_safety(repository: Repository, checkpoint: Checkpoint) -> bool:
     """Whether a checkpoint is the state before an operation on this very worktree."""
     here = checkpoint.meta.worktree_key == repository.worktree_key
     return here and checkpoint.ref.startswith(SAFETY)
