@@ -51,46 +51,46 @@ def restore(repository: Repository, name: str, request: RestoreRequest) -> Resul
             something is locked, the callback said no, or a file changed meanwhile.
         FatalError: a step failed, and what had been done was rolled back.
     """
-    with _alone(repository, request) as past:
-        target = past.catalog.find(name)
+    with _alone(repository, request) as planner:
+        target = planner.catalog.find(name)
         refuse_foreign(repository, target, request)
-        past.refuse_if_too_little(request)
+        planner.refuse_if_too_little(request)
         request = request._replace(prefix=repository.prefix)
         head = _recorded_head(target) if request.head else None
-        operation = past.restore(target, request, head)
-        return Transaction(repository, past.catalog, operation).run()
+        operation = planner.restore(target, request, head)
+        return Transaction(repository, planner.catalog, operation).run()
 
 
 def undo(repository: Repository, request: RestoreRequest) -> Result:
     """Undo what was interrupted, else the latest restore or redo not undone yet; see `restore`."""
-    with _alone(repository, request) as past:
-        operation = past.repair(request) or past.undo(request)
+    with _alone(repository, request) as planner:
+        operation = planner.repair(request) or planner.undo(request)
         if operation is None:
             raise RefusedError("there is no restore to undo in this worktree", code="not_found")
-        return Transaction(repository, past.catalog, operation).run()
+        return Transaction(repository, planner.catalog, operation).run()
 
 
 def redo(repository: Repository, request: RestoreRequest) -> Result:
     """Do the restore again that was undone last, unless another was interrupted; see `restore`."""
-    with _alone(repository, request) as past:
-        if past.interrupted is not None:
-            _refuse(past.interrupted, "nothing can be redone over it")
-        return Transaction(repository, past.catalog, past.redo(request)).run()
+    with _alone(repository, request) as planner:
+        if planner.interrupted is not None:
+            _refuse(planner.interrupted, "nothing can be redone over it")
+        return Transaction(repository, planner.catalog, planner.redo(request)).run()
 
 
 def repair(repository: Repository, request: RestoreRequest) -> Result | None:
     """Undo what was interrupted, None if nothing was; the caller holds the worktree's lock."""
-    past = _Past(repository)
-    past.settle()
-    operation = past.repair(request)
+    planner = _OperationPlanner(repository)
+    planner.settle()
+    operation = planner.repair(request)
     if operation is None:
         end_restore(repository.state_dir)
         return None
-    return Transaction(repository, past.catalog, operation).run()
+    return Transaction(repository, planner.catalog, operation).run()
 
 
 @contextmanager
-def _alone(repository: Repository, request: RestoreRequest) -> Iterator[_Past]:
+def _alone(repository: Repository, request: RestoreRequest) -> Iterator[_OperationPlanner]:
     """Hold the worktree's lock; who only looks hinders no capture."""
     if inside_restore(repository.state_dir):
         raise RefusedError(
@@ -98,17 +98,17 @@ def _alone(repository: Repository, request: RestoreRequest) -> Iterator[_Past]:
             code="locked",
             hints=("restore after the callback has finished",),
         )
-    looking, past = request.dry_run, _Past(repository)
+    looking, planner = request.dry_run, _OperationPlanner(repository)
     with worktree_lock(repository.state_dir, shared=looking, patience=PATIENCE, looking=looking):
         if looking:
             with new_objects_aside(repository):
-                yield past
+                yield planner
         else:
-            past.settle()
-            yield past
+            planner.settle()
+            yield planner
 
 
-class _Past:
+class _OperationPlanner:
     """The earlier operations of a worktree, and what a command does after them."""
 
     def __init__(self, repository: Repository) -> None:
