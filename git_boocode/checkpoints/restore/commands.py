@@ -51,7 +51,7 @@ def restore(repository: Repository, name: str, request: RestoreRequest) -> Resul
             something is locked, the callback said no, or a file changed meanwhile.
         FatalError: a step failed, and what had been done was rolled back.
     """
-    with _alone(repository, request) as planner:
+    with _locked_planner(repository, request) as planner:
         target = planner.catalog.find(name)
         refuse_foreign(repository, target, request)
         planner.refuse_if_too_little(request)
@@ -63,7 +63,7 @@ def restore(repository: Repository, name: str, request: RestoreRequest) -> Resul
 
 def undo(repository: Repository, request: RestoreRequest) -> Result:
     """Undo what was interrupted, else the latest restore or redo not undone yet; see `restore`."""
-    with _alone(repository, request) as planner:
+    with _locked_planner(repository, request) as planner:
         operation = planner.repair(request) or planner.undo(request)
         if operation is None:
             raise RefusedError("there is no restore to undo in this worktree", code="not_found")
@@ -72,7 +72,7 @@ def undo(repository: Repository, request: RestoreRequest) -> Result:
 
 def redo(repository: Repository, request: RestoreRequest) -> Result:
     """Do the restore again that was undone last, unless another was interrupted; see `restore`."""
-    with _alone(repository, request) as planner:
+    with _locked_planner(repository, request) as planner:
         if planner.interrupted is not None:
             _refuse(planner.interrupted, "nothing can be redone over it")
         return Transaction(repository, planner.catalog, planner.redo(request)).run()
@@ -90,7 +90,7 @@ def repair(repository: Repository, request: RestoreRequest) -> Result | None:
 
 
 @contextmanager
-def _alone(repository: Repository, request: RestoreRequest) -> Iterator[_OperationPlanner]:
+def _locked_planner(repository: Repository, request: RestoreRequest) -> Iterator[_OperationPlanner]:
     """Hold the worktree's lock; who only looks hinders no capture."""
     if inside_restore(repository.state_dir):
         raise RefusedError(
