@@ -74,7 +74,7 @@ class Callback(NamedTuple):
         """
         status, stdout, stderr = self._run("prepare")
         if status < 0:
-            raise self.failed(_ended(status, "prepare"), stderr)
+            raise self.failed(_exit_text(status, "prepare"), stderr)
         values = self._object(stdout, stderr) if not status and stdout.strip() else {}
         if status or values.get("veto"):
             said = str(values.get("message") or stderr).strip()[-_SHOWN:] or "it gave no reason"
@@ -88,7 +88,7 @@ class Callback(NamedTuple):
         """Let the conversation follow the files: `trim` after a restore, `undo` after an undo."""
         status, stdout, stderr = self._run(name)
         if status:
-            raise self.failed(_ended(status, name), stderr)
+            raise self.failed(_exit_text(status, name), stderr)
         values = self._object(stdout, stderr)
         try:
             return CallbackAnswer(values)
@@ -99,7 +99,7 @@ class Callback(NamedTuple):
         """Report that a later step failed, so that the callback can roll its own work back."""
         status, _, stderr = self._run("rollback", reason=reason)
         if status:
-            raise self.failed(_ended(status, "rollback"), stderr)
+            raise self.failed(_exit_text(status, "rollback"), stderr)
 
     def _run(self, name: str, **more: str) -> tuple[int, bytes, str]:
         request = {"boocode": 1, "event": name, **self.event, **more}
@@ -115,7 +115,7 @@ class Callback(NamedTuple):
         top = self.repository.worktree
         environ = _without_worktree({**os.environ}, top)
         environ[INSIDE_RESTORE] = str(self.event.get("restore_id", "1"))
-        with noted(self.repository.state_dir) as lock:
+        with running_lock(self.repository.state_dir) as lock:
             try:
                 process = subprocess.Popen(
                     [self.program],
@@ -142,7 +142,7 @@ class Callback(NamedTuple):
                         raise
                     what = f"did not answer '{name}' within {self.timeout} seconds"
                     hint = "git config boocode.callbackTimeout SECONDS gives it more time"
-                    raise self.failed(what, _last_words(process), hint) from None
+                    raise self.failed(what, _remaining_stderr(process), hint) from None
         return process.returncode, stdout, stderr.decode("utf-8", "replace")
 
     def _object(self, stdout: bytes, stderr: str) -> dict[str, Any]:
@@ -266,12 +266,12 @@ def _without_worktree(environ: dict[str, str], top: str) -> dict[str, str]:
     return {**environ, "PYTHONPATH": os.pathsep.join(kept)} if kept else environ
 
 
-def _ended(status: int, name: str) -> str:
+def _exit_text(status: int, name: str) -> str:
     how = f"was killed by signal {-status}" if status < 0 else f"failed with exit code {status}"
     return f"{how} in '{name}'"
 
 
-def _last_words(process: subprocess.Popen[bytes]) -> str:
+def _remaining_stderr(process: subprocess.Popen[bytes]) -> str:
     try:
         _, stderr = process.communicate(timeout=1)
     except subprocess.TimeoutExpired:
@@ -281,7 +281,7 @@ def _last_words(process: subprocess.Popen[bytes]) -> str:
 
 
 @contextmanager
-def noted(state_dir: str) -> Iterator[tuple[int, ...]]:
+def running_lock(state_dir: str) -> Iterator[tuple[int, ...]]:
     """Note that a callback runs, by a lock that ends with it.
 
     Yields the descriptors that it has to inherit; none where nothing can be noted, for even a full

@@ -71,7 +71,7 @@ class Finding(NamedTuple):
     """A problem: a stable word for it, one sentence, the files that it is about.
 
     `remedy` is what to do about it by hand or, once it is `fixed`, what was done. A problem that is
-    `past` is only reported, in `lines` where it has several parts.
+    `report_only` is only reported, in `lines` where it has several parts.
     """
 
     kind: str
@@ -80,7 +80,7 @@ class Finding(NamedTuple):
     remedy: str
     fixed: bool = False
     lines: tuple[str, ...] = ()
-    past: bool = False
+    report_only: bool = False
 
     def repaired(self, repair: Callable[[], object], done: str, *, fix: bool) -> Finding:
         """The finding once it is repaired, if `fix`; `done` says what was done."""
@@ -133,7 +133,7 @@ def check_checkpoints(repository: Repository, *, fix: bool) -> Iterator[Finding]
     safety = catalog.store.refs(SAFETY)
     yield from _halfway(catalog, safety)
     yield from _orphans(catalog, {ref.id for ref in safety}, fix=fix)
-    yield from _pruning(repository, fix=fix)
+    yield from _prune_failure(repository, fix=fix)
 
 
 def _index_lock(repository: Repository, *, fix: bool) -> Iterator[Finding]:
@@ -166,10 +166,10 @@ def _index(repository: Repository) -> Iterator[Finding]:
         said = failure_reason(error.stderr).partition("\n")[0]
         damage = said.removeprefix(f"{path}: ") or error.message
     message = f"the index '{path}' is damaged: {damage}; what is staged in it may be lost"
-    yield Finding("damaged_index", message, (path,), _way_to_an_index(repository))
+    yield Finding("damaged_index", message, (path,), _index_remedy(repository))
 
 
-def _way_to_an_index(repository: Repository) -> str:
+def _index_remedy(repository: Repository) -> str:
     gone = f"rm {shlex.quote(repository.index_path)}"
     anew = f"'{gone} && git reset' makes it anew from HEAD, and leaves the files as they are"
     for entry in Catalog(repository).history():
@@ -314,7 +314,7 @@ def _broken_refs(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     listed = repository.git.attempt("for-each-ref", "--format=", _OURS)
     for name in broken_refs(os.fsdecode(listed.stderr)):
         path = os.path.join(repository.common_dir, name)
-        yield _dead_ref(name, path).repaired(
+        yield _broken_ref(name, path).repaired(
             partial(os.unlink, path),
             f"the ref '{name}' was removed",
             fix=fix and os.path.isfile(path),
@@ -325,10 +325,10 @@ def _other_refs(repository: Repository, store: Store, *, fix: bool) -> Iterator[
     """Refs of another kind than this version writes that name no object."""
     for ref in store.refs(_OURS):
         if not ref.name.startswith((*KINDS, REMOTES, _EDITS)) and _is_gone(repository, ref):
-            yield remove_broken(store, ref, _dead_ref(ref.name), fix=fix)
+            yield remove_broken(store, ref, _broken_ref(ref.name), fix=fix)
 
 
-def _dead_ref(name: str, *paths: str) -> Finding:
+def _broken_ref(name: str, *paths: str) -> Finding:
     message = f"the ref '{name}' names nothing; 'git gc' and 'git fsck' fail because of it"
     return Finding("unreadable_checkpoint", message, paths, f"{_FIX} removes it")
 
@@ -375,7 +375,7 @@ def remove_broken(store: Store, ref: Ref, finding: Finding, *, fix: bool) -> Fin
 def _unreadable(ref: Ref, entry: Unusable) -> Finding:
     kind, what = "unreadable_checkpoint", "checkpoint"
     if remote_of(ref.name):
-        kind, what, remedy = "unreadable_fetched", "fetched checkpoint", _fetching_again(ref.name)
+        kind, what, remedy = "unreadable_fetched", "fetched checkpoint", _refetch_remedy(ref.name)
     elif ID_PART.fullmatch(ref.id):
         remedy = f"'git boocode drop {ref.id}' drops it, if it is of no use"
     else:
@@ -388,13 +388,13 @@ def _incomplete(entry: Checkpoint, lost: str) -> Finding:
     lacks = f"lacks objects, such as {lost}"
     if entry.remote:
         message = f"the checkpoint {entry.id}, fetched from '{entry.remote}', {lacks}"
-        return Finding("missing_objects_fetched", message, (), _fetching_again(entry.ref))
+        return Finding("missing_objects_fetched", message, (), _refetch_remedy(entry.ref))
     drop = f"{_FIX} or 'git boocode drop {entry.id}'"
     remedy = f"fetch it again from a clone that has it, or remove it: {drop}"
     return Finding("missing_objects", f"the checkpoint {entry.id} {lacks}", (), remedy)
 
 
-def _fetching_again(ref: str) -> str:
+def _refetch_remedy(ref: str) -> str:
     # Its id may be that of a checkpoint taken here as well, which `drop` would take it for.
     gone, again = f"git update-ref -d {shlex.quote(ref)}", shlex.quote(remote_of(ref))
     return f"'{gone}' drops it, and 'git boocode fetch {again}' gets it again"
@@ -437,7 +437,7 @@ def _bring_back(catalog: Catalog, refs: list[Ref]) -> None:
     catalog.store.update_refs(changes)
 
 
-def _pruning(repository: Repository, *, fix: bool) -> Iterator[Finding]:
+def _prune_failure(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     why = last_prune_failure(repository)
     if why is not None:
         message = f"old checkpoints could not be pruned: {why}"

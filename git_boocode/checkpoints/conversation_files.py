@@ -30,7 +30,7 @@ _LEFTOVER = ".boocode-"
 _LARGEST = 16 << 20
 
 
-class Written(NamedTuple):
+class HostFile(NamedTuple):
     """A file and what becomes of it."""
 
     path: str  # absolute, symlinks resolved
@@ -40,7 +40,7 @@ class Written(NamedTuple):
     leftovers: tuple[str, ...] = ()  # files that a kill could leave beside it
 
 
-Keep = Callable[[Sequence[Written]], None]
+KeepOriginals = Callable[[Sequence[HostFile]], None]
 """Keeps what files were before they are written; nothing has been touched yet."""
 
 
@@ -50,10 +50,10 @@ class Editor(Protocol):
     `keep` is called before anything is touched, with what is about to happen.
     """
 
-    def edit(self, edits: object, base: str, keep: Keep) -> None:
+    def edit(self, edits: object, base: str, keep: KeepOriginals) -> None:
         """Apply edits in any format that `apply-edit` reads, with paths relative to `base`."""
 
-    def write(self, files: Sequence[Written], keep: Keep) -> None:
+    def write(self, files: Sequence[HostFile], keep: KeepOriginals) -> None:
         """Write files that still are what they were."""
 
 
@@ -71,7 +71,7 @@ class ConversationFiles:
         self._state_dir = repository.state_dir
         self._directory = _directory(repository.state_dir, operation)
         self._given_editor = editor
-        self._written: dict[str, Written] = {}
+        self._written: dict[str, HostFile] = {}
 
     @property
     def paths(self) -> list[str]:
@@ -136,7 +136,7 @@ class ConversationFiles:
             raise FatalError("edits of the host's files are not supported here", code="callback")
         return self._given_editor()
 
-    def _keep(self, files: Sequence[Written]) -> None:
+    def _keep(self, files: Sequence[HostFile]) -> None:
         for file in files:
             earlier = self._written.get(file.path, file)
             self._written[file.path] = file._replace(before=earlier.before)
@@ -169,7 +169,7 @@ class ConversationFiles:
             write_private(path, content)
         return name
 
-    def _kept(self, other: str) -> list[Written]:
+    def _kept(self, other: str) -> list[HostFile]:
         return _load(_directory(self._state_dir, other), self._top)
 
 
@@ -202,7 +202,7 @@ def _directory(state_dir: str, operation: str) -> str:
     return os.path.join(state_dir, _DIRECTORY, operation)
 
 
-def _load(directory: str, top: str) -> list[Written]:
+def _load(directory: str, top: str) -> list[HostFile]:
     path = os.path.join(directory, _NOTE)
     if not os.path.lexists(path):
         return []
@@ -217,13 +217,13 @@ def _load(directory: str, top: str) -> list[Written]:
         ) from None
 
 
-def _parsed(directory: str, top: str, row: Mapping[str, object]) -> Written:
+def _parsed(directory: str, top: str, row: Mapping[str, object]) -> HostFile:
     mode, leftovers = row["mode"], row["leftovers"]
     if not isinstance(leftovers, list) or not isinstance(mode, int):
         raise TypeError("the note is malformed")
     before, after = (_content(directory, row[side]) for side in ("before", "after"))
     path, *beside = (os.path.join(top, str(each)) for each in (row["path"], *leftovers))
-    return Written(path, before, after, mode, tuple(beside))
+    return HostFile(path, before, after, mode, tuple(beside))
 
 
 def _content(directory: str, name: object) -> bytes | None:
@@ -245,7 +245,7 @@ def _read(path: str) -> bytes | None:
         return None
 
 
-def _remove_leftovers(file: Written) -> None:
+def _remove_leftovers(file: HostFile) -> None:
     for path in file.leftovers:
         if _LEFTOVER in os.path.basename(path):
             with suppress(OSError):

@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Sequence
 
-from git_boocode.checkpoints.conversation_files import Keep, Written
+from git_boocode.checkpoints.conversation_files import HostFile, KeepOriginals
 from git_boocode.editing.answer import EditsRefusedError, describe
 from git_boocode.editing.edits import Failure
 from git_boocode.editing.inputs import Source, read_inputs
@@ -29,7 +29,7 @@ _NEW_FILE = 0o600
 class FileEditor:
     """Writes files wherever they are: who asks for it is the host's own program."""
 
-    def edit(self, edits: object, base: str, keep: Keep) -> None:
+    def edit(self, edits: object, base: str, keep: KeepOriginals) -> None:
         """See `git_boocode.checkpoints.conversation_files.Editor.edit`."""
         inputs = read_inputs([Source("the answer", json.dumps(edits).encode())])
         below = os.path.relpath(base, os.sep).replace(os.sep, "/")
@@ -41,7 +41,7 @@ class FileEditor:
             reasons = (describe(failure, many=error.edits > 1) for failure in failures)
             raise RefusedError("; ".join(reasons), code=error.code) from None
 
-    def write(self, files: Sequence[Written], keep: Keep) -> None:
+    def write(self, files: Sequence[HostFile], keep: KeepOriginals) -> None:
         """See `git_boocode.checkpoints.conversation_files.Editor.write`."""
         write_files([_change(file) for file in files], _Keeper(keep))
 
@@ -58,7 +58,7 @@ def _located(failure: Failure) -> Failure:
 class _Keeper(Journal):
     """Hands what is about to be written to a restore, which keeps it to be undone."""
 
-    def __init__(self, keep: Keep) -> None:
+    def __init__(self, keep: KeepOriginals) -> None:
         self._keep = keep
 
     def begin(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
@@ -68,11 +68,11 @@ class _Keeper(Journal):
             mode = stat.S_IMODE(change.before.mode) if change.before else _NEW_FILE
             before = change.before.data if change.before else None
             leftovers = (step.staged, step.backup)
-            written.append(Written(change.target.real, before, change.after, mode, leftovers))
+            written.append(HostFile(change.target.real, before, change.after, mode, leftovers))
         self._keep(written)
 
 
-def _change(file: Written) -> FileChange:
+def _change(file: HostFile) -> FileChange:
     target = Target(file.path, file.path, file.path)
     try:
         now = read_state(file.path)

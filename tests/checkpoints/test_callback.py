@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.checkpoints.callback import find_callback, noted, wait_for_callback
+from git_boocode.checkpoints.callback import find_callback, running_lock, wait_for_callback
 from git_boocode.checkpoints.restore.transaction import Transaction
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.repository import Repository
@@ -483,7 +483,7 @@ def test_no_callback_is_waited_for_beyond_its_time(repo: Repo) -> None:
     repo.commit(a="a\n")
     state = Repository.discover().state_dir
     os.makedirs(state)
-    with noted(state):
+    with running_lock(state):
         note = os.path.join(state, "callback-running")
         os.utime(note, (0, time.time() - 59))
         begun = time.monotonic()
