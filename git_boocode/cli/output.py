@@ -131,11 +131,11 @@ def label_of(checkpoint: Checkpoint) -> str:
 
     The text is safe to print, and empty if there is no label.
     """
-    from git_boocode.checkpoints.restore.operation import RESTORE, UNDO, recorded
+    from git_boocode.checkpoints.restore.operation import RESTORE, UNDO, read_record
     from git_boocode.checkpoints.store.catalog import SAFETY_KIND
 
     is_safety = checkpoint.meta.text("kind") == SAFETY_KIND
-    if not is_safety or not (operation := recorded(checkpoint)).kind:
+    if not is_safety or not (operation := read_record(checkpoint)).kind:
         return printable(checkpoint.meta.text("label"))
     if operation.kind != RESTORE:
         return f"before {'an' if operation.kind == UNDO else 'a'} {operation.kind}"

@@ -8,7 +8,7 @@ import click
 
 from git_boocode.checkpoints.store import retention
 from git_boocode.checkpoints.store.catalog import Checkpoint
-from git_boocode.checkpoints.store.retention import Beyond, Rules
+from git_boocode.checkpoints.store.retention import Expired, Rules
 from git_boocode.cli.framework import AtLeast, Command, json_option
 from git_boocode.cli.output import (
     human_size,
@@ -91,18 +91,18 @@ def prune(
 
 def _prune(
     repository: Repository, rules: Rules, *, everywhere: bool, dry_run: bool
-) -> list[Beyond]:
+) -> list[Expired]:
     worktree = None if everywhere else repository.worktree_key
     # First what is only looked at: a setting that makes no sense is reported before anything goes.
     edits = prune_edits(repository, worktree=worktree, dry_run=True)
     gone = retention.prune(repository, rules, everywhere=everywhere, dry_run=dry_run)
     if not dry_run:
         edits = prune_edits(repository, worktree=worktree)
-    return gone + [Beyond(ref, _EDIT, why) for ref, why in edits]
+    return gone + [Expired(ref, _EDIT, why) for ref, why in edits]
 
 
-def _row(beyond: Beyond) -> dict[str, object]:
-    ref, kind, why, entry = beyond
+def _row(expired: Expired) -> dict[str, object]:
+    ref, kind, why, entry = expired
     label = entry.meta.text("label") if isinstance(entry, Checkpoint) else ""
     return {
         "id": ref.id,
@@ -114,7 +114,7 @@ def _row(beyond: Beyond) -> dict[str, object]:
     }
 
 
-def _print(gone: list[Beyond], size: int | None, *, dry_run: bool) -> None:
+def _print(gone: list[Expired], size: int | None, *, dry_run: bool) -> None:
     if not gone:
         print_text("nothing to prune")
         return

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.checkpoints.restore.commands import repair
-from git_boocode.checkpoints.restore.operation import RestoreRequest, needed
+from git_boocode.checkpoints.restore.operation import RestoreRequest, needed_safety_ids
 from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.lock import begin_restore, interrupted_restore
@@ -543,7 +543,7 @@ def test_nothing_that_is_needed_is_missed(three: Three, monkeypatch: pytest.Monk
     repository = Repository.discover()
     catalog = Catalog(repository)
     safety = catalog.safety()
-    keep = needed(safety, interrupted_restore(repository.state_dir))
+    keep = needed_safety_ids(safety, interrupted_restore(repository.state_dir))
     dropped = [entry for entry in safety if entry.id not in keep]
     assert dropped
     catalog.store.update_refs([RefChange(entry.ref, None, entry.commit.id) for entry in dropped])

@@ -246,7 +246,7 @@ class Past:
 
 
 def read(safety: Checkpoint) -> history.OperationRecord:
-    return history.recorded(safety)
+    return history.read_record(safety)
 
 
 def counting(safety: list[Checkpoint], without: Collection[str] = ()) -> list[list[str]]:

@@ -15,7 +15,7 @@ import pytest
 from git_boocode.agents.config_program import shipped_hook
 from git_boocode.checkpoints.restore.transaction import Transaction
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
-from git_boocode.checkpoints.store.commit import keep
+from git_boocode.checkpoints.store.commit import write_checkpoint
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.repo.errors import BoocodeError, FatalError
 from git_boocode.repo.lock import scratch_directory
@@ -90,7 +90,7 @@ def take_anchored(where: Mapping[str, Any], **told: Any) -> Checkpoint:
     values = {"meta": {}, **told, "anchor": dict(where)}
     with scratch_directory(repository.state_dir) as scratch:
         snapshot = take_snapshot(repository, scratch)
-        return keep(Catalog(repository), snapshot, "checkpoint", values)
+        return write_checkpoint(Catalog(repository), snapshot, "checkpoint", values)
 
 
 def refused(program: str, name: str = "@") -> str:

@@ -76,7 +76,7 @@ class WorktreeUpdate:
             if not returning:
                 refuse_if_locked(self._repository.index_path)
                 # Git would overwrite a file that came since the snapshot if it is ignored.
-                for path in self._strangers(self._plan.changes):
+                for path in self._unexpected_files(self._plan.changes):
                     raise WorktreeChangedError(f"created a file meanwhile: '{path}' is in the way")
             self._files_touched = True
             self._write_files()
@@ -120,7 +120,7 @@ class WorktreeUpdate:
             command = ("checkout-index", "-z", "--stdin", f"--prefix={index.path}.files/")
             _check(index.git.attempt(*command, stdin=driven))
 
-    def _strangers(self, changes: Iterable[Change]) -> list[str]:
+    def _unexpected_files(self, changes: Iterable[Change]) -> list[str]:
         """What lies where files are to be created and is no part of the changes itself."""
         changes = list(changes)
         leaving = {change.path.casefold() for change in changes if change.action != "create"}
@@ -150,22 +150,22 @@ class WorktreeUpdate:
     def _merge_back(self) -> None:
         self._snapshot.index.break_lock()
         # Git writes the index last: where it names the target, every file is there.
-        if self._snapshot.index.write_tree() == self._plan.tree and not self._came_back():
+        if self._snapshot.index.write_tree() == self._plan.tree and not self._reappeared_files():
             with suppress(WorktreeChangedError), self._writing_back():
                 self._merge(self._plan.tree, self._plan.before)
                 return
         for _ in range(_ATTEMPTS - 1):
             with suppress(WorktreeChangedError):
-                kept_from_gc(self._repository, self._go_back_from_here)
+                kept_from_gc(self._repository, self._roll_back_current)
                 return
-        kept_from_gc(self._repository, self._go_back_from_here)
+        kept_from_gc(self._repository, self._roll_back_current)
 
-    def _go_back_from_here(self, watch: GcWatch) -> None:
+    def _roll_back_current(self, watch: GcWatch) -> None:
         """Go back from whatever is there now; what is someone's own in it is kept as well."""
         repository = self._repository
         with scratch_directory(repository.state_dir) as scratch:
             halfway = self._look(scratch)
-            if came := self._came_back():
+            if came := self._reappeared_files():
                 halfway.force_add(came, repository.worktree)
             planned = {change.path for change in self._plan.changes}
             back = tree_changes(repository.git, halfway.disk_tree, self._plan.before)
@@ -184,10 +184,10 @@ class WorktreeUpdate:
             plan = RestorePlan(halfway.disk_tree, tree, back, exact=exact)
             WorktreeUpdate(repository, halfway, plan).do(returning=True)
 
-    def _came_back(self) -> list[str]:
+    def _reappeared_files(self) -> list[str]:
         """What lies where files were deleted; git would overwrite what is ignored of that."""
         changes = self._plan.changes
-        return self._strangers(c._replace(action=_OPPOSITE[c.action]) for c in changes)
+        return self._unexpected_files(c._replace(action=_OPPOSITE[c.action]) for c in changes)
 
     def _look(self, scratch: str) -> Snapshot:
         """What is there now, but for the files that the state before ignores."""

@@ -23,7 +23,7 @@ from git_boocode.checkpoints.restore.operation import (
     Root,
     is_own_safety,
     read_history,
-    recorded,
+    read_record,
 )
 from git_boocode.checkpoints.restore.transaction import Result, Transaction, checkpoint_at
 from git_boocode.checkpoints.store.catalog import ARCHIVE, SAFETY, Catalog, Checkpoint
@@ -81,7 +81,7 @@ def redo(repository: Repository, request: RestoreRequest) -> Result:
 def repair(repository: Repository, request: RestoreRequest) -> Result | None:
     """Undo what was interrupted, None if nothing was; the caller holds the worktree's lock."""
     planner = _OperationPlanner(repository)
-    planner.settle()
+    planner.wait_for_interrupted()
     operation = planner.repair(request)
     if operation is None:
         end_restore(repository.state_dir)
@@ -104,7 +104,7 @@ def _locked_planner(repository: Repository, request: RestoreRequest) -> Iterator
             with new_objects_aside(repository):
                 yield planner
         else:
-            planner.settle()
+            planner.wait_for_interrupted()
             yield planner
 
 
@@ -130,12 +130,12 @@ class _OperationPlanner:
         noted = interrupted_restore(self._repository.state_dir)
         return None if noted is None else self._safety.get(noted)
 
-    def settle(self) -> None:
+    def wait_for_interrupted(self) -> None:
         """Wait for the callback of an interrupted operation, and remove its locks of refs."""
         noted = interrupted_restore(self._repository.state_dir)
         if noted is not None:
             wait_for_callback(self._repository.state_dir, timeout_of(self._repository))
-            move = recorded(self.interrupted).move if self.interrupted else None
+            move = read_record(self.interrupted).move if self.interrupted else None
             break_ref_locks(self._repository, move.ref if move else None, id_time(noted))
 
     def restore(
@@ -151,7 +151,7 @@ class _OperationPlanner:
 
     def repair(self, request: RestoreRequest) -> Operation | None:
         """The undo of what never ended; None if there is no such thing."""
-        record = recorded(self.interrupted) if self.interrupted else None
+        record = read_record(self.interrupted) if self.interrupted else None
         if record is None or not record.kind:
             return None
         cause = self._history.cause(record)
@@ -184,7 +184,7 @@ class _OperationPlanner:
         elif record.returned:
             # What it brought back goes to where it came from.
             first = self._safety.get(root.id)
-            its = recorded(first).root if first else root
+            its = read_record(first).root if first else root
             log = first and LogChange(root.id, first.meta, its.id, its.before or root.id)
         request = request.limited_to(record.request)
         head = _head_before(record.move, request)
@@ -200,7 +200,7 @@ class _OperationPlanner:
         newest = record = self._history.undone[-1]
         target, move = self._safety[newest.id], newest.move
         if newest.repairs and newest.of in self._safety:
-            record = recorded(self._safety[newest.of])
+            record = read_record(self._safety[newest.of])
             found = checkpoint_at(self.catalog, record.target, record.target_commit)
             if found is None:
                 raise RefusedError(
@@ -216,7 +216,7 @@ class _OperationPlanner:
         return operation._replace(log=self._log_change(operation))
 
     def _why_none_to_redo(self) -> Iterator[str]:
-        records = [record for record in map(recorded, self._safety.values()) if record.kind]
+        records = [record for record in map(read_record, self._safety.values()) if record.kind]
         if records and records[0].kind == RESTORE and (ended := History(records[:0:-1]).undone):
             yield "the latest restore cleared the redo history"
             yield f"'git boocode restore {ended[-1].id}' goes to the state from before the undo"
@@ -237,7 +237,7 @@ class _OperationPlanner:
             return
         if request.paths or not request.files:
             _refuse(self.interrupted, "only all files can be restored over it")
-        if recorded(self.interrupted).callback and not request.conversation:
+        if read_record(self.interrupted).callback and not request.conversation:
             _refuse(self.interrupted, "the conversation has to be restored with the files over it")
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from git_boocode.checkpoints.restore.operation import (
     RestoreRequest,
     is_own_safety,
-    recorded,
+    read_record,
 )
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
 from git_boocode.checkpoints.worktree.indexer import directories_of
@@ -53,7 +53,7 @@ def user_files_of(
 ) -> frozenset[str]:
     """The untracked files that the rules of a checkpoint ignore, or those its operation went to."""
     found = StateRules(repository, state.tree, written).user_files(untracked, scratch)
-    if is_own_safety(repository, state) and (target := recorded(state).target_commit):
+    if is_own_safety(repository, state) and (target := read_record(state).target_commit):
         # By its rules, files were left out of this state. It may have been dropped since.
         with suppress(GitError):
             rules = StateRules(repository, target, written, state.tree)
@@ -71,7 +71,7 @@ def written_after(
     """
     if not is_own_safety(repository, safety):
         return {}
-    record = recorded(safety)
+    record = read_record(safety)
     done, target = record.request, record.target_commit
     other_paths = (done.paths, done.prefix) != (request.paths, request.prefix)
     if not (target and done.files) or (done.paths and other_paths):

@@ -133,7 +133,7 @@ class Operation(NamedTuple):
     def as_json(
         self, move: HeadMove | None, blocked: Iterable[str], *, callback: bool
     ) -> dict[str, Any]:
-        """What the safety checkpoint records, and `recorded` reads; see `OperationRecord`."""
+        """What the safety checkpoint records, and `read_record` reads; see `OperationRecord`."""
         request, root = self.request, self.root
         return {
             "operation": self.kind,
@@ -174,7 +174,7 @@ class OperationRecord(NamedTuple):
     over: str | None = None
 
 
-def recorded(safety: Checkpoint) -> OperationRecord:
+def read_record(safety: Checkpoint) -> OperationRecord:
     """The record in a safety checkpoint; what is missing or malformed has its default."""
     values = safety.meta.table("restore")
     texts = {key: value for key, value in values.items() if isinstance(value, str)}
@@ -274,17 +274,17 @@ def _drop_last(records: list[OperationRecord], identifier: str) -> OperationReco
 
 def read_history(newest_first: Iterable[Checkpoint]) -> History:
     """The history of a worktree, from its safety checkpoints."""
-    records = map(recorded, reversed(list(newest_first)))
+    records = map(read_record, reversed(list(newest_first)))
     return History(record for record in records if record.kind)
 
 
-def needed(newest_first: list[Checkpoint], interrupted: str | None = None) -> set[str]:
+def needed_safety_ids(newest_first: list[Checkpoint], interrupted: str | None = None) -> set[str]:
     """The ids of the safety checkpoints of a worktree that undo and redo still need.
 
     `interrupted` is the operation there that never ended, if there is one.
     """
     found = read_history(newest_first).needed()
-    by_id = {safety.id: recorded(safety) for safety in newest_first}
+    by_id = {safety.id: read_record(safety) for safety in newest_first}
     while interrupted is not None and interrupted in by_id:
         found.add(interrupted)
         # Reverting it may mean to go on with what it was to repair, or to redo what it undid.

@@ -23,7 +23,7 @@ from git_boocode.checkpoints.restore.apply import (
 from git_boocode.checkpoints.restore.exact import ExactFiles, after_restore, record_exact
 from git_boocode.checkpoints.restore.file_plan import RestorePlan, RestorePlanner
 from git_boocode.checkpoints.restore.ignore_rules import user_files_of, written_after
-from git_boocode.checkpoints.restore.operation import REDO, RESTORE, UNDO, Operation, recorded
+from git_boocode.checkpoints.restore.operation import REDO, RESTORE, UNDO, Operation, read_record
 from git_boocode.checkpoints.store.catalog import (
     CHECKPOINTS,
     SAFETY,
@@ -216,7 +216,7 @@ class Transaction:
             head_differs=target.meta.part("head", "commit") != head,
             dry_run=self._request.dry_run,
             callback=self._callback is not None,
-            conversation_left=back and self._callback is None and recorded(target).callback,
+            conversation_left=back and self._callback is None and read_record(target).callback,
             repairs=operation.repairs,
             blocked=bool(plan.blocked),
         )
@@ -294,7 +294,7 @@ class Transaction:
         """
         self._conversation.revert(over.id, self._conversation.look(over.id), unchanged=True)
         if self._callback is not None:
-            record = recorded(over)
+            record = read_record(over)
             identifier, commit, commits = record.root[:3]
             if record.kind == UNDO:
                 identifier, commit, commits = record.target, record.target_commit, UNDO
@@ -343,7 +343,7 @@ class Transaction:
 
     def _still_open(self) -> str | None:
         """The interrupted operation that there is again, once another one over it is undone."""
-        return recorded(self._target).over if self._operation.kind == UNDO else None
+        return read_record(self._target).over if self._operation.kind == UNDO else None
 
     # Rolling it back.
 

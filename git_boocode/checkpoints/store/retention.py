@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
-from git_boocode.checkpoints.restore.operation import needed, read_history
+from git_boocode.checkpoints.restore.operation import needed_safety_ids, read_history
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Catalog, Checkpoint
 from git_boocode.checkpoints.store.commit import note_pruning
 from git_boocode.repo.errors import RefusedError
@@ -53,7 +53,7 @@ class Rules(NamedTuple):
         )
 
 
-class Beyond(NamedTuple):
+class Expired(NamedTuple):
     """A ref beyond the limits: its kind as in `KINDS`, `too_old` or `too_many`, what it holds."""
 
     ref: Ref
@@ -78,7 +78,7 @@ def prune(
     dry_run: bool = False,
     now: float | None = None,
     patience: float = PATIENCE,
-) -> list[Beyond]:
+) -> list[Expired]:
     """Delete the checkpoints beyond the rules, by default the configured ones, that nothing needs.
 
     With `everywhere` also those of other worktrees, and of worktrees that are gone. `now` is in
@@ -92,26 +92,26 @@ def prune(
     catalog = Catalog(repository)
     worktree = None if everywhere else repository.worktree_key
 
-    def look() -> list[Beyond]:
-        return _beyond(catalog, rules, now, worktree)
+    def look() -> list[Expired]:
+        return _expired(catalog, rules, now, worktree)
 
-    def delete() -> list[Beyond]:
+    def delete() -> list[Expired]:
         going = look()
         # If git is killed on the way, an undo may be left without its restore, which means nothing;
         # but no restore without the undo that shows it was undone, or without what it archived.
-        ordered = sorted(going, key=lambda beyond: (beyond.kind != KINDS[SAFETY], beyond.ref.id))
-        changes = [RefChange(beyond.ref.name, None, beyond.ref.target) for beyond in ordered]
+        ordered = sorted(going, key=lambda expired: (expired.kind != KINDS[SAFETY], expired.ref.id))
+        changes = [RefChange(expired.ref.name, None, expired.ref.target) for expired in ordered]
         catalog.store.update_refs(changes)
         return going
 
-    with _beside_restores(repository, patience, looking=dry_run):
+    with _blocking_restores(repository, patience, looking=dry_run):
         going = look() if dry_run else patiently(delete)
     if everywhere and not dry_run:
         note_pruning(repository)
     return going
 
 
-def _beyond(catalog: Catalog, rules: Rules, now: float, worktree: str | None) -> list[Beyond]:
+def _expired(catalog: Catalog, rules: Rules, now: float, worktree: str | None) -> list[Expired]:
     """What is beyond the rules and needed by nothing, checkpoints first, newest first.
 
     With the key of a worktree, only its own; without, also what cannot be read, of which nobody
@@ -120,7 +120,7 @@ def _beyond(catalog: Catalog, rules: Rules, now: float, worktree: str | None) ->
     repository, refs = catalog.repository, catalog.store.refs(*KINDS)
     found = {ref: _slim(entry) for ref, entry in zip(refs, catalog.entries(refs), strict=True)}
     of_kind = {kind: [ref for ref in refs if ref.name.startswith(kind)] for kind in KINDS}
-    unended = interrupted(repository)
+    interrupted_ids = interrupted(repository)
 
     def is_wanted(entry: Checkpoint | Unusable) -> bool:
         if isinstance(entry, Unusable):
@@ -130,7 +130,7 @@ def _beyond(catalog: Catalog, rules: Rules, now: float, worktree: str | None) ->
 
     def may_go(entry: Checkpoint | Unusable) -> bool:
         old = is_older(entry.id, rules.safety_max_age, now)
-        return old and entry.id not in unended and is_wanted(entry)
+        return old and entry.id not in interrupted_ids and is_wanted(entry)
 
     safety = [found[ref] for ref in of_kind[SAFETY]]
     readable = [entry for entry in safety if isinstance(entry, Checkpoint)]
@@ -153,7 +153,7 @@ def _beyond(catalog: Catalog, rules: Rules, now: float, worktree: str | None) ->
             why[ref] = TOO_OLD
     targets = {_target(entry) for entry in readable if entry.id in staying}
     return [
-        Beyond(ref, name, why[ref], found[ref])
+        Expired(ref, name, why[ref], found[ref])
         for kind, name in KINDS.items()
         for ref in of_kind[kind]
         if ref in why and ref.id not in targets
@@ -173,7 +173,7 @@ def drop(
     (`needed`) and not `even_needed`, if a restore is at work (`locked`), or if a ref was changed
     meanwhile (`conflict`).
     """
-    with _beside_restores(repository, PATIENCE, looking=dry_run):
+    with _blocking_restores(repository, PATIENCE, looking=dry_run):
         catalog = Catalog(repository)
         # A checkpoint may have been named twice, by its id and as `@`.
         found = {refs[0].name: refs for refs in map(catalog.refs_of, names)}
@@ -210,27 +210,29 @@ def _needed(catalog: Catalog, going: frozenset[str]) -> dict[str, str]:
     """What must not go, by id, and why."""
     entries = catalog.entries(catalog.store.refs(SAFETY))
     safety = [entry for entry in entries if isinstance(entry, Checkpoint)]
-    unended = interrupted(catalog.repository)
+    interrupted_ids = interrupted(catalog.repository)
     reasons: dict[str, str] = {}
     for worktree in {entry.meta.worktree_key for entry in safety}:
         own = {entry.id: entry for entry in safety if entry.meta.worktree_key == worktree}
         # Without some of them, others would count that do not: as not undone, or to be redone.
         rest = [entry for entry in own.values() if entry.id not in going]
-        for revived in sorted(_counting(rest) - _counting(own.values())):
+        for revived in sorted(_active_ids(rest) - _active_ids(own.values())):
             why = f"without it, {revived} would count for undo and redo again"
             reasons |= dict.fromkeys(going & own.keys(), why)
-        live = needed([*own.values()], next((each for each in own if each in unended), None))
+        live = needed_safety_ids(
+            [*own.values()], next((each for each in own if each in interrupted_ids), None)
+        )
         for entry in (own[each] for each in own if each in live):
             why = f"taking back the {entry.meta.part('restore', 'operation')} {entry.id}"
             reasons[_target(entry)] = f"{why} compares files with it"
         reasons |= dict.fromkeys(live, "'git boocode undo' and 'redo' go by it")
     for entry in safety:
-        if entry.id in unended:
+        if entry.id in interrupted_ids:
             reasons[_target(entry)] = f"the interrupted restore {entry.id} was on its way to it"
-    return reasons | dict.fromkeys(unended, "it is the state before an interrupted restore")
+    return reasons | dict.fromkeys(interrupted_ids, "it is the state before an interrupted restore")
 
 
-def _counting(safety: Iterable[Checkpoint]) -> set[str]:
+def _active_ids(safety: Iterable[Checkpoint]) -> set[str]:
     """What can be undone and redone."""
     found = read_history(safety)
     return {operation.id for operation in (*found.done, *found.undone)}
@@ -241,7 +243,7 @@ def _target(safety: Checkpoint) -> str:
 
 
 @contextmanager
-def _beside_restores(repository: Repository, patience: float, *, looking: bool) -> Iterator[None]:
+def _blocking_restores(repository: Repository, patience: float, *, looking: bool) -> Iterator[None]:
     """Keep restores from beginning, in every worktree, while refs are deleted; captures go on.
 
     RefusedError (`locked`) if one is at work for longer than `patience` seconds.
