@@ -124,10 +124,10 @@ class RestorePlanner:
         """Plan it; `recorded` is what lies where files go and the snapshot has taken in."""
         repository, snapshot = self._repository, self._snapshot
         differing = self._compare(snapshot.disk_tree, self._tree)
-        wanted, hindered = _choose(differing, self._paths, recorded)
+        wanted, blocked_changes = _choose(differing, self._paths, recorded)
         nested = {**self._nested_in_the_way(wanted), **self._nested_around(wanted)}
         kept = dict(self._reasons_to_keep(wanted, self._ignored(differing, wanted), nested))
-        kept |= {change.path: "blocked by a path not named" for change in hindered}
+        kept |= {change.path: "blocked by a path not named" for change in blocked_changes}
         # What the snapshot leaves out, too, because the rules of the target ignore it.
         left_out = self._chosen(snapshot.left_out).difference(change.path for change in wanted)
         kept |= dict.fromkeys(sorted(left_out), "ignored in the checkpoint")
@@ -324,8 +324,8 @@ class RestorePlanner:
         below = tuple(f"{directory}/" for directory in nested)
         chosen = self._chosen(special.union(change.path for change in differing))
         chosen = {path for path in chosen if not f"{path}/".startswith(below)}
-        changes, hindered = _choose(differing, chosen)
-        chosen -= {change.path for change in hindered}
+        changes, blocked_changes = _choose(differing, chosen)
+        chosen -= {change.path for change in blocked_changes}
         stay = (entry for entry in current.special if entry.path not in chosen)
         come = (entry for entry in target.special if entry.path in chosen)
         after = (*stay, *come)
@@ -347,13 +347,13 @@ def _choose(
     chosen = [change for change in changes if change.path in paths or change.path in also]
     staying = {c.path for c in changes if c.action == "delete"} - {c.path for c in chosen}
     above = directories_of(staying)
-    hindered = [
+    blocked_changes = [
         change
         for change in chosen
         if change.action == "create"
         and (change.path in above or not staying.isdisjoint(directories_of([change.path])))
     ]
-    return [change for change in chosen if change not in hindered], hindered
+    return [change for change in chosen if change not in blocked_changes], blocked_changes
 
 
 def blockers_of(disk: Disk, changes: Iterable[Change]) -> dict[str, list[str]]:
