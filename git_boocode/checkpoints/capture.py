@@ -98,7 +98,7 @@ def _capture_all(repository: Repository, request: Request, scratch: str) -> Capt
         while True:
             snapshot = scan.finish()
             try:
-                return _keep(catalog, request, snapshot, scan.cache)
+                return _write_checkpoint(catalog, request, snapshot, scan.cache)
             except RefusedError:
                 if scan.cache is None:
                     raise
@@ -121,10 +121,10 @@ def _capture_paths(repository: Repository, request: Request, scratch: str) -> Ca
         # It has lost its trees, or the user's index cannot be read.
         return None
     partial = {"base": base.id, "prefix": repository.prefix, "paths": list(request.paths)}
-    return _keep(catalog, request, scan.finish(), scan.cache, {"partial": partial})
+    return _write_checkpoint(catalog, request, scan.finish(), scan.cache, {"partial": partial})
 
 
-def _keep(
+def _write_checkpoint(
     catalog: Catalog,
     request: Request,
     snapshot: Snapshot,
@@ -132,7 +132,7 @@ def _keep(
     more: Mapping[str, Any] = MappingProxyType({}),
 ) -> Captured:
     from git_boocode.checkpoints.store.catalog import CHECKPOINTS
-    from git_boocode.checkpoints.store.commit import holds, keep
+    from git_boocode.checkpoints.store.commit import holds, write_checkpoint
 
     repository = catalog.repository
     if cache is not None and cache.ref.startswith(CHECKPOINTS):
@@ -151,5 +151,5 @@ def _keep(
     texts = {key: getattr(request, key) or None for key in _TEXTS}
     anchor = {key: value for key in _ANCHOR if (value := texts[key])}
     values = {**texts, "anchor": {**anchor, **request.anchor}, "meta": dict(request.meta), **more}
-    taken = keep(catalog, snapshot, "checkpoint", values, cache=cache)
+    taken = write_checkpoint(catalog, snapshot, "checkpoint", values, cache=cache)
     return Captured(taken, changed)

@@ -70,7 +70,7 @@ def read_staging(repository: Repository, meta: Metadata) -> Staging | None:
         raise MetadataError(message, code="malformed") from None
 
 
-def keep(
+def write_checkpoint(
     catalog: Catalog,
     snapshot: Snapshot,
     kind: str,
@@ -134,7 +134,7 @@ def safety_checkpoint(
     """
     same = {key: target.values.get(key) for key in _CONVERSATION}
     values = {**same, "label": "before a restore", "trigger": "restore", "restore": dict(operation)}
-    return keep(Catalog(repository), snapshot, SAFETY_KIND, values, identifier)
+    return write_checkpoint(Catalog(repository), snapshot, SAFETY_KIND, values, identifier)
 
 
 class _Writer(NamedTuple):
