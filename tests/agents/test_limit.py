@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from tests.agents.kit import what as what_went_wrong
 from tests.checkpoints.kit import refs, sound
 from tests.forked import run_forked
 from tests.repo_kit import Repo
+from tests.terminal_kit import Terminal
 
 pytestmark = pytest.mark.slow
 
@@ -198,27 +198,21 @@ def test_a_full_device(repo: Repo) -> None:
     assert len(taken(repo)) == 1
 
 
-def by_hand(repo: Repo, *words: str) -> bytes:
+def by_hand(*words: str) -> str:
     """Call a hook on a terminal; what is seen there."""
-    master, slave = pty.openpty()
-    command = [sys.executable, "-m", "git_boocode", "hook", *words]
-    done = subprocess.run(command, cwd=repo.top, stdin=slave, stdout=slave, stderr=slave)
-    os.write(slave, b".")
-    seen = os.read(master, 10_000)
-    os.close(master)
-    os.close(slave)
-    assert done.returncode == 0
-    return seen.removesuffix(b".").replace(b"\r", b"")
+    code, seen = Terminal(sys.executable, "-m", "git_boocode", "hook", *words).end()
+    assert code == 0
+    return seen
 
 
 def test_by_hand_one_is_told_what_is_wrong(repo: Repo) -> None:
-    assert by_hand(repo) == b"warning: no agent is named\n"
-    assert b"unknown agent 'cluade'" in by_hand(repo, "cluade", "UserPromptSubmit")
+    assert by_hand() == "warning: no agent is named\n"
+    assert "unknown agent 'cluade'" in by_hand("cluade", "UserPromptSubmit")
 
 
 def test_a_terminal_is_not_waited_for(repo: Repo) -> None:
-    seen = by_hand(repo, "cline", "UserPromptSubmit")
-    assert seen.startswith(ANSWER)
+    seen = by_hand("cline", "UserPromptSubmit")
+    assert seen.startswith(ANSWER.decode())
     assert len(taken(repo)) == 1
 
 

@@ -1,6 +1,5 @@
 import json
 import os
-import pty
 import stat
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from git_boocode.cli.entry import run
 from git_boocode.editing.formats import FORMATS
 from tests.repo_kit import Repo
+from tests.terminal_kit import Terminal
 
 DRIFTED = {
     "path": "src/a.py",
@@ -173,15 +173,10 @@ def test_the_help_names_every_format(repo: Repo) -> None:
 
 
 def test_a_terminal_is_not_read(repo: Repo) -> None:
-    master, slave = pty.openpty()
     for command in (["apply-edit"], ["locate", "a"]):
-        done = subprocess.run(
-            ["git", "boocode", *command], stdin=slave, capture_output=True, timeout=20
-        )
-        assert done.returncode == 129
-        assert b"which is a terminal\nhint: pipe it in" in done.stderr
-    os.close(master)
-    os.close(slave)
+        code, shown = Terminal("git", "boocode", *command).end()
+        assert code == 129
+        assert "which is a terminal\nhint: pipe it in" in shown
 
 
 def test_outside_a_repository(tmp_path: Path) -> None:

@@ -2,64 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import re
-import select
-import signal
 
 import pytest
 
 from tests.checkpoints.kit import seen, take
 from tests.repo_kit import Repo
+from tests.terminal_kit import Terminal
 
 QUESTION = "restore the state before which turn?"
-
-
-class Terminal:
-    """A program at work on a terminal of its own."""
-
-    def __init__(self, repo: Repo, *arguments: str) -> None:
-        self._process, self._terminal = pty.fork()
-        if self._process == 0:
-            os.chdir(repo.top)
-            os.environ["TERM"] = "dumb"
-            os.execvp("git-boocode", ["git-boocode", *arguments])
-        self.shown = ""
-
-    def wait_for(self, text: str) -> str:
-        """Read until a text comes; what came before it."""
-        while text not in self.shown:
-            more = self._read()
-            assert more, f"ended without {text!r} after: {self.shown}"
-            self.shown += more
-        before, _, self.shown = self.shown.partition(text)
-        return before
-
-    def type(self, line: str) -> None:
-        os.write(self._terminal, line.encode())
-
-    def end(self) -> tuple[int, str]:
-        """The exit code, and what is left to read."""
-        while more := self._read():
-            self.shown += more
-        _, status = os.waitpid(self._process, 0)
-        os.close(self._terminal)
-        return os.waitstatus_to_exitcode(status), self.shown
-
-    def interrupt(self) -> None:
-        os.kill(self._process, signal.SIGINT)
-
-    def _read(self) -> str:
-        ready, _, _ = select.select([self._terminal], [], [], 30)
-        if not ready:
-            os.kill(self._process, signal.SIGKILL)
-            raise AssertionError(f"silent for 30 seconds after: {self.shown}")
-        try:
-            return os.read(self._terminal, 65536).decode()
-        except OSError:
-            # Linux says so when the other end is closed.
-            return ""
 
 
 @pytest.fixture
@@ -76,7 +27,7 @@ def turns(repo: Repo) -> Repo:
 
 
 def test_a_turn_is_chosen_shown_and_restored(turns: Repo) -> None:
-    terminal = Terminal(turns, "restore")
+    terminal = Terminal("git-boocode", "restore")
     listed = terminal.wait_for(QUESTION).splitlines()
     rows = (("1", "-", "1", "third"), ("2", "cursor", "2", r"second\?\[31m"))
     for row, line in zip(rows, listed, strict=False):
@@ -100,7 +51,7 @@ def test_a_turn_is_chosen_shown_and_restored(turns: Repo) -> None:
 @pytest.mark.parametrize("answers", [["\n"], ["q\n"], ["\x04"], ["1\n", "\n"], ["1\n", "no\n"]])
 def test_a_no_changes_nothing(turns: Repo, answers: list[str]) -> None:
     before = seen(turns)
-    terminal = Terminal(turns, "restore")
+    terminal = Terminal("git-boocode", "restore")
     for question, answer in zip((QUESTION, "restore this?"), answers, strict=False):
         terminal.wait_for(question)
         terminal.type(answer)
@@ -111,7 +62,7 @@ def test_a_no_changes_nothing(turns: Repo, answers: list[str]) -> None:
 
 def test_an_interrupt_changes_nothing(turns: Repo) -> None:
     before = seen(turns)
-    terminal = Terminal(turns, "restore")
+    terminal = Terminal("git-boocode", "restore")
     terminal.wait_for(QUESTION)
     terminal.interrupt()
     assert (terminal.end()[0], seen(turns)) == (130, before)
@@ -119,7 +70,7 @@ def test_an_interrupt_changes_nothing(turns: Repo) -> None:
 
 def test_a_preview_alone_asks_no_second_question(turns: Repo) -> None:
     before = seen(turns)
-    terminal = Terminal(turns, "restore", "-n")
+    terminal = Terminal("git-boocode", "restore", "-n")
     terminal.wait_for(QUESTION)
     terminal.type("3\n")
     code, shown = terminal.end()
@@ -129,7 +80,7 @@ def test_a_preview_alone_asks_no_second_question(turns: Repo) -> None:
 
 
 def test_behind_dashes_there_are_only_paths(turns: Repo) -> None:
-    terminal = Terminal(turns, "restore", "--", "b")
+    terminal = Terminal("git-boocode", "restore", "--", "b")
     terminal.wait_for(QUESTION)
     terminal.type("2\n")
     assert "would restore 1 file to" in terminal.wait_for("restore this? [y/N]")
@@ -141,7 +92,7 @@ def test_behind_dashes_there_are_only_paths(turns: Repo) -> None:
 
 def test_there_is_nothing_to_do(turns: Repo) -> None:
     take(label="now")
-    terminal = Terminal(turns, "restore")
+    terminal = Terminal("git-boocode", "restore")
     terminal.wait_for(QUESTION)
     terminal.type("1\n")
     code, shown = terminal.end()
@@ -173,7 +124,7 @@ def test_there_are_no_turns(repo: Repo) -> None:
     done = repo.boocode("restore")
     assert (done.code, done.out) == (129, "")
     assert "this worktree has no checkpoints" in done.err
-    terminal = Terminal(repo, "restore")
+    terminal = Terminal("git-boocode", "restore")
     code, shown = terminal.end()
     assert code == 129
     assert "no checkpoints" in shown

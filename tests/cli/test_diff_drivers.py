@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import select
-import subprocess
-import time
-
 import pytest
 
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
+from tests.terminal_kit import Terminal, what_stays
 
 PAGER = "sed -e 's/^/paged: /'"
 
@@ -26,26 +21,11 @@ def changed(repo: Repo) -> Repo:
     return repo
 
 
-def on_a_terminal(repo: Repo, *command: str, **environ: str) -> str:
+def on_a_terminal(*command: str, **environ: str) -> str:
     """What a terminal shows of a command that runs on it."""
-    ours, theirs = pty.openpty()
-    env = {**os.environ, "TERM": "xterm", **environ}
-    process = subprocess.Popen(command, cwd=repo.top, stdout=theirs, stderr=theirs, env=env)
-    os.close(theirs)
-    shown = b""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and select.select([ours], [], [], 30)[0]:
-        try:
-            part = os.read(ours, 4096)
-        except OSError:
-            break
-        if not part:
-            break
-        shown += part
-    os.close(ours)
-    assert process.wait(30) == 0, shown
-    # Progress that was shown meanwhile is erased again.
-    return shown.decode().replace("\r\n", "\n").rpartition("\r\x1b[K")[2]
+    code, shown = Terminal(*command, env={"TERM": "xterm", **environ}).end()
+    assert code == 0, shown
+    return what_stays(shown)
 
 
 def test_an_external_diff(changed: Repo) -> None:
@@ -102,7 +82,7 @@ def test_diffs_without_colours_although_all_else_has_them(changed: Repo) -> None
 def test_the_pager_on_a_terminal(changed: Repo) -> None:
     changed.git("config", "core.pager", PAGER)
     for command in ("diff", "show", "log"):
-        lines = on_a_terminal(changed, "git", "boocode", command).splitlines()
+        lines = on_a_terminal("git", "boocode", command).splitlines()
         assert lines, command
         assert all(line.startswith("paged: ") for line in lines), (command, lines)
         assert any("\x1b[" in line for line in lines), command
@@ -113,27 +93,27 @@ def test_the_pager_on_a_terminal(changed: Repo) -> None:
 def test_the_pager_that_is_set_for_git_diff(changed: Repo) -> None:
     changed.git("config", "core.pager", PAGER)
     changed.git("config", "pager.diff", "sed -e 's/^/for diffs: /'")
-    assert on_a_terminal(changed, "git", "boocode", "diff").startswith("for diffs: ")
+    assert on_a_terminal("git", "boocode", "diff").startswith("for diffs: ")
     changed.git("config", "pager.diff", "false")
-    assert "diff --git" in on_a_terminal(changed, "git", "boocode", "diff").splitlines()[0]
+    assert "diff --git" in on_a_terminal("git", "boocode", "diff").splitlines()[0]
 
 
 def test_a_pager_that_only_a_shell_understands(changed: Repo) -> None:
     pager = "X=1 sed -e 's/^/paged: /' | sed p"
     for command in ("diff", "log"):
-        shown = on_a_terminal(changed, "git", "boocode", command, GIT_PAGER=pager)
+        shown = on_a_terminal("git", "boocode", command, GIT_PAGER=pager)
         assert "paged: " in shown, command
 
 
 def test_no_pager_there(changed: Repo) -> None:
-    shown = on_a_terminal(changed, "git", "boocode", "log", GIT_PAGER="no-such-pager")
+    shown = on_a_terminal("git", "boocode", "log", GIT_PAGER="no-such-pager")
     assert "1 changed" in shown
 
 
 def test_git_runs_the_pager(changed: Repo) -> None:
     changed.git("config", "core.pager", PAGER)
-    shown = on_a_terminal(changed, "git", "-p", "boocode", "log")
+    shown = on_a_terminal("git", "-p", "boocode", "log")
     assert shown.count("paged: ") == 1
     assert "\x1b[33m" in shown
-    assert "paged: " not in on_a_terminal(changed, "git", "--no-pager", "boocode", "log")
-    assert "paged: " not in on_a_terminal(changed, "git", "--no-pager", "boocode", "diff")
+    assert "paged: " not in on_a_terminal("git", "--no-pager", "boocode", "log")
+    assert "paged: " not in on_a_terminal("git", "--no-pager", "boocode", "diff")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.repo_kit import Repo
+from tests.terminal_kit import Terminal
 
 FULL = "cannot write standard output: no space left on device"
 
@@ -197,15 +198,8 @@ def test_a_directory_that_cannot_be_read_is_named_and_left_alone(repo: Repo) -> 
 def test_a_pager_that_does_not_exist(repo: Repo, tmp_path: Path) -> None:
     repo.write("a", "a\n")
     repo.boocode("checkpoint", "-m", "seen")
-    environ = {**os.environ, "GIT_PAGER": "no-such-pager-anywhere"}
-    script = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)"
-    done = subprocess.run(
-        [sys.executable, "-c", script, sys.executable, "-m", "git_boocode", "log"],
-        env=environ,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-    )
-    assert b"seen" in done.stdout
+    terminal = Terminal("git", "boocode", "log", env={"GIT_PAGER": "no-such-pager-anywhere"})
+    assert "seen" in terminal.end()[1]
 
 
 LONG = "9" * 5000

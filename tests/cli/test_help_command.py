@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from git_boocode.cli import help as module
-from tests.cli.test_choosing import Terminal
 from tests.cli.test_completion import complete
 from tests.repo_kit import Repo
+from tests.terminal_kit import Terminal
 
 TOP = Path(__file__).parents[2]
 
@@ -52,15 +52,15 @@ def test_a_terminal_gets_the_page_that_man_knows(
 ) -> None:
     fake_man.write_text(f"{page}({section})\n")
     # The exit code is that of `man`.
-    assert Terminal(repo, *arguments).end() == (3, f"man: {section} {page}\r\n")
+    assert Terminal("git-boocode", *arguments).end() == (3, f"man: {section} {page}\n")
 
 
 @pytest.mark.parametrize(("arguments", "page", "section"), PAGES)
 def test_a_page_that_man_does_not_know_is_opened_by_its_path(
     arguments: list[str], page: str, section: str, repo: Repo, fake_man: Path
 ) -> None:
-    shown = Terminal(repo, *arguments).end()
-    assert shown == (3, f"man: {TOP}/man/{page}.{section}\r\n")
+    shown = Terminal("git-boocode", *arguments).end()
+    assert shown == (3, f"man: {TOP}/man/{page}.{section}\n")
 
 
 def test_an_installed_page_is_found_below_its_prefix(
@@ -106,7 +106,7 @@ def test_without_man_the_summary_is_printed(repo: Repo, monkeypatch: pytest.Monk
     for name in ("git", "git-boocode", "readlink", "sh"):
         (tools / name).symlink_to(shutil.which(name) or name)
     monkeypatch.setenv("PATH", str(tools))
-    code, shown = Terminal(repo, "restore", "--help").end()
+    code, shown = Terminal("git-boocode", "restore", "--help").end()
     assert code == 0
     assert shown.startswith("usage: git boocode restore ")
 

@@ -8,35 +8,26 @@ import shlex
 import shutil
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
 
 from tests.repo_kit import Repo, Result, git_version
+from tests.terminal_kit import Terminal
 
 CONFIGURED = git_version() >= (2, 54)
 in_files = pytest.mark.skipif(CONFIGURED, reason="this git reads hooks from the configuration")
 
 
-def on_a_terminal(repo: Repo, answer: str, *args: str) -> Result:
+def on_a_terminal(answer: str, *args: str) -> Result:
     """Run `git boocode` with someone who reads its standard error and types an answer."""
-    import pty
-
-    ours, theirs = pty.openpty()
-    os.write(ours, f"{answer}\n".encode())
-    command = [sys.executable, "-m", "git_boocode", *args]
-    done = subprocess.run(
-        command, cwd=repo.top, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs
-    )
-    os.close(theirs)
-    said = b""
-    # On Linux, a terminal that nobody else has open any more fails to be read.
-    with suppress(OSError):
-        while some := os.read(ours, 1 << 16):
-            said += some
-    os.close(ours)
-    return Result(done.returncode, done.stdout.decode(), said.decode())
+    with TemporaryFile() as out:
+        terminal = Terminal(sys.executable, "-m", "git_boocode", *args, stdout=out)
+        terminal.type(f"{answer}\n")
+        code, said = terminal.end()
+        out.seek(0)
+        return Result(code, out.read().decode(), said)
 
 
 def test_one_command_and_all_that_is_used_here_is_installed(repo: Repo, sealed: Path) -> None:
@@ -58,13 +49,13 @@ def test_one_command_and_all_that_is_used_here_is_installed(repo: Repo, sealed: 
     assert (answer.code, answer.json["error"]["code"]) == (1, "not_confirmed")
     assert [row["agent"] for row in answer.json["hooks"]] == ["claude-code", "gemini"]
 
-    done = on_a_terminal(repo, "", "hooks", "install")
+    done = on_a_terminal("", "hooks", "install")
     assert (done.code, done.out) == (1, asked)
     assert "install these hooks? [y/N]" in done.err
     assert "nothing was installed" in done.err
     assert not (repo.top / ".gemini").exists()
 
-    done = on_a_terminal(repo, "y", "hooks", "install")
+    done = on_a_terminal("y", "hooks", "install")
     assert done.code == 0
     assert done.out.endswith("installed hooks for Claude Code and Gemini CLI\n")
     assert (repo.top / ".gemini/settings.json").exists()
@@ -85,9 +76,9 @@ def test_an_agent_that_cannot_be_served_is_left_out(repo: Repo) -> None:
     said = f"'{path}' cannot be used: {why}; nothing was changed"
     assert done.err == f"error: {said}\n"
     repo.write(".cursorrules", "be brief\n")
-    done = on_a_terminal(repo, "yes", "hooks", "install")
+    done = on_a_terminal("yes", "hooks", "install")
     assert done.code == 0
-    assert f"warning: Cline is left out: {said}\r\n" in done.err
+    assert f"warning: Cline is left out: {said}\n" in done.err
     assert done.out.endswith("installed hooks for Cursor\n")
     answer = repo.boocode("hooks", "install", "--json").json
     assert answer["hooks"] == []

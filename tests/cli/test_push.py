@@ -1,16 +1,13 @@
 from __future__ import annotations
 
-import os
-import pty
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
+from tests.terminal_kit import Terminal
 
 HINT = (
     "hint: checkpoints hold untracked files, labels, session ids and the worktree's path:\n"
@@ -144,22 +141,9 @@ def test_what_a_remote_says_steers_no_terminal(repo: Repo, remote: Repo, command
             ".git/pack", f'#!/bin/sh\n{slow}\nexec git-upload-pack "$@"\n', 0o755
         )  # fmt: skip
         repo.git("config", "remote.origin.uploadpack", str(script))
-    terminal, inner = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "git_boocode", command], stdin=inner, stderr=inner,
-        stdout=subprocess.PIPE, env={**os.environ, "TERM": "xterm"},
-    )  # fmt: skip
-    os.close(inner)
-    shown = b""
-    try:
-        while some := os.read(terminal, 1 << 16):
-            shown += some
-    except OSError:
-        pass
-    os.close(terminal)
-    out, _ = process.communicate()
-    assert process.returncode == 0, shown
-    assert b"1 checkpoint" in out
-    assert b"evil" in shown
-    for steering in (b"\033]", b"\007", "\x9b".encode(), "\u202e".encode()):
+    code, shown = Terminal("git", "boocode", command, env={"TERM": "xterm"}).end()
+    assert code == 0, shown
+    assert "1 checkpoint" in shown
+    assert "evil" in shown
+    for steering in ("\033]", "\007", "\x9b", "\u202e"):
         assert steering not in shown

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import signal
 import subprocess
 import sys
@@ -12,6 +10,7 @@ import pytest
 
 from tests.cli.test_completion import complete
 from tests.repo_kit import Repo
+from tests.terminal_kit import Terminal
 
 
 def newest(repo: Repo) -> dict[str, object]:
@@ -203,16 +202,8 @@ def test_signals_are_the_commands_own(repo: Repo) -> None:
 
 def test_the_terminal_is_the_commands_own(repo: Repo) -> None:
     repo.write("a")
-    controller, terminal = pty.openpty()
-    done = subprocess.run(
-        ["git", "boocode", "run", "sh", "-c", "test -t 0 && test -t 1 && test -t 2"],
-        stdin=terminal,
-        stdout=terminal,
-        stderr=terminal,
-    )
-    os.close(terminal)
-    os.close(controller)
-    assert done.returncode == 0
+    script = "test -t 0 && test -t 1 && test -t 2"
+    assert Terminal("git", "boocode", "run", "sh", "-c", script).end()[0] == 0
 
 
 def test_completion_leaves_the_command_to_others(repo: Repo) -> None:
