@@ -103,7 +103,7 @@ def apply_edit(
     _check_retry_context(retry_context)
     _keep_retry_context(retry_context, "")
     try:
-        with progress("applying edits"):
+        with progress(workspace.repository, "applying edits", as_json=as_json):
             answer = apply_edits(sources, workspace, options)
     except EditsRefusedError as error:
         read = [

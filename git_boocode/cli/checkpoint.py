@@ -71,7 +71,7 @@ def take(
     try:
         repository = Repository.discover()
         warn_of_interruption(repository)
-        with progress("recording the worktree"):
+        with progress(repository, "recording the worktree", as_json=as_json):
             taken = capture(repository, request)
         if as_json:
             print_json(_answer(taken))

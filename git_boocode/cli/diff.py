@@ -44,7 +44,7 @@ def diff(
         if len(named) == 2:
             new = named[1].tree
         else:
-            with progress("reading the worktree"):
+            with progress(repository, "reading the worktree", as_json=as_json):
                 new = current_tree(repository)
         if as_json:
             changes, text = compare_trees(repository, old, new, paths)

@@ -53,9 +53,9 @@ def doctor(fix: bool, as_json: bool) -> int:
     failures: list[BoocodeError] = []
     findings = list(check_directories(repository, fix=fix))
     state = repository.state_dir
-    with worktree_lock(state, shared=False, patience=_PATIENCE, looking=not fix):
-        findings += _in_worktree(repository, failures, fix=fix)
-    with progress("checking the checkpoints"):
+    with progress(repository, "checking", as_json=as_json):
+        with worktree_lock(state, shared=False, patience=_PATIENCE, looking=not fix):
+            findings += _in_worktree(repository, failures, fix=fix)
         findings += check_checkpoints(repository, fix=fix)
     findings += _hooks(repository)
     unfixed = [finding for finding in findings if not (finding.fixed or finding.report_only)]

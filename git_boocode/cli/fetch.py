@@ -38,7 +38,7 @@ def fetch(
         raise click.UsageError("--prune and the name of a checkpoint exclude each other")
     repository = Repository.discover()
     warn_of_interruption(repository)
-    with relay() as show:
+    with relay(as_json=as_json) as show:
         fetched = sharing.fetch(
             repository,
             remote,

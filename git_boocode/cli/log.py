@@ -26,6 +26,7 @@ from git_boocode.cli.output import (
     paged,
     print_json,
     printable,
+    progress,
     quote_path,
     warn,
     warn_of_interruption,
@@ -75,8 +76,10 @@ def log(
     # What was fetched stays when the remote goes.
     if remote is not None and not catalog.store.refs(f"{REMOTES}{remote}/", newest=1):
         named_remote(repository, remote)
-    entries = catalog.fetched(remote) if fetched else catalog.newest_first(everywhere=everywhere)
-    return _list(repository, catalog, _pages(catalog, entries, limit), as_json=as_json)
+    # Who sees the list itself sees the first page at once.
+    with progress(repository, "listing", as_json=as_json or sys.stdout.isatty()):
+        found = catalog.fetched(remote) if fetched else catalog.newest_first(everywhere=everywhere)
+        return _list(repository, catalog, _pages(catalog, found, limit), as_json=as_json)
 
 
 def _list(

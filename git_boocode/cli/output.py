@@ -10,9 +10,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import IO, TYPE_CHECKING, TextIO
 
+from git_boocode.cli.options import output_options
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.git import Git, clean_environment, outlast
@@ -33,7 +34,7 @@ _ESCAPES = {"\a": "\\a", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\v": "\\v", "\f
 _ESCAPES |= {"\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _COLOURS = {"yellow": "33", "green": "32", "red": "31", "bold": "1", "cyan": "36"}
 ABBREVIATION = 10  # Characters of a commit.
-_QUIET = 1.0  # Seconds of work before its progress is shown.
+_INTERVAL = 1.0  # Seconds of work before its progress is shown, and shown again.
 
 
 def encode_json(payload: Mapping[str, object]) -> bytes:
@@ -316,43 +317,75 @@ def paged(git: Git) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def progress(doing: str) -> Iterator[None]:
+def progress(repository: Repository | None, doing: str, *, as_json: bool = False) -> Iterator[None]:
     """Say on a terminal's standard error what is being done, once it has taken a second.
 
-    `doing` is a present participle and its object, such as `restoring files`.
+    `doing` is a present participle and its object, such as `restoring files`. While something is
+    counted, the count is shown instead.
     """
-    if not sys.stderr.isatty():
+    if not _is_watched(as_json=as_json):
         yield
         return
-    said = threading.Event()
-
-    def say() -> None:
-        said.set()
-        sys.stderr.write(f"{doing}…")
-        sys.stderr.flush()
-
-    timer = threading.Timer(_QUIET, say)
-    timer.daemon = True
-    timer.start()
+    line = _ProgressLine(doing)
     try:
-        yield
+        with repository.observed(line.count) if repository else nullcontext():
+            yield
     finally:
-        timer.cancel()
-        timer.join()
-        if said.is_set():
-            _clear()
+        line.end()
+
+
+def _is_watched(*, as_json: bool) -> bool:
+    return not (as_json or output_options().quiet) and sys.stderr.isatty()
+
+
+class _ProgressLine:
+    """A line of text that follows the work, once a second."""
+
+    def __init__(self, doing: str) -> None:
+        self._doing = f"{doing}…"
+        self._counted = ("", 0, 0)
+        self._shown = ""
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._thread.start()
+
+    def count(self, doing: str, done: int, total: int) -> None:
+        """See `git_boocode.repo.git.Observer`."""
+        self._counted = (doing, done, total)
+
+    def end(self) -> None:
+        """Remove the line."""
+        self._ended.set()
+        self._thread.join()
+        self._write("")
+
+    def _follow(self) -> None:
+        while not self._ended.wait(_INTERVAL):
+            doing, done, total = self._counted
+            number = f"{done:,} of {total:,}" if total else f"{done:,}"
+            self._write(doing.format(number) if doing else self._doing)
+
+    def _write(self, text: str) -> None:
+        if text == self._shown:
+            return
+        # With spaces, which any terminal understands.
+        gone = " " * len(self._shown)
+        self._shown = text
+        with suppress(OSError):
+            sys.stderr.write(f"\r{gone}\r{text}")
+            sys.stderr.flush()
 
 
 @contextmanager
-def relay() -> Iterator[Callable[[str], None] | None]:
+def relay(*, as_json: bool = False) -> Iterator[Callable[[str], None] | None]:
     """A function that prints lines of git on a terminal's standard error, after a second.
 
-    Control characters are replaced, as the lines may come from a remote. None without a terminal.
+    Control characters are replaced, as the lines may come from a remote. None if nobody watches.
     """
-    if not sys.stderr.isatty():
+    if not _is_watched(as_json=as_json):
         yield None
         return
-    begin, last = time.monotonic() + _QUIET, "\n"
+    begin, last = time.monotonic() + _INTERVAL, "\n"
 
     def show(line: str) -> None:
         nonlocal last

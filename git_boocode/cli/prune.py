@@ -72,7 +72,7 @@ def prune(
     that can still be undone.
     """
     repository = Repository.discover()
-    with progress("pruning"):
+    with progress(repository, "pruning", as_json=as_json):
         rules = Rules.configured(repository)
         limits = rules.checkpoints
         for age in older_than:

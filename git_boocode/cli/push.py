@@ -47,7 +47,7 @@ def push(
         raise click.UsageError("--all and the name of a checkpoint exclude each other")
     repository = Repository.discover()
     warn_of_interruption(repository)
-    with relay() as show:
+    with relay(as_json=as_json) as show:
         options = sharing.Sharing(everywhere, not no_verify, dry_run=dry_run, show=show)
         pushed = sharing.push(repository, remote, checkpoints, options)
     answer = {

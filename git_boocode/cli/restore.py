@@ -197,7 +197,7 @@ def _choose(repository: Repository, request: RestoreRequest) -> int:
 
     Returns the exit code: 0 if it was done, 1 if the user wants none of it.
     """
-    with progress("reading the worktree"):
+    with progress(repository, "reading the worktree"):
         turns = newest_turns(repository, SHOWN)
     if not turns:
         return _list_turns(repository, as_json=False)
@@ -259,7 +259,7 @@ def carry_out(
     as_json: bool = False,
 ) -> int:
     """Do what is requested and print the result; returns the exit code."""
-    with progress("restoring"):
+    with progress(repository, "restoring", as_json=as_json):
         result = work(request)
     named = request.callback if isinstance(request.callback, str) else None
     return print_result(repository, result, named, as_json=as_json)

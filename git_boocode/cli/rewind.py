@@ -47,7 +47,7 @@ def rewind(
     behind: int | None = context.meta.get(AFTER_DASHES)
     record, paths = _split(repository, Records(repository), list(arguments), behind)
     try:
-        with progress("rewinding"):
+        with progress(repository, "rewinding", as_json=as_json):
             done = service.rewind(repository, record, paths, dry_run=dry_run, keep=not no_record)
     except service.RewindRefusedError as error:
         if as_json:

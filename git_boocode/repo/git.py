@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from threading import Thread
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, TypeVar
 
 from git_boocode.repo.errors import MAKE_ROOM, FatalError
 from git_boocode.repo.messages import NO_ROOM, UNWRITTEN, failure_reason, is_disk_full, says
@@ -48,6 +48,17 @@ _GRACE = 5.0
 _LAST_WORDS = 1.0
 _PIECE = 1 << 20  # bytes of a blob that are copied at once
 _LINE_ENDS = re.compile(rb"([\r\n])")
+# In git's own progress: how many are done, and of how many.
+_DONE_OF = re.compile(r"\((\d+)/(\d+)\)")
+# In bytes: of a longer queue of paths, git would have most still before it.
+_SHORT_PIPE = 4096
+
+Observer = Callable[[str, int, int], None]
+"""Takes what is being done, such as `recording: {} files`, how many are done, and of how many.
+
+The last is 0 where it is not known. The text is empty once it is done.
+"""
+_Item = TypeVar("_Item")
 
 
 class GitError(FatalError):
@@ -130,7 +141,8 @@ def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
 class Git:
     """The git program bound to a directory, a whole environment and `key=value` overrides.
 
-    What starts it raises FatalError if git or the directory is missing.
+    What starts it raises FatalError if git or the directory is missing. An observer takes counts of
+    what may take long; None where nobody watches, which costs nothing.
     """
 
     def __init__(
@@ -140,21 +152,24 @@ class Git:
         overrides: Iterable[str] = (),
         *,
         keeps_locks: bool = False,
+        observer: Observer | None = None,
     ) -> None:
         self.cwd = cwd
         self.env = dict(env)
         self.overrides = tuple(overrides)
         self._keeps_locks = keeps_locks
+        self.observer = observer
 
     def bind(self, *settings: str, cwd: str | None = None, **env: str) -> Git:
         """The same git with more `key=value` settings or variables, or another directory."""
-        return Git(cwd or self.cwd, {**self.env, **env}, (*self.overrides, *settings))
+        overrides = (*self.overrides, *settings)
+        return Git(cwd or self.cwd, {**self.env, **env}, overrides, observer=self.observer)
 
     def keeping_locks(self) -> Git:
         """The same git, holding the worktree's lock as long as it runs, even if we are killed."""
         # No daemon of git's may come to hold it for longer.
         overrides = (*self.overrides, "core.fsmonitor=false")
-        return Git(self.cwd, self.env, overrides, keeps_locks=True)
+        return Git(self.cwd, self.env, overrides, keeps_locks=True, observer=self.observer)
 
     def command(self, *arguments: str) -> list[str]:
         """The whole argument vector of a call."""
@@ -180,6 +195,35 @@ class Git:
         if done.status:
             raise GitError(arguments, done.status, os.fsdecode(done.stderr))
         return done.stdout
+
+    def feed(self, doing: str, paths: Iterable[str], *arguments: str) -> Completed:
+        """Run git, which reads paths that end in NUL, and let the observer count them."""
+        if self.observer is None:
+            return self.attempt(*arguments, stdin=nul_lines(paths))
+        given = (os.fsencode(path) + b"\0" for path in self.counted(doing, paths))
+        done = self.run_relayed(*arguments, stdin=given)
+        return done._replace(stderr=self._with_reason(done.stderr)) if done.status else done
+
+    def attempt_counted(self, doing: str, *arguments: str) -> Completed:
+        """Run git as `attempt` does, and let the observer follow its progress.
+
+        It has to be asked for progress, and has to report only one thing.
+        """
+        observer = self.observer
+        if observer is None:
+            return self.attempt(*arguments)
+
+        def show(line: str) -> None:
+            if found := _DONE_OF.search(line):
+                done, total = map(int, found.groups())
+                observer(doing if done < total else "", done, total)
+
+        done = self.run_relayed(*arguments, show=show)
+        return done._replace(stderr=self._with_reason(done.stderr)) if done.status else done
+
+    def counted(self, doing: str, items: Iterable[_Item]) -> Iterable[_Item]:
+        """The same items, which the observer counts as they are used."""
+        return items if self.observer is None else _counted(self.observer, doing, items)
 
     def line(self, *arguments: str, stdin: bytes = b"") -> str:
         """Run git and return its output as text without the final newline."""
@@ -238,13 +282,17 @@ class Git:
         return process.returncode
 
     def run_relayed(
-        self, *arguments: str, stdin: bytes = b"", show: Callable[[str], None] | None = None
+        self,
+        *arguments: str,
+        stdin: bytes | Iterable[bytes] = b"",
+        show: Callable[[str], None] | None = None,
     ) -> Completed:
         """Run git, which reads all its input first, while `show` takes its standard error by line.
 
         If it has to end early, git gets a signal, so that nothing of it stays behind.
         """
-        process = self._start(arguments)
+        pieces, size = ([stdin], -1) if isinstance(stdin, bytes) else (stdin, _SHORT_PIPE)
+        process = self._start(arguments, pipe_size=size)
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
@@ -253,13 +301,17 @@ class Git:
         try:
             relay.start()
             # If it ends without having read all, it says why.
-            with suppress(BrokenPipeError), process.stdin as given:
-                given.write(stdin)
+            with suppress(BrokenPipeError):
+                process.stdin.writelines(pieces)
+            with suppress(BrokenPipeError):
+                process.stdin.close()
             with process.stdout as answer:
                 stdout = answer.read()
             process.wait()
         except BaseException:
             process.terminate()
+            with suppress(BrokenPipeError):
+                process.stdin.close()
             try:
                 process.wait(_GRACE)
             except subprocess.TimeoutExpired:
@@ -274,6 +326,7 @@ class Git:
         arguments: tuple[str, ...],
         given: int | None = subprocess.PIPE,
         to: int | IO[bytes] = subprocess.PIPE,
+        pipe_size: int = -1,
     ) -> subprocess.Popen[bytes]:
         try:
             return subprocess.Popen(
@@ -283,6 +336,7 @@ class Git:
                 stdin=given,
                 stdout=to,
                 stderr=subprocess.PIPE,
+                pipesize=pipe_size,
                 # Of our own descriptors, only that of the lock can be inherited at all.
                 close_fds=not self._keeps_locks,
             )
@@ -301,6 +355,16 @@ class Git:
             if min(place.f_bavail * place.f_frsize for place in places) < _SCARCE:
                 return stderr.rstrip() + b": " + NO_ROOM[0].encode()
         return stderr
+
+
+def _counted(observer: Observer, doing: str, items: Iterable[_Item]) -> Iterator[_Item]:
+    try:
+        for number, item in enumerate(items, 1):
+            observer(doing, number, 0)
+            yield item
+    finally:
+        # Also if whoever uses them has seen enough.
+        observer("", 0, 0)
 
 
 def _relay(stream: IO[bytes], said: list[bytes], show: Callable[[str], None] | None) -> None:

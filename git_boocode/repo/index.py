@@ -78,7 +78,7 @@ class Index:
     def add(self, paths: Iterable[str]) -> Completed:
         """Record files as they are on disk, or their absence; the caller judges the result."""
         arguments = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
-        return self.git.attempt(*arguments, stdin=nul_lines(paths))
+        return self.git.feed("recording: {} files", paths, *arguments)
 
     def entries_of(self, paths: Iterable[str]) -> Iterator[Entry]:
         """The entries of some paths; of a single one that ends in a slash, those below it."""

@@ -166,7 +166,9 @@ class EntryCatalog(Generic[AnyEntry]):
     def entries(self, refs: Iterable[Ref]) -> Iterator[AnyEntry | Unusable]:
         """Read refs one after the other, the unusable ones included."""
         listed, asked_for = tee(refs)
-        return map(self._entry, listed, self.store.commits(ref.target for ref in asked_for))
+        commits = self.store.commits(ref.target for ref in asked_for)
+        found = map(self._entry, listed, commits)
+        return iter(self.repository.git.counted(f"reading: {{}} {self.noun}s", found))
 
     def _entry(self, ref: Ref, commit: Commit | None) -> AnyEntry | Unusable:
         try:

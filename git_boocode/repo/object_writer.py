@@ -72,7 +72,7 @@ class Quarantine:
         shared = repository.config.setting("core.sharedRepository")
         self._is_shared = shared is not None and (shared.value or "").lower() not in _UNSHARED
         git = repository.git.bind(**_reading_from(repository, self._objects, self._path))
-        self.git = Git(git.cwd, git.env, (*git.overrides, "core.fsync=none"))
+        self.git = git.bind("core.fsync=none")
 
     def store(self, kind: bytes, body: bytes) -> bytes:
         """Keep an object and return its id; git would be a process for each."""

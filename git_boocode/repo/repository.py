@@ -15,7 +15,7 @@ from git_boocode.repo.durable import (
     write_private,
 )
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.git import OVERRIDES, Completed, Git, Running, clean_environment
+from git_boocode.repo.git import OVERRIDES, Completed, Git, Observer, Running, clean_environment
 from git_boocode.repo.messages import DUBIOUS_OWNERSHIP, failure_reason, says
 
 _QUESTIONS = (
@@ -74,6 +74,7 @@ class Repository:
         self._config: Config | None = None
         self._git: Git | None = None
         self._bound: dict[str, str] = {}
+        self._observer: Observer | None = None
         self._linked_dir = os.path.join(common_dir, "worktrees")
         # What git calls the worktree, if it is a linked one.
         self._link = "" if git_dir == common_dir else os.path.basename(git_dir)
@@ -115,7 +116,8 @@ class Repository:
     def git(self) -> Git:
         """Git for our own work: at the top of the worktree, hooks and prompts off."""
         if self._git is None:
-            self._git = Git(self.worktree, self._environment(), self._overrides())
+            environ, overrides = self._environment(), self._overrides()
+            self._git = Git(self.worktree, environ, overrides, observer=self._observer)
         return self._git
 
     @property
@@ -137,6 +139,17 @@ class Repository:
             yield
         finally:
             self._bound, self._git = before, None
+
+    @contextmanager
+    def observed(self, observer: Observer) -> Iterator[None]:
+        """Let an observer take counts of what may take long, for a while."""
+        self._observer = observer
+        try:
+            # Whoever observes decides when something has taken long enough to be shown.
+            with self.bound(GIT_PROGRESS_DELAY="0"):
+                yield
+        finally:
+            self._observer = None
 
     @property
     def worktree_key(self) -> str:

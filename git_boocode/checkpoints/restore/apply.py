@@ -145,7 +145,9 @@ class WorktreeUpdate:
     def _merge(self, before: str, after: str) -> None:
         # If we are killed, it goes on; nobody may begin to undo what it has not yet done.
         git = self._snapshot.index.git.keeping_locks()
-        _check(git.attempt("read-tree", "--no-sparse-checkout", "-m", "-u", before, after))
+        progress = ("-v",) if git.observer else ()
+        command = ("read-tree", "--no-sparse-checkout", *progress, "-m", "-u", before, after)
+        _check(git.attempt_counted("restoring: {} files", *command))
 
     def _merge_back(self) -> None:
         self._snapshot.index.break_lock()
