@@ -1,4 +1,4 @@
-"""Take a checkpoint: a snapshot of the worktree, kept as a commit under our own ref."""
+"""Take a checkpoint: a snapshot of the worktree, stored as a commit under `refs/boocode/`."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ if TYPE_CHECKING:
     from git_boocode.checkpoints.worktree.index_cache import IndexCache
     from git_boocode.checkpoints.worktree.snapshot import Snapshot
 
-# Seconds. A capture waits for a restore to end: half-restored files are no state to remember.
+# Seconds to wait for a running restore: half-restored files are not worth a checkpoint.
 PATIENCE = 30.0
 _ANCHOR = ("agent", "session", "chat", "message")
 _TEXTS = ("label", "session", "chat", "message", "agent", "trigger")
 
 
 class Request(NamedTuple):
-    """What the caller says of a checkpoint; every text may be empty."""
+    """The caller's description of a checkpoint and how to take it; every text may be empty."""
 
     label: str = ""  # for people
     session: str = ""  # the agent's session
     chat: str = ""  # the conversation in it
-    message: str = ""  # the message that the conversation is cut at on restore
+    message: str = ""  # the message at which a restore cuts the conversation
     agent: str = ""
     trigger: str = "manual"  # what triggered it, such as a hook's name
     meta: Mapping[str, Any] = {}  # anything else
     only_if_changed: bool = False  # skip if nothing changed since the latest checkpoint
-    paths: tuple[str, ...] = ()  # pathspecs to read; the rest is as in the latest checkpoint
+    paths: tuple[str, ...] = ()  # pathspecs to read; the rest comes from the latest checkpoint
     allow_home: bool = False  # whether the worktree may be the home directory or the root
-    anchor: Mapping[str, Any] = {}  # where the conversation stands besides: transcript and length
+    anchor: Mapping[str, Any] = {}  # the position in the conversation: transcript and length
     patience: float = PATIENCE  # seconds to wait for a running restore
 
 
 class Captured(NamedTuple):
-    """A checkpoint that was taken just now, or the one that already holds the same.
+    """A new checkpoint, or the latest one if nothing changed since.
 
-    `changed` is whether files or staging differ from the latest checkpoint before it.
+    `changed` is whether files or staging differ from the previous checkpoint.
     """
 
     checkpoint: Checkpoint
@@ -56,9 +56,9 @@ class Captured(NamedTuple):
 def capture(repository: Repository, request: Request) -> Captured:
     """Take a checkpoint of the worktree and the staging area.
 
-    RefusedError if a restore is at work (`locked`), the worktree is the home directory or the root
-    (`home_worktree`), or a path leads out of it (`outside_worktree`); FatalError if the worktree
-    could not be read, or the checkpoint could not be written.
+    RefusedError if a restore is running (`locked`), the worktree is the home directory or the root
+    (`home_worktree`), or a path is outside the worktree (`outside_worktree`); FatalError if the
+    worktree cannot be read or the checkpoint cannot be written.
     """
     if not request.allow_home:
         _refuse_home(repository)
@@ -81,16 +81,16 @@ def _refuse_home(repository: Repository) -> None:
         return
     if not repository.config.boolean("boocode.allowHome", default=False):
         raise RefusedError(
-            f"the worktree '{top}' is the home directory or the root; a checkpoint would take in "
-            "everything that is not ignored there",
+            f"the worktree '{top}' is the home directory or the root directory; a checkpoint would "
+            "record everything in it that is not ignored",
             code="home_worktree",
-            hints=("if that is meant: --allow-home, or git config boocode.allowHome true",),
+            hints=("to take it anyway: --allow-home, or git config boocode.allowHome true",),
         )
 
 
 def _capture_all(repository: Repository, request: Request, scratch: str) -> Captured:
     with WorktreeScan(repository, scratch) as scan:
-        # While git walks the worktree, there is time to import what follows.
+        # Import while git walks the worktree.
         import git_boocode.checkpoints.store.commit  # noqa: F401
         from git_boocode.checkpoints.store.catalog import Catalog
 
@@ -102,12 +102,12 @@ def _capture_all(repository: Repository, request: Request, scratch: str) -> Capt
             except RefusedError:
                 if scan.cache is None:
                     raise
-            # The checkpoint is gone that kept the objects of the cached index.
+            # The checkpoint that kept the objects of the cached index reachable was deleted.
             scan.start_without_cache()
 
 
 def _capture_paths(repository: Repository, request: Request, scratch: str) -> Captured | None:
-    """Take a checkpoint of some paths; None if there is none to build on."""
+    """Take a checkpoint of some paths; None if there is no checkpoint to build on."""
     from git_boocode.checkpoints.store.catalog import Catalog
     from git_boocode.checkpoints.worktree.partial import PartialScan
 
@@ -118,7 +118,7 @@ def _capture_paths(repository: Repository, request: Request, scratch: str) -> Ca
     try:
         scan = PartialScan(repository, scratch, base, request.paths)
     except GitError:
-        # It has lost its trees, or the user's index cannot be read.
+        # The base lacks trees, or the user's index cannot be read.
         return None
     partial = {"base": base.id, "prefix": repository.prefix, "paths": list(request.paths)}
     return _write_checkpoint(catalog, request, scan.finish(), scan.cache, {"partial": partial})
@@ -144,7 +144,7 @@ def _write_checkpoint(
         if cache is not None and not is_reachable(repository, cache):
             raise RefusedError("the latest checkpoint was dropped", code="conflict")
         latest = catalog.latest()
-        # It need not be the one of the cache: others may write refs, too.
+        # It may not be the cache's checkpoint: another process may have taken one since.
         if latest is not None and holds(repository, latest, snapshot):
             return Captured(latest, changed=False, is_new=False)
         changed = True

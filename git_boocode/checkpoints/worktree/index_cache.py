@@ -1,9 +1,9 @@
-"""The private index that one capture leaves to the next, which spares it unchanged files.
+"""The private index that one capture leaves for the next, so that git skips unchanged files.
 
-Two files in the worktree's private directory: the index, and a note of what it was made from. They
-are only a help: where they are missing, damaged or out of date, a capture starts from a copy of the
-user's index. They count only while the ref of a checkpoint with the same tree exists, which keeps
-the objects that the index names from being collected.
+The cache is two files in the worktree's private directory: the index, and a note that describes
+what it was made from. It is optional: if it is missing, damaged or outdated, a capture starts from
+a copy of the user's index. It is valid only while the ref of a checkpoint with the same tree
+exists, because that ref keeps the index's objects from being collected.
 """
 
 from __future__ import annotations
@@ -22,50 +22,50 @@ from git_boocode.repo.repository import Repository
 
 _INDEX = "kept-index"
 _NOTE = "kept-index.json"
-# Earlier versions kept several indexes.
+# Earlier versions wrote several indexes.
 PREFIX = "kept-index-"
 _VERSION = 3
 LARGEST = 256 << 20
-"""Bytes of a note; it names each untracked file."""
+"""The maximum size of a note, in bytes; it lists every untracked file."""
 _SETS = ("only_in_head", "extra", "missing", "recent")
 
 
 class Content(NamedTuple):
-    """What two checkpoints have in common if there is no difference between them."""
+    """The recorded state; two checkpoints are the same if these values are equal."""
 
     tree: str  # of the files
     head: str | None  # the commit that HEAD names
-    staged: str | None  # the tree of what is staged; None if that could not be read
-    special: str  # what `Staging.encode` gives, as text
+    staged: str | None  # the staged tree; None if the index could not be read
+    special: str  # the result of `Staging.encode`, as text
 
 
 class IndexCache(NamedTuple):
-    """What one capture leaves to the next; `recent` see `WorktreeScan`."""
+    """The private index of a capture, and the state that it was made from."""
 
-    path: str  # where this process has its own copy of the private index
+    path: str  # this process's own copy of the private index
     crc: int | None  # of the index in the private directory; None if this one is new
-    since: float  # when the reading began that it is from, in seconds since 1970
+    since: float  # when the scan that wrote it began, in seconds since 1970
     ref: str  # the checkpoint that has the index's tree
-    commit: str  # what that ref named
-    content: Content  # what the checkpoint holds
+    commit: str  # the commit that the ref named
+    content: Content  # the state that the checkpoint records
     user_index: str  # the fingerprint of the user's index
     head_tree: str  # the tree of HEAD
-    only_in_head: frozenset[str]  # the paths that HEAD has and the user's index has not
-    extra: frozenset[str]  # the paths that were recorded and the user's index has not
+    only_in_head: frozenset[str]  # the paths in HEAD that the user's index lacks
+    extra: frozenset[str]  # the recorded paths that the user's index lacks
     missing: frozenset[str]  # the paths in the user's index that were not on disk
-    recent: frozenset[str]  # the paths that may change without git's noticing
-    modules: dict[str, bool]  # the submodules in the user's index; whether on disk, too
-    rules: str  # the fingerprint of the conversions
+    recent: frozenset[str]  # the paths whose next change git may miss, see `WorktreeScan`
+    modules: dict[str, bool]  # the submodules in the user's index, and whether they are on disk
+    rules: str  # the fingerprint of the conversion rules
 
     def is_intact(self) -> bool:
-        """Whether the index is as it was left, to the last bit."""
+        """Whether the index still has its recorded checksum."""
         try:
             return crc_of(self.path) == self.crc
         except (OSError, ValueError):
             return False
 
     def staging(self, worktree: str) -> Staging | None:
-        """What was staged, with another look at what is on disk; None if it could not be read."""
+        """The staging area, with absent files checked again; None if it could not be read."""
         if self.content.staged is None:
             return None
         special = decode_special(os.fsencode(self.content.special))
@@ -73,9 +73,9 @@ class IndexCache(NamedTuple):
 
 
 def load_cache(repository: Repository, scratch: str) -> IndexCache | None:
-    """Read what the last capture left; None if there is nothing that can be used.
+    """Read the cache of the last capture; None if it cannot be used.
 
-    Whether the index is intact remains to be seen.
+    The caller checks `is_intact`, which reads the whole index.
     """
     with suppress(OSError, ValueError, TypeError, KeyError, OverflowError, AttributeError):
         note: Any = read_private_json(_file(repository, _NOTE), largest=LARGEST)
@@ -89,8 +89,8 @@ def load_cache(repository: Repository, scratch: str) -> IndexCache | None:
 def _parse(note: dict[str, Any], path: str) -> IndexCache:
     content = Content(*note["content"])
     ids = (note["commit"], content.tree, content.tree if content.staged is None else content.staged)
-    known = note["version"] == _VERSION and note["ref"].startswith("refs/boocode/")
-    if not known or not all(map(OBJECT_ID.fullmatch, ids)):
+    supported = note["version"] == _VERSION and note["ref"].startswith("refs/boocode/")
+    if not supported or not all(map(OBJECT_ID.fullmatch, ids)):
         raise ValueError("another version wrote it")
     decode_special(os.fsencode(content.special))
     return IndexCache(
@@ -109,8 +109,8 @@ def _parse(note: dict[str, Any], path: str) -> IndexCache:
 
 
 def save_cache(repository: Repository, cache: IndexCache) -> None:
-    """Leave a private index to the next capture; what is left may be replaced by another one."""
-    # The checkpoint has been taken; that the next one will take longer is no reason to fail.
+    """Store a private index for the next capture; a parallel capture may replace it."""
+    # The checkpoint exists; a slower next capture is no reason to fail.
     with suppress(OSError):
         crc = _replace(cache, _file(repository, _INDEX)) if cache.crc is None else cache.crc
         sets = {name: sorted(getattr(cache, name)) for name in _SETS}
@@ -122,9 +122,9 @@ def save_cache(repository: Repository, cache: IndexCache) -> None:
 def _replace(cache: IndexCache, path: str) -> int:
     making = fresh_path(cache.path)
     borrow_index(cache.path, making)
-    # The user's index may be private; git gives its own files the mode of the umask.
+    # The user's index may be private, but git writes indexes with the mode of the umask.
     os.chmod(making, 0o600)
-    # What changed after it was read is as new as it is, or newer, and git compares it again.
+    # Git compares files that are as new as the index, or newer: those that changed during the scan.
     os.utime(making, (cache.since, cache.since))
     crc = crc_of(making)
     os.replace(making, path)
@@ -142,6 +142,6 @@ def _file(repository: Repository, name: str) -> str:
 
 
 def stale_indexes(state_dir: str) -> list[str]:
-    """The private indexes that earlier versions left; the directory need not exist."""
+    """The private indexes that earlier versions wrote; the directory need not exist."""
     names = os.listdir(state_dir) if os.path.isdir(state_dir) else []
     return sorted(os.path.join(state_dir, name) for name in names if name.startswith(PREFIX))

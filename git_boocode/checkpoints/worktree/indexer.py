@@ -1,6 +1,6 @@
-"""Record files in a private index, whatever hinders git: one bad file costs no other.
+"""Record files in a private index; a file that git cannot record does not affect the others.
 
-The end of the module is about how git converts their bytes.
+The functions at the end determine how git converts the bytes of files.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from git_boocode.repo.repository import Repository
 OTHERS = ("--others", "--exclude-standard")
 LISTING = ("ls-files", *OTHERS, "-z")
 MAX_FILE_SIZE = 50 << 20
-"""The bytes that an untracked file may have to be recorded, unless `boocode.maxFileSize` is set."""
-# git memory-maps what it hashes and dies by SIGBUS if a writer truncates the file meanwhile.
+"""Larger untracked files, in bytes, are not recorded; the default of `boocode.maxFileSize`."""
+# git memory-maps the files that it hashes, and SIGBUS kills it if a writer truncates one meanwhile.
 _ATTEMPTS = 3
-# What decides how git converts a file's bytes on their way into a blob.
+# The settings and attributes that determine how git converts a file's bytes for a blob.
 _ATTRIBUTES = ".gitattributes"
 _SECTIONS = ("core", "filter", "attr")
-# Names a tree to read attributes from, as the setting `attr.tree` does.
+# The tree to read attributes from, like the setting `attr.tree`.
 _SOURCE = "GIT_ATTR_SOURCE"
-# What `check-attr` answers for a file without a filter driver.
+# The answers of `check-attr` for a file without a filter driver.
 _NO_DRIVER = ("unspecified", "unset", "set")
 
 
@@ -50,12 +50,12 @@ class Skipped(NamedTuple):
 
 
 def is_recorded(status: os.stat_result) -> bool:
-    """Whether git records what the system says this of: a file or a symbolic link."""
+    """Whether git records files of this type: regular files and symbolic links."""
     return stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)
 
 
 def directories_of(paths: Iterable[str]) -> set[str]:
-    """All directories that lead to some paths, but for the top."""
+    """All parent directories of some paths, except the top."""
     found: set[str] = set()
     for path in paths:
         while (path := os.path.dirname(path)) and path not in found:
@@ -64,15 +64,15 @@ def directories_of(paths: Iterable[str]) -> set[str]:
 
 
 class Disk:
-    """What is at the paths below `worktree`, seen once and without following a symlink."""
+    """The files below `worktree`, without following symlinks; directories are looked up once."""
 
     def __init__(self, worktree: str) -> None:
         self.worktree = worktree
-        # By path, whether a directory is there and no symlink leads to it.
+        # By path, whether it is a directory that no symlink leads to.
         self._directories = {"": True}
 
     def status(self, path: str) -> os.stat_result | None:
-        """What the system says of a path; None if nothing is there, or a symlink leads there."""
+        """The lstat of a path; None if it does not exist, or a symlink leads to it."""
         return self._lstat(path) if self._is_own_directory(path.rpartition("/")[0]) else None
 
     def _is_own_directory(self, path: str) -> bool:
@@ -92,25 +92,25 @@ class Disk:
             return None
 
     def is_own_file(self, path: str) -> bool:
-        """Whether there is anything but a directory at a path, and no symlink leads there."""
+        """Whether a path exists, is not a directory, and no symlink leads to it."""
         found = self.status(path)
         return found is not None and not stat.S_ISDIR(found.st_mode)
 
     def is_directory(self, path: str) -> bool:
-        """Whether there is a directory at a path, and no symlink to one."""
+        """Whether a path is a directory, and no symlink leads to it."""
         found = self.status(path)
         return found is not None and stat.S_ISDIR(found.st_mode)
 
     def exists(self, path: str) -> bool:
-        """Whether there is anything at a path."""
+        """Whether a path exists."""
         return self._lstat(path) is not None
 
     def has_repository(self, path: str) -> bool:
-        """Whether there is a repository at a path."""
+        """Whether a path is the top of a repository."""
         return self.exists(f"{path}/.git")
 
     def other_spellings(self, paths: Iterable[str], of: Iterable[str]) -> set[str]:
-        """The paths that lead to the file of another path, which differs in case only."""
+        """The paths that name the same file as one of the others, which differs only in case."""
         by_folded = {path.casefold(): path for path in of}
         pairs = ((path, by_folded.get(path.casefold(), path)) for path in paths)
         return {path for path, other in pairs if path != other and self._is_same(path, other)}
@@ -123,8 +123,8 @@ class Disk:
 class Indexer:
     """Records files in one private index.
 
-    `failed` are the files that could not be recorded; of the known files, `changed` are those that
-    have changed, or may have, and `removed` those that no longer exist.
+    `failed` lists the files that could not be recorded; `changed` and `removed` list the files in
+    the index that may have changed, and that no longer exist.
     """
 
     def __init__(self, index: Index, disk: Disk) -> None:
@@ -135,7 +135,7 @@ class Indexer:
         self.removed: list[str] = []
 
     def compare(self, running: Running) -> None:
-        """Wait for `Index.begin_comparison`, and sort what differs by `changed` and `removed`."""
+        """Wait for `Index.begin_comparison`, and fill `changed` and `removed`."""
         done = running.finish()
         names = self._compare_again(done.status) if done.status else nul_records(done.stdout)
         for path in dict.fromkeys(names):
@@ -150,12 +150,12 @@ class Indexer:
                 return self._index.changed_on_disk()
             except GitError as error:
                 status = error.status
-        # What cannot be recorded cannot be compared either, and while its entry is racily clean,
-        # git compares it whenever it writes the index.
+        # Git cannot compare a file that it cannot record, and while the file's entry is racily
+        # clean, git compares it whenever it writes the index.
         return self._index.forget_times()
 
     def add(self, paths: list[str]) -> None:
-        """Record files as they are on disk, or their absence; by halves, down to the bad ones."""
+        """Record files, or their absence; halve the list to isolate those that fail."""
         if not paths:
             return
         done = self._index.add(paths)
@@ -169,17 +169,17 @@ class Indexer:
             self.add(paths[middle:])
             return
         if done.status < 0 or SHORT_READ in done.stderr:
-            # It is being written to.
+            # Another process is writing the file.
             done = self._add_bytes(paths[0])
         if done.status:
             self._index.break_lock()
             self.failed.append(Skipped(paths[0], _reason(paths[0], done)))
 
-    def _note_ignored(self, paths: list[str], said: str) -> None:
-        # It passes over names that lead into a git directory on some file system, such as `git~1`.
-        for path in paths if IGNORED_PATH in said else ():
-            if f"{IGNORED_PATH}{path}\n" in said and self._disk.exists(path):
-                self.failed.append(Skipped(path, "git allows no such name"))
+    def _note_ignored(self, paths: list[str], stderr: str) -> None:
+        # Git skips names that mean `.git` on some file system, such as `git~1`.
+        for path in paths if IGNORED_PATH in stderr else ():
+            if f"{IGNORED_PATH}{path}\n" in stderr and self._disk.exists(path):
+                self.failed.append(Skipped(path, "git does not allow this name"))
 
     def _add_bytes(self, path: str) -> Completed:
         full = os.path.join(self._disk.worktree, path)
@@ -199,10 +199,10 @@ class Indexer:
     def resolve_failed(
         self, entry_of: Callable[[str], Entry | None], intended: Collection[str]
     ) -> None:
-        """Leave what could not be recorded as the user's index has it, or out.
+        """Replace the entries of failed files by those of the user's index, or remove them.
 
-        `entry_of` gives the entry of a path in the user's index; that of an `intended` path holds
-        no content.
+        `entry_of` returns the entry of a path in the user's index; the entry of an `intended` path
+        has no content.
         """
         failed = {path for path, _ in self.failed}
         entries = {path: None if path in intended else entry_of(path) for path in failed}
@@ -211,29 +211,29 @@ class Indexer:
 
 
 def _reason(path: str, done: Completed) -> str:
-    """Why git could not record a file; FatalError if others will fare no better."""
+    """Why git could not record a file; FatalError if the cause affects all files."""
     if done.status == -signal.SIGXFSZ:
         raise FatalError(
             f"cannot capture '{path}': file too large",
             code="disk_full",
-            hints=("the system limits how large a file may grow: ulimit -f",),
+            hints=("the system limits the size of files: ulimit -f",),
         )
     if done.status < 0:
-        said = f"cannot capture '{path}': git was ended by signal {-done.status}"
-        raise FatalError(said, code="git")
+        message = f"cannot capture '{path}': git was killed by signal {-done.status}"
+        raise FatalError(message, code="git")
     stderr = os.fsdecode(done.stderr)
     # The most specific line comes first.
     reason = (complaints(stderr) or stderr.strip().splitlines() or ["git gave no reason"])[0]
     if refused := re.match(REFUSED_BY_SYSTEM, reason):
         reason = f"cannot be read: {refused[1].lower()}"
     if is_disk_full(reason):
-        said = f"cannot capture '{path}': no space left on device"
-        raise FatalError(said, code="disk_full", hints=(MAKE_ROOM,))
+        message = f"cannot capture '{path}': no space left on device"
+        raise FatalError(message, code="disk_full", hints=(MAKE_ROOM,))
     return reason
 
 
 def unreadable_directories(stderr: str) -> list[Skipped]:
-    """The directories that git could not look into, from its warnings while it listed files."""
+    """The directories that git could not read, from its warnings when it listed files."""
     found = re.findall(UNREADABLE_DIRECTORY, stderr) if stderr else ()
     return [Skipped(path, reason.lower()) for path, reason in found]
 
@@ -241,7 +241,7 @@ def unreadable_directories(stderr: str) -> list[Skipped]:
 def select_untracked(
     worktree: str, paths: Iterable[str], limit: int
 ) -> tuple[list[str], list[Skipped]]:
-    """Separate the untracked files to record from those to leave out, larger than `limit` bytes."""
+    """Split untracked files into those to record and those to skip: e.g. above `limit` bytes."""
     wanted, skipped = [], []
     for path in paths:
         if reason := _skip_reason(worktree, path, limit):
@@ -262,15 +262,15 @@ def _skip_reason(worktree: str, path: str, limit: int) -> str:
 
 
 def conversion_rules(repository: Repository) -> str:
-    """A fingerprint of all rules for conversions but the `.gitattributes` files of the worktree.
+    """A fingerprint of all conversion rules except the worktree's `.gitattributes` files.
 
-    `git add` of an unchanged UTF-16 file gives another blob once an attribute says so: what was
-    recorded under other rules must be read again.
+    With other attributes, `git add` makes another blob of an unchanged file, for example if it is
+    UTF-16. If the rules change, all files must be read again.
     """
     found: list[object] = [repository.config.section(name) for name in _SECTIONS]
     found.append(repository.git.env.get(_SOURCE))
     for path in _outside_attributes(repository):
-        # What is missing or cannot be read counts as empty, as with git.
+        # A missing or unreadable file counts as empty, as in git.
         with suppress(OSError), open(path, "rb") as file:
             found.append((path, file.read()))
     rules = repr(found)
@@ -283,7 +283,7 @@ def is_attributes(path: str) -> bool:
 
 
 def may_convert(repository: Repository, paths: Iterable[str]) -> bool:
-    """Whether any settings or attributes may let git convert the bytes of some files."""
+    """Whether settings or attributes may make git convert the bytes of some files."""
     autocrlf = repository.config.setting("core.autocrlf")
     if autocrlf is not None and (autocrlf.value is None or autocrlf.value.lower() != "false"):
         return True
@@ -297,12 +297,12 @@ def may_convert(repository: Repository, paths: Iterable[str]) -> bool:
 
 
 def _outside_attributes(repository: Repository) -> Iterator[str]:
-    """The files with attributes outside the worktree; they need not exist."""
+    """The attribute files outside the worktree; they need not exist."""
     config_home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     own = repository.config.path("core.attributesFile")
     yield os.path.join(repository.worktree, own or os.path.join(config_home, "git/attributes"))
     yield os.path.join(repository.common_dir, "info/attributes")
-    # Those for the whole system depend on where git is installed.
+    # The system's attributes depend on git's installation directory.
     yield "/etc/gitattributes"
     programs = (os.path.join(directory, "git") for directory in os.get_exec_path())
     program = next((path for path in programs if os.access(path, os.X_OK)), None)
@@ -311,10 +311,7 @@ def _outside_attributes(repository: Repository) -> Iterator[str]:
 
 
 def paths_with_filter(index: Index, paths: Iterable[str], *options: str) -> list[str]:
-    """The paths with a filter driver, by the attributes of the worktree and of the index.
-
-    Options are for `git check-attr`.
-    """
+    """The paths that have a filter driver; `options` are for `git check-attr`."""
     question = ("check-attr", *options, "-z", "--stdin", "filter")
     answers = nul_records(index.git.run(*question, stdin=nul_lines(paths)))
     drivers = zip(answers[::3], answers[2::3], strict=True)

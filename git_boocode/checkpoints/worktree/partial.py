@@ -1,7 +1,7 @@
-"""Read only some paths of a worktree, and take the rest from the newest checkpoint.
+"""Read some paths of a worktree, and take the rest from the newest checkpoint.
 
-For callers that know what is about to change: the cost is that of reading an index, however many
-files there are.
+For callers that know which paths are about to change: instead of walking the worktree, git only
+reads an index.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from git_boocode.repo.repository import Repository
 
 
 class PartialScan:
-    """The reading of what some pathspecs match, on top of the checkpoint `base`.
+    """A scan of the paths that some pathspecs match, on top of the checkpoint `base`.
 
-    The directory `scratch` for private files must outlive the snapshot. `cache` is what the last
-    capture left, if this reading builds on it. GitError if the checkpoint's trees are missing, or
-    the user's index is damaged.
+    The directory `scratch` for private files must outlive the snapshot. `cache` is the cached index
+    that the scan builds on, None if it starts from the trees of `base`. GitError if those trees are
+    missing, or the user's index is damaged.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class PartialScan:
         self._repository = repository
         self._pathspecs = pathspecs
         self._here = os.path.join(repository.worktree, repository.prefix)
-        # A reading of everything may follow a failed one, with objects of its own.
+        # If this scan fails, a full scan with its own objects follows in the same directory.
         scratch = fresh_path(os.path.join(scratch, "partial"))
         os.mkdir(scratch)
         self._quarantine = Quarantine(repository, scratch)
@@ -65,16 +65,16 @@ class PartialScan:
         self._head = read_head(repository)
 
     def _fits(self, cache: IndexCache, base: Checkpoint) -> bool:
-        # It lacks what a sparse checkout leaves out, which the base has.
+        # The cache lacks the paths that a sparse checkout omits; the base has them.
         is_base = (cache.ref, cache.commit) == (base.ref, base.commit.id)
         same = cache.rules == conversion_rules(self._repository)
         return is_base and same and not cache.content.special and cache.is_intact()
 
     def finish(self) -> Snapshot:
-        """Read the paths; the objects remain to be published.
+        """Read the paths and return the snapshot, whose objects the caller publishes.
 
-        RefusedError if one leads out of the worktree (`outside_worktree`), FatalError if git cannot
-        make sense of one, or failed otherwise.
+        RefusedError if a pathspec is outside the worktree (`outside_worktree`) or invalid
+        (`invalid_pathspec`), GitError if git failed otherwise.
         """
         held = self._list(self._index, "--cached")
         tracked = self._list(self._user.index, "--cached")
@@ -89,37 +89,37 @@ class PartialScan:
         snapshot = Snapshot(
             self._quarantine, self._head, self._index, self._user, self._staging, skipped
         )
-        # In a partial clone, the repository need not have what the base names.
+        # In a partial clone, objects of the base may be missing.
         snapshot.disk_tree = snapshot.tree = self._index.write_tree("--missing-ok")
         snapshot.cache = self._new_cache({*held, *tracked, *extra}, tracked, extra)
         return snapshot
 
     def _list(self, index: Index, *options: str) -> list[str]:
-        command = ("ls-files", "-z", *options, "--full-name", "--", *self._given())
+        command = ("ls-files", "-z", *options, "--full-name", "--", *self._resolved())
         try:
             found = index.git.bind(cwd=self._here).run(*command)
         except GitError as error:
             raise pathspec_error(error) or error from None
         return list(dict.fromkeys(nul_records(found)))
 
-    def _given(self) -> Iterator[str]:
+    def _resolved(self) -> Iterator[str]:
         repository = self._repository
         return (
             resolve_pathspec(repository.worktree, repository.prefix, spec)
             for spec in self._pathspecs
         )
 
-    def _old_names(self, come: set[str]) -> set[str]:
-        """The names in the base of files that were renamed, and by which they are still found."""
-        if not come or not self._repository.config.boolean("core.ignoreCase", default=False):
+    def _old_names(self, new: set[str]) -> set[str]:
+        """The names in the base of files that were renamed by case, and still exist under them."""
+        if not new or not self._repository.config.boolean("core.ignoreCase", default=False):
             return set()
         names = set(self._index.paths()).difference(self._user.records)
-        return self._disk.other_spellings(names, come)
+        return self._disk.other_spellings(names, new)
 
     def _paths_only_in_head(self, candidates: set[str]) -> list[str]:
-        """The paths that HEAD has and the user's index has not, as in a capture of everything."""
-        left = self._user.missing_paths(self._head.tree) if candidates else ()
-        return [path for path in left if path in candidates and self._disk.is_own_file(path)]
+        """The existing files in HEAD that the user's index lacks, as in a full scan."""
+        missing = self._user.missing_paths(self._head.tree) if candidates else ()
+        return [path for path in missing if path in candidates and self._disk.is_own_file(path)]
 
     def _record(self, held: list[str], tracked: list[str], extra: list[str]) -> None:
         wanted = [*filter(self._disk.is_own_file, tracked), *extra]
@@ -127,7 +127,7 @@ class PartialScan:
         named = set(tracked)
         self._index.forget(set(held).difference(wanted, links))
         self._index.put(entry for entry in self._staging.absent if entry.path in named)
-        # They were named, and are read whatever their times say.
+        # Git reads the named files even if their times have not changed.
         self._index.doubt(set(held).intersection(wanted))
         self._indexer.add([*wanted, *filter(self._disk.has_repository, links)])
         self._indexer.resolve_failed(self._user.entry, self._staging.intended)
@@ -138,20 +138,20 @@ class PartialScan:
         entry = self._user.entry(path)
         return entry is not None and entry.mode == GITLINK
 
-    def _unlisted(self, found: set[str]) -> Iterator[Skipped]:
-        """The paths that were named, exist, and are not among what git found."""
+    def _unlisted(self, listed: set[str]) -> Iterator[Skipped]:
+        """The files that the caller named and git does not list."""
         top = self._repository.worktree
-        for spec, given in zip(self._pathspecs, self._given(), strict=True):
-            full = os.path.normpath(os.path.join(self._here, given))
+        for spec, resolved in zip(self._pathspecs, self._resolved(), strict=True):
+            full = os.path.normpath(os.path.join(self._here, resolved))
             path = os.path.relpath(full, top).replace(os.sep, "/")
-            known = spec.endswith("/") or os.path.isdir(full) or not os.path.lexists(full)
-            if not known and path not in found:
+            is_file = os.path.lexists(full) and not (spec.endswith("/") or os.path.isdir(full))
+            if is_file and path not in listed:
                 yield Skipped(path, _unlisted_reason(top, path))
 
     def _new_cache(
         self, named: set[str], tracked: list[str], extra: list[str]
     ) -> IndexCache | None:
-        """What to leave to the next capture; the rest of the user's index stays as it was."""
+        """The cache for the next capture, in which only the named paths are updated."""
         cache = self.cache
         if cache is None or self._staging.special or any(map(is_attributes, named)):
             return None
@@ -161,7 +161,7 @@ class PartialScan:
         return cache._replace(
             path=self._index.path,
             crc=None,
-            # Of another index, or another HEAD, the rest has yet to be read.
+            # If the index or HEAD has changed, the next capture compares all paths.
             user_index=cache.user_index if same else "?",
             head_tree=self._head.tree,
             extra=(cache.extra - named).union(set(extra) - failed),
@@ -183,4 +183,4 @@ def _unlisted_reason(worktree: str, path: str) -> str:
         if os.path.lexists(os.path.join(full, ".git")):
             return f"inside the repository '{step}'"
     found = os.lstat(os.path.join(worktree, path))
-    return "ignored" if is_recorded(found) else "no regular file"
+    return "ignored" if is_recorded(found) else "not a regular file"

@@ -1,4 +1,4 @@
-"""Pathspecs, as git reads them from where the caller stands."""
+"""Pathspecs, relative to the caller's directory."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from git_boocode.repo.repository import Repository
 
 
 def pathspec_error(error: GitError) -> RefusedError | None:
-    """What is wrong with the pathspecs; None if they are not what git complains of."""
-    said = failure_reason(error.stderr)
-    if OUTSIDE_REPOSITORY in said:
-        return _outside(said.partition(": ")[0])
-    if BAD_PATHSPEC in said:
+    """The error for an invalid pathspec; None if git failed for another reason."""
+    reason = failure_reason(error.stderr)
+    if OUTSIDE_REPOSITORY in reason:
+        return _outside(reason.partition(": ")[0])
+    if BAD_PATHSPEC in reason:
         hints = ("'git help glossary' describes pathspecs",)
-        return RefusedError(said[:1].lower() + said[1:], code="invalid_pathspec", hints=hints)
+        return RefusedError(reason[:1].lower() + reason[1:], code="invalid_pathspec", hints=hints)
     return None
 
 
 def _outside(spec: str) -> RefusedError:
-    hints = ("only what is in the worktree is recorded and restored",)
+    hints = ("only paths in the worktree are recorded and restored",)
     return RefusedError(f"'{spec}' is outside the worktree", code="outside_worktree", hints=hints)
 
 
 def resolve_pathspec(top: str, prefix: str, spec: str) -> str:
-    """A pathspec as git takes it; what is absolute may lead through a symlink to the top.
+    """Make an absolute pathspec relative to `prefix`; it may reach the worktree by a symlink.
 
-    The caller is in `prefix`, `""` or `"sub/dir/"`, below the top of the worktree. RefusedError
-    if it is absolute and leads out of the worktree (`outside_worktree`).
+    `prefix` is the caller's directory below the top of the worktree, `""` or `"sub/dir/"`.
+    RefusedError if the pathspec is outside the worktree (`outside_worktree`).
     """
     if not os.path.isabs(spec):
         return spec
@@ -48,17 +48,17 @@ def resolve_pathspec(top: str, prefix: str, spec: str) -> str:
     return os.path.relpath(full, os.path.join(top, prefix))
 
 
-def checked_pathspecs(repository: Repository, given: Iterable[str]) -> list[str]:
-    """Some pathspecs as git takes them from where the caller stands; they may match nothing.
+def checked_pathspecs(repository: Repository, pathspecs: Iterable[str]) -> list[str]:
+    """Validate pathspecs and make them relative to the caller's directory; they may match nothing.
 
-    RefusedError if one leads out of the worktree (`outside_worktree`), or git cannot make sense of
-    it (`invalid_pathspec`).
+    RefusedError if one is outside the worktree (`outside_worktree`) or git rejects it
+    (`invalid_pathspec`).
     """
     top, prefix = repository.worktree, repository.prefix
-    specs = [resolve_pathspec(top, prefix, spec) for spec in given]
+    specs = [resolve_pathspec(top, prefix, spec) for spec in pathspecs]
     git = repository.git.bind(cwd=os.path.join(top, prefix))
     try:
-        # Git reads the pathspecs before it finds that there is nothing to compare.
+        # Git parses the pathspecs although there is nothing to compare.
         git.run("diff-tree", repository.empty_tree, repository.empty_tree, "--", *specs)
     except GitError as error:
         raise pathspec_error(error) or error from None
@@ -66,21 +66,21 @@ def checked_pathspecs(repository: Repository, given: Iterable[str]) -> list[str]
 
 
 class Pathspecs:
-    """Some pathspecs, and the directory that they count from, see `resolve_pathspec`.
+    """Pathspecs relative to `prefix`, see `resolve_pathspec`.
 
-    They may be read again after that directory has gone.
+    They can be matched even if that directory no longer exists.
     """
 
-    def __init__(self, top: str, prefix: str, given: Sequence[str]) -> None:
+    def __init__(self, top: str, prefix: str, pathspecs: Sequence[str]) -> None:
         self.prefix = prefix
         self._top = top
-        self.given = tuple(resolve_pathspec(top, prefix, spec) for spec in given)
+        self._pathspecs = tuple(resolve_pathspec(top, prefix, spec) for spec in pathspecs)
 
     def matching(self, indexes: Iterable[Index], *, each: bool) -> frozenset[str]:
-        """The paths in any of some private indexes that they match.
+        """The paths in any of the private indexes that the pathspecs match.
 
-        RefusedError if one leads out of the worktree (`outside_worktree`), git cannot make sense of
-        it (`invalid_pathspec`), or it matches nothing although `each` has to (`not_found`).
+        RefusedError if a pathspec is outside the worktree (`outside_worktree`), git rejects it
+        (`invalid_pathspec`), or `each` is true and it matches nothing (`not_found`).
         """
         found: set[str] = set()
         unmatched: set[str] | None = None
@@ -89,22 +89,22 @@ class Pathspecs:
             found.update(names)
             unmatched = missing if unmatched is None else unmatched & missing
         if unmatched and each:
-            hints = ("neither the checkpoint nor the worktree has such a path",)
+            hints = ("it matches nothing in the checkpoint or in the worktree",)
             raise RefusedError(min(unmatched), code="not_found", hints=hints)
         return frozenset(found)
 
     def _matching(self, index: Index) -> tuple[list[str], set[str]]:
-        # Only names are looked at, in a worktree of their own: the directory may have gone.
-        elsewhere = f"{index.path}.names"
-        here = os.path.join(elsewhere, self.prefix)
-        os.makedirs(here, exist_ok=True)
-        git = index.git.bind(cwd=here, GIT_WORK_TREE=elsewhere)
+        # Match in an empty worktree, because the caller's directory may no longer exist.
+        top = f"{index.path}.names"
+        directory = os.path.join(top, self.prefix)
+        os.makedirs(directory, exist_ok=True)
+        git = index.git.bind(cwd=directory, GIT_WORK_TREE=top)
         arguments = ("ls-files", "--cached", "--error-unmatch", "--full-name", "-z", "--")
-        done = git.attempt(*arguments, *self.given)
-        # What it complains of is the worktree that the caller knows.
-        said = os.fsdecode(done.stderr).replace(elsewhere, self._top)
+        done = git.attempt(*arguments, *self._pathspecs)
+        # Messages name the real worktree.
+        stderr = os.fsdecode(done.stderr).replace(top, self._top)
         if done.status not in (0, 1):
-            error = GitError(arguments, done.status, said)
+            error = GitError(arguments, done.status, stderr)
             raise pathspec_error(error) or error
-        complaints = (line.removeprefix("error: ") for line in said.split("\n"))
+        complaints = (line.removeprefix("error: ") for line in stderr.split("\n"))
         return nul_records(done.stdout), {line for line in complaints if UNMATCHED_PATHSPEC in line}

@@ -1,8 +1,8 @@
-"""Read the worktree into a private index and a tree, without touching anything of the user's.
+"""Read the worktree into a private index and a tree, without changing the user's files or index.
 
-Git walks the worktree twice, side by side: `diff-files` finds what changed in the files that the
-private index holds, and `ls-files` the files that the user's index does not. The private index is
-the one that the last capture left (`index_cache`), or a copy of the user's.
+Two git commands walk the worktree in parallel: `diff-files` finds the changed files of the private
+index, `ls-files` the untracked files of the user's index. The private index is the one of the last
+capture (`index_cache`), or a copy of the user's index.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import GITLINK, Quarantine
 from git_boocode.repo.repository import Repository
 
-# In seconds: how far the clock of a file system may be behind ours.
+# The seconds that a file system's clock may be behind the system's.
 _CLOCKS_DIFFER = 0.05
 
 LeaveOut = Callable[[list[str]], Collection[str]]
@@ -43,11 +43,10 @@ LeaveOut = Callable[[list[str]], Collection[str]]
 def take_snapshot(
     repository: Repository, scratch: str, leave_out: LeaveOut | None = None
 ) -> Snapshot:
-    """Read the worktree and the staging area; objects are written, refs are not.
+    """Read the worktree and the staging area; this writes objects, but no refs.
 
-    The directory `scratch` for private files must outlive the snapshot. `leave_out` picks the
-    untracked files that are not even to be read. FatalError if the worktree could not be read as a
-    whole.
+    The directory `scratch` for private files must outlive the snapshot. `leave_out` selects the
+    untracked files to exclude without reading them. FatalError if the worktree cannot be read.
     """
     with WorktreeScan(repository, scratch, leave_out) as scan:
         if scan.cache is not None and not is_reachable(repository, scan.cache):
@@ -59,13 +58,13 @@ def take_snapshot(
 
 
 def current_tree(repository: Repository) -> str:
-    """The tree of the worktree as it is now, for who only looks; see `take_snapshot`."""
+    """The tree of the worktree as it is now, for commands that only read; see `take_snapshot`."""
     with scratch_directory(repository.state_dir, looking=True) as scratch:
         return take_snapshot(repository, scratch).tree
 
 
 def is_reachable(repository: Repository, cache: IndexCache) -> bool:
-    """Whether the checkpoint still exists that keeps the objects of a cached index."""
+    """Whether the checkpoint that keeps the objects of a cached index still exists."""
     if loose_ref(repository, cache.ref) == cache.commit:
         return True
     done = repository.git.attempt("rev-parse", "--verify", "--quiet", cache.ref, "--")
@@ -73,24 +72,24 @@ def is_reachable(repository: Repository, cache: IndexCache) -> bool:
 
 
 class _OutdatedError(Exception):
-    """What the last capture left does not fit any more."""
+    """The cached index no longer fits the worktree."""
 
 
 class _IndexDifference(NamedTuple):
-    """The paths of a private index, compared with those that it has to hold."""
+    """The difference between the paths of the private index and those that it has to hold."""
 
-    come: list[Entry]  # the user's entries of tracked paths that it lacks
-    gone: frozenset[str]  # the paths that it no longer has to hold
+    lacking: list[Entry]  # the user's entries of tracked paths that it lacks
+    stale: frozenset[str]  # the paths that it no longer has to hold
     new: list[str]  # the untracked paths that it lacks
     missing: frozenset[str]  # the tracked paths that it lacks and that are still not on disk
     untracked: frozenset[str]  # the paths that it holds and that are not tracked
 
 
 class WorktreeScan:
-    """One reading of the worktree: as a context, git starts to walk it; `finish` gives the result.
+    """One scan of the worktree: entering the context starts git, `finish` returns the snapshot.
 
-    `cache` is what the last capture left, if this reading builds on it. The caller verifies that
-    its checkpoint exists (`is_reachable`).
+    `cache` is the cached index that the scan builds on, None if it starts from the user's index.
+    The caller verifies that the cache's checkpoint exists (`is_reachable`).
     """
 
     cache: IndexCache | None = None
@@ -101,7 +100,7 @@ class WorktreeScan:
         self._repository = repository
         self._scratch = scratch
         self._leave_out = leave_out
-        # Looked up at once: a bad setting is an error before anything is done.
+        # Read it now: an invalid setting is an error before anything is done.
         self._limit = repository.config.integer("boocode.maxFileSize", default=MAX_FILE_SIZE)
         self._quarantine = Quarantine(repository, scratch)
         self._user = UserIndex(repository, scratch, self._quarantine.git)
@@ -151,7 +150,7 @@ class WorktreeScan:
         cache = load_cache(self._repository, self._scratch)
         if cache is None or cache.rules != self._rules:
             return None
-        # Only the user's index knows the modes that the file system cannot represent.
+        # Only the user's index has the modes that the file system cannot represent.
         same = cache.user_index == self._user.fingerprint or not self._repository.index_knows_modes
         return cache if same and cache.is_intact() else None
 
@@ -161,11 +160,11 @@ class WorktreeScan:
         except GitError as error:
             if not self._user.is_damaged(error):
                 raise
-            self._do_without_index()
+            self._start_from_head()
         self._index.join()
 
-    def _do_without_index(self) -> None:
-        # It must not cost the user the files: HEAD lists what is tracked.
+    def _start_from_head(self) -> None:
+        # A damaged index must not prevent a checkpoint: HEAD lists the tracked files.
         self._skipped.append(Skipped(".git/index", "damaged"))
         os.unlink(self._index.path)
         self._index.break_lock()
@@ -181,9 +180,9 @@ class WorktreeScan:
         self._index.break_lock()
 
     def finish(self) -> Snapshot:
-        """Wait for git, and return what was read; the objects remain to be published.
+        """Wait for git and return the snapshot, whose objects the caller publishes.
 
-        FatalError if the worktree could not be read as a whole.
+        FatalError if the worktree cannot be read.
         """
         if self.cache is not None:
             try:
@@ -194,10 +193,10 @@ class WorktreeScan:
 
     def _finish(self) -> Snapshot:
         staging = self._staging()
-        left = self._paths_only_in_head(staging)
+        only_in_head = self._paths_only_in_head(staging)
         self._indexer.compare(self._comparison)
         extra = self._untracked()
-        extra += self._files_only_in_head(left, extra)
+        extra += self._files_only_in_head(only_in_head, extra)
         missing = self._record(staging, extra)
         skipped = (*self._skipped, *self._indexer.failed)
         snapshot = Snapshot(self._quarantine, self._head, self._index, self._user, staging, skipped)
@@ -208,7 +207,7 @@ class WorktreeScan:
         else:
             snapshot.write_trees()
         if staging is not None and not self._left_out:
-            snapshot.cache = self._new_cache(left, frozenset(extra) - failed, missing)
+            snapshot.cache = self._new_cache(only_in_head, frozenset(extra) - failed, missing)
         snapshot.left_out = self._left_out
         return snapshot
 
@@ -220,11 +219,11 @@ class WorktreeScan:
 
     @property
     def _same_index(self) -> bool:
-        """Whether the user's index is as it was at the last capture."""
+        """Whether the user's index is unchanged since the last capture."""
         return self.cache is not None and self.cache.user_index == self._user.fingerprint
 
     def _staging(self) -> Staging | None:
-        """What is staged; None if the user's index cannot be read."""
+        """The staging area; None if the user's index cannot be read."""
         if self.cache is not None and self._same_index:
             return self.cache.staging(self._repository.worktree)
         try:
@@ -235,18 +234,18 @@ class WorktreeScan:
             return None
 
     def _paths_only_in_head(self, staging: Staging | None) -> frozenset[str]:
-        """The paths that HEAD has and the user's index has not."""
+        """The paths in HEAD that the user's index lacks."""
         if staging is None or staging.tree == self._head.tree:
             return frozenset()
         if self.cache is not None and self._same_index and self.cache.head_tree == self._head.tree:
             return self.cache.only_in_head
         return frozenset(self._user.missing_paths(self._head.tree))
 
-    def _files_only_in_head(self, left: Iterable[str], untracked: list[str]) -> set[str]:
-        """Of what HEAD has and the user's index has not, the files that exist."""
-        files = set(filter(self._disk.is_own_file, left))
+    def _files_only_in_head(self, paths: Iterable[str], untracked: list[str]) -> set[str]:
+        """The existing files among the paths that HEAD has and the user's index lacks."""
+        files = set(filter(self._disk.is_own_file, paths))
         if files and self._ignores_case:
-            # One that was renamed, with its new name in the index, can be found by the old one.
+            # A file that was renamed in the index still exists under its old name as well.
             files -= self._disk.other_spellings(files, [*self._user.records, *untracked])
         return files
 
@@ -269,7 +268,7 @@ class WorktreeScan:
         return [path for path in wanted if path not in self._left_out]
 
     def _differing_in_case(self) -> list[str]:
-        """Files that git confuses with tracked ones of another case, which are not on disk."""
+        """The untracked files that git mistakes for missing tracked files of another case."""
         missing = {*self._indexer.removed, *(self.cache.missing if self.cache else ())}
         if not missing or not self._ignores_case:
             return []
@@ -278,41 +277,41 @@ class WorktreeScan:
         return nul_records(present.git.run(*LISTING))
 
     def _record(self, staging: Staging | None, extra: list[str]) -> frozenset[str]:
-        """Let the private index hold what is tracked, and the extra paths, as they are on disk.
+        """Record the tracked and the extra paths in the private index, as they are on disk.
 
         Returns the tracked paths that are not on disk.
         """
         indexer = self._indexer
-        names = self._compare_names(staging, extra)
+        difference = self._compare_paths(staging, extra)
         closed = {entry.path: entry for entry in self._closed_modules()}
-        wanted = [entry for entry in names.come if self._is_there(entry)]
-        gone = names.gone.union(indexer.removed).difference(closed)
-        added = [entry.path for entry in wanted if entry.path not in closed]
-        added += [path for path in names.new if path not in closed]
+        returned = [entry for entry in difference.lacking if self._is_on_disk(entry)]
+        gone = difference.stale.union(indexer.removed).difference(closed)
+        added = [entry.path for entry in returned if entry.path not in closed]
+        added += [path for path in difference.new if path not in closed]
         changed = [path for path in indexer.changed if path not in gone]
         if self.cache is not None and any(map(is_attributes, (*gone, *added, *changed))):
             raise _OutdatedError
         self._index.forget(gone)
-        # The entry comes first: it may know of a mode that the file system cannot represent.
-        self._index.put((*(entry._replace(stage=0) for entry in wanted), *closed.values()))
+        # Put the entries first: they may have modes that the file system cannot represent.
+        self._index.put((*(entry._replace(stage=0) for entry in returned), *closed.values()))
         indexer.add([*changed, *added])
         if staging is not None:
             indexer.resolve_failed(self._user.entry, staging.intended)
         self._recorded = frozenset((*changed, *added))
-        doubted = self.cache is not None and self.cache.recent
-        self._is_changed = bool(doubted or self._recorded or gone or wanted or closed)
-        absent = (entry.path for entry in names.come if entry not in wanted)
-        return names.missing.union(absent, set(indexer.removed) - names.untracked)
+        rechecked = self.cache is not None and self.cache.recent
+        self._is_changed = bool(rechecked or self._recorded or gone or returned or closed)
+        absent = (entry.path for entry in difference.lacking if entry not in returned)
+        return difference.missing.union(absent, set(indexer.removed) - difference.untracked)
 
-    def _compare_names(self, staging: Staging | None, extra: list[str]) -> _IndexDifference:
-        """Compare the paths that the private index holds with those that it has to hold."""
+    def _compare_paths(self, staging: Staging | None, extra: list[str]) -> _IndexDifference:
+        """Compare the paths of the private index with those that it has to hold."""
         cache = self.cache
         if cache is None or staging is None:
             return _IndexDifference([], frozenset(), extra, frozenset(), frozenset())
         if self._same_index:
-            come = filter(self._disk.exists, cache.missing)
-            entries = [entry for entry in map(self._user.entry, come) if entry]
-            # What was gone when git looked may be back.
+            returned = filter(self._disk.exists, cache.missing)
+            entries = [entry for entry in map(self._user.entry, returned) if entry]
+            # A file that was missing during git's walk may exist again.
             held = cache.extra.difference(self._indexer.removed)
             return _IndexDifference(
                 entries,
@@ -332,28 +331,25 @@ class WorktreeScan:
             untracked,
         )
 
-    def _is_there(self, entry: Entry) -> bool:
+    def _is_on_disk(self, entry: Entry) -> bool:
         # A file may have replaced a submodule.
         is_module = entry.mode == GITLINK and self._disk.is_directory(entry.path)
         return is_module or self._disk.is_own_file(entry.path)
 
     def _closed_modules(self) -> list[Entry]:
-        """The entries of submodules without a repository, which the user's index alone knows.
-
-        They have lost it, or an empty directory has replaced something else.
-        """
+        """The entries of submodules whose directory has no repository; git cannot record these."""
         if self.cache is None:
             return []
         candidates: Iterable[str] = self._user.modules if not self._same_index else ()
         if self._same_index:
             lost = (path for path, opened in self.cache.modules.items() if opened)
             candidates = {*lost, *self.cache.modules.keys() & set(self._indexer.removed)}
-        there = filter(self._disk.is_directory, candidates)
-        closed = (path for path in there if not self._disk.has_repository(path))
+        directories = filter(self._disk.is_directory, candidates)
+        closed = (path for path in directories if not self._disk.has_repository(path))
         return [entry for entry in map(self._user.entry, closed) if entry]
 
     def _new_cache(
-        self, left: frozenset[str], extra: frozenset[str], missing: frozenset[str]
+        self, only_in_head: frozenset[str], extra: frozenset[str], missing: frozenset[str]
     ) -> IndexCache:
         cache = self.cache
         modules = cache.modules if cache is not None and self._same_index else self._user.modules
@@ -366,7 +362,7 @@ class WorktreeScan:
             content=Content("", None, None, ""),
             user_index=self._user.fingerprint,
             head_tree=self._head.tree,
-            only_in_head=left,
+            only_in_head=only_in_head,
             extra=extra,
             missing=missing,
             recent=self._recent(cache.recent if cache else ()),
@@ -375,10 +371,10 @@ class WorktreeScan:
         )
 
     def _recent(self, before: Iterable[str]) -> frozenset[str]:
-        """The paths recorded in the second in which they changed, though they claim to be older.
+        """The paths recorded in the second of their last change, with an older modification time.
 
-        Git, which compares whole seconds, would miss another change in that second. The time of the
-        change of status cannot be set.
+        Git compares whole seconds, so it would miss another change in that second. Programs can set
+        the modification time, but not the time of the status change.
         """
         second = int(self._start)
         found = {path: self._disk.status(path) for path in self._recorded.union(before)}

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 class Snapshot:
-    """What was read, as trees and a private index that matches the files on disk."""
+    """The result of a scan: trees, and a private index that matches the files on disk."""
 
-    # What to leave to the next capture, once a checkpoint holds this; None for nothing.
+    # The cache to store for the next capture after a checkpoint of this; None for no cache.
     cache: IndexCache | None = None
-    # The user's ignored files that were not recorded, though they are visible now.
+    # The user's ignored files that were not recorded, although the current rules show them.
     left_out: Collection[str] = ()
     # The bytes and modes to record beside the tree, by path.
     exact: Mapping[str, ExactFile] = MappingProxyType({})
-    disk_tree = ""  # of the files that are on disk
-    tree = ""  # of what is on disk, and of what a sparse checkout leaves out
+    disk_tree = ""  # the files on disk
+    tree = ""  # the files on disk and those that a sparse checkout omits
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Snapshot:
         self.skipped = sorted(set(skipped))
 
     def content(self) -> Content:
-        """What it holds, to be compared with what a checkpoint holds."""
+        """The state, to compare with that of a checkpoint."""
         if self.staging is None:
             return Content(self.tree, self.head.commit, None, "")
         special = os.fsdecode(self.staging.encode())
@@ -61,13 +61,13 @@ class Snapshot:
         return b"" if self.original is None else self.original.dump()
 
     def publish(self, git: Git) -> None:
-        """Let others see the objects, and go on with `git`; see `Quarantine.move`."""
+        """Move the objects to the repository, and use `git` from now on; see `Quarantine.move`."""
         self.quarantine.move()
         self.index = Index(git, self.index.path)
 
     def force_add(self, paths: Iterable[str], worktree: str) -> None:
-        """Take ignored files in as well, and write the trees anew."""
-        # Not into the repository at once: git leaves temporary files where the disk is full.
+        """Add ignored files and rewrite the trees."""
+        # In the quarantine: on a full disk, git leaves temporary files among its objects.
         indexer = Indexer(Index(self.quarantine.git, self.index.path), Disk(worktree))
         indexer.add(list(paths))
         self.skipped += indexer.failed
@@ -76,18 +76,18 @@ class Snapshot:
         self.quarantine.release()
 
     def store_tree(self, index: Index) -> str:
-        """Store the entries of an index as trees, for others to see, and return the root's id."""
+        """Store the entries of an index as trees in the repository; return the root tree's id."""
         tree = Index(self.quarantine.git, index.path).write_tree()
         self.quarantine.release()
         return tree
 
     def write_trees(self) -> None:
-        """Write the trees of what the private index holds."""
+        """Write the trees of the private index."""
         index = Index(self.quarantine.git, self.index.path)
         self.disk_tree = self.tree = index.write_tree(beside=self.quarantine.sync)
         absent = self.staging.absent if self.staging else []
         if absent:
             complete = index.copy()
             complete.put(absent)
-            # In a partial clone what is absent need not even be in the repository.
+            # In a partial clone, the objects of absent files may be missing.
             self.tree = complete.write_tree("--missing-ok")

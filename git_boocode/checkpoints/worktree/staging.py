@@ -1,7 +1,7 @@
-"""The staging area: read from a copy of the user's index, kept exactly, and built again.
+"""The staging area: read from a copy of the user's index, recorded exactly, and rebuilt.
 
-A tree holds what is plainly staged. What a tree cannot hold – conflict stages, intent-to-add
-entries, assume-unchanged and skip-worktree flags – is kept beside it, one record per entry.
+A tree holds the plain entries. Entries that a tree cannot represent – conflict stages,
+intent-to-add, assume-unchanged and skip-worktree – are stored beside it, one record per entry.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from git_boocode.repo.repository import Repository
 # Our own tags, beside git's: intent-to-add, and skip-worktree without a file on disk.
 INTENT_TO_ADD = "I"
 _ABSENT = {"S": "X", "s": "x"}
-# Of the stages of a conflict, the first of these that exists stands for the path: ours.
+# The stages of a conflict in order of preference; stage 2 is our side.
 _PREFERRED = (0, 2, 3, 1)
 
 
 class Staging(NamedTuple):
-    """What is staged: the tree of the plain entries, and those that a tree cannot hold in full."""
+    """A staging area: the tree of the plain entries, and the special entries beside it."""
 
     tree: str
     special: tuple[Entry, ...]
@@ -41,40 +41,39 @@ class Staging(NamedTuple):
 
     @property
     def intended(self) -> frozenset[str]:
-        """The paths that are only intended to be added."""
+        """The paths of intent-to-add entries."""
         return frozenset(entry.path for entry in self.special if entry.tag == INTENT_TO_ADD)
 
     def encode(self) -> bytes:
-        """The special entries as bytes, to be kept in a blob."""
+        """The special entries as the bytes of a blob."""
         return os.fsencode("".join(f"{entry}\0" for entry in self.special))
 
     def rechecked(self, worktree: str) -> Staging:
-        """The same, with another look at which entries of a sparse checkout are on disk."""
+        """A copy that reflects which entries of a sparse checkout are on disk now."""
         present = {absent: tag for tag, absent in _ABSENT.items()}
         plain = (entry._replace(tag=present.get(entry.tag, entry.tag)) for entry in self.special)
         return self._replace(special=tuple(_mark_absent(entry, worktree) for entry in plain))
 
 
 def decode_special(data: bytes) -> tuple[Entry, ...]:
-    """Read what `Staging.encode` wrote; a checkpoint may come from elsewhere.
+    """Parse the result of `Staging.encode`, which may come from an untrusted remote.
 
-    ValueError if it is no such thing, or names a path that no index may hold, or one twice.
+    ValueError if it is malformed, or names a path twice or a path that no index may hold.
     """
     special = tuple(map(Entry.parse, nul_records(data)))
     if len({(entry.tag, entry.stage, entry.path) for entry in special}) != len(special):
         raise ValueError("a path is named twice")
     parts = (part for entry in special for part in entry.path.split("/"))
     if any(part in ("", ".", "..") or is_dot_git(part) for part in parts):
-        raise ValueError("a path leads out of the worktree")
+        raise ValueError("a path is outside the worktree")
     return special
 
 
 class UserIndex:
-    """A private copy of the user's index, made once at the beginning of a capture.
+    """A private copy of the user's index, made at the beginning of a capture.
 
-    `index` is the copy, whose file is missing where the user has no index; its `fingerprint` is
-    empty then. `git` may write objects. FatalError if the user's index may not be read
-    (`unreadable`).
+    `index` is the copy. If the user has no index, the copy's file is missing and `fingerprint` is
+    empty. `git` writes objects. FatalError if the user's index cannot be read (`unreadable`).
     """
 
     def __init__(self, repository: Repository, scratch: str, git: Git) -> None:
@@ -87,7 +86,7 @@ class UserIndex:
         except (PermissionError, IsADirectoryError) as error:
             reason = (error.strerror or str(error)).lower()
             raise FatalError(
-                # The system names the copy, which was made although it cannot be read.
+                # The system's message names the copy.
                 f"cannot read the index '{repository.index_path}': {reason}",
                 code="unreadable",
                 hints=("check the file's permissions and try again",),
@@ -104,10 +103,10 @@ class UserIndex:
 
     @cached_property
     def special(self) -> tuple[Entry, ...]:
-        """The entries that a tree cannot hold, except those that are intended to be added."""
+        """The entries that a tree cannot represent, except intent-to-add entries."""
         plain = b"H 100644 %s 0" % self._repository.zero_id.encode()
         stage = slice(len(plain) - 2, len(plain))
-        # One test of two short slices for each of very many entries.
+        # Two short slices decide, because there can be very many entries.
         found = (
             Entry.parse(os.fsdecode(record))
             for record in self.dump.split(b"\0")
@@ -116,7 +115,7 @@ class UserIndex:
         return tuple(_mark_absent(entry, self._repository.worktree) for entry in found)
 
     def staging(self) -> Staging:
-        """What is staged. GitError if git cannot read it, or objects that it names are missing."""
+        """The staging area. GitError if git cannot read it, or objects are missing."""
         special = self.special
         copy = self.index.copy(self._git)
         copy.forget([entry.path for entry in special if entry.stage])
@@ -126,15 +125,15 @@ class UserIndex:
         return Staging(tree, special)
 
     def is_damaged(self, error: GitError) -> bool:
-        """Whether git failed to read it because of its content.
+        """Whether git failed because the index is damaged.
 
-        What is staged must not be taken for lost because git was killed, or the disk is full.
+        A killed git or a full disk does not mean that the staging area is lost.
         """
         return error.status >= 0 and not is_disk_full(error.stderr)
 
     @cached_property
     def records(self) -> dict[str, list[str]]:
-        """Its entries as `Entry.parse` reads them, by path; several of them in a conflict."""
+        """The records of its entries by path, for `Entry.parse`; several for a conflict."""
         found: dict[str, list[str]] = {}
         for record in nul_records(self.dump):
             found.setdefault(record[record.index("\t") + 1 :], []).append(record)
@@ -149,18 +148,18 @@ class UserIndex:
         return [entry.path for entry in entries if entry and entry.mode == GITLINK]
 
     def missing_paths(self, tree: str) -> list[str]:
-        """The paths that a tree has and the index has not.
+        """The paths in a tree that the index lacks, except those inside its submodules.
 
-        `git rm --cached` on an ignored file leaves it on disk, known to HEAD alone. What lies in a
-        submodule that replaced a directory does not count.
+        After `git rm --cached`, an ignored file is still on disk, and only HEAD lists it.
         """
         arguments = ("diff-index", "--cached", "--diff-filter=D", "--name-only", "-z")
-        left = nul_records(self.index.git.run(*arguments, tree))
-        modules = tuple(f"{path}/" for path in self.modules) if left else ()
-        return [path for path in left if not path.startswith(modules)] if modules else left
+        missing = nul_records(self.index.git.run(*arguments, tree))
+        # A submodule may have replaced a directory.
+        modules = tuple(f"{path}/" for path in self.modules) if missing else ()
+        return [path for path in missing if not path.startswith(modules)] if modules else missing
 
     def entry(self, path: str) -> Entry | None:
-        """The entry of a path; in a conflict our side; None if there is none."""
+        """The entry of a path, our side of a conflict; None if there is no entry."""
         entries = {entry.stage: entry for entry in map(Entry.parse, self.records.get(path, ()))}
         return next((entries[stage] for stage in _PREFERRED if stage in entries), None)
 
@@ -181,14 +180,14 @@ def _intent_to_add(index: Index, tree: str) -> Iterable[Entry]:
 
 
 def conflict_blobs(staging: Staging) -> list[str]:
-    """The ids of the blobs that only conflict stages name, which must stay reachable."""
+    """The ids of the blobs of conflict stages, which nothing else keeps reachable."""
     return sorted({entry.id for entry in staging.special if entry.stage and entry.mode != GITLINK})
 
 
 def match_disk(index: Index, special: Iterable[Entry]) -> None:
-    """Make a copy of the user's index look at every file on disk, and at no other.
+    """Prepare a copy of the user's index to be compared with the files on disk, and no others.
 
-    `special` are the entries that a tree cannot hold, as `UserIndex` reads them.
+    `special` is `UserIndex.special`.
     """
     index.forget(entry.path for entry in special if entry.tag in _ABSENT.values())
     flagged = [entry for entry in special if not entry.stage and entry.tag not in "IXx"]
@@ -197,9 +196,9 @@ def match_disk(index: Index, special: Iterable[Entry]) -> None:
 
 
 def build_index(staging: Staging, base: Index) -> Index:
-    """Make an index that holds a staging area, with the stat data of `base`, an index of files."""
+    """Build the index of a staging area, with the stat data of `base`, an index of files."""
     made = base.copy()
-    # Of the index alone: a file that was written since does not matter here.
+    # `-i` ignores the files, some of which may have changed since.
     made.read_tree("-i", "-m", staging.tree)
     stages = [entry for entry in staging.special if entry.stage]
     made.forget({entry.path for entry in stages})
@@ -214,7 +213,7 @@ def build_index(staging: Staging, base: Index) -> Index:
 def _put_intent_to_add(index: Index, entries: list[Entry]) -> None:
     if not entries:
         return
-    # `add -N` requires files, which may be missing in the worktree: empty ones elsewhere will do.
+    # `add -N` requires files, which may be missing in the worktree: use empty ones elsewhere.
     scratch = f"{index.path}.intent"
     for entry in entries:
         target = os.path.join(scratch, entry.path)
