@@ -102,7 +102,7 @@ def test_what_undo_goes_by_is_needed(repo: Repo) -> None:
         assert (error.code, error.exit_code) == ("needed", 1)
         assert name in error.message
         assert [row["id"] for row in error.details["needed"]] == [name]  # type: ignore[attr-defined]
-    assert "and so are 1 more" in refusal(first.id, undo_id).message
+    assert "(and 1 more)" in refusal(first.id, undo_id).message
     dropped(unneeded.id)
     undone()
     assert seen(repo) == before
@@ -120,7 +120,7 @@ def test_an_undo_is_not_forgotten_without_what_it_undid(repo: Repo) -> None:
     undo = str(undone().undo)
     again = str(back(first.id).undo)
     # Undo and redo do not go by them any more; but without the undo, the restore would be open.
-    assert f"without it, {restored} would count for undo" in refusal(undo).message
+    assert f"without it, undo and redo would find {restored}" in refusal(undo).message
     dropped(restored, undo)
     assert [each.id for each in dropped(again, even_needed=True)] == [again]
 

@@ -113,7 +113,7 @@ def test_so_many_unsound_ones_that_the_search_for_others_ends(
     fetched = fetch(both.theirs)
     assert {name for name, _ in evil} <= {name for name, _ in fetched.rejected}
     assert set(fetched.ids) <= {sound[0]}
-    assert any("too many are unsound" in reason for _, reason in fetched.rejected)
+    assert any("too many are invalid" in reason for _, reason in fetched.rejected)
     assert fetch(both.theirs, "origin", sound[0]).ids in ([], [sound[0]])
     assert len(shared(both.theirs)) == 1
 

@@ -1,5 +1,5 @@
 """Checkpoints as commits and refs.
 
-`commit` writes one, `catalog` lists them and finds the one that a user means, `retention` says how
-long they are kept, `sharing` moves them to and from remotes. Start reading in `catalog`.
+`commit` writes one, `catalog` lists and finds them, `retention` deletes old ones, `sharing` pushes
+and fetches them. Start reading in `catalog`.
 """

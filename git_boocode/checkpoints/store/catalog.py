@@ -1,4 +1,4 @@
-"""The checkpoints of a repository: list them, find the one that is meant, compare their trees."""
+"""The checkpoints of a repository: list them, find one by name, compare their trees."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ SAFETY = "refs/boocode/safety/"
 ARCHIVE = "refs/boocode/archive/"
 REMOTES = "refs/boocode/remotes/"
 SAFETY_KIND = "pre-restore"
-# `diff.ignoreSubmodules` of the user is about other diffs.
+# Override the user's `diff.ignoreSubmodules`.
 _DIFF_TREE = ("diff-tree", "-r", "-z", "--no-renames", "--ignore-submodules=none")
 _ACTIONS = {"A": "create", "D": "delete"}
 
 
 class Checkpoint(NamedTuple):
-    """A checkpoint that can be used; `ref` is the whole name of its ref."""
+    """A readable checkpoint; `ref` is the full name of its ref."""
 
     id: str
     ref: str
@@ -54,13 +54,13 @@ class Checkpoint(NamedTuple):
 
     @property
     def texts(self) -> dict[str, str]:
-        """What a list says of it; a text that was not given is empty."""
+        """The texts that lists show; missing ones are empty."""
         keys = ("created_at", "label", "session", "chat", "message", "agent", "trigger")
         return {key: self.meta.text(key) for key in keys}
 
     @property
     def remote(self) -> str:
-        """The remote that it was fetched from; empty if it was taken here."""
+        """The remote that it was fetched from; empty for a local checkpoint."""
         return remote_of(self.ref)
 
 
@@ -77,7 +77,7 @@ class Catalog(EntryCatalog[Checkpoint]):
         return Checkpoint(ref.id, ref.name, commit, Metadata.parse(commit.message))
 
     def latest(self) -> Checkpoint | None:
-        """The newest checkpoint of this worktree."""
+        """The newest checkpoint of this worktree; None if there is none."""
         return next(self.history(), None)
 
     def safety(self) -> list[Checkpoint]:
@@ -86,23 +86,23 @@ class Catalog(EntryCatalog[Checkpoint]):
         return [each for each in entries if isinstance(each, Checkpoint) and self.is_ours(each)]
 
     def fetched(self, remote: str | None = None) -> Iterator[Checkpoint | Unusable]:
-        """The checkpoints fetched from a remote, or from all, newest first."""
+        """The checkpoints fetched from one remote, or from all remotes, newest first."""
         refs = self.store.refs(REMOTES if remote is None else f"{REMOTES}{remote}/")
         if remote is None:
             refs.sort(key=lambda ref: ref.id, reverse=True)
-        # The names of remotes may begin alike: `team`, `team/alice`.
+        # A remote's name may be the prefix of another one: `team`, `team/alice`.
         return self.entries(ref for ref in refs if remote in (None, remote_of(ref.name)))
 
     def matching(self, name: str) -> list[Ref]:
-        """See `EntryCatalog.matching`; of refs with the same id, the one to use.
+        """See `EntryCatalog.matching`; of several refs with the same id, only the preferred one.
 
-        An archived checkpoint may have been kept too, and one that was taken here may have been
-        fetched. Remotes can have different ones under one id; then there is one of each.
+        An archived checkpoint may also be in the log, and a local one may also have been fetched.
+        If remotes have different checkpoints under the same id, all of them are listed.
         """
         found: dict[str, Ref] = {}
         others: list[Ref] = []
         matches = super().matching(name)
-        # What was taken here before what was archived, and that before what was fetched.
+        # Local checkpoints first, then archived ones, then fetched ones.
         matches.sort(key=lambda ref: (ref.name.startswith(REMOTES), ref.name.startswith(ARCHIVE)))
         for ref in matches:
             first = found.setdefault(ref.id, ref)
@@ -118,13 +118,13 @@ class Catalog(EntryCatalog[Checkpoint]):
         return RefusedError(
             f"remotes have different checkpoints with the id '{matches[0].id}'",
             code="ambiguous",
-            hints=(f"name one by its commit: {shown}",),
+            hints=(f"use the commit instead: {shown}",),
         )
 
     def refs_of(self, name: str) -> list[Ref]:
-        """The refs of the checkpoint that a user names, of which an archived one may have two.
+        """The refs of the checkpoint with this name; an archived checkpoint may have two.
 
-        A full id also names one that cannot be used. RefusedError as for `find`.
+        A full id also finds an unusable checkpoint. RefusedError as for `find`.
         """
         if places_back(name) is not None or name.startswith(("message:", "label:")):
             entry = self.find(name)
@@ -136,7 +136,10 @@ class Catalog(EntryCatalog[Checkpoint]):
         return [ref for ref in same if ref.target == found.target]
 
     def count_files(self, checkpoints: list[Checkpoint]) -> list[int | None]:
-        """How many files each checkpoint changes against its HEAD; None if objects are missing."""
+        """The number of files that differ between each checkpoint and its HEAD.
+
+        None if objects are missing.
+        """
         empty = self.repository.empty_tree
         pairs = [
             (entry.commit.id, head) if (head := entry.head) else (empty, entry.tree)
@@ -146,9 +149,9 @@ class Catalog(EntryCatalog[Checkpoint]):
 
 
 class RecentTurn(NamedTuple):
-    """A checkpoint, and how many files differ between it and the next one or the worktree now.
+    """A checkpoint, and the number of files that changed until the next one or until now.
 
-    `files` is None where objects are missing.
+    `files` is None if objects are missing.
     """
 
     checkpoint: Checkpoint
@@ -156,8 +159,8 @@ class RecentTurn(NamedTuple):
 
 
 def newest_turns(repository: Repository, count: int) -> list[RecentTurn]:
-    """At most `count` turns of this worktree, newest first; BoocodeError if it cannot be read."""
-    # Whatever takes a snapshot needs this module.
+    """The newest `count` turns of this worktree; BoocodeError if the worktree cannot be read."""
+    # Commands that only list checkpoints do not need it.
     from git_boocode.checkpoints.worktree.scan import take_snapshot
 
     found = list(islice(Catalog(repository).history(), count))
@@ -171,17 +174,17 @@ def newest_turns(repository: Repository, count: int) -> list[RecentTurn]:
 
 
 def remote_of(ref: str) -> str:
-    """The remote that the ref of a fetched checkpoint belongs to; empty for any other ref."""
+    """The remote of a fetched checkpoint's ref; empty for any other ref."""
     return ref.removeprefix(REMOTES).rpartition("/")[0] if ref.startswith(REMOTES) else ""
 
 
-# What differs between two trees.
+# Comparing trees.
 
 
 class Change(NamedTuple):
-    """One path, from the top of the worktree, that differs from an old tree to a new one.
+    """A path, relative to the top of the worktree, that differs between an old and a new tree.
 
-    `action` is `create`, `delete` or `modify`; a mode is `000000` where the path does not exist.
+    `action` is `create`, `delete` or `modify`; the mode of a missing path is `000000`.
     """
 
     path: str
@@ -218,10 +221,10 @@ def tree_changes(git: Git, old: str, new: str, pathspecs: Iterable[str] = ()) ->
 def compare_trees(
     repository: Repository, old: str, new: str, pathspecs: Iterable[str] = ()
 ) -> tuple[list[Change], str]:
-    """The paths that differ between two trees, and the difference as text.
+    """The paths that differ between two trees, and the diff as text.
 
-    Pathspecs count from where the caller stands. The text does not depend on how the user likes
-    diffs to look; bytes that are not UTF-8 become surrogates.
+    Pathspecs are relative to the caller's directory. The text does not depend on the user's diff
+    settings; bytes that are not UTF-8 become surrogates.
     """
     git = repository.git.bind(cwd=os.path.join(repository.worktree, repository.prefix))
     specs = list(pathspecs)
@@ -231,7 +234,7 @@ def compare_trees(
 
 
 def count_lines(git: Git, old: str, new: str) -> dict[str, tuple[int, int] | None]:
-    """The added and removed lines by path, as `git diff --numstat` has them; None if binary."""
+    """The added and removed lines by path, counted as `git diff --numstat`; None if binary."""
     options = ("--numstat", "--no-ext-diff", "--no-textconv")
     counts: dict[str, tuple[int, int] | None] = {}
     for record in nul_records(_without_index(git).run(*_DIFF_TREE, *options, old, new)):
@@ -241,9 +244,9 @@ def count_lines(git: Git, old: str, new: str) -> dict[str, tuple[int, int] | Non
 
 
 def count_changes(git: Git, pairs: list[tuple[str, str]]) -> list[int | None]:
-    """How many paths differ within each pair of trees or commits; None where objects are missing.
+    """The number of paths that differ in each pair of trees or commits.
 
-    Of two commits, the older one comes second.
+    None if objects are missing. The second commit of a pair is the older one.
     """
     if not pairs:
         return []
@@ -253,12 +256,12 @@ def count_changes(git: Git, pairs: list[tuple[str, str]]) -> list[int | None]:
     )
     counts: list[int | None] = []
     for line in done.stdout.splitlines():
-        # Each pair is announced by a line of its own, even where nothing differs.
+        # Git prints one line for each pair, then one for each path that differs.
         if line.startswith(b":"):
             counts[-1] = (counts[-1] or 0) + 1
         else:
             counts.append(0)
-    # A pair whose trees are missing is passed over, or ends it all.
+    # Git skips a pair whose trees are missing, or stops there.
     if done.status == 0 and len(counts) == len(pairs):
         return counts
     if len(pairs) == 1:
@@ -268,7 +271,7 @@ def count_changes(git: Git, pairs: list[tuple[str, str]]) -> list[int | None]:
 
 
 def _without_index(git: Git) -> Git:
-    # Comparing trees needs no index, but git reads it first, and fails where it is damaged. Nobody
-    # can have put anything where this one would be.
+    # Comparing trees needs no index, but git reads it first and fails if it is damaged. The name is
+    # random, so that the file does not exist.
     name = f"no-index-{os.urandom(6).hex()}"
     return git.bind(GIT_INDEX_FILE=os.path.join(git.env["GIT_DIR"], name))

@@ -1,4 +1,4 @@
-"""Keep a snapshot as a checkpoint: a commit under our own ref. And prune, once a day."""
+"""Write a snapshot as a checkpoint, a commit with its own ref, and prune once a day."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from git_boocode.repo.repository import Repository, make_state_dir
 from git_boocode.repo.store import Commit, RefChange, raw_commit
 
 _FILE = b"100644"
-# What a safety checkpoint takes over from the metadata of the restore's target.
+# The metadata that a safety checkpoint copies from the restore's target.
 _CONVERSATION = ("session", "chat", "message", "agent", "anchor", "meta")
 _STAMP = "last-prune"
 _DAY = 86_400.0
 
 
 def holds(repository: Repository, checkpoint: Checkpoint, snapshot: Snapshot) -> bool:
-    """Whether a checkpoint holds just what a snapshot holds: files, staging and HEAD."""
+    """Whether a checkpoint has the same files, staging area and HEAD as a snapshot."""
     if checkpoint.tree != snapshot.tree:
         return False
     if checkpoint.meta.part("head", "commit") != snapshot.head.commit:
@@ -50,10 +50,10 @@ def holds(repository: Repository, checkpoint: Checkpoint, snapshot: Snapshot) ->
 
 
 def read_staging(repository: Repository, meta: Metadata) -> Staging | None:
-    """The staging area that a checkpoint holds; None if it holds none.
+    """The staging area that a checkpoint records; None if it records none.
 
-    Raises GitError if its objects are missing, and MetadataError if what it says of the staging
-    area cannot be (`malformed`).
+    Raises GitError if objects are missing, and MetadataError if the record is malformed
+    (`malformed`).
     """
     tree, details = meta.part("index", "tree"), meta.part("index", "details")
     if tree is None:
@@ -66,7 +66,7 @@ def read_staging(repository: Repository, meta: Metadata) -> Staging | None:
         entries = repository.git.run("cat-file", "blob", f"{details}:entries")
         return Staging(tree, decode_special(entries))
     except ValueError:
-        message = "what it holds of the staging area is malformed"
+        message = "its record of the staging area is malformed"
         raise MetadataError(message, code="malformed") from None
 
 
@@ -79,11 +79,11 @@ def write_checkpoint(
     *,
     cache: IndexCache | None = None,
 ) -> Checkpoint:
-    """Write a snapshot as a commit, let others see its objects, and give it its ref.
+    """Write a snapshot as a commit, publish its objects, and create its ref.
 
-    `kind` is `checkpoint`, or `pre-restore` for a safety checkpoint, `values` are further metadata.
-    The ref of `cache`, on which the snapshot was built, keeps objects: if it was deleted meanwhile,
-    that is a RefusedError (`conflict`). The caller confirms the ref with `GcWatch`.
+    `kind` is `checkpoint`, or `pre-restore` for a safety checkpoint; `values` is more metadata. The
+    snapshot was built on `cache`, whose ref keeps objects reachable: if that ref was deleted
+    meanwhile, a RefusedError is raised (`conflict`). The caller confirms the ref with `GcWatch`.
     """
     repository, identifier = catalog.repository, identifier or new_id()
     when = id_time(identifier)
@@ -127,10 +127,11 @@ def safety_checkpoint(
     operation: Mapping[str, Any],
     identifier: str | None = None,
 ) -> Checkpoint:
-    """Keep what is in the worktree now, before a restore touches it.
+    """Record the current state of the worktree before a restore changes it.
 
-    The conversation is that of `target`, where the restore goes: an undo passes the same one to
-    the callback. `operation` is as `git_boocode.checkpoints.restore.operation` reads it.
+    The metadata of the conversation is copied from `target`, the restore's target, so that an undo
+    passes it to the callback. `operation` is the record that
+    `git_boocode.checkpoints.restore.operation` reads.
     """
     same = {key: target.values.get(key) for key in _CONVERSATION}
     values = {**same, "label": "before a restore", "trigger": "restore", "restore": dict(operation)}
@@ -138,7 +139,7 @@ def safety_checkpoint(
 
 
 class _Writer(NamedTuple):
-    """Writes the commits that one checkpoint consists of."""
+    """Writes the commits of one checkpoint."""
 
     quarantine: Quarantine
     by: Identity
@@ -167,7 +168,7 @@ class _Writer(NamedTuple):
         return {"tree": staging.tree, "commit": commit, "details": details}
 
     def exact(self, snapshot: Snapshot) -> dict[str, dict[str, str]]:
-        """The metadata of bytes and modes beside the tree."""
+        """The metadata of the exact bytes and modes beside the tree."""
         from git_boocode.checkpoints.restore.exact import encode
 
         blobs = {file.blob for file in snapshot.exact.values() if OBJECT_ID.fullmatch(file.blob)}
@@ -175,7 +176,7 @@ class _Writer(NamedTuple):
         return {"exact": {"commit": commit}}
 
     def _records(self, entries: bytes, blobs: Iterable[str], message: str) -> str:
-        """Write a commit that holds records, and keeps the blobs reachable that they name."""
+        """Write a commit that holds records and keeps the blobs that they name reachable."""
         store = self.quarantine.store
         names = (blob.encode("ascii") for blob in blobs)
         files = {b"blobs/" + blob: Item(_FILE, blob) for blob in names}
@@ -187,18 +188,17 @@ class _Writer(NamedTuple):
 def prune_daily(repository: Repository) -> None:
     """Prune all worktrees once a day, and pack refs if many are loose.
 
-    The caller has taken a checkpoint, so no error here makes it fail; it is noted for
-    `last_prune_failure`.
+    Errors do not make the caller's checkpoint fail; `last_prune_failure` reports them.
     """
-    # Nothing can be noted on a full disk; tomorrow is another day.
+    # On a full disk, not even the failure can be stored; the next checkpoint tries again.
     with suppress(OSError):
         stamp = os.path.join(repository.common_state_dir, _STAMP)
         due = not is_regular(stamp)
-        # A clock that was wrong must not put it off for ever.
+        # A time in the future, from a wrong clock, must not postpone pruning for ever.
         due = due or not -_DAY < time.time() - os.stat(stamp).st_mtime < _DAY
         if not due or os.environ.get(INSIDE_RESTORE):
             return
-        # At once, so that of several at the same time only one does it.
+        # Store the time first, so that parallel checkpoints do not prune as well.
         note_pruning(repository)
         from git_boocode.checkpoints.store.retention import prune
         from git_boocode.repo.gc import pack_many_refs
@@ -207,21 +207,21 @@ def prune_daily(repository: Repository) -> None:
             prune(repository, everywhere=True, patience=0)
             pack_many_refs(repository)
         except RefusedError:
-            # Someone else was at work, and will not be tomorrow.
+            # Another command holds a lock; the next day's checkpoint tries again.
             return
         except (BoocodeError, OSError) as error:
-            said = error.message if isinstance(error, BoocodeError) else str(error)
-            note_pruning(repository, said)
+            reason = error.message if isinstance(error, BoocodeError) else str(error)
+            note_pruning(repository, reason)
 
 
 def note_pruning(repository: Repository, failure: str = "") -> None:
-    """Note that checkpoints were pruned just now, or why they could not be."""
+    """Record that checkpoints were pruned just now, or why that failed."""
     make_state_dir(repository.common_state_dir)
     stamp = os.path.join(repository.common_state_dir, _STAMP)
     write_private(stamp, failure.encode("utf-8", "replace"), to_disk=False)
 
 
 def last_prune_failure(repository: Repository) -> str | None:
-    """Why the latest pruning failed; None if it did not."""
+    """Why the latest daily pruning failed; None if it succeeded."""
     data = read_private(os.path.join(repository.common_state_dir, _STAMP))
     return data.decode("utf-8", "replace") if data else None

@@ -1,9 +1,9 @@
-"""How long checkpoints are kept, which of them may go at all, and how they are deleted.
+"""Retention: which checkpoints are too many or too old, which are still needed, and deleting them.
 
-Checkpoints go by number and age, safety checkpoints by an age of their own, and with them what
-their restore archived. A restore and what undid or redid it since form a chain, which goes as a
-whole: `undo` reads history out of the safety checkpoints, and half a chain would mean something
-else. What an interrupted restore needs stays in any case.
+Checkpoints are limited by number and age. Safety checkpoints, and the checkpoints that their
+restores archived, have an age limit of their own. A restore and the undos and redos of it form a
+chain, which is deleted as a whole: `undo` reads the history from the safety checkpoints, and a
+partial chain would give another history. Whatever an interrupted restore needs is kept.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref, RefChange
 
 DEFAULTS = Limits(keep=1_000, max_age=90 * DAY)
-"""What is kept unless `boocode.keep` and `boocode.maxAge` say otherwise."""
+"""The defaults of `boocode.keep` and `boocode.maxAge`."""
 SAFETY_MAX_AGE = 30 * DAY
-"""Seconds that a safety checkpoint is kept, unless `boocode.safetyMaxAge` says otherwise."""
+"""The default of `boocode.safetyMaxAge`, in seconds."""
 PATIENCE = 10.0
-"""Seconds to wait for a restore, which may be on its way to what is to go."""
+"""Seconds to wait for a running restore, whose target may be about to be deleted."""
 _USED = ("kind", "label", "worktree", "restore")
 KINDS = {CHECKPOINTS: "checkpoint", SAFETY: "safety", ARCHIVE: "archived"}
 
 
 class Rules(NamedTuple):
-    """What is kept.
+    """The retention limits.
 
-    `safety_max_age`, in seconds and None for no limit, is the age of safety checkpoints and of what
-    their restores archived.
+    `safety_max_age` is the maximum age in seconds, None for no limit, of safety checkpoints and of
+    the checkpoints that their restores archived.
     """
 
     checkpoints: Limits
@@ -45,7 +45,7 @@ class Rules(NamedTuple):
 
     @classmethod
     def configured(cls, repository: Repository) -> Rules:
-        """The rules that are configured; FatalError (`bad_config`) if a setting makes no sense."""
+        """The configured rules; FatalError (`bad_config`) if a setting is invalid."""
         config = repository.config
         return cls(
             DEFAULTS.configured(config, "boocode.keep", "boocode.maxAge"),
@@ -54,7 +54,7 @@ class Rules(NamedTuple):
 
 
 class Expired(NamedTuple):
-    """A ref beyond the limits: its kind as in `KINDS`, `too_old` or `too_many`, what it holds."""
+    """A ref beyond the limits: its kind (see `KINDS`), `too_old` or `too_many`, its checkpoint."""
 
     ref: Ref
     kind: str
@@ -63,7 +63,7 @@ class Expired(NamedTuple):
 
 
 class Dropped(NamedTuple):
-    """A checkpoint that was dropped: its id, its commit, the names of all its refs."""
+    """A dropped checkpoint: its id, its commit, the names of all its refs."""
 
     id: str
     commit: str
@@ -79,13 +79,13 @@ def prune(
     now: float | None = None,
     patience: float = PATIENCE,
 ) -> list[Expired]:
-    """Delete the checkpoints beyond the rules, by default the configured ones, that nothing needs.
+    """Delete the checkpoints beyond the rules, by default the configured ones, unless needed.
 
-    With `everywhere` also those of other worktrees, and of worktrees that are gone. `now` is in
-    seconds since 1970; `patience` is how many seconds to wait for a restore to end.
+    With `everywhere`, also those of other worktrees and of deleted worktrees. `now` is in seconds
+    since 1970; `patience` is the number of seconds to wait for a running restore.
 
-    Raises FatalError if a setting makes no sense (`bad_config`), and RefusedError if a restore is
-    at work (`locked`) or others keep changing the same refs (`conflict`).
+    Raises FatalError if a setting is invalid (`bad_config`), and RefusedError if a restore is
+    running (`locked`) or other processes keep changing the same refs (`conflict`).
     """
     rules = Rules.configured(repository) if rules is None else rules
     now = time.time() if now is None else now
@@ -97,8 +97,8 @@ def prune(
 
     def delete() -> list[Expired]:
         going = look()
-        # If git is killed on the way, an undo may be left without its restore, which means nothing;
-        # but no restore without the undo that shows it was undone, or without what it archived.
+        # If git is killed halfway, an undo without its restore is harmless. A restore without its
+        # undo, or without the checkpoints that it archived, would change the history.
         ordered = sorted(going, key=lambda expired: (expired.kind != KINDS[SAFETY], expired.ref.id))
         changes = [RefChange(expired.ref.name, None, expired.ref.target) for expired in ordered]
         catalog.store.update_refs(changes)
@@ -112,10 +112,10 @@ def prune(
 
 
 def _expired(catalog: Catalog, rules: Rules, now: float, worktree: str | None) -> list[Expired]:
-    """What is beyond the rules and needed by nothing, checkpoints first, newest first.
+    """The refs beyond the rules that nothing needs, checkpoints first, newest first.
 
-    With the key of a worktree, only its own; without, also what cannot be read, of which nobody
-    knows whose it is.
+    `worktree` is the key of the only worktree to prune; None for all, including unreadable
+    checkpoints, whose worktree is unknown.
     """
     repository, refs = catalog.repository, catalog.store.refs(*KINDS)
     found = {ref: _slim(entry) for ref, entry in zip(refs, catalog.entries(refs), strict=True)}
@@ -124,7 +124,7 @@ def _expired(catalog: Catalog, rules: Rules, now: float, worktree: str | None) -
 
     def is_wanted(entry: Checkpoint | Unusable) -> bool:
         if isinstance(entry, Unusable):
-            # Nobody but a newer version knows what its checkpoints are worth.
+            # Keep the checkpoints of newer versions.
             return worktree is None and entry.why.code != "newer"
         return worktree in (None, entry.meta.worktree_key)
 
@@ -142,7 +142,7 @@ def _expired(catalog: Catalog, rules: Rules, now: float, worktree: str | None) -
         for ref in of_kind[CHECKPOINTS]
         if is_wanted(entry := found[ref])
     )
-    # A worktree that is there keeps a last checkpoint, however long nobody has worked in it.
+    # Every existing worktree keeps its newest checkpoint, however old that is.
     spared = repository.worktree_keys()
     why = dict(rules.checkpoints.beyond(owned, now, spared=spared))
     why |= {ref: TOO_OLD for ref in of_kind[SAFETY] if ref.id in going}
@@ -167,15 +167,15 @@ def drop(
     even_needed: bool = False,
     dry_run: bool = False,
 ) -> list[Dropped]:
-    """Delete the refs of all checkpoints named as for `Catalog.refs_of`, or of none.
+    """Delete the refs of the named checkpoints (see `Catalog.refs_of`), all or none.
 
-    Raises RefusedError if one cannot be found, if an interrupted restore or `undo` needs one
-    (`needed`) and not `even_needed`, if a restore is at work (`locked`), or if a ref was changed
+    Raises RefusedError if one cannot be found, if `undo` or an interrupted restore needs one
+    (`needed`; not with `even_needed`), if a restore is running (`locked`), or if a ref changed
     meanwhile (`conflict`).
     """
     with _blocking_restores(repository, PATIENCE, looking=dry_run):
         catalog = Catalog(repository)
-        # A checkpoint may have been named twice, by its id and as `@`.
+        # The same checkpoint may be named twice, for example by its id and as `@`.
         found = {refs[0].name: refs for refs in map(catalog.refs_of, names)}
         if not even_needed:
             _refuse_needed(catalog, [refs[0].id for refs in found.values()])
@@ -194,7 +194,7 @@ def _refuse_needed(catalog: Catalog, ids: list[str]) -> None:
     if not refused:
         return
     first, *others = refused
-    more = f", and so are {len(others)} more of them" if others else ""
+    more = f" (and {len(others)} more)" if others else ""
     raise RefusedError(
         f"checkpoint '{first}' is needed: {reasons[first]}{more}",
         code="needed",
@@ -207,33 +207,33 @@ def _refuse_needed(catalog: Catalog, ids: list[str]) -> None:
 
 
 def _needed(catalog: Catalog, going: frozenset[str]) -> dict[str, str]:
-    """What must not go, by id, and why."""
+    """The reasons to keep checkpoints, by id."""
     entries = catalog.entries(catalog.store.refs(SAFETY))
     safety = [entry for entry in entries if isinstance(entry, Checkpoint)]
     interrupted_ids = interrupted(catalog.repository)
     reasons: dict[str, str] = {}
     for worktree in {entry.meta.worktree_key for entry in safety}:
         own = {entry.id: entry for entry in safety if entry.meta.worktree_key == worktree}
-        # Without some of them, others would count that do not: as not undone, or to be redone.
+        # Without some of them, undo and redo would find other operations.
         rest = [entry for entry in own.values() if entry.id not in going]
         for revived in sorted(_active_ids(rest) - _active_ids(own.values())):
-            why = f"without it, {revived} would count for undo and redo again"
+            why = f"without it, undo and redo would find {revived} again"
             reasons |= dict.fromkeys(going & own.keys(), why)
         live = needed_safety_ids(
             [*own.values()], next((each for each in own if each in interrupted_ids), None)
         )
         for entry in (own[each] for each in own if each in live):
-            why = f"taking back the {entry.meta.part('restore', 'operation')} {entry.id}"
-            reasons[_target(entry)] = f"{why} compares files with it"
-        reasons |= dict.fromkeys(live, "'git boocode undo' and 'redo' go by it")
+            operation = f"{entry.meta.part('restore', 'operation')} {entry.id}"
+            reasons[_target(entry)] = f"undoing the {operation} compares files with it"
+        reasons |= dict.fromkeys(live, "'git boocode undo' or 'git boocode redo' needs it")
     for entry in safety:
         if entry.id in interrupted_ids:
-            reasons[_target(entry)] = f"the interrupted restore {entry.id} was on its way to it"
+            reasons[_target(entry)] = f"it is the target of the interrupted restore {entry.id}"
     return reasons | dict.fromkeys(interrupted_ids, "it is the state before an interrupted restore")
 
 
 def _active_ids(safety: Iterable[Checkpoint]) -> set[str]:
-    """What can be undone and redone."""
+    """The ids of the operations that can be undone or redone."""
     found = read_history(safety)
     return {operation.id for operation in (*found.done, *found.undone)}
 
@@ -244,12 +244,12 @@ def _target(safety: Checkpoint) -> str:
 
 @contextmanager
 def _blocking_restores(repository: Repository, patience: float, *, looking: bool) -> Iterator[None]:
-    """Keep restores from beginning, in every worktree, while refs are deleted; captures go on.
+    """Prevent restores in every worktree while refs are deleted; captures are not affected.
 
-    RefusedError (`locked`) if one is at work for longer than `patience` seconds.
+    RefusedError (`locked`) if a restore runs for longer than `patience` seconds.
     """
     with ExitStack() as held:
-        # Where there is no private directory, git-boocode has never run.
+        # Without a private directory, git-boocode has never run in that worktree.
         for state_dir in filter(os.path.isdir, repository.state_dirs()):
             lock = worktree_lock(state_dir, shared=True, patience=patience, looking=looking)
             held.enter_context(lock)
@@ -257,7 +257,7 @@ def _blocking_restores(repository: Repository, patience: float, *, looking: bool
 
 
 def interrupted(repository: Repository) -> set[str]:
-    """The ids of the safety checkpoints of restores that never ended, in whichever worktree."""
+    """The ids of the safety checkpoints of interrupted restores, in all worktrees."""
     return set(filter(None, map(interrupted_restore, repository.state_dirs())))
 
 
@@ -267,9 +267,10 @@ def restore_of(archived: Ref) -> str:
 
 
 def whole_chains(safety: Iterable[Checkpoint], may_go: Callable[[Checkpoint], bool]) -> set[str]:
-    """The ids of the safety checkpoints, newest first, whose whole chain may go.
+    """The ids of the safety checkpoints whose whole chain may be deleted.
 
-    The one of an undo names that of what it undid, that of a redo the one of the undo, and so on.
+    `safety` is newest first. The safety checkpoint of an undo names that of the restore, the one of
+    a redo names that of the undo, and so on.
     """
     chain_of: dict[str, list[Checkpoint]] = {}
     for entry in reversed(list(safety)):
@@ -285,7 +286,7 @@ def whole_chains(safety: Iterable[Checkpoint], may_go: Callable[[Checkpoint], bo
 
 
 def _slim(entry: Checkpoint | Unusable) -> Checkpoint | Unusable:
-    """The same with what pruning and its report need: there can be many, with long messages."""
+    """A copy with only the metadata that pruning needs, to save memory."""
     if isinstance(entry, Unusable):
         return entry
     values = {key: entry.meta.values.get(key) for key in _USED}

@@ -1,9 +1,9 @@
-"""Move checkpoints over any git remote; what comes from there is not trusted.
+"""Push and fetch checkpoints over any git remote, without trusting the remote.
 
-A push writes `refs/boocode/checkpoints/<id>` of the remote, and never over another commit. A fetch
-writes `refs/boocode/remotes/<remote>/<id>` here, and nothing else: it lists what the remote has,
-gets the objects that are missing, looks at them, and only then names them itself. So no name that
-a remote makes up ever becomes our own. Until then `git gc` may run: what came is kept from it.
+A push writes `refs/boocode/checkpoints/<id>` on the remote and never overwrites another commit. A
+fetch writes only `refs/boocode/remotes/<remote>/<id>` here: it lists the remote's refs, fetches the
+missing objects, checks them, and only then creates its own refs, so that a remote cannot choose
+their names. Meanwhile the fetched objects are protected from `git gc`.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from git_boocode.repo.remotes import (
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, RefChange
 
-# So many refs go to `git push` at a time.
+# The number of refs for one `git push`.
 _AT_ONCE = 1000
-# No genuine checkpoint's metadata is that long. In bytes.
+# The maximum size of a checkpoint's metadata, in bytes.
 _LARGEST_COMMIT = 16 << 20
-# So often a fetch that was given unsound objects is tried again in halves, to find the sound ones.
+# The number of failed fetches that are split in halves to isolate invalid objects.
 _TRIES = 64
 
 
 class Rejected(NamedTuple):
-    """A ref that was not taken, by the remote or by us, and why.
+    """A ref that the remote, or a fetch here, rejected, and why.
 
     `name` is the part below `refs/boocode/checkpoints/`; it need not be an id.
     """
@@ -50,75 +50,75 @@ class Rejected(NamedTuple):
 
 
 class Pushed(NamedTuple):
-    """What a push did, or would do."""
+    """The result of a push, or of its dry run."""
 
     remote: str
     ids: list[str]  # the checkpoints that the remote did not have
     rejected: list[Rejected]
-    first: bool  # the remote had none
+    first: bool  # the remote had no checkpoints
     dry_run: bool
 
 
 class Fetched(NamedTuple):
-    """What a fetch did, or would do; in a dry run nothing was looked at."""
+    """The result of a fetch, or of its dry run, which checks no objects."""
 
     remote: str
     ids: list[str]  # new here
-    moved: list[str]  # another commit now
-    pruned: list[str]  # gone with those of the remote
-    differing: list[str]  # have the id of a checkpoint taken here, which is another commit
+    moved: list[str]  # name another commit now
+    pruned: list[str]  # deleted here, because the remote no longer has them
+    differing: list[str]  # have the id of a local checkpoint, but another commit
     rejected: list[Rejected]
     dry_run: bool
 
 
 class Sharing(NamedTuple):
-    """How to push or fetch."""
+    """The options of a push or fetch."""
 
-    everywhere: bool = False  # push the checkpoints of all worktrees, not of this one alone
-    verify: bool = True  # let the user's `pre-push` hook run
-    prune: bool = False  # also delete what was fetched earlier and is gone on the remote
+    everywhere: bool = False  # push the checkpoints of all worktrees, not only of this one
+    verify: bool = True  # run the user's `pre-push` hook
+    prune: bool = False  # delete fetched checkpoints that the remote no longer has
     dry_run: bool = False
-    show: Show | None = None  # takes git's progress; None where nobody watches
+    show: Show | None = None  # receives git's progress; None for no progress
 
 
 def push(
-    repository: Repository, given: str | None, names: Sequence[str], options: Sharing
+    repository: Repository, remote_name: str | None, names: Sequence[str], options: Sharing
 ) -> Pushed:
-    """Push the named checkpoints, or all of this worktree, that a remote does not have.
+    """Push the named checkpoints, or all of this worktree, that the remote lacks.
 
-    `given` is the remote, None for git's own choice; the names are for `Catalog.find`. RefusedError
-    if there is no such remote or checkpoint, or a hook here said no.
+    `remote_name` is None for git's default; the names are those of `Catalog.find`. RefusedError if
+    the remote or a checkpoint does not exist, or a local hook rejected the push.
     """
-    remote = find_remote(repository, given, pushing=True)
+    remote = find_remote(repository, remote_name, pushing=True)
     if os.environ.get(INSIDE_PUSH):
-        # A `pre-push` hook pushes checkpoints, and this is the push that it started.
+        # A `pre-push` hook that pushes checkpoints would start itself again.
         return Pushed(remote.shown, [], [], first=False, dry_run=options.dry_run)
     catalog = Catalog(repository)
-    # Named first: for what is not here, no connection is made.
+    # Find the names before connecting to the remote.
     named = {_pushable(catalog, name, remote) for name in names}
     transport = Transport(repository, remote, options.show)
-    places = [transport.listing(CHECKPOINTS, each) for each in push_addresses(repository, remote)]
+    listed = [transport.listing(CHECKPOINTS, each) for each in push_addresses(repository, remote)]
     refs = catalog.store.refs(CHECKPOINTS)
-    missing = [ref for ref in refs if any(each.get(ref.id) != ref.target for each in places)]
+    missing = [ref for ref in refs if any(each.get(ref.id) != ref.target for each in listed)]
     if named:
         wanted = [ref for ref in missing if ref in named]
     else:
         entries = catalog.entries(ref for ref in missing if ID.fullmatch(ref.id))
         usable = (entry for entry in entries if isinstance(entry, Checkpoint))
-        ours = (entry for entry in usable if options.everywhere or catalog.is_ours(entry))
-        wanted = [Ref(entry.ref, entry.commit.id) for entry in ours]
-    # What the remote has otherwise is never overwritten.
-    other = {
-        ref for ref in wanted if any(each.get(ref.id, ref.target) != ref.target for each in places)
+        own = (entry for entry in usable if options.everywhere or catalog.is_ours(entry))
+        wanted = [Ref(entry.ref, entry.commit.id) for entry in own]
+    # Never overwrite another commit.
+    taken = {
+        ref for ref in wanted if any(each.get(ref.id, ref.target) != ref.target for each in listed)
     }
-    why = "the remote has another commit under this id"
-    rejected = [Rejected(ref.id, why) for ref in wanted if ref in other]
-    free = [ref for ref in wanted if ref not in other]
-    ids = [ref.id for ref in free]
+    reason = "the remote has another commit under this id"
+    rejected = [Rejected(ref.id, reason) for ref in wanted if ref in taken]
+    new = [ref for ref in wanted if ref not in taken]
+    ids = [ref.id for ref in new]
     if not options.dry_run:
-        ids, refused = _push(transport, [ref.name for ref in free], verify=options.verify)
+        ids, refused = _push(transport, [ref.name for ref in new], verify=options.verify)
         rejected += refused
-    return Pushed(remote.shown, ids, rejected, not any(places), options.dry_run)
+    return Pushed(remote.shown, ids, rejected, not any(listed), options.dry_run)
 
 
 def _pushable(catalog: Catalog, name: str, remote: Remote) -> Ref:
@@ -130,8 +130,8 @@ def _pushable(catalog: Catalog, name: str, remote: Remote) -> Ref:
         f"'{name}' is not among the checkpoints of this repository: {found.ref}",
         code="not_found",
         hints=(
-            "safety checkpoints, archived and fetched ones are not pushed",
-            f"git itself pushes anything: {by_hand}",
+            "safety, archived and fetched checkpoints are not pushed",
+            f"to push it anyway: {by_hand}",
         ),
     )
 
@@ -139,7 +139,7 @@ def _pushable(catalog: Catalog, name: str, remote: Remote) -> Ref:
 def _push(
     transport: Transport, names: list[str], *, verify: bool
 ) -> tuple[list[str], list[Rejected]]:
-    done: dict[str, None] = {}
+    pushed: dict[str, None] = {}
     refused: dict[str, str] = {}
     for start in range(0, len(names), _AT_ONCE):
         for answer in transport.push(names[start : start + _AT_ONCE], verify=verify):
@@ -147,24 +147,24 @@ def _push(
             if answer.flag == "!":
                 refused[name] = answer.reason
             elif answer.flag != "=":
-                done[name] = None
-    # One remote may stand for several places, and each answers for itself.
-    ids = [name for name in done if name not in refused]
+                pushed[name] = None
+    # A remote may have several URLs, each of which answers.
+    ids = [name for name in pushed if name not in refused]
     return ids, [Rejected(*each) for each in refused.items()]
 
 
 def fetch(
-    repository: Repository, given: str | None, names: Sequence[str], options: Sharing
+    repository: Repository, remote_name: str | None, names: Sequence[str], options: Sharing
 ) -> Fetched:
-    """Fetch all checkpoints of a remote that are not here, or the named ones.
+    """Fetch the named checkpoints of a remote, or all that are missing here.
 
-    `given` is the name of the remote, None for git's own choice; the names are the beginnings of
-    ids or commits. RefusedError if there is no such remote or checkpoint.
+    `remote_name` is None for git's default; the names are prefixes of ids or commits. RefusedError
+    if the remote or a checkpoint does not exist.
     """
-    remote = named_remote(repository, given)
+    remote = named_remote(repository, remote_name)
     if os.environ.get("GIT_QUARANTINE_PATH"):
         raise RefusedError(
-            "nothing can be fetched while a push is being received",
+            "cannot fetch while a push is being received",
             code="locked",
             hints=("fetch in a post-receive hook, not in pre-receive",),
         )
@@ -175,24 +175,24 @@ def fetch(
     rejected = [Rejected(name, "its name is not a checkpoint id") for name in odd]
     chosen = _choose(names, offered, remote.name) if names else offered
     catalog, below = Catalog(repository), f"{REMOTES}{remote.name}/"
-    known = _known(catalog, below)
-    # What was taken here comes back from the remote if it was pushed.
-    taken = {ref.id: ref.target for ref in catalog.store.refs(ARCHIVE, CHECKPOINTS)}
+    fetched = _fetched_targets(catalog, below)
+    # The remote also has the local checkpoints that were pushed.
+    local = {ref.id: ref.target for ref in catalog.store.refs(ARCHIVE, CHECKPOINTS)}
     wanted = {
         name: target
         for name, target in sorted(chosen.items())
-        if target not in (known.get(name), taken.get(name))
+        if target not in (fetched.get(name), local.get(name))
     }
-    gone = sorted(known.keys() - offered) if options.prune else []
+    gone = sorted(fetched.keys() - offered) if options.prune else []
     if not options.dry_run:
         with incoming(repository) as (git, release):
-            unsound = _get(transport, list(dict.fromkeys(wanted.values())), git)
+            invalid = _get(transport, list(dict.fromkeys(wanted.values())), git)
             release()
-            flaws = {name: unsound[target] for name, target in wanted.items() if target in unsound}
-            come = [
+            flaws = {name: invalid[target] for name, target in wanted.items() if target in invalid}
+            valid = [
                 Ref(below + name, target) for name, target in wanted.items() if name not in flaws
             ]
-            flaws |= _flaws(repository.git, catalog, come)
+            flaws |= _flaws(repository.git, catalog, valid)
             rejected += [Rejected(*each) for each in flaws.items()]
             wanted = {name: target for name, target in wanted.items() if name not in flaws}
             targets = {**dict.fromkeys(gone), **wanted}
@@ -200,25 +200,26 @@ def fetch(
         pack_many_refs(repository)
     return Fetched(
         remote=remote.name,
-        ids=[name for name in wanted if name not in known],
-        moved=[name for name in wanted if name in known],
+        ids=[name for name in wanted if name not in fetched],
+        moved=[name for name in wanted if name in fetched],
         pruned=gone,
-        differing=[name for name in wanted if name in taken],
+        differing=[name for name in wanted if name in local],
         rejected=rejected,
         dry_run=options.dry_run,
     )
 
 
-def _known(catalog: Catalog, below: str) -> dict[str, str]:
-    """What was fetched from a remote; another one's name may begin with its name."""
+def _fetched_targets(catalog: Catalog, below: str) -> dict[str, str]:
+    """The commits of the checkpoints that were fetched from a remote, by id."""
+    # Without the refs of remotes whose name begins with this one's name.
     refs = catalog.store.refs(below)
     return {ref.id: ref.target for ref in refs if ref.name == f"{below}{ref.id}"}
 
 
 def _get(transport: Transport, ids: list[str], into: Git) -> dict[str, str]:
-    """Get the objects that are sound; of the others, what is wrong.
+    """Fetch commits; returns the invalid ones, each with what is wrong.
 
-    One that is not makes git reject all that come with it.
+    Git rejects a whole fetch if one object in it is invalid.
     """
     wrong: dict[str, str] = {}
     pending = [ids] if ids else []
@@ -232,8 +233,8 @@ def _get(transport: Transport, ids: list[str], into: Git) -> dict[str, str]:
             if len(some) == 1:
                 wrong[some[0]] = error.message
             elif tries < 0:
-                many = f"too many are unsound to look at each by itself: {error.message}"
-                wrong |= dict.fromkeys(some, many)
+                message = f"not checked, because too many are invalid: {error.message}"
+                wrong |= dict.fromkeys(some, message)
             else:
                 middle = len(some) // 2
                 pending += [some[middle:], some[:middle]]
@@ -241,19 +242,19 @@ def _get(transport: Transport, ids: list[str], into: Git) -> dict[str, str]:
 
 
 def _flaws(git: Git, catalog: Catalog, refs: list[Ref]) -> dict[str, str]:
-    """What keeps objects that have come from being the checkpoints that refs would name, by id."""
+    """The reasons why fetched objects are not the checkpoints that refs would name, by id."""
     flaws = {}
-    # Of a size that can be read.
-    asked = "".join(f"{ref.target}\n" for ref in refs).encode()
+    # Check the size before reading the messages.
+    targets = "".join(f"{ref.target}\n" for ref in refs).encode()
     check = "--batch-check=%(objecttype) %(objectsize)"
     for ref, answer in zip(
-        refs, git.line("cat-file", check, stdin=asked).split("\n"), strict=False
+        refs, git.line("cat-file", check, stdin=targets).split("\n"), strict=False
     ):
         kind, _, size = answer.partition(" ")
         if kind != "commit":
             flaws[ref.id] = "it names no commit"
         elif int(size) > _LARGEST_COMMIT:
-            flaws[ref.id] = f"its message has {size} bytes"
+            flaws[ref.id] = f"its message is too long: {size} bytes"
     commits = [ref for ref in refs if ref.id not in flaws]
     for ref, entry in zip(commits, catalog.entries(commits), strict=True):
         if isinstance(entry, Unusable):
@@ -266,27 +267,27 @@ def _flaws(git: Git, catalog: Catalog, refs: list[Ref]) -> dict[str, str]:
 
 
 def _update(catalog: Catalog, below: str, wanted: Mapping[str, str | None]) -> None:
-    """Write and delete refs, all or none; a fetch that runs beside this one writes the same."""
-    known = _known(catalog, below)
+    """Write and delete refs, all or none; a parallel fetch may have written the same refs."""
+    fetched = _fetched_targets(catalog, below)
     changes = [
-        RefChange(below + name, target, known.get(name))
+        RefChange(below + name, target, fetched.get(name))
         for name, target in wanted.items()
-        if known.get(name) != target
+        if fetched.get(name) != target
     ]
     catalog.store.update_refs(changes)
 
 
 def _choose(names: Iterable[str], offered: Mapping[str, str], remote: str) -> dict[str, str]:
-    """The checkpoints of a remote that a user names by the beginnings of ids or commits."""
+    """The checkpoints of a remote that a user names by prefixes of ids or commits."""
     chosen = {}
     refs = list(map(Ref._make, offered.items()))
     for name in names:
         found = refs_beginning(name.lower(), refs)
         if not found:
             raise RefusedError(
-                f"no checkpoint of '{remote}' has an id or commit that begins with '{name}'",
+                f"no checkpoint of '{remote}' matches '{name}'",
                 code="not_found",
-                hints=("ids need at least 4 characters; -n lists what there is",),
+                hints=("ids need at least 4 characters; -n lists the checkpoints",),
             )
         if len(found) > 1:
             raise ambiguous_name(name, found, f"checkpoints of '{remote}'")
