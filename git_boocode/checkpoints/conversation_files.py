@@ -82,7 +82,7 @@ class ConversationFiles:
         """Apply what a callback asks for; paths count from the top. See `Editor`."""
         self._editor.edit(edits, self._top, self._keep)
 
-    def look(self, other: str) -> dict[str, bytes | None]:
+    def read(self, other: str) -> dict[str, bytes | None]:
         """What the files of another operation hold now, by path."""
         return {file.path: _read(file.path) for file in self._kept(other)}
 

@@ -210,7 +210,7 @@ def _choose(repository: Repository, request: RestoreRequest) -> int:
         work = partial(restore_with_edits.restore, repository, name)
         expected = work(request._replace(dry_run=True))
         print_result(repository, expected)
-        if request.dry_run or not expected.does_something:
+        if request.dry_run or not expected.changes_something:
             return 0
         if agrees("restore this?"):
             return carry_out(repository, work, request)

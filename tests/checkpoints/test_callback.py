@@ -225,7 +225,7 @@ def test_the_rollback_fails_too(mess: Repo) -> None:
     before = seen(mess)
     host = Host(mess, trim="exit 1", rollback="echo not again >&2; exit 2")
     error = fails(lambda: back(callback=host.path))
-    assert "conversation may be in doubt" in error.message
+    assert "conversation may be incomplete" in error.message
     assert "exit code 2 in 'rollback'\nnot again" in error.message
     assert seen(mess) == before
 

@@ -100,7 +100,7 @@ def test_the_command(repo: Repo) -> None:
     done = repo.boocode("restore", "@", "--session", "mine")
     assert done.code == 1
     assert done.err.startswith("error: checkpoint '")
-    assert "is of another session: 'theirs?[31m'\n" in done.err
+    assert "belongs to another session: 'theirs?[31m'\n" in done.err
     for force in (("--force", "other-worktree,other-session"), ("--force", "other-session")):
         assert repo.boocode("restore", "@", "--session", "mine", *force).code == 0
     for words in (["everything"], [""], []):

@@ -163,7 +163,7 @@ def test_a_failure_in_undo_and_in_rollback(repo: Repo, host: Host) -> None:
     host.answers = {"undo": (500, b"no"), "rollback": (500, b"nor that")}
     with pytest.raises(BoocodeError) as caught:
         undone(callback=PROGRAM)
-    assert "the conversation may be in doubt" in caught.value.message
+    assert "the conversation may be incomplete" in caught.value.message
     assert "500 Internal Server Error: nor that" in caught.value.message
     assert repo.read("a") == b"1\n"
     host.answers = {}

@@ -89,7 +89,7 @@ def read_edit_note(repository: Any) -> None:
 
 
 def read_transcripts(repository: Any) -> None:
-    transcripts.ConversationFiles(repository, "new", None).look(ID)
+    transcripts.ConversationFiles(repository, "new", None).read(ID)
 
 
 def record_of_hooks(repository: Any) -> None:

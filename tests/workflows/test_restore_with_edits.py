@@ -189,7 +189,7 @@ def test_edits_that_cannot_be_applied_roll_all_back(chat: Chat, how: str) -> Non
     make, said = WRONG[how]
     error = fails(chat, lambda: restored(chat, make(chat)), chat.mess)
     assert error.code == "callback"
-    assert "asked for edits that cannot be applied" in error.message
+    assert "returned edits that cannot be applied" in error.message
     assert said in error.message
     assert Host(chat.repo).events == []
 

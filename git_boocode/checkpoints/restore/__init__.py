@@ -1,7 +1,7 @@
-"""Take files, staging area and conversation back: restore, undo, redo.
+"""Restore files, staging area and conversation: restore, undo, redo.
 
-Reading order: `operation` says what is asked and what safety checkpoints record, `commands` turns
-restore, undo and redo into an operation, `transaction` carries it out. `file_plan` decides which
-paths change, with `ignore_rules` for what is the user's own, and `apply` changes them, with `exact`
-for what git's form of a file loses.
+Reading order: `operation` defines an operation and its record in a safety checkpoint, `commands`
+turns restore, undo and redo into an operation, `transaction` runs it. `file_plan` decides which
+paths change, with `ignore_rules` for the user's ignored files, and `apply` changes them, with
+`exact` for the bytes and modes that git does not store.
 """

@@ -1,4 +1,4 @@
-"""Take files, staging and conversation back to a checkpoint; undo that; do it again."""
+"""Restore, undo and redo: plan the operation and run it."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ PATIENCE = 10.0
 
 
 def restore(repository: Repository, name: str, request: RestoreRequest) -> Result:
-    """Take the worktree back to a checkpoint, named as `Catalog.find` reads it.
+    """Restore a checkpoint; `name` is any name that `Catalog.find` accepts.
 
     Raises:
-        RefusedError: nothing was changed: there is no such checkpoint, it was not taken here,
-            something is locked, the callback said no, or a file changed meanwhile.
-        FatalError: a step failed, and what had been done was rolled back.
+        RefusedError: nothing was changed: the checkpoint does not exist or was taken elsewhere,
+            something is locked, the callback vetoed the restore, or a file changed meanwhile.
+        FatalError: a step failed, and the steps before it were rolled back.
     """
     with _locked_planner(repository, request) as planner:
         target = planner.catalog.find(name)
         refuse_foreign(repository, target, request)
-        planner.refuse_if_too_little(request)
+        planner.refuse_partial_over_interrupted(request)
         request = request._replace(prefix=repository.prefix)
         head = _recorded_head(target) if request.head else None
         operation = planner.restore(target, request, head)
@@ -62,7 +62,7 @@ def restore(repository: Repository, name: str, request: RestoreRequest) -> Resul
 
 
 def undo(repository: Repository, request: RestoreRequest) -> Result:
-    """Undo what was interrupted, else the latest restore or redo not undone yet; see `restore`."""
+    """Undo an interrupted operation, or else the latest restore or redo; errors as `restore`."""
     with _locked_planner(repository, request) as planner:
         operation = planner.repair(request) or planner.undo(request)
         if operation is None:
@@ -71,15 +71,15 @@ def undo(repository: Repository, request: RestoreRequest) -> Result:
 
 
 def redo(repository: Repository, request: RestoreRequest) -> Result:
-    """Do the restore again that was undone last, unless another was interrupted; see `restore`."""
+    """Redo the latest undone restore; refused if an operation was interrupted; see `restore`."""
     with _locked_planner(repository, request) as planner:
         if planner.interrupted is not None:
-            _refuse(planner.interrupted, "nothing can be redone over it")
+            _refuse(planner.interrupted, "undo it before a redo")
         return Transaction(repository, planner.catalog, planner.redo(request)).run()
 
 
 def repair(repository: Repository, request: RestoreRequest) -> Result | None:
-    """Undo what was interrupted, None if nothing was; the caller holds the worktree's lock."""
+    """Undo an interrupted operation, None if there is none; the caller holds the lock."""
     planner = _OperationPlanner(repository)
     planner.wait_for_interrupted()
     operation = planner.repair(request)
@@ -91,7 +91,7 @@ def repair(repository: Repository, request: RestoreRequest) -> Result | None:
 
 @contextmanager
 def _locked_planner(repository: Repository, request: RestoreRequest) -> Iterator[_OperationPlanner]:
-    """Hold the worktree's lock; who only looks hinders no capture."""
+    """Hold the worktree's lock; a dry run shares it with captures."""
     if inside_restore(repository.state_dir):
         raise RefusedError(
             "a callback cannot restore: it runs inside a restore",
@@ -109,7 +109,7 @@ def _locked_planner(repository: Repository, request: RestoreRequest) -> Iterator
 
 
 class _OperationPlanner:
-    """The earlier operations of a worktree, and what a command does after them."""
+    """Plans operations from the recorded history of a worktree."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
@@ -126,12 +126,12 @@ class _OperationPlanner:
 
     @cached_property
     def interrupted(self) -> Checkpoint | None:
-        """The safety checkpoint of an operation that was interrupted."""
+        """The safety checkpoint of an interrupted operation; None if there is none."""
         noted = interrupted_restore(self._repository.state_dir)
         return None if noted is None else self._safety.get(noted)
 
     def wait_for_interrupted(self) -> None:
-        """Wait for the callback of an interrupted operation, and remove its locks of refs."""
+        """Wait for the callback of an interrupted operation, and remove its ref locks."""
         noted = interrupted_restore(self._repository.state_dir)
         if noted is not None:
             wait_for_callback(self._repository.state_dir, timeout_of(self._repository))
@@ -141,16 +141,16 @@ class _OperationPlanner:
     def restore(
         self, target: Checkpoint, request: RestoreRequest, head: HeadTarget | None
     ) -> Operation:
-        """A restore, or an undo that leaves something to be undone: it counts as a restore."""
+        """A restore, or a partial undo, which counts as a restore."""
         returns = target.ref.startswith(SAFETY)
-        # What was fetched must not archive anything here by the chat that it claims.
+        # A fetched checkpoint must not archive local ones by claiming their chat.
         archives = not (returns or target.remote or request.paths) and request.conversation
         root = Root(target.id, target.commit.id, UNDO if returns else TRIM, archives)
         operation = Operation(RESTORE, target, request, root, head, over=self.interrupted)
         return operation._replace(log=self._log_change(operation))
 
     def repair(self, request: RestoreRequest) -> Operation | None:
-        """The undo of what never ended; None if there is no such thing."""
+        """The undo of an interrupted operation; None if there is none."""
         record = read_record(self.interrupted) if self.interrupted else None
         if record is None or not record.kind:
             return None
@@ -158,19 +158,19 @@ class _OperationPlanner:
         return self._undo_of(cause if cause.id in self._safety else record, request, repairs=True)
 
     def undo(self, request: RestoreRequest) -> Operation | None:
-        """The undo of the latest operation of which the request covers anything; None for none."""
+        """The undo of the latest operation that the request covers; None if there is none."""
         done = self._history.done
         for record in reversed(done):
-            left = request.limited_to(record.request)
-            if not (left.files or left.conversation):
+            covered = request.limited_to(record.request)
+            if not (covered.files or covered.conversation):
                 continue
-            is_part = record.request.files != left.files or (
-                record.callback and record.request.conversation != left.conversation
+            is_partial = record.request.files != covered.files or (
+                record.callback and record.request.conversation != covered.conversation
             )
-            if record is done[-1] and not is_part:
+            if record is done[-1] and not is_partial:
                 return self._undo_of(record, request, repairs=False)
-            head = None if left.paths else _head_before(record.move, request)
-            return self.restore(self._safety[record.id], left, head)
+            head = None if covered.paths else _head_before(record.move, request)
+            return self.restore(self._safety[record.id], covered, head)
         return None
 
     def _undo_of(
@@ -179,10 +179,10 @@ class _OperationPlanner:
         root, safety = record.root, self._safety[record.id]
         log: LogChange | None = LogChange(record.id)
         if repairs and record.kind == UNDO and root.archives and record.of:
-            # That undo may have emptied the archive of the restore.
+            # The interrupted undo may have returned the checkpoints from the restore's archive.
             log = LogChange(record.of, safety.meta, after=root.id, before=record.id)
         elif record.returned:
-            # What it brought back goes to where it came from.
+            # Archive the checkpoints again that this operation returned to the log.
             first = self._safety.get(root.id)
             its = read_record(first).root if first else root
             log = first and LogChange(root.id, first.meta, its.id, its.before or root.id)
@@ -192,11 +192,11 @@ class _OperationPlanner:
         return Operation(UNDO, safety, request, root, head, record.id, repairs, log)
 
     def redo(self, request: RestoreRequest) -> Operation:
-        """The redo of the latest undo; of a repair, what was interrupted is done again."""
+        """The redo of the latest undo; after a repair, the interrupted operation is redone."""
         if not self._history.undone:
-            hints = tuple(self._why_none_to_redo())
-            what = "there is no undone restore to redo in this worktree"
-            raise RefusedError(what, code="not_found", hints=hints)
+            hints = tuple(self._redo_hints())
+            message = "there is no undone restore to redo in this worktree"
+            raise RefusedError(message, code="not_found", hints=hints)
         newest = record = self._history.undone[-1]
         target, move = self._safety[newest.id], newest.move
         if newest.repairs and newest.of in self._safety:
@@ -204,25 +204,25 @@ class _OperationPlanner:
             found = checkpoint_at(self.catalog, record.target, record.target_commit)
             if found is None:
                 raise RefusedError(
-                    f"checkpoint '{record.target}', where the interrupted restore went, is gone",
+                    f"checkpoint '{record.target}', the target of the interrupted restore, is gone",
                     code="not_found",
-                    hints=(f"what was there when it was undone is kept as {newest.id}",),
+                    hints=(f"the state before the undo is saved as {newest.id}",),
                 )
             target, record = found, record._replace(root=record.root._replace(before=""))
             move = record.move and HeadMove(record.move.ref, record.move.new, record.move.old)
-        wanted = request.limited_to(record.request)
-        root = record.root._replace(archives=record.root.archives and wanted.conversation)
-        operation = Operation(REDO, target, wanted, root, _head_before(move, request), newest.id)
+        limited = request.limited_to(record.request)
+        root = record.root._replace(archives=record.root.archives and limited.conversation)
+        operation = Operation(REDO, target, limited, root, _head_before(move, request), newest.id)
         return operation._replace(log=self._log_change(operation))
 
-    def _why_none_to_redo(self) -> Iterator[str]:
+    def _redo_hints(self) -> Iterator[str]:
         records = [record for record in map(read_record, self._safety.values()) if record.kind]
         if records and records[0].kind == RESTORE and (ended := History(records[:0:-1]).undone):
             yield "the latest restore cleared the redo history"
-            yield f"'git boocode restore {ended[-1].id}' goes to the state from before the undo"
+            yield f"'git boocode restore {ended[-1].id}' restores the state before the undo"
 
     def _log_change(self, operation: Operation) -> LogChange | None:
-        """What a restore or a redo does to the log."""
+        """The checkpoints that a restore or redo archives, or returns to the log."""
         root, target = operation.root, operation.target
         if root.archives:
             return LogChange(about=target.meta, after=root.id, before=root.before)
@@ -231,18 +231,18 @@ class _OperationPlanner:
         archived = self.catalog.store.refs(f"{ARCHIVE}{root.id}/") if back else []
         return LogChange(root.id) if archived else None
 
-    def refuse_if_too_little(self, request: RestoreRequest) -> None:
-        """Refuse a restore that would leave an interrupted one half-way."""
+    def refuse_partial_over_interrupted(self, request: RestoreRequest) -> None:
+        """Refuse a partial restore over an interrupted operation."""
         if self.interrupted is None:
             return
         if request.paths or not request.files:
-            _refuse(self.interrupted, "only all files can be restored over it")
+            _refuse(self.interrupted, "undo it before you restore only a part")
         if read_record(self.interrupted).callback and not request.conversation:
-            _refuse(self.interrupted, "the conversation has to be restored with the files over it")
+            _refuse(self.interrupted, "undo it before you restore without the conversation")
 
 
 def _head_before(move: HeadMove | None, request: RestoreRequest) -> HeadTarget | None:
-    """Where HEAD goes to revert a move; an interrupted operation may not have come to it."""
+    """The target that reverts a move of HEAD, which an interrupted operation may not have made."""
     if move is None or not request.files or request.head is False:
         return None
     return HeadTarget(move.ref, move.old, (move.new, move.old))
@@ -259,33 +259,33 @@ def _recorded_head(target: Checkpoint) -> HeadTarget:
     return HeadTarget(ref, commit)
 
 
-def _refuse(interrupted: Checkpoint, what: str) -> NoReturn:
+def _refuse(interrupted: Checkpoint, remedy: str) -> NoReturn:
     raise RefusedError(
-        f"a restore was interrupted; {what}",
+        f"a restore was interrupted; {remedy}",
         code="interrupted",
-        hints=(f"'git boocode undo' goes back to the state before it, kept as {interrupted.id}",),
+        hints=(f"'git boocode undo' restores the state before it, saved as {interrupted.id}",),
     )
 
 
 def refuse_foreign(repository: Repository, target: Checkpoint, request: RestoreRequest) -> None:
-    """Refuse a checkpoint of another repository, worktree or session, unless that is forced."""
+    """Refuse a checkpoint of another repository, worktree or session, unless forced."""
     foreign: list[tuple[str, str, str]] = []
     session = target.meta.text("session")
     if target.remote:
-        # The names of worktrees say nothing across repositories.
-        hint = f"it was fetched; 'git boocode show {target.id}' shows what is in it"
+        # Worktree names of another repository mean nothing here.
+        hint = f"it was fetched; look at it first: git boocode show {target.id}"
         foreign.append(("repository", target.remote, hint))
     elif target.meta.worktree_key != repository.worktree_key:
         where = target.meta.part("worktree", "path") or target.meta.worktree_name
         exists = os.path.isdir(where) and os.path.realpath(where) != repository.worktree
-        there = f"run it there: git -C {shlex.quote(where)} boocode restore {target.id}"
-        foreign.append(("worktree", where, there if exists else "that worktree is gone"))
+        hint = f"restore it there: git -C {shlex.quote(where)} boocode restore {target.id}"
+        foreign.append(("worktree", where, hint if exists else "that worktree no longer exists"))
     if request.session and session and session != request.session:
         foreign.append(("session", session, ""))
     for kind, name, hint in foreign:
         if f"other-{kind}" not in request.force:
             raise RefusedError(
-                f"checkpoint '{target.id}' is of another {kind}: '{name}'",
+                f"checkpoint '{target.id}' belongs to another {kind}: '{name}'",
                 code=f"other_{kind}",
                 hints=(*filter(None, [hint]), f"--force other-{kind} restores it here anyway"),
             )

@@ -1,8 +1,8 @@
-"""What one restore, undo or redo is, and what safety checkpoints record of earlier ones.
+"""A restore, undo or redo, and the records of earlier ones in safety checkpoints.
 
-Every operation leaves a safety checkpoint of the state before it, whose metadata records the
-operation. Replaying these records, oldest first, gives what can be undone and redone; nothing else
-is stored, so nothing can disagree with it.
+Every operation takes a safety checkpoint of the state before it, whose metadata records the
+operation. Replaying these records, oldest first, yields the operations that can be undone and
+redone. There is no other record of the history that could contradict them.
 """
 
 from __future__ import annotations
@@ -29,47 +29,47 @@ FOREIGN = ("other-worktree", "other-session", "other-repository")
 
 
 class RestoreRequest(NamedTuple):
-    """What the caller wants; `force` names refusals to override.
+    """The options of a restore, undo or redo; `force` names refusals to override.
 
     `ignored` replaces ignored files that are in the way, and records them in the safety checkpoint;
     `other-worktree`, `other-session` and `other-repository` restore checkpoints taken there.
     """
 
-    files: bool = True  # files and staging go back
-    conversation: bool = True  # the conversation goes back
+    files: bool = True  # restore files and staging area
+    conversation: bool = True  # restore the conversation
     paths: tuple[str, ...] = ()  # pathspecs of the only files to restore; empty for all
-    prefix: str = ""  # the directory that they count from, `""` or `"sub/dir/"`
-    head: bool | None = None  # HEAD goes, too; None: only back from where a restore moved it
+    prefix: str = ""  # the directory that they are relative to, `""` or `"sub/dir/"`
+    head: bool | None = None  # move HEAD as well; None: only revert the move of a restore
     dry_run: bool = False  # only report what would change
-    callback: str | HostFunction | None = None  # to use instead of the configured one
-    editor: Callable[[], Editor] | None = None  # makes what applies a callback's edits
-    session: str = ""  # the agent's session that asks; empty if unknown
+    callback: str | HostFunction | None = None  # used instead of the configured one
+    editor: Callable[[], Editor] | None = None  # creates the editor for a callback's edits
+    session: str = ""  # the agent session of the caller; empty if unknown
     force: frozenset[str] = frozenset()
 
     def limited_to(self, earlier: RestoreRequest) -> RestoreRequest:
-        """This request for what an earlier operation covered; the paths are that one's."""
+        """This request, limited to the scope and the paths of an earlier operation."""
         conversation = self.conversation and earlier.conversation
         limited = self._replace(files=self.files and earlier.files, conversation=conversation)
         return limited._replace(paths=earlier.paths, prefix=earlier.prefix)
 
 
 class Root(NamedTuple):
-    """The restore that a chain of undos and redos goes back to."""
+    """The restore at the beginning of a chain of undos and redos."""
 
-    id: str  # the checkpoint that was restored; its conversation is what the chain is about
+    id: str  # the restored checkpoint, whose conversation the chain concerns
     commit: str  # its commit
-    event: str  # what the restore sends to the callback, `trim` or `undo`
+    event: str  # the callback's event for the restore, `trim` or `undo`
     archives: bool = False  # whether the restore archives later checkpoints
-    before: str = ""  # the id of the restore, if another operation; nothing later is archived
+    before: str = ""  # the restore's id in a later operation; archive nothing after it
 
 
 class LogChange(NamedTuple):
-    """Checkpoints that leave the log for the archive of a restore, or come back from there."""
+    """A move of checkpoints from the log to the archive of a restore, or back."""
 
     under: str = ""  # the id of that restore; empty for the operation itself
-    about: Metadata | None = None  # names the chat or session that leaves; None: all come back
-    after: str = ""  # the id after which those lie that leave
-    before: str = ""  # the id before which they lie; empty for no limit
+    about: Metadata | None = None  # has the chat or session to archive; None: return all
+    after: str = ""  # archive only checkpoints after this id
+    before: str = ""  # archive only checkpoints before this id; empty for no limit
 
     def carry_out(self, catalog: Catalog, operation_id: str) -> list[str]:
         """Move the refs, all or none; returns the ids of the checkpoints."""
@@ -96,36 +96,36 @@ class LogChange(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One restore, undo or redo that is to be carried out."""
+    """A restore, undo or redo to run."""
 
     kind: str  # `restore`, `undo` or `redo`
-    target: Checkpoint  # where files and staging go
-    request: RestoreRequest  # how far it goes, and how
+    target: Checkpoint  # the state to restore
+    request: RestoreRequest  # the scope and the options
     root: Root  # the restore that it belongs to
-    head: HeadTarget | None = None  # where HEAD goes; None if it stays
+    head: HeadTarget | None = None  # the new HEAD; None to leave HEAD
     of: str = ""  # the id of the operation that it undoes or redoes; empty for a restore
     repairs: bool = False  # whether that operation was interrupted
-    log: LogChange | None = None  # which checkpoints leave the log, or come back; None for none
-    over: Checkpoint | None = None  # the state before an interrupted operation that it goes over
+    log: LogChange | None = None  # the checkpoints to archive or return; None for none
+    over: Checkpoint | None = None  # the safety checkpoint of an interrupted operation to replace
 
     @property
     def event(self) -> str:
-        """What the callback is sent: trim the conversation, or bring back an earlier one."""
+        """The event for the callback: trim the conversation, or bring back an earlier one."""
         return UNDO if self.kind == UNDO else self.root.event
 
     @property
     def concerns_conversation(self) -> bool:
-        """Whether the conversation goes back; never where only some files do."""
+        """Whether the conversation is restored; never with paths."""
         return self.request.conversation and not self.request.paths
 
     @property
     def returns_checkpoints(self) -> bool:
-        """Whether it goes back to before an earlier restore, with what that had archived."""
+        """Whether a restore or redo returns the checkpoints that an earlier restore archived."""
         return self.kind != UNDO and self.log is not None and self.log.about is None
 
     @property
     def edits_of(self) -> str:
-        """The id of the operation whose edits of the host's files are reverted; empty for none."""
+        """The id of the operation whose edits of the host's files it reverts; empty for none."""
         if not self.concerns_conversation:
             return ""
         return self.target.id if self.kind == RESTORE and self.event == UNDO else self.of
@@ -133,7 +133,7 @@ class Operation(NamedTuple):
     def as_json(
         self, move: HeadMove | None, blocked: Iterable[str], *, callback: bool
     ) -> dict[str, Any]:
-        """What the safety checkpoint records, and `read_record` reads; see `OperationRecord`."""
+        """The record for the safety checkpoint, which `read_record` parses."""
         request, root = self.request, self.root
         return {
             "operation": self.kind,
@@ -157,10 +157,10 @@ class Operation(NamedTuple):
 
 
 class OperationRecord(NamedTuple):
-    """What a safety checkpoint records of its operation; see `Operation`."""
+    """The record of an operation in its safety checkpoint; see `Operation`."""
 
     kind: str  # empty if there is no usable record
-    id: str  # the safety checkpoint, which holds the state before the operation
+    id: str  # the safety checkpoint, which records the state before the operation
     target: str
     of: str = ""
     repairs: bool = False
@@ -168,14 +168,14 @@ class OperationRecord(NamedTuple):
     request: RestoreRequest = RestoreRequest()
     root: Root = Root("", "", UNDO)
     move: HeadMove | None = None
-    blocked: frozenset[str] = frozenset()  # where ignored files were in its way, and stayed
-    callback: bool = False  # whether one was called
-    returned: bool = False  # whether it brought back checkpoints that were archived
+    blocked: frozenset[str] = frozenset()  # the paths where ignored files were in the way
+    callback: bool = False  # whether a callback was called
+    returned: bool = False  # whether it returned archived checkpoints to the log
     over: str | None = None
 
 
 def read_record(safety: Checkpoint) -> OperationRecord:
-    """The record in a safety checkpoint; what is missing or malformed has its default."""
+    """The record in a safety checkpoint; missing or malformed fields have their defaults."""
     values = safety.meta.table("restore")
     texts = {key: value for key, value in values.items() if isinstance(value, str)}
     lists = {key: value for key, value in values.items() if isinstance(value, list)}
@@ -184,7 +184,7 @@ def read_record(safety: Checkpoint) -> OperationRecord:
         kind if kind in (RESTORE, UNDO, REDO) and "target" in texts else "",
         safety.id,
         target,
-        # An undo goes to the safety checkpoint of what it undoes.
+        # The target of an undo is the safety checkpoint of the undone operation.
         texts.get("of") or (target if kind == UNDO else ""),
         values.get("mends") is True,
         commit if OBJECT_ID.fullmatch(commit) else "",
@@ -224,24 +224,24 @@ def _move(head: object) -> HeadMove | None:
 
 
 def is_own_safety(repository: Repository, checkpoint: Checkpoint) -> bool:
-    """Whether a checkpoint is the state before an operation on this very worktree."""
+    """Whether a checkpoint is a safety checkpoint of this worktree."""
     here = checkpoint.meta.worktree_key == repository.worktree_key
     return here and checkpoint.ref.startswith(SAFETY)
 
 
 class History:
-    """The operations of a worktree, oldest first, and where they have led.
+    """The operations of a worktree that can be undone and redone.
 
-    As in an editor: an undo takes the newest operation that is done, a redo takes back the newest
-    undo, and a restore ends the chain of what can be redone.
+    As in an editor: an undo reverts the newest operation, a redo reverts the newest undo, and a
+    restore clears the redo history.
     """
 
     def __init__(self, oldest_first: Iterable[OperationRecord]) -> None:
-        self.done: list[OperationRecord] = []  # what can be undone, the next one last
-        self.undone: list[OperationRecord] = []  # the undos that can be redone, the next one last
-        self._known: dict[str, OperationRecord] = {}
+        self.done: list[OperationRecord] = []  # the operations to undo, the next one last
+        self.undone: list[OperationRecord] = []  # the undos to redo, the next one last
+        self._by_id: dict[str, OperationRecord] = {}
         for record in oldest_first:
-            self._known[record.id] = record
+            self._by_id[record.id] = record
             if record.kind == RESTORE:
                 self.done.append(record)
                 self.undone.clear()
@@ -250,25 +250,25 @@ class History:
                 self.done.append(record)
             elif _drop_last(self.done, record.of) or not record.repairs:
                 self.undone.append(record)
-            elif (undo := _drop_last(self.undone, record.of)) and undo.of in self._known:
-                # It reverted an undo that was interrupted.
-                self.done.append(self._known[undo.of])
+            elif (undo := _drop_last(self.undone, record.of)) and undo.of in self._by_id:
+                # It reverted an interrupted undo.
+                self.done.append(self._by_id[undo.of])
 
     def cause(self, interrupted: OperationRecord) -> OperationRecord:
-        """What has to be reverted: the operation, or the one that it was about to repair."""
-        while interrupted.repairs and interrupted.of in self._known:
-            interrupted = self._known[interrupted.of]
+        """The operation to revert: the interrupted one, or the one that it was repairing."""
+        while interrupted.repairs and interrupted.of in self._by_id:
+            interrupted = self._by_id[interrupted.of]
         return interrupted
 
     def needed(self) -> set[str]:
-        """The ids of the operations that give the same history without the others."""
+        """The ids of the operations that yield the same history without the others."""
         needed = {record.id for record in (*self.done, *self.undone)}
-        # What an undo repaired records where a redo goes.
+        # The record of a repaired operation has the target of its redo.
         return needed | {record.of for record in self.undone if record.repairs}
 
 
 def _drop_last(records: list[OperationRecord], identifier: str) -> OperationRecord | None:
-    # It may have been dropped for its age; what came after it counts anyway.
+    # Its record may have been pruned; the later operations count anyway.
     return records.pop() if records and records[-1].id == identifier else None
 
 
@@ -281,12 +281,12 @@ def read_history(newest_first: Iterable[Checkpoint]) -> History:
 def needed_safety_ids(newest_first: list[Checkpoint], interrupted: str | None = None) -> set[str]:
     """The ids of the safety checkpoints of a worktree that undo and redo still need.
 
-    `interrupted` is the operation there that never ended, if there is one.
+    `interrupted` is the id of an interrupted operation; None if there is none.
     """
     found = read_history(newest_first).needed()
     by_id = {safety.id: read_record(safety) for safety in newest_first}
     while interrupted is not None and interrupted in by_id:
         found.add(interrupted)
-        # Reverting it may mean to go on with what it was to repair, or to redo what it undid.
+        # Reverting it may repair or redo the operation that it repaired or undid.
         interrupted = by_id[interrupted].of or None
     return found

@@ -1,4 +1,4 @@
-"""Carry out one restore, undo or redo: all of it, or nothing."""
+"""Run a restore, undo or redo: all of it, or nothing."""
 
 from __future__ import annotations
 
@@ -54,36 +54,36 @@ from git_boocode.repo.store import Ref, RefChange
 
 
 class Result(NamedTuple):
-    """What an operation did, or would do."""
+    """The result of an operation, or of its dry run."""
 
     kind: str  # `restore`, `undo` or `redo`
-    checkpoint: Checkpoint  # where it went
+    checkpoint: Checkpoint  # the target
     changes: list[Change]  # the paths that changed
-    kept: Sequence[Skipped]  # the paths that differ from it and were left alone, and why
+    kept: Sequence[Skipped]  # the paths that differ from the target and were kept, and why
     staged: Sequence[Change]  # the paths whose staging changed, as far as that is known
     index_reset: bool  # the staging area changed
     head_moved: bool
-    head_differs: bool  # HEAD names another commit than at the checkpoint
+    head_differs: bool  # HEAD names another commit than the checkpoint recorded
     dry_run: bool
     callback: bool  # there is a callback
-    conversation_left: bool  # it was not restored: the callback that trimmed it is missing
-    repairs: bool  # it reverted an operation that was interrupted
-    blocked: bool  # some were left alone because ignored files are in the way
-    undo: str | None = None  # the safety checkpoint of the state before; None: nothing was done
+    conversation_left: bool  # not restored, because the callback that trimmed it is missing
+    repairs: bool  # it reverted an interrupted operation
+    blocked: bool  # paths were kept because ignored files are in the way
+    undo: str | None = None  # the safety checkpoint; None if nothing was done
     answer: CallbackAnswer | None = None
-    archived: Sequence[str] = []  # the checkpoints that went to, or came back from, the archive
+    archived: Sequence[str] = []  # the checkpoints that were archived or returned to the log
     edited: Sequence[str] = []  # the host's own files that were written, absolute
-    # Of a dry run, added and removed lines by path; None for what is not text.
+    # The added and removed lines of a dry run by path; None for binary files.
     lines: Mapping[str, tuple[int, int] | None] = MappingProxyType({})
 
     @property
-    def does_something(self) -> bool:
-        """Whether anything changed, as far as that is known in advance."""
+    def changes_something(self) -> bool:
+        """Whether the operation has an effect, as far as a dry run knows."""
         return bool(self.changes or self.index_reset or self.head_moved or self.callback)
 
 
 class Transaction:
-    """One operation."""
+    """Runs one operation."""
 
     def __init__(self, repository: Repository, catalog: Catalog, operation: Operation) -> None:
         self._repository = repository
@@ -99,23 +99,23 @@ class Transaction:
         self._moved: HeadMove | None = None
 
     def run(self) -> Result:
-        """Do it; if it is refused nothing was changed, and what fails is rolled back."""
+        """Run the operation; a refusal changes nothing, a failure is rolled back."""
         if self._request.dry_run:
             return self._run(None)
         return kept_from_gc(self._repository, self._run)
 
     def _run(self, watch: GcWatch | None) -> Result:
-        """Look, plan, then carry it out; without a watch, only plan."""
+        """Scan, plan, then change files; without a watch, only plan."""
         repository = self._repository
         self._callback = self._find_callback()
         with scratch_directory(repository.state_dir, looking=watch is None) as scratch:
             snapshot = take_snapshot(repository, scratch, partial(self._user_files, scratch))
             plan = self._plan(snapshot)
             refuse_to_replace_directory(repository, plan.changes)
-            # Before anything is done: afterwards nothing may fail any more.
+            # Make the result now, because nothing may fail after the files have changed.
             result = self._result(snapshot, plan)
             if watch is None:
-                # In a partial clone the contents need not be here; what would be done is known.
+                # In a partial clone the contents may be missing; the plan does not need them.
                 with suppress(GitError):
                     lines = count_lines(repository.git, plan.before, plan.tree)
                     result = result._replace(lines=lines)
@@ -124,15 +124,15 @@ class Transaction:
                 end_restore(repository.state_dir)
                 return result
             if not plan.is_empty:
-                # Who holds the lock may be writing files of the worktree as well.
+                # The process that holds the lock may also be writing files.
                 refuse_if_locked(repository.index_path)
             if self._callback is not None:
                 _check_callback_stays(repository, self._callback, plan)
             with keeping_directory(repository, plan.changes):
-                safety = self._keep_before(snapshot, plan, watch)
+                safety = self._begin(snapshot, plan, watch)
                 return self._carry_out(safety, plan, result)
 
-    # Looking and planning.
+    # Planning.
 
     def _find_callback(self) -> Callback | None:
         if not self._operation.concerns_conversation:
@@ -140,9 +140,9 @@ class Transaction:
         callback = find_callback(self._repository, self._request.callback)
         if callback is None and not self._request.files and not self._has_edits_to_revert():
             raise RefusedError(
-                "there is no callback, and only it can restore the conversation",
+                "cannot restore the conversation: no callback is configured",
                 code="no_callback",
-                hints=("name one: --callback <file>, or git config boocode.callback <file>",),
+                hints=("set one: --callback <file>, or git config boocode.callback <file>",),
             )
         return callback
 
@@ -150,10 +150,10 @@ class Transaction:
         return self._operation.edits_of in operations_with_files(self._repository.state_dir)
 
     def _user_files(self, scratch: str, untracked: list[str]) -> set[str]:
-        """The untracked files that the rules from before or after an operation ignore.
+        """The untracked files that the ignore rules before or after an operation ignore.
 
-        They are visible only because the rules were replaced; undo and redo leave them alone. The
-        same holds for a restore over an interrupted operation.
+        They are visible only because the rules were replaced, so undo and redo do not touch them,
+        nor does a restore over an interrupted operation.
         """
         repository, operation, request = self._repository, self._operation, self._request
         found: set[str] = set()
@@ -166,7 +166,7 @@ class Transaction:
         return found
 
     def _plan(self, snapshot: Snapshot) -> RestorePlan:
-        """What changes; the snapshot takes in what is replaced though ignored."""
+        """Plan the changes; adds the ignored files that are replaced to the snapshot."""
         repository, operation = self._repository, self._operation
         request, target = self._request, self._target
         move = plan_move(repository, snapshot.head, operation.head) if operation.head else None
@@ -175,7 +175,7 @@ class Transaction:
         with self._objects_of(target):
             planner = RestorePlanner(repository, snapshot, request, target, self._written)
             self._exact = planner.exact
-            # What they matched once may be nowhere by now.
+            # The pathspecs of an undo or redo need not match anything any more.
             return planner.plan(each=operation.kind == RESTORE)._replace(move=move)
 
     @cached_property
@@ -196,7 +196,7 @@ class Transaction:
             raise FatalError(
                 f"checkpoint '{checkpoint.id}' is incomplete: {why}",
                 code="missing_objects",
-                hints=("nothing was changed; 'git fsck' reports what the repository has lost",),
+                hints=("nothing was changed; list the missing objects with: git fsck",),
             ) from error
         except MetadataError as error:
             raise self._catalog.unusable(checkpoint.id, error) from error
@@ -222,25 +222,25 @@ class Transaction:
         )
 
     def _is_done(self, plan: RestorePlan) -> bool:
-        # An undo or a redo is recorded even if it changes nothing: the next one continues from
-        # there. Not if ignored files are in the way: then it can be repeated with force.
+        # An undo or redo is recorded even if it changes nothing, because the next one continues
+        # from it. If ignored files are in the way it is not, so that it can be repeated with force.
         operation = self._operation
         if operation.kind != RESTORE and (operation.repairs or not plan.blocked):
             return False
         others = self._callback or self._has_edits_to_revert() or operation.returns_checkpoints
         return plan.is_empty and not others
 
-    # Carrying it out.
+    # Changing files, HEAD and conversation.
 
-    def _keep_before(self, snapshot: Snapshot, plan: RestorePlan, watch: GcWatch) -> Checkpoint:
-        """Take the safety checkpoint, and note that the operation has begun."""
+    def _begin(self, snapshot: Snapshot, plan: RestorePlan, watch: GcWatch) -> Checkpoint:
+        """Record that the operation has begun, and take the safety checkpoint."""
         repository, changes, identifier = self._repository, plan.changes, new_id()
         snapshot.exact = record_exact(repository, snapshot, changes, self._exact)
         plan = plan._replace(exact=after_restore(repository, changes, snapshot.exact, self._exact))
         self._update = WorktreeUpdate(repository, snapshot, plan)
         called = self._callback is not None
         record = self._operation.as_json(plan.move, plan.blocked, callback=called)
-        # Noted before the checkpoint is taken: from then on, history knows of this operation.
+        # The record comes first: once the checkpoint exists, the history includes this operation.
         begin_restore(repository.state_dir, identifier)
         try:
             safety = safety_checkpoint(repository, snapshot, self._target.meta, record, identifier)
@@ -276,23 +276,23 @@ class Transaction:
         return result._replace(undo=safety.id, answer=answer, archived=archived, edited=edited)
 
     def _event(self, safety: Checkpoint, changes: list[Change]) -> dict[str, Any]:
-        """What every event of this operation reports: of a redo, what was restored first."""
-        operation, whose = self._operation, self._target
+        """The fields of every event of this operation; a redo names the restored checkpoint."""
+        operation, checkpoint = self._operation, self._target
         if operation.kind == REDO:
             root = operation.root
-            # Its ref may be gone, and itself in time; the conversation is known anyway.
-            commit = whose.commit._replace(id=root.commit)
-            found = checkpoint_at(self._catalog, root.id, root.commit)
-            whose = found or whose._replace(id=root.id, commit=commit)
-        what = (operation.kind, operation.event, safety.id)
-        return event_of(self._repository, what, whose, changes)
+            # The checkpoint may have been deleted; the conversation is known anyway.
+            commit = checkpoint.commit._replace(id=root.commit)
+            restored = checkpoint_at(self._catalog, root.id, root.commit)
+            checkpoint = restored or checkpoint._replace(id=root.id, commit=commit)
+        identity = (operation.kind, operation.event, safety.id)
+        return event_of(self._repository, identity, checkpoint, changes)
 
     def _supersede(self, over: Checkpoint) -> None:
-        """Take the conversation out of an interrupted operation, whose files need no going back.
+        """Roll back the conversation of an interrupted operation, whose files are replaced anyway.
 
-        What the host has trimmed, it could not trim once more.
+        Otherwise the host would have to trim a conversation that it has already trimmed.
         """
-        self._conversation.revert(over.id, self._conversation.look(over.id), unchanged=True)
+        self._conversation.revert(over.id, self._conversation.read(over.id), unchanged=True)
         if self._callback is not None:
             record = read_record(over)
             identifier, commit, commits = record.root[:3]
@@ -312,23 +312,23 @@ class Transaction:
         try:
             move.carry_out(self._repository, self._reflog)
         except BoocodeError:
-            # Git refused, so HEAD is wherever someone else has moved it.
+            # Git refused, because another process has moved HEAD.
             self._moved = None
             raise
 
     def _commit(self) -> CallbackAnswer | None:
-        """Let the conversation follow: by the callback, by edits it asks for, by what was kept."""
+        """Restore the conversation: call the callback, apply its edits, revert earlier edits."""
         conversation, operation = self._conversation, self._operation
         other, answer = operation.edits_of, None
-        seen = conversation.look(other) if other else {}
+        seen = conversation.read(other) if other else {}
         if self._callback is not None:
             answer = self._callback.commit(operation.event)
             if answer.edits:
                 try:
                     conversation.edit(answer.edits)
                 except BoocodeError as error:
-                    what = f"asked for edits that cannot be applied: {error.message}"
-                    raise self._callback.failed(what) from error
+                    problem = f"returned edits that cannot be applied: {error.message}"
+                    raise self._callback.failed(problem) from error
         if other:
             conversation.revert(other, seen, unchanged=operation.kind == REDO)
         return answer
@@ -342,20 +342,20 @@ class Transaction:
         return log.carry_out(self._catalog, safety.id) if log is not None else []
 
     def _still_open(self) -> str | None:
-        """The interrupted operation that there is again, once another one over it is undone."""
+        """The interrupted operation that an undo of the operation over it exposes again."""
         return read_record(self._target).over if self._operation.kind == UNDO else None
 
-    # Rolling it back.
+    # Rolling back.
 
     def _roll_back(self, safety: Checkpoint, error: BaseException) -> BoocodeError | None:
-        """Roll everything back; returns the error to raise instead if there is more to say.
+        """Roll everything back; returns an error to raise instead of `error`, with more details.
 
-        If something could not be rolled back, that is raised (`rollback`).
+        FatalError (`rollback`) if something cannot be rolled back.
         """
-        known = from_os(error) if isinstance(error, OSError) else error
-        reason = known.message if isinstance(known, BoocodeError) else type(error).__name__
+        cause = from_os(error) if isinstance(error, OSError) else error
+        reason = cause.message if isinstance(cause, BoocodeError) else type(error).__name__
         failures: list[str] = []
-        doubt: list[str] = []
+        warnings: list[str] = []
         try:
             _try("the host's files", self._conversation.roll_back, failures)
             if self._moved is not None:
@@ -367,24 +367,24 @@ class Transaction:
                 try:
                     self._callback.roll_back(reason)
                 except FatalError as second:
-                    # Not a hint, which can be silenced.
-                    doubt.append(f"the conversation may be in doubt: {second.message}")
-        message = "\nand ".join((reason, *failures, *doubt))
+                    # Not a hint, because hints can be silenced.
+                    warnings.append(f"the conversation may be incomplete: {second.message}")
+        message = "\nand ".join((reason, *failures, *warnings))
         if failures:
-            safe = f"the state before is safe: git boocode restore {safety.id}"
-            why = known.hints if isinstance(known, FatalError) else ()
-            raise FatalError(message, code="rollback", hints=(*why, safe)) from error
+            hint = f"the state before the restore is saved: git boocode restore {safety.id}"
+            hints = cause.hints if isinstance(cause, FatalError) else ()
+            raise FatalError(message, code="rollback", hints=(*hints, hint)) from error
         if isinstance(error, FatalError):
-            hints = (*error.hints, "files and staging are as they were before")
+            hints = (*error.hints, "files and staging area are unchanged")
             return FatalError(message, code=error.code, hints=hints, details=error.details)
-        if doubt and isinstance(error, RefusedError):
+        if warnings and isinstance(error, RefusedError):
             return RefusedError(message, code=error.code, hints=error.hints, details=error.details)
         return None
 
     def _forget(self, safety: Checkpoint) -> bool:
-        """Drop a safety checkpoint after a rollback, as there is nothing to undo.
+        """Delete the safety checkpoint after a rollback, because there is nothing to undo.
 
-        If that fails, the operation counts as interrupted, and undoing it does no harm.
+        If that fails, the operation counts as interrupted, and undoing it is harmless.
         """
         try:
             self._catalog.store.update_refs([RefChange(safety.ref, None, safety.commit.id)])
@@ -394,27 +394,27 @@ class Transaction:
 
 
 def checkpoint_at(catalog: Catalog, identifier: str, commit: str) -> Checkpoint | None:
-    """A checkpoint by its id and commit, whatever has become of its ref; None if it is gone."""
+    """A checkpoint by its id and commit, even without its ref; None if the commit is gone."""
     if not OBJECT_ID.fullmatch(commit):
         return None
     found = next(catalog.entries([Ref(f"{CHECKPOINTS}{identifier}", commit)]))
     return found if isinstance(found, Checkpoint) else None
 
 
-def _try(what: str, roll_back: Callable[[], None], failures: list[str]) -> None:
-    """Roll one thing back; if that fails, the others are rolled back anyway."""
+def _try(subject: str, roll_back: Callable[[], None], failures: list[str]) -> None:
+    """Roll one thing back; a failure is appended, so that the rest is rolled back anyway."""
     try:
         roll_back()
     except (BoocodeError, OSError) as error:
-        why = error if isinstance(error, BoocodeError) else from_os(error)
-        failures.append(f"{what} could not be rolled back: {why.message}")
+        cause = error if isinstance(error, BoocodeError) else from_os(error)
+        failures.append(f"{subject} could not be rolled back: {cause.message}")
 
 
 def _check_callback_stays(repository: Repository, callback: Callback, plan: RestorePlan) -> None:
     own = os.path.relpath(os.path.realpath(callback.program), repository.worktree)
     if callback.function is None and any(change.path == own for change in plan.changes):
         raise RefusedError(
-            f"callback '{callback.program}' is itself among the files to restore",
+            f"the restore would change the callback '{callback.program}'",
             code="conflict",
-            hints=("keep it outside the worktree, or ignored; or skip it with --files-only",),
+            hints=("move it out of the worktree or ignore it, or skip it with --files-only",),
         )
