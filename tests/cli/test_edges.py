@@ -87,7 +87,9 @@ def test_the_current_directory_is_not_replaced_by_a_file(repo: Repo) -> None:
     repo.write("d/file", "x\n")
     result = repo.boocode("restore", "@", cwd="d")
     assert result.code == 1
-    assert result.err.startswith("error: the restore would replace the current directory by a file")
+    assert result.err.startswith(
+        "error: the restore would replace the current directory with a file"
+    )
     assert repo.read("d/file") == b"x\n"
     assert repo.boocode("restore", "@").code == 0
 

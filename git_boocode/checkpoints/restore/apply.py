@@ -1,4 +1,4 @@
-"""The part of a restore that touches files and staging area: do it, and roll it back."""
+"""Change the files and the staging area of a restore, and roll the changes back."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from git_boocode.repo.messages import CHANGED_MEANWHILE, complaints, is_disk_ful
 from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.repository import Repository
 
-# Someone may write a file just while all go back; after so many attempts that is an error.
+# The number of rollbacks to try while other processes keep changing files.
 _ATTEMPTS = 5
 _OPPOSITE = {"create": "delete", "delete": "create", "modify": "modify"}
 
 
 class WorktreeChangedError(RefusedError):
-    """A file is not what it was when it was looked at; nothing was touched."""
+    """Another process changed a file after the snapshot; nothing was written."""
 
     def __init__(self, what: str) -> None:
         hints = ("nothing was changed; run the command again",)
@@ -46,16 +46,16 @@ class WorktreeChangedError(RefusedError):
 
 
 class WorktreeUpdate:
-    """Files and staging area, brought to a target and, if need be, back again.
+    """Changes files and staging area to a target, and can roll that back.
 
-    The private index of the snapshot, of what is there before, follows the files.
+    The snapshot's private index is updated along with the files.
     """
 
     def __init__(self, repository: Repository, snapshot: Snapshot, plan: RestorePlan) -> None:
         self._repository = repository
         self._snapshot = snapshot
         self._plan = plan
-        # The restore may bring or remove rules by which git converts.
+        # The restore may change the rules by which git converts files.
         old = {change.path: change.old_id for change in plan.changes}
         self._exact_before = with_blobs(snapshot.exact, old, convert=True)
         self._files_touched = False
@@ -63,19 +63,19 @@ class WorktreeUpdate:
         self._before: Index | None = None
 
     def do(self, *, returning: bool = False) -> None:
-        """Bring files and staging to the target.
+        """Change files and staging area to the target.
 
-        With `returning`, ignored files that the target brings back may be there still. Refused if
-        a file or the staging area changed since the snapshot, or the latter is locked.
+        With `returning`, ignored files of the target may still exist. Refused if a file or the
+        staging area changed after the snapshot, or the staging area is locked.
         """
         if self._plan.changes:
             if self._repository.config.section("filter", ".required"):
                 self._try_filters()
-            # In advance: on a disk that is full by then, it could not be made.
+            # Copy it now, because the disk may be full when it is needed.
             self._before = self._snapshot.index.copy()
             if not returning:
                 refuse_if_locked(self._repository.index_path)
-                # Git would overwrite a file that came since the snapshot if it is ignored.
+                # Git would overwrite an ignored file that was created after the snapshot.
                 for path in self._unexpected_files(self._plan.changes):
                     raise WorktreeChangedError(f"created a file meanwhile: '{path}' is in the way")
             self._files_touched = True
@@ -86,10 +86,7 @@ class WorktreeUpdate:
             self._installed = made
 
     def roll_back(self) -> None:
-        """Bring files and staging back to where they were; nothing happens if `do` did nothing.
-
-        If one of them cannot be brought back, the other one is.
-        """
+        """Restore files and staging area to the state before `do`, each even if the other fails."""
         try:
             if self._installed is not None:
                 self._unstage(self._installed)
@@ -99,7 +96,7 @@ class WorktreeUpdate:
                 try:
                     self._merge_back()
                 except (FatalError, OSError):
-                    # Most likely the disk is full, and looking at the files takes space.
+                    # Most likely the disk is full, and a scan of the files needs space.
                     self._check_out_before()
                 write_exact(self._repository, self._snapshot.index, self._exact_before)
                 self._files_touched = False
@@ -107,10 +104,10 @@ class WorktreeUpdate:
     # Files.
 
     def _try_filters(self) -> None:
-        """Let the user's required filters write every file once, both ways, to a scratch directory.
+        """Run the user's required filters on all files, old and new, into a scratch directory.
 
-        One that fails does so after git has deleted the file it was to write, and it would be
-        needed to bring that file back.
+        If a filter failed during the restore, git would already have deleted the file, and a
+        rollback would need the same filter.
         """
         for tree, unused in ((self._plan.tree, "delete"), (self._plan.before, "create")):
             index = Index(self._snapshot.index.git, f"{self._snapshot.index.path}.try-{unused}")
@@ -121,12 +118,12 @@ class WorktreeUpdate:
             _check(index.git.attempt(*command, stdin=driven))
 
     def _unexpected_files(self, changes: Iterable[Change]) -> list[str]:
-        """What lies where files are to be created and is no part of the changes itself."""
+        """The files in the way of files to create that the changes do not replace or delete."""
         changes = list(changes)
-        leaving = {change.path.casefold() for change in changes if change.action != "create"}
+        replaced = {change.path.casefold() for change in changes if change.action != "create"}
         blockers = blockers_of(Disk(self._repository.worktree), changes)
         found = dict.fromkeys(path for paths in blockers.values() for path in paths)
-        return [path for path in found if path.casefold() not in leaving]
+        return [path for path in found if path.casefold() not in replaced]
 
     def _write_files(self) -> None:
         modes = {change.path: change.mode for change in self._plan.changes}
@@ -138,12 +135,12 @@ class WorktreeUpdate:
             self._files_touched = False
             raise
         if written:
-            # A size of which git knows only what it wrote itself would count as a change.
+            # Git recorded the sizes of its own files, and would report these as changed.
             index.doubt(written)
             index.git.attempt("update-index", "-q", "--refresh")
 
     def _merge(self, before: str, after: str) -> None:
-        # If we are killed, it goes on; nobody may begin to undo what it has not yet done.
+        # If this process is killed, git continues: keep the lock, so that no undo starts meanwhile.
         git = self._snapshot.index.git.keeping_locks()
         progress = ("-v",) if git.observer else ()
         command = ("read-tree", "--no-sparse-checkout", *progress, "-m", "-u", before, after)
@@ -151,7 +148,7 @@ class WorktreeUpdate:
 
     def _merge_back(self) -> None:
         self._snapshot.index.break_lock()
-        # Git writes the index last: where it names the target, every file is there.
+        # Git writes the index last: if it matches the target, every file was written.
         if self._snapshot.index.write_tree() == self._plan.tree and not self._reappeared_files():
             with suppress(WorktreeChangedError), self._writing_back():
                 self._merge(self._plan.tree, self._plan.before)
@@ -163,23 +160,23 @@ class WorktreeUpdate:
         kept_from_gc(self._repository, self._roll_back_current)
 
     def _roll_back_current(self, watch: GcWatch) -> None:
-        """Go back from whatever is there now; what is someone's own in it is kept as well."""
+        """Roll back from the current state, and save changes that other processes made to it."""
         repository = self._repository
         with scratch_directory(repository.state_dir) as scratch:
-            halfway = self._look(scratch)
-            if came := self._reappeared_files():
-                halfway.force_add(came, repository.worktree)
+            halfway = self._scan(scratch)
+            if reappeared := self._reappeared_files():
+                halfway.force_add(reappeared, repository.worktree)
             planned = {change.path for change in self._plan.changes}
             back = tree_changes(repository.git, halfway.disk_tree, self._plan.before)
             back = [change for change in back if change.path in planned]
             if not back:
                 return
-            # What goes now and is neither of before nor of the target is someone's own.
-            going = {change.path for change in back if change.action != "create"}
+            # Files to replace that differ from the target, too, were changed by another process.
+            replaced = {change.path for change in back if change.action != "create"}
             others = tree_changes(repository.git, halfway.disk_tree, self._plan.tree)
-            if any(change.path in going for change in others):
+            if any(change.path in replaced for change in others):
                 halfway.exact = record_exact(repository, halfway, back, {})
-                self._keep(halfway, watch)
+                self._save(halfway, watch)
             paths = self._exact_before.keys() & {change.path for change in back}
             exact = {path: self._exact_before[path] for path in paths}
             tree = tree_after(halfway, halfway.disk_tree, back)
@@ -187,34 +184,34 @@ class WorktreeUpdate:
             WorktreeUpdate(repository, halfway, plan).do(returning=True)
 
     def _reappeared_files(self) -> list[str]:
-        """What lies where files were deleted; git would overwrite what is ignored of that."""
+        """The files that exist again where some were deleted; git would overwrite ignored ones."""
         changes = self._plan.changes
         return self._unexpected_files(c._replace(action=_OPPOSITE[c.action]) for c in changes)
 
-    def _look(self, scratch: str) -> Snapshot:
-        """What is there now, but for the files that the state before ignores."""
+    def _scan(self, scratch: str) -> Snapshot:
+        """A snapshot of the current state, without the files that the state before ignores."""
         written = {c.path: c for c in self._plan.changes if c.action != "delete"}
         rules = StateRules(self._repository, self._plan.before, written)
         user_files = partial(rules.user_files, scratch=scratch)
         return take_snapshot(self._repository, scratch, user_files)
 
-    def _keep(self, halfway: Snapshot, watch: GcWatch) -> None:
-        kept = safety_checkpoint(self._repository, halfway, Metadata({}), {"halfway": True})
-        watch.confirm(kept.ref, kept.commits)
+    def _save(self, halfway: Snapshot, watch: GcWatch) -> None:
+        saved = safety_checkpoint(self._repository, halfway, Metadata({}), {"halfway": True})
+        watch.confirm(saved.ref, saved.commits)
 
     def _check_out_before(self) -> None:
-        """Write every file of the plan as it was, whatever is there now."""
+        """Write every file of the plan as it was before, without a scan."""
         top = self._repository.worktree
         for change in self._plan.changes:
             if change.action == "create":
-                # Unless something else is there, which stays.
+                # It fails if something else is there, which is kept.
                 with suppress(OSError):
                     os.unlink(os.path.join(top, change.path))
                     remove_emptied(os.path.join(top, change.path), top)
         old = [change.path for change in self._plan.changes if change.action != "create"]
         assert self._before is not None
         git = self._before.git.keeping_locks()
-        # Also where some fail, the others get their exact bytes and modes.
+        # Even if some files fail, the others get their exact bytes and modes.
         with self._writing_back():
             done = git.attempt("checkout-index", "-f", "-z", "--stdin", stdin=nul_lines(old))
         _check(done)
@@ -236,34 +233,34 @@ class WorktreeUpdate:
         except RefusedError as error:
             if error.code != "conflict":
                 raise
-            # Someone staged something since, perhaps the callback: it is kept, and goes.
-            kept_from_gc(self._repository, self._keep_now)
+            # Another process, perhaps the callback, staged something: save it, then replace it.
+            kept_from_gc(self._repository, self._save_current)
             self._install_original(None)
 
-    def _keep_now(self, watch: GcWatch) -> None:
+    def _save_current(self, watch: GcWatch) -> None:
         with scratch_directory(self._repository.state_dir) as scratch:
-            self._keep(self._look(scratch), watch)
+            self._save(self._scan(scratch), watch)
 
     def _install_original(self, expected: bytes | None) -> None:
         original = self._snapshot.original
         if original is None:
             os.unlink(self._repository.index_path)
         else:
-            # The copy to install gets the index's mode; the original stays as it is.
+            # The installed copy gets the index's mode; the original is not changed.
             self._install(original.copy().path, expected)
 
 
 @contextmanager
 def keeping_directory(repository: Repository, changes: Iterable[Change]) -> Iterator[None]:
-    """Keep the current directory while changes are carried out.
+    """Keep the current directory while files are changed.
 
-    Whoever deletes the last file of a directory removes the directory, too; git before 2.35 even
-    where its caller was started. So there is something in it that is not a file.
+    Git removes a directory with its last file; before version 2.35, even the current directory.
+    A directory inside it prevents that.
     """
     here = repository.prefix
     inside = os.path.join(repository.worktree, here, ".git-boocode-keep")
     if here and any(c.action != "modify" and c.path.startswith(here) for c in changes):
-        # Where nothing may be made, nothing can be removed either.
+        # If it cannot be created, git cannot remove anything there either.
         with suppress(FileExistsError, PermissionError):
             os.mkdir(inside)
     try:
@@ -274,28 +271,28 @@ def keeping_directory(repository: Repository, changes: Iterable[Change]) -> Iter
 
 
 def refuse_to_replace_directory(repository: Repository, changes: Iterable[Change]) -> None:
-    """Refuse (`conflict`) if a file goes where the current directory is, or one above it."""
+    """Refuse (`conflict`) if a file would replace the current directory or a parent of it."""
     for change in changes:
         if change.action != "delete" and repository.prefix.startswith(f"{change.path}/"):
             raise RefusedError(
-                f"the restore would replace the current directory by a file: '{change.path}'",
+                f"the restore would replace the current directory with a file: '{change.path}'",
                 code="conflict",
                 hints=(f"nothing was changed; leave it first: cd {quote(repository.worktree)}",),
             )
 
 
 def _check(done: Completed) -> None:
-    """Raise the error of a git command that was to write files."""
-    said = os.fsdecode(done.stderr).strip()
+    """Raise the error of a git command that failed to write files."""
+    stderr = os.fsdecode(done.stderr).strip()
     if not done.status:
         return
-    if says(said, CHANGED_MEANWHILE):
-        raise WorktreeChangedError(f"changed a file meanwhile: {said.splitlines()[0]}")
-    if is_disk_full(said):
-        full = "cannot restore the files: no space left on device"
-        raise FatalError(full, code="disk_full", hints=(MAKE_ROOM,))
+    if says(stderr, CHANGED_MEANWHILE):
+        raise WorktreeChangedError(f"changed a file meanwhile: {stderr.splitlines()[0]}")
+    if is_disk_full(stderr):
+        message = "cannot restore the files: no space left on device"
+        raise FatalError(message, code="disk_full", hints=(MAKE_ROOM,))
     raise FatalError(
-        f"git could not write the files: {'; '.join(dict.fromkeys(complaints(said))) or said}",
+        f"git could not write the files: {'; '.join(dict.fromkeys(complaints(stderr))) or stderr}",
         code="git",
         hints=("fix the files listed above and try again",),
     )

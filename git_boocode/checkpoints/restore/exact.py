@@ -1,8 +1,8 @@
-"""The bytes and modes of files, where git's own form of a file loses them.
+"""The exact bytes and modes of files, where git does not store them.
 
-A tree holds what the conversions of line endings, `ident`, encodings and filters make of a file,
-and no more of its mode than whether it is executable. A safety checkpoint also records the raw
-bytes and the permission bits of the files that its restore replaces or deletes.
+A tree holds a file after the conversion of line endings, `ident`, encodings and filters, and only
+the executable bit of its mode. A safety checkpoint also records the raw bytes and the permission
+bits of the files that its restore replaces or deletes.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ _CHUNK = 1 << 20
 _NONE = "-"
 _SAME = "="
 _FILES = ("100644", "100755")
-# Git holds smaller blobs in memory.
+# Git streams larger blobs instead of holding them in memory.
 _STREAM = "core.bigFileThreshold=16m"
 
 CopyBlob = Callable[[str, IO[bytes]], None]  # as `Git.writing_blobs` yields it
 
 
 class ExactFile(NamedTuple):
-    """What git's form of one file loses."""
+    """The exact mode and bytes of one file."""
 
-    mode: int | None = None  # the permission bits; None if they are not known
-    # The id of a blob with the raw bytes; `=` if these are what the tree holds, empty if git knows
-    # how to write them, as with a filter driver.
+    mode: int | None = None  # the permission bits; None if unknown
+    # The id of a blob with the raw bytes; `=` for the bytes in the tree, empty for the bytes that
+    # git writes, as with a filter driver.
     blob: str = ""
 
 
@@ -58,7 +58,7 @@ def encode(files: ExactFiles) -> bytes:
 
 
 def read_exact(repository: Repository, meta: Metadata) -> ExactFiles:
-    """The records that a safety checkpoint holds, by path; MetadataError if malformed."""
+    """The records in a safety checkpoint by path; MetadataError if malformed."""
     commit, files = meta.part("exact", "commit"), dict[str, ExactFile]()
     if commit is None:
         return files
@@ -78,9 +78,10 @@ def read_exact(repository: Repository, meta: Metadata) -> ExactFiles:
 
 
 def with_blobs(files: ExactFiles, ids: Mapping[str, str], *, convert: bool) -> dict[str, ExactFile]:
-    """The records of the paths in `ids`, the blobs in the tree; `=` becomes an id or nothing.
+    """The records of the paths in `ids`, which has the tree's blobs, with `=` replaced.
 
-    Without `convert`, git writes the very bytes of the tree.
+    With `convert`, `=` becomes the blob's id; otherwise it becomes empty, because git writes the
+    bytes of the tree.
     """
     return {
         path: file._replace(blob=ids[path] if convert else "") if file.blob == _SAME else file
@@ -89,25 +90,25 @@ def with_blobs(files: ExactFiles, ids: Mapping[str, str], *, convert: bool) -> d
     }
 
 
-# Compare and record what is there.
+# Comparing and recording the current files.
 
 
 def lost_changes(
     repository: Repository, snapshot: Snapshot, target: ExactFiles, paths: Iterable[str]
 ) -> list[Change]:
-    """The files with other bytes or another mode than recorded, where git sees no change.
+    """The files whose bytes or mode differ from the record although git sees no change.
 
-    `target` are the records of where a restore goes, `paths` those where git sees none.
+    `target` has the records of the restore's target, `paths` are those without a change for git.
     """
     found = _regular_files(repository, sorted(paths))
     convert = may_convert(repository, found)
-    doubtful = []
+    candidates = []
     for path, status in found.items():
         file = target[path]
         other_mode = file.mode not in (None, stat.S_IMODE(status.st_mode))
         if other_mode or (convert if file.blob == _SAME else file.blob):
-            doubtful.append(path)
-    entries = list(snapshot.index.entries_of(doubtful)) if doubtful else []
+            candidates.append(path)
+    entries = list(snapshot.index.entries_of(candidates)) if candidates else []
     files = with_blobs(target, {entry.path: entry.id for entry in entries}, convert=convert)
     return [
         Change(entry.path, "modify", entry.mode, entry.mode, entry.id, entry.id)
@@ -129,7 +130,7 @@ def record_exact(
         converted = [path for path in found if OBJECT_ID.fullmatch(target.get(path, none).blob)]
     ids = {path: _raw_id(repository, path) or "" for path in converted}
     raw = {path: ids[path] for path in converted if ids[path] not in ("", old[path])}
-    # What a filter driver, such as LFS, gives back to the last byte is left to git.
+    # If a filter driver such as LFS restores the exact bytes, git can write the file.
     index = snapshot.index
     if driven := paths_with_filter(index, raw) if raw else []:
         prefix = f"{index.path}.written/"
@@ -164,7 +165,7 @@ def _differs(repository: Repository, path: str, found: os.stat_result, file: Exa
 
 def _raw_id(repository: Repository, path: str, top: str = "") -> str | None:
     """The id of a blob with the bytes of a file below the top; None if it cannot be read."""
-    # Only needed where git may convert files; it takes longer to import than to use.
+    # Imported here because it is slow to import and only needed if git may convert files.
     import hashlib
 
     hashed = hashlib.new(repository.object_format, usedforsecurity=False)
@@ -178,16 +179,16 @@ def _raw_id(repository: Repository, path: str, top: str = "") -> str | None:
     return hashed.hexdigest()
 
 
-# What files are to become.
+# The files after a restore.
 
 
 def after_restore(
     repository: Repository, changes: Iterable[Change], before: ExactFiles, target: ExactFiles
 ) -> dict[str, ExactFile]:
-    """What some files are to become, beyond what git makes of them.
+    """The exact bytes and modes of the changed files after a restore.
 
-    What replaces a file gets its permission bits, so that private files stay private. `before` are
-    the records of what is there, `target` those of the state that a restore goes to.
+    A new file keeps the permission bits of the file that it replaces, so that private files stay
+    private. `before` has the records of the current files, `target` those of the restore's target.
     """
     new = {change.path: change for change in changes if change.mode in _FILES}
     ids = {path: change.id for path, change in new.items()}
@@ -210,9 +211,10 @@ def after_restore(
 def writing_exactly(
     repository: Repository, index: Index, modes: Mapping[str, str], files: ExactFiles
 ) -> Iterator[list[str]]:
-    """Let git write files, whose git modes are `modes`, and give them exact bytes and modes then.
+    """Give files their exact bytes and modes after git has written them inside the context.
 
-    No file can be read by others before it has its mode. What was written again is in the list.
+    `modes` are their git modes. Others cannot read a file before it has its mode. The yielded list
+    receives the paths that were written again.
     """
     umask = os.umask(0o077)
     os.umask(umask)
@@ -226,7 +228,7 @@ def writing_exactly(
     is_narrow = any(mode & ~exact.get(path, mode) for path, mode in usual.items())
     if is_narrow:
         disk = Disk(repository.worktree)
-        # Git makes a directory for a submodule, too.
+        # Git creates a directory for a submodule as well.
         inside = (f"{path}/" if mode == GITLINK else path for path, mode in modes.items())
         made = [path for path in directories_of(inside) if not disk.is_directory(path)]
         os.umask(0o077)
@@ -242,17 +244,17 @@ def writing_exactly(
     wanted = dict(files)
     for path in usual.keys() - exact.keys() if is_narrow else ():
         found = disk.status(path)
-        # What a default ACL of its directory gives a file stays: it counts instead of the umask.
+        # Keep the permissions of a default ACL, which applies instead of the umask.
         if found is not None and not found.st_mode & 0o077:
             wanted[path] = files.get(path, ExactFile())._replace(mode=usual[path])
     written += write_exact(repository, index, wanted)
 
 
 def write_exact(repository: Repository, index: Index, files: ExactFiles) -> list[str]:
-    """Give files their exact bytes and modes, after git has written its own form of them.
+    """Give files their exact bytes and modes after git has written them.
 
-    No file is written in place, and none is changed that may have other hard links: new files are
-    made beside `index`, a private one. Returns the paths that were written.
+    Bytes are never written in place, and a file with other hard links is replaced even if only its
+    mode changes. New files are made beside `index`, a private one. Returns the written paths.
     """
     others = {
         path: found
@@ -273,7 +275,7 @@ def write_exact(repository: Repository, index: Index, files: ExactFiles) -> list
             except OSError as error:
                 if error.errno != errno.EXDEV:
                     raise
-                # The git directory lies on another file system.
+                # The git directory is on another file system.
                 _replace(copy, full, found, file, f"{full}.{os.urandom(6).hex()}")
     return list(others)
 
@@ -281,7 +283,7 @@ def write_exact(repository: Repository, index: Index, files: ExactFiles) -> list
 def _replace(
     copy: CopyBlob, full: str, found: os.stat_result, file: ExactFile, making: str
 ) -> None:
-    """Put a file with the bytes of a blob, or the same bytes, in the place of another one."""
+    """Replace a file by one with the bytes of a blob, or with its own bytes, and another mode."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
         with open(os.open(making, flags, 0o600), "wb") as new:
@@ -292,7 +294,7 @@ def _replace(
                     while chunk := old.read(_CHUNK):
                         new.write(chunk)
             if os.fstat(new.fileno()).st_gid != found.st_gid:
-                # A directory may hand down its group to the files that git makes in it.
+                # A set-group-ID directory passes its group on to the files that git creates in it.
                 with suppress(PermissionError):
                     os.fchown(new.fileno(), -1, found.st_gid)
         os.chmod(making, file.mode or 0)

@@ -1,7 +1,7 @@
-"""Work out what a restore changes, before it changes anything.
+"""Plan the changes of a restore before it changes anything.
 
-Planning only reads: the worktree, the user's index and git's objects. What it has git write goes to
-the private scratch directory, or is an object.
+Planning reads the worktree, the user's index and git's objects. It writes only objects, and files
+in the private scratch directory.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ _ABSENT = "0"
 
 
 class RestorePlan(NamedTuple):
-    """What an operation changes: files, staging area and HEAD."""
+    """The changes of an operation: files, staging area and HEAD."""
 
-    before: str  # the tree of what is there now
-    tree: str  # the tree that the changes lead to
+    before: str  # the tree of the current files
+    tree: str  # the tree after the changes
     changes: list[Change]
-    kept: Sequence[Skipped] = ()  # the paths that differ and stay as they are, and why
-    blocked: frozenset[str] = frozenset()  # where ignored files are in the way of what is kept
-    exact: ExactFiles = MappingProxyType({})  # what files become beyond git's form
-    staging: Staging | None = None  # what is staged then; None if the staging area stays
+    kept: Sequence[Skipped] = ()  # the paths that differ and are kept, and why
+    blocked: frozenset[str] = frozenset()  # the paths where ignored files block a change
+    exact: ExactFiles = MappingProxyType({})  # the exact bytes and modes to restore
+    staging: Staging | None = None  # the new staging area; None if it does not change
     staged: Sequence[Change] = ()  # the paths whose staging changes, as far as that is known
-    move: HeadMove | None = None  # None if HEAD stays
+    move: HeadMove | None = None  # None if HEAD does not move
 
     @property
     def is_empty(self) -> bool:
@@ -50,9 +50,10 @@ class RestorePlan(NamedTuple):
 
 
 class RestorePlanner:
-    """Plans to turn what a snapshot holds into a target; the snapshot takes in what gets lost.
+    """Plans the changes from a snapshot to a target, and adds replaced files to the snapshot.
 
-    What an earlier restore has `written` goes though it is ignored, if it is unchanged.
+    `written` are the files that an earlier restore wrote: unchanged ones are deleted even if they
+    are ignored now.
     """
 
     def __init__(
@@ -68,27 +69,27 @@ class RestorePlanner:
         self._request = request
         self._target = target
         self._written = written
-        # What the target records beside its tree; of what was fetched, nothing counts.
+        # The exact bytes and modes of the target; those of a fetched checkpoint are not trusted.
         self.exact = {} if target.remote else read_exact(repository, target.meta)
         self._disk = Disk(repository.worktree)
-        # What is staged often differs as the files do.
+        # Cached, because the staging area often has the same trees as the files.
         self._compare = cache(partial(tree_changes, repository.git))
-        # As things are on disk and, where that can be read, in the user's index.
+        # The files on disk and, if it can be read, the user's index.
         self._indexes = [snapshot.index]
         if snapshot.original is not None and snapshot.staging is not None:
             self._indexes.append(snapshot.original)
-        self._paths: frozenset[str] | None = None  # the only paths to touch; None for all
-        # What was staged then; None if that is unknown.
+        self._paths: frozenset[str] | None = None  # the only paths to change; None for all
+        # The target's staging area; None if it is unknown.
         self._staging = read_staging(repository, target.meta)
         self._tree = target.tree
         if self._staging and self._staging.absent:
-            # Only what was on disk, not what was sparse.
+            # Without the files that a sparse checkout omitted.
             index = _read(snapshot, self._tree, "disk")
             index.forget(entry.path for entry in self._staging.absent)
             self._tree = snapshot.store_tree(index)
 
     def plan(self, *, each: bool) -> RestorePlan:
-        """Plan files and staging; with `each`, every pathspec has to match something."""
+        """Plan files and staging area; with `each`, every pathspec must match something."""
         request, top = self._request, self._repository.worktree
         if self._written and (hidden := self._written_and_hidden()):
             self._snapshot.force_add(hidden, top)
@@ -98,19 +99,19 @@ class RestorePlanner:
         return self._plan(())
 
     def _tree_after(
-        self, now: str, then: str, changes: list[Change], differing: list[Change]
+        self, current: str, target: str, changes: list[Change], differing: list[Change]
     ) -> str:
-        """The tree that some of the differing paths lead to from one tree on the way to another."""
-        # Who only looks needs none; in a partial clone its contents may not even be here.
+        """The tree after `changes`, a part of the differences between two trees."""
+        # A dry run does not need it, and in a partial clone the contents may be missing.
         if len(changes) == len(differing) or self._request.dry_run:
-            return then
-        return tree_after(self._snapshot, now, changes)
+            return target
+        return tree_after(self._snapshot, current, changes)
 
     def _chosen(self, paths: Iterable[str]) -> set[str]:
         return {path for path in paths if self._paths is None or path in self._paths}
 
     def _views(self) -> Iterator[Index]:
-        """The indexes in which pathspecs look: of now, as staged, and of the target."""
+        """The indexes that pathspecs are matched in: current files, staged ones, and the target."""
         yield from self._indexes
         yield _read(self._snapshot, self._tree, "target")
         if self._staging is not None:
@@ -120,18 +121,18 @@ class RestorePlanner:
 
     # Files.
 
-    def _plan(self, recorded: Collection[str]) -> RestorePlan:
-        """Plan it; `recorded` is what lies where files go and the snapshot has taken in."""
+    def _plan(self, added: Collection[str]) -> RestorePlan:
+        """Plan the changes; `added` are the files in the way that were added to the snapshot."""
         repository, snapshot = self._repository, self._snapshot
         differing = self._compare(snapshot.disk_tree, self._tree)
-        wanted, blocked_changes = _choose(differing, self._paths, recorded)
+        wanted, blocked_changes = _choose(differing, self._paths, added)
         nested = {**self._nested_in_the_way(wanted), **self._nested_around(wanted)}
         kept = dict(self._reasons_to_keep(wanted, self._ignored(differing, wanted), nested))
         kept |= {change.path: "blocked by a path not named" for change in blocked_changes}
-        # What the snapshot leaves out, too, because the rules of the target ignore it.
+        # Report also the files that the snapshot omits because the target's rules ignore them.
         left_out = self._chosen(snapshot.left_out).difference(change.path for change in wanted)
         kept |= dict.fromkeys(sorted(left_out), "ignored in the checkpoint")
-        # What cannot be read now, so that it is unknown whether it differs.
+        # Files that cannot be read may differ or not.
         unread = dict(snapshot.skipped)
         names = self._chosen(unread.keys() - kept.keys())
         for path in tree_files(repository.git, self._tree, *sorted(names)) if names else ():
@@ -142,22 +143,22 @@ class RestorePlanner:
         blocked = self._blocked(wanted, spared) if spared else {}
         for path, blocker in blocked.items():
             kept[path] = f"ignored file '{blocker}' is in the way"
-        for path in recorded:
-            # It cannot stay where something else goes, ignored or not.
+        for path in added:
+            # Another file replaces it, even if it is ignored.
             kept.pop(path, None)
-        lost = [path for path, _ in snapshot.skipped if path in recorded]
+        unrecorded = [path for path, _ in snapshot.skipped if path in added]
         for change in wanted:
-            if any(_covers(path, change.path) for path in lost):
-                kept[change.path] = "what is in the way cannot be recorded"
+            if any(_covers(path, change.path) for path in unrecorded):
+                kept[change.path] = "the file in the way cannot be recorded"
         changes = [change for change in wanted if change.path not in kept]
         in_the_way = dict.fromkeys(p for change in changes for p in blockers.get(change.path, ()))
-        if in_the_way and not recorded:
-            # It has to be in the snapshot, so that it can come back.
+        if in_the_way and not added:
+            # Add them to the snapshot, so that an undo brings them back.
             snapshot.force_add(in_the_way, repository.worktree)
             return self._plan(in_the_way)
         tree = self._tree_after(snapshot.disk_tree, self._tree, changes, differing)
         same = self._chosen(self.exact.keys() - {change.path for change in changes} - kept.keys())
-        # Who goes back to the state before an operation gets what was staged then in any case.
+        # A safety checkpoint's staging area is restored completely.
         is_own = is_own_safety(repository, self._target)
         staging, staged = self._plan_staging(() if is_own else nested.values())
         return RestorePlan(
@@ -165,7 +166,7 @@ class RestorePlanner:
             tree,
             changes + (lost_changes(repository, snapshot, self.exact, same) if same else []),
             [Skipped(path, reason) for path, reason in kept.items()],
-            # The shorter path of the two: an ignored file may be in the way of many.
+            # The shorter path of each pair, because one ignored file may block many paths.
             frozenset(min(pair, key=len) for pair in blocked.items()),
             staging=staging,
             staged=staged,
@@ -188,27 +189,27 @@ class RestorePlanner:
 
     def _ignored(self, differing: list[Change], wanted: list[Change]) -> frozenset[str]:
         """The paths that would be deleted although the target's rules ignore them."""
-        now, then = self._snapshot.staging, self._staging
+        current, target = self._snapshot.staging, self._staging
         doomed = [c.path for c in wanted if c.action == "delete" and not self._is_as_written(c)]
         if doomed and not any(
             os.path.basename(change.path) == ".gitignore" for change in differing
         ):
-            # The rules are the same, so they can ignore only what was tracked in between.
-            since: set[str] = set()
-            if now is not None and then is not None:
-                staged = self._compare(now.tree, then.tree)
-                since = {change.path for change in staged if change.action == "delete"}
-                since.update(entry.path for entry in now.special)
-            doomed = [path for path in doomed if path in since]
+            # The rules are the same, so only paths that were tracked since can be ignored.
+            tracked: set[str] = set()
+            if current is not None and target is not None:
+                staged = self._compare(current.tree, target.tree)
+                tracked = {change.path for change in staged if change.action == "delete"}
+                tracked.update(entry.path for entry in current.special)
+            doomed = [path for path in doomed if path in tracked]
         if not doomed:
             return frozenset()
         scratch = os.path.dirname(self._snapshot.index.path)
         ignored = ignored_by(self._repository, self._tree, doomed, scratch)
-        # No rule ignores what was tracked.
+        # Rules do not ignore tracked files.
         return ignored - self._tracked if ignored else ignored
 
     def _is_as_written(self, change: Change) -> bool:
-        """Whether what a change deletes is what an earlier restore wrote there."""
+        """Whether a change deletes a file that is still as an earlier restore wrote it."""
         written = self._written.get(change.path)
         if written is None or (written.mode == SYMLINK) != (change.old_mode == SYMLINK):
             return False
@@ -216,14 +217,14 @@ class RestorePlanner:
 
     @cached_property
     def _tracked(self) -> set[str]:
-        """What the target tracked, as far as that is known."""
+        """The paths that the target tracked, as far as that is known."""
         if self._staging is None:
             return set()
         tracked = tree_files(self._repository.git, self._staging.tree).keys()
         return tracked | {entry.path for entry in self._staging.special}
 
     def _nested_in_the_way(self, wanted: list[Change]) -> dict[str, str]:
-        """The nested repositories in the way of what is to be written, by its path."""
+        """The nested repositories in the way of files to write, by the paths of these files."""
 
         @cache
         def is_nested(step: str) -> bool:
@@ -240,36 +241,36 @@ class RestorePlanner:
     def _repository_below(self, path: str) -> str | None:
         top = self._repository.worktree
         walk = os.walk(os.path.join(top, path)) if self._disk.is_directory(path) else ()
-        found = (place for place, names, files in walk if ".git" in (*names, *files))
-        return next((os.path.relpath(place, top) for place in found), None)
+        found = (directory for directory, names, files in walk if ".git" in (*names, *files))
+        return next((os.path.relpath(directory, top) for directory in found), None)
 
     def _holds_files(self, directory: str) -> bool:
-        """Whether git takes a directory for a plain one, as it tracks files there."""
-        # Git lists a submodule that is called like the directory, too.
+        """Whether git treats a directory as a plain one, because it tracks files there."""
+        # Git lists a submodule at the directory itself as well.
         below = (entry for index in self._indexes for entry in index.entries_of([f"{directory}/"]))
         return any(entry.path != directory for entry in below)
 
     def _nested_around(self, wanted: list[Change]) -> dict[str, str]:
-        """The repositories in which files are to be deleted, by their paths.
+        """The nested repositories that contain files to delete, by the paths of these files.
 
-        Git takes a repository for a plain directory because of the files that are tracked there. If
-        none were any more, nothing in it could be recorded; so they stay, and stay tracked.
+        Git treats a repository as a plain directory only as long as it tracks files there. Without
+        them nothing in it could be recorded, so the files are kept, and stay tracked.
         """
         doomed = [change.path for change in wanted if change.action == "delete"]
-        places = directories_of(doomed) if self._staging is not None else set()
-        repositories = list(filter(self._disk.has_repository, places))
+        directories = directories_of(doomed) if self._staging is not None else set()
+        repositories = list(filter(self._disk.has_repository, directories))
         tracked = directories_of(self._tracked) if repositories else set()
-        nested = [place for place in repositories if place not in tracked]
+        nested = [directory for directory in repositories if directory not in tracked]
         return {path: top for path in doomed for top in nested if path.startswith(f"{top}/")}
 
     def _blocked(self, wanted: list[Change], blockers: Mapping[str, list[str]]) -> dict[str, str]:
-        """The paths that an ignored file with another content is in the way of, and one such."""
+        """The paths that an ignored file with other content blocks, each with such a file."""
         every = {path for paths in blockers.values() for path in paths}
-        known = {entry.path for entry in self._snapshot.index.entries_of(every)}
+        visible = {entry.path for entry in self._snapshot.index.entries_of(every)}
         if self._repository.config.boolean("core.ignoreCase", default=False):
-            leaving = {change.path.casefold() for change in wanted if change.action != "create"}
-            known |= {path for path in every if path.casefold() in leaving}
-        hidden = set(filter(self._is_recorded, every - known))
+            replaced = {change.path.casefold() for change in wanted if change.action != "create"}
+            visible |= {path for path in every if path.casefold() in replaced}
+        hidden = set(filter(self._is_recorded, every - visible))
         alike = unchanged(self._repository, {change.path: change for change in wanted}, hidden)
         return {
             path: blocker
@@ -283,42 +284,43 @@ class RestorePlanner:
         return found is not None and is_recorded(found)
 
     def _written_and_hidden(self) -> list[str]:
-        """What an earlier restore wrote and is ignored by now, so that the snapshot lacks it.
+        """The files that an earlier restore wrote and that are ignored now.
 
-        It has to go; but a file with other bytes than we wrote is the user's own.
+        The snapshot lacks them, but they must be deleted; a file with other bytes is the user's.
         """
         snapshot, repository = self._snapshot, self._repository
-        there = list(filter(self._is_recorded, self._written))
-        changes = self._compare(snapshot.disk_tree, self._tree) if there else []
-        known = {change.path for change in changes if change.action != "create"}
+        existing = list(filter(self._is_recorded, self._written))
+        changes = self._compare(snapshot.disk_tree, self._tree) if existing else []
+        visible = {change.path for change in changes if change.action != "create"}
         hidden = [
             path
-            for path in there
-            if path not in known
+            for path in existing
+            if path not in visible
             and not any(_covers(other, path) for other, _ in snapshot.skipped)
             and not any(map(self._disk.has_repository, directories_of([path])))
         ]
-        known = {entry.path for entry in snapshot.index.entries_of(hidden)}
-        return sorted(unchanged(repository, self._written, (p for p in hidden if p not in known)))
+        visible = {entry.path for entry in snapshot.index.entries_of(hidden)}
+        return sorted(unchanged(repository, self._written, (p for p in hidden if p not in visible)))
 
     # Staging.
 
     def _plan_staging(self, nested: Iterable[str]) -> tuple[Staging | None, list[Change]]:
-        """What is staged then, None for no change, and the paths of which that is another one.
+        """The new staging area, None for no change, and the paths whose staging changes.
 
-        Below the nested repositories in the way, all stays as it is staged: by that git knows them
-        from plain directories. Refused (`bad_index`) if some of a damaged index would have to stay.
+        Entries in the nested repositories are kept, because git treats these as plain directories
+        only as long as it tracks files there. Refused (`bad_index`) if the index is damaged and
+        only some paths are restored.
         """
-        target, now = self._staging, self._snapshot.staging
-        if target is None or target == now:
+        target, before = self._staging, self._snapshot.staging
+        if target is None or target == before:
             return None, []
-        if now is None and self._paths is not None:
+        if before is None and self._paths is not None:
             raise RefusedError(
-                "the index cannot be read, so that only all of it can be restored",
+                "the index is damaged; paths in it cannot be restored",
                 code="bad_index",
-                hints=("without paths, 'git boocode restore' makes the index anew",),
+                hints=("restore the whole index with 'git boocode restore' without paths",),
             )
-        current = now or Staging(self._repository.empty_tree, ())
+        current = before or Staging(self._repository.empty_tree, ())
         differing = self._compare(current.tree, target.tree)
         special = {entry.path for staging in (current, target) for entry in staging.special}
         below = tuple(f"{directory}/" for directory in nested)
@@ -326,22 +328,22 @@ class RestorePlanner:
         chosen = {path for path in chosen if not f"{path}/".startswith(below)}
         changes, blocked_changes = _choose(differing, chosen)
         chosen -= {change.path for change in blocked_changes}
-        stay = (entry for entry in current.special if entry.path not in chosen)
-        come = (entry for entry in target.special if entry.path in chosen)
-        after = (*stay, *come)
+        kept = (entry for entry in current.special if entry.path not in chosen)
+        restored = (entry for entry in target.special if entry.path in chosen)
+        after = (*kept, *restored)
         others = {entry.path for entry in {*current.special} ^ {*after}}
         others -= {change.path for change in changes}
         staged = [*changes, *(Change(path, "modify", "", "", "") for path in sorted(others))]
-        if now is not None and not staged:
+        if before is not None and not staged:
             return None, []
         tree = self._tree_after(current.tree, target.tree, changes, differing)
-        return Staging(tree, after), staged if now is not None else []
+        return Staging(tree, after), staged if before is not None else []
 
 
 def _choose(
     changes: list[Change], paths: Collection[str] | None, also: Collection[str] = ()
 ) -> tuple[list[Change], list[Change]]:
-    """The changes to some paths, None for all, and those of them that a path that stays blocks."""
+    """The changes to some paths, None for all, and those of them that an unchanged path blocks."""
     if paths is None:
         return changes, []
     chosen = [change for change in changes if change.path in paths or change.path in also]
@@ -357,9 +359,9 @@ def _choose(
 
 
 def blockers_of(disk: Disk, changes: Iterable[Change]) -> dict[str, list[str]]:
-    """The files on disk where others are to be created, by the paths of these.
+    """The files on disk in the way of files to create, by the paths of the latter.
 
-    They are at the path itself, below it, or where a directory above it has to be.
+    A file is in the way at the path itself, below it, or at one of its parent directories.
     """
     is_file = cache(disk.is_own_file)
     found = {}
@@ -377,7 +379,7 @@ def _files_below(top: str, path: str) -> Iterator[str]:
 
 
 def _steps(path: str) -> Iterator[str]:
-    """The directories that lead to a path, from the top, and the path itself."""
+    """The parent directories of a path, from the top, and the path itself."""
     parts = path.split("/")
     return ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
 
@@ -387,13 +389,13 @@ def _covers(path: str, other: str) -> bool:
 
 
 def tree_after(snapshot: Snapshot, tree: str, changes: Iterable[Change]) -> str:
-    """The tree that some changes to another one lead to; it is stored."""
+    """Store the tree after some changes to another tree; returns its id."""
     entries = []
     for change in changes:
         mode = _ABSENT if change.action == "delete" else change.mode
         entries.append(Entry("H", mode, change.id, 0, change.path))
     index = _read(snapshot, tree, "mixed")
-    # Deletions first: a directory must be gone before a file can take its name.
+    # Deletions first: a directory must be removed before a file can take its name.
     index.put(sorted(entries, key=lambda entry: entry.mode != _ABSENT))
     return snapshot.store_tree(index) if entries else tree
 

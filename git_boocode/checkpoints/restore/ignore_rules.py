@@ -1,7 +1,7 @@
-"""The user's ignored files, as the rules of another state of the worktree define them.
+"""The user's ignored files, according to the ignore rules of another state of the worktree.
 
-A restore replaces `.gitignore` files. What an undo finds untracked may be ignored in the state that
-it returns to: such a file is the user's own, and is neither recorded nor deleted.
+A restore replaces `.gitignore` files. A file that is untracked before an undo may be ignored after
+it: such a file is the user's own, and is neither recorded nor deleted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from git_boocode.repo.object_writer import SYMLINK, object_id, read_blobs
 from git_boocode.repo.repository import Repository
 
 _RULES = ".gitignore"
-_ARGUMENTS = 1000  # So many paths go into one command line.
+_ARGUMENTS = 1000  # the maximum number of paths in one command line
 
 
 class StateRules(NamedTuple):
@@ -33,11 +33,11 @@ class StateRules(NamedTuple):
 
     repository: Repository
     tree: str  # of that state
-    written: Mapping[str, Change]  # what we have written since, by path
-    target: str = ""  # the tree to return to, if that is another one
+    written: Mapping[str, Change]  # the files that a restore has written since, by path
+    target: str = ""  # the tree to return to, if it is another one
 
     def user_files(self, untracked: list[str], scratch: str) -> frozenset[str]:
-        """The untracked files that the rules ignore, without those of the target and our own."""
+        """The untracked files that the rules ignore, except the target's and the written ones."""
         ignored = ignored_by(self.repository, self.tree, untracked, scratch)
         if ignored:
             ignored -= tree_files(self.repository.git, self.target or self.tree).keys()
@@ -51,10 +51,10 @@ def user_files_of(
     untracked: list[str],
     scratch: str,
 ) -> frozenset[str]:
-    """The untracked files that the rules of a checkpoint ignore, or those its operation went to."""
+    """The untracked files that the rules of a checkpoint, or of its operation's target, ignore."""
     found = StateRules(repository, state.tree, written).user_files(untracked, scratch)
     if is_own_safety(repository, state) and (target := read_record(state).target_commit):
-        # By its rules, files were left out of this state. It may have been dropped since.
+        # This state omits files by the target's rules. The target may have been dropped since.
         with suppress(GitError):
             rules = StateRules(repository, target, written, state.tree)
             found |= rules.user_files(untracked, scratch)
@@ -64,10 +64,11 @@ def user_files_of(
 def written_after(
     repository: Repository, safety: Checkpoint, request: RestoreRequest
 ) -> dict[str, Change]:
-    """What the operation wrote here of which this is the state before, by path; else nothing.
+    """The files that the operation of a safety checkpoint wrote in this worktree, by path.
 
-    A safety checkpoint holds what stood in the way, except for ignored files that kept their place;
-    so what else it lacks was not there. Of an operation on some paths, only these are known.
+    The safety checkpoint holds all files that were in the way, except ignored files that blocked a
+    change; any other path that it lacks did not exist. If the operation had pathspecs, the result
+    is empty unless the request has the same.
     """
     if not is_own_safety(repository, safety):
         return {}
@@ -79,7 +80,7 @@ def written_after(
     try:
         changes = tree_changes(repository.git, safety.tree, f"{target}^{{tree}}")
     except GitError:
-        # It has been dropped since.
+        # The target has been dropped since.
         return {}
     return {
         change.path: change
@@ -90,25 +91,25 @@ def written_after(
 
 
 def ignored_by(repository: Repository, tree: str, paths: list[str], scratch: str) -> frozenset[str]:
-    """Those of some paths, tracked or not, that the rules of a tree, or outside it, ignore."""
+    """The paths, tracked or not, that the rules of a tree, or those outside it, ignore."""
     top = fresh_path(os.path.join(scratch, "rules"))
     os.mkdir(top)
-    places = [os.path.join(place, _RULES) for place in ("", *sorted(directories_of(paths)))]
+    names = [os.path.join(name, _RULES) for name in ("", *sorted(directories_of(paths)))]
     files = dict[str, str]()
-    # Not all of the tree: elsewhere, it may have lost objects.
-    for start in range(0, len(places), _ARGUMENTS):
-        files |= tree_files(repository.git, tree, *places[start : start + _ARGUMENTS])
-    rules = {path: files[path] for path in places if files.get(path)}
+    # Only these paths, because other objects of the tree may be missing.
+    for start in range(0, len(names), _ARGUMENTS):
+        files |= tree_files(repository.git, tree, *names[start : start + _ARGUMENTS])
+    rules = {path: files[path] for path in names if files.get(path)}
     contents = read_blobs(repository.git, list(rules.values()))
     for (path, blob), content in zip(rules.items(), contents, strict=True):
         full = os.path.join(top, path)
         os.makedirs(os.path.dirname(full), exist_ok=True)
         with open(full, "xb") as file:
-            # If it is missing, git says so.
+            # Git reports a missing blob.
             file.write(repository.git.run("cat-file", "blob", blob) if content is None else content)
     git = Index(repository.git, f"{top}.index").git.bind(cwd=top, GIT_WORK_TREE=top)
     question = ("check-ignore", "--no-index", "-z", "--stdin")
-    # With `./`, the name of a file is no pathspec with magic, such as `:(glob)*`.
+    # `./` prevents that a name such as `:(glob)*` is read as a pathspec.
     done = git.attempt(*question, stdin=nul_lines(f"./{path}" for path in paths))
     # 1 means that none is ignored.
     if done.status not in (0, 1):
@@ -119,7 +120,7 @@ def ignored_by(repository: Repository, tree: str, paths: list[str], scratch: str
 def unchanged(
     repository: Repository, written: Mapping[str, Change], paths: Iterable[str]
 ) -> frozenset[str]:
-    """Those of some paths where git takes what is on disk for what was written there."""
+    """The paths whose files git considers the same as those that were written."""
     links, files = list[str](), list[str]()
     for change in (written[path] for path in paths if path in written):
         is_link = os.path.islink(os.path.join(repository.worktree, change.path))
@@ -138,12 +139,12 @@ def _hashed(git: Git, paths: list[str]) -> Iterator[tuple[str, str]]:
         done = git.attempt("hash-object", "--stdin-paths", stdin=quoted_lines(paths))
         ids = os.fsdecode(done.stdout).split()
         yield from zip(paths, ids, strict=False)
-        # It stops at the first file that it cannot read.
+        # Git stops at the first file that it cannot read.
         paths = paths[len(ids) + 1 :]
 
 
 def tree_files(git: Git, tree: str, *below: str) -> dict[str, str]:
-    """The paths in a tree, or those among some literal paths, and the ids of regular files."""
+    """The paths in a tree, or only those below literal paths, with the ids of regular files."""
     git = git.bind(GIT_LITERAL_PATHSPECS="1")
     records = nul_records(git.run("ls-tree", "-r", "-z", tree, "--", *below))
     parts = (record.partition("\t") for record in records)
