@@ -71,7 +71,7 @@ class Finding(NamedTuple):
     """A problem: a stable word for it, one sentence, the files that it is about.
 
     `remedy` is what to do about it by hand or, once it is `fixed`, what was done. A problem that is
-    `report_only` is only reported, in `lines` where it has several parts.
+    `past` is only reported, in `lines` where it has several parts.
     """
 
     kind: str
@@ -80,7 +80,7 @@ class Finding(NamedTuple):
     remedy: str
     fixed: bool = False
     lines: tuple[str, ...] = ()
-    report_only: bool = False
+    past: bool = False
 
     def repaired(self, repair: Callable[[], object], done: str, *, fix: bool) -> Finding:
         """The finding once it is repaired, if `fix`; `done` says what was done."""

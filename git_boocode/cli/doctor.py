@@ -58,7 +58,7 @@ def doctor(fix: bool, as_json: bool) -> int:
             findings += _in_worktree(repository, failures, fix=fix)
         findings += check_checkpoints(repository, fix=fix)
     findings += _hooks(repository)
-    unfixed = [finding for finding in findings if not (finding.fixed or finding.report_only)]
+    unfixed = [finding for finding in findings if not (finding.fixed or finding.past)]
     rows = [finding._asdict() for finding in findings]
     if not as_json:
         _print(findings)
@@ -180,7 +180,7 @@ def _hooks(repository: Repository) -> Iterator[Finding]:
     path = log_path(repository.common_state_dir)
     message = f"hooks have met {what} in the last {_DAYS} days"
     remedy = f"all of it is in '{path}'"
-    yield Finding("hooks", message, (path,), remedy, lines=tuple(lines), report_only=True)
+    yield Finding("hooks", message, (path,), remedy, lines=tuple(lines), past=True)
 
 
 def _print(findings: list[Finding]) -> None:
@@ -191,5 +191,5 @@ def _print(findings: list[Finding]) -> None:
                 print_text(f"  {quote_path(path)}")
         for line in finding.lines:
             print_text(f"  {printable(line)}")
-        state = "log" if finding.report_only else "fixed" if finding.fixed else "to do"
+        state = "log" if finding.past else "fixed" if finding.fixed else "to do"
         print_text(f"  {state}: {printable(finding.remedy)}")

@@ -85,7 +85,7 @@ def test_of_another_repository(repo: Repo) -> None:
     here = Repository.discover()
     assert code(lambda: refuse_foreign(here, fetched, RestoreRequest())) == "other_repository"
     others = frozenset({"other-worktree", "other-session"})
-    with pytest.raises(RefusedError, match="of another repository: 'team/mate'"):
+    with pytest.raises(RefusedError, match="to another repository: 'team/mate'"):
         refuse_foreign(here, fetched, RestoreRequest(force=others))
     refuse_foreign(here, fetched, RestoreRequest(force=frozenset({"other-repository"})))
     # Worktrees of the same name are not the same worktree, and others no obstacle.
