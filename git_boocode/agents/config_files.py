@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping, MutableSequence
 from typing import Any, NamedTuple
 
 from git_boocode.agents.registry import LOCAL, PROJECT, SCOPES, USER, Agent, Program, Settings
@@ -46,15 +46,15 @@ class ConfigFile(NamedTuple):
         assert isinstance(self.agent.config, Settings)
         return self.agent.config
 
-    def entries(self, hooks: object) -> dict[str, list[dict[str, Any]]]:
+    def entries(self, hooks: object) -> dict[str, list[MutableMapping[str, Any]]]:
         """Our entries among the hooks that it lists, by event, each as its innermost object."""
         key = next(key for key, value in leaf(self.settings.entry).items() if value == "{command}")
-        found: dict[str, list[dict[str, Any]]] = {}
-        for event, listed in hooks.items() if isinstance(hooks, dict) else ():
-            for entry in listed if isinstance(listed, list) else ():
-                inner = entry.get("hooks") if isinstance(entry, dict) else None
-                for each in (entry, *(inner if isinstance(inner, list) else ())):
-                    if isinstance(each, dict) and is_ours(self.agent, each.get(key)):
+        found: dict[str, list[MutableMapping[str, Any]]] = {}
+        for event, listed in hooks.items() if isinstance(hooks, MutableMapping) else ():
+            for entry in listed if isinstance(listed, MutableSequence) else ():
+                inner = entry.get("hooks") if isinstance(entry, MutableMapping) else None
+                for each in (entry, *(inner if isinstance(inner, MutableSequence) else ())):
+                    if isinstance(each, MutableMapping) and is_ours(self.agent, each.get(key)):
                         found.setdefault(event, []).append(each)
         return found
 
@@ -212,7 +212,7 @@ def leaf(entry: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def as_wanted(
-    file: ConfigFile, found: Mapping[str, list[dict[str, Any]]], wanted: Wanted
+    file: ConfigFile, found: Mapping[str, list[MutableMapping[str, Any]]], wanted: Wanted
 ) -> dict[str, bool]:
     """Whether the entries of each event are as wanted; of other events any entry is."""
     same = {}

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
-from git_boocode.agents import config_json, config_program, config_toml
+from git_boocode.agents import config_program, config_settings
 from git_boocode.agents.baselines import UNKNOWN, Baseline, digest, load, saved
 from git_boocode.agents.config_files import JSON, PROGRAM, TOML, ConfigFile, Locations, Wanted
 from git_boocode.agents.config_program import installed_command
@@ -29,7 +29,7 @@ OTHER_COMMAND, UNUSABLE = "other_command", "unusable"
 
 
 class _Format(Protocol):
-    """What each format of a configuration file can do; see `config_json`."""
+    """What each format of a configuration file can do; see `config_settings`."""
 
     def install(
         self, file: ConfigFile, data: bytes | None, wanted: Wanted, /
@@ -38,7 +38,11 @@ class _Format(Protocol):
     def installed(self, file: ConfigFile, data: bytes, wanted: Wanted, /) -> dict[str, bool]: ...
 
 
-_FORMATS: dict[str, _Format] = {JSON: config_json, TOML: config_toml, PROGRAM: config_program}
+_FORMATS: dict[str, _Format] = {
+    JSON: config_settings,
+    TOML: config_settings,
+    PROGRAM: config_program,
+}
 
 
 class PlannedChange(NamedTuple):
@@ -162,7 +166,7 @@ def _is_chosen(file: ConfigFile, files: list[ConfigFile]) -> bool:
     if tables is None:
         return True
     data = read_file(tables.path)
-    in_tables = data is not None and config_toml.lists_hooks(tables, data)
+    in_tables = data is not None and config_settings.lists_hooks(tables, data)
     return in_tables is (file.kind == TOML)
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+import tomlkit
 
 JsonObject = dict[str, Any]
-_DATA = tomllib.loads(files("git_boocode.editing").joinpath("tools.toml").read_text("utf-8"))
+_DATA = tomlkit.parse(
+    files("git_boocode.editing").joinpath("tools.toml").read_text("utf-8")
+).unwrap()
 
 
 class Tool(NamedTuple):

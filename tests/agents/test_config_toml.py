@@ -1,4 +1,4 @@
-"""Our hooks in Codex's config.toml: a block at its end, comments and all else stay."""
+"""Our hooks in Codex's config.toml: comments and all else stay."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from git_boocode.agents.baselines import UNKNOWN
 from git_boocode.agents.config_files import TOML
-from git_boocode.agents.config_toml import install, installed, lists_hooks, uninstall
+from git_boocode.agents.config_settings import install, installed, lists_hooks, uninstall
 from git_boocode.repo.errors import RefusedError
-from tests.agents.test_config_json import file_of, known, wanted
+from tests.agents.test_config_settings import file_of, known, made, wanted
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -20,7 +19,7 @@ else:
 
 CODEX = known("codex")
 FILE = file_of(CODEX, TOML)
-PATH = "/home/u/.codex/config.toml"
+
 TYPICAL = b"""# my settings
 model = "gpt-5"   # the big one
 
@@ -50,14 +49,15 @@ def read(data: bytes) -> dict[str, Any]:
         TYPICAL.replace(b"\n", b"\r\n"),
         b"[hooks]\n",
         b"hooks.Stop = []\n",
+        b"hooks = {} # none\n",
+        b"[hooks]\nUserPromptSubmit = [] # none\n",
         b'[[hooks.Stop]]\nmatcher = "x"\n',
         b"",
     ],
 )
 def test_in_and_out_again(before: bytes) -> None:
     want = wanted(CODEX, "UserPromptSubmit", "PreToolUse")
-    after = install(FILE, before, want)[0]
-    assert after.startswith(before)
+    after, added = install(FILE, before, want)
     assert install(FILE, after, want)[0] == after
     hooks = read(after)["hooks"]
     assert hooks["PreToolUse"] == [want.entry(CODEX.config, "PreToolUse")]  # type: ignore[arg-type]
@@ -65,17 +65,22 @@ def test_in_and_out_again(before: bytes) -> None:
         "UserPromptSubmit", []
     )
     assert list(installed(FILE, after, want)) == ["UserPromptSubmit", "PreToolUse"]
-    ends = b"\r\n" if b"\r\n" in before else b"\n"
-    complete = before if before.endswith(b"\n") or not before else before + ends
-    assert uninstall(FILE, after, UNKNOWN) == complete
+    lines = iter(after.splitlines())
+    inline = (b"hooks = {}", b"UserPromptSubmit = []")
+    assert all(line in lines for line in before.splitlines() if not line.startswith(inline))
+    back = uninstall(FILE, after, made(*added))
+    assert back is not None
+    assert back.rstrip() == before.rstrip()
+    assert (b"\r\n" in before) is (b"\r\n" in after)
+    assert after.count(b"\r") in (0, after.count(b"\n"))
 
 
-def test_the_block_is_renewed_where_it_stands() -> None:
-    old = install(FILE, TYPICAL, wanted(CODEX, program="'/old place/git-boocode'"))[0]
-    grown = old + b'\n[tui]\ntheme = "x"\n'
+def test_our_entry_is_renewed_where_it_stands() -> None:
+    old, added = install(FILE, TYPICAL, wanted(CODEX, program="'/old place/git-boocode'"))
+    grown = old + b'\n[tui] # mine\ntheme = "x"\n'
     new = install(FILE, grown, wanted(CODEX))[0]
     assert new == grown.replace(b"'/old place/git-boocode'", b"git boocode")
-    assert uninstall(FILE, new, UNKNOWN) == TYPICAL + b'\n[tui]\ntheme = "x"\n'
+    assert uninstall(FILE, new, made(*added)) == TYPICAL + b'\n[tui] # mine\ntheme = "x"\n'
 
 
 def test_whose_hooks_are_listed() -> None:
@@ -93,10 +98,9 @@ def test_whose_hooks_are_listed() -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"hooks = {}\n", "its hooks are written as inline tables or arrays"),
-        (b"[hooks]\nUserPromptSubmit = []\n", "its hooks are written as inline tables or arrays"),
-        (b"hooks = [1]\n", "its hooks are written as inline tables or arrays"),
-        (b"[hooks\n", "it is not valid TOML: expected"),
+        (b"hooks = [1]\n", "'hooks' in it is not an object"),
+        (b"hooks.PreToolUse = 1\n", "'hooks.PreToolUse' in it is not an array"),
+        (b"[hooks\n", "it is not valid TOML: unexpected character"),
         (b'a = "\xff"\n', "it is not UTF-8, in line 1"),
     ],
 )
@@ -105,14 +109,6 @@ def test_files_that_cannot_take_hooks(data: bytes, reason: str) -> None:
         install(FILE, data, wanted(CODEX))[0]
     assert reason in caught.value.message
     assert caught.value.message.endswith("; nothing was changed")
-
-
-def test_hooks_of_ours_without_their_marks() -> None:
-    after = install(FILE, TYPICAL, wanted(CODEX))[0]
-    bare = b"\n".join(line for line in after.split(b"\n") if b"git-boocode" not in line)
-    assert list(installed(FILE, bare, wanted(CODEX))) == ["UserPromptSubmit"]
-    with pytest.raises(RefusedError, match="have lost the lines that mark them"):
-        uninstall(FILE, bare, UNKNOWN)
 
 
 def test_a_command_with_every_kind_of_character() -> None:

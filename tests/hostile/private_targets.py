@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from git_boocode.agents import baselines as records
-from git_boocode.agents import config_json, config_toml, git_install, hook_log
+from git_boocode.agents import config_settings, git_install, hook_log
 from git_boocode.agents.baselines import UNKNOWN
 from git_boocode.agents.config_files import JSON, TOML, ConfigFile, Wanted
 from git_boocode.agents.dedupe import Turns, turn_of
@@ -136,15 +136,15 @@ def settings_of(agent: Agent) -> Callable[[bytes], None]:
     def target(data: bytes) -> None:
         with suppress(BoocodeError):
             file = ConfigFile(agent, "user", JSON, "settings.json", "")
-            after, _ = config_json.install(file, data, wanted)
-            config_json.installed(file, after, wanted)
-            config_json.uninstall(file, after, UNKNOWN)
+            after, _ = config_settings.install(file, data, wanted)
+            config_settings.installed(file, after, wanted)
+            config_settings.uninstall(file, after, UNKNOWN)
         with suppress(BoocodeError):
             file = ConfigFile(agent, "user", TOML, "config.toml", "")
-            config_toml.lists_hooks(file, data)
-            written, _ = config_toml.install(file, data, wanted)
-            config_toml.installed(file, written, wanted)
-            config_toml.uninstall(file, written, UNKNOWN)
+            config_settings.lists_hooks(file, data)
+            written, _ = config_settings.install(file, data, wanted)
+            config_settings.installed(file, written, wanted)
+            config_settings.uninstall(file, written, UNKNOWN)
 
     return target
 

@@ -1,0 +1,153 @@
+"""Our hooks in a settings file of an agent, JSON or TOML: installed, found, uninstalled.
+
+Only our entries, and what has to hold them, change; comments and the formatting of all else stay.
+Every function raises RefusedError for a file that cannot be used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping, MutableSequence
+from typing import Any
+
+from git_boocode.agents.baselines import UNKNOWN, Baseline
+from git_boocode.agents.config_files import TOML, ConfigFile, Wanted, as_wanted, leaf
+from git_boocode.agents.round_trip import Document, plain, read_json, read_toml
+
+_HOOKS = "hooks"
+
+
+def install(file: ConfigFile, data: bytes | None, wanted: Wanted) -> tuple[bytes, frozenset[str]]:
+    """The file with just the hooks that are wanted, and what had to be added to hold them."""
+    file.encoded("".join(wanted.commands.values()))
+    settings, document = file.settings, _read(file, data or b"")
+    root = document.root
+    if root is None:
+        raise file.unusable("it does not hold an object")
+    _check_shape(file, root)
+    made = {key for key in settings.preface if key not in root}
+    for key in made:
+        root[key] = settings.preface[key]
+    for event in _ours(file, root):
+        if event not in wanted.commands:
+            _remove(file, root, event, UNKNOWN)
+    for event in wanted.commands:
+        entry, ours = wanted.entry(settings, event), _ours(file, root).get(event, [])
+        for extra in ours[1:]:
+            _drop(root[_HOOKS][event], extra)
+        if ours:
+            new = leaf(entry)
+            ours[0].update({key: new[key] for key in new if ours[0].get(key) != new[key]})
+        else:
+            made |= _add(root, event, entry)
+    return _written(file, data or b"", document), frozenset(made)
+
+
+def _add(root: MutableMapping[str, Any], event: str, entry: dict[str, Any]) -> set[str]:
+    """Add an entry to the list of its event, and return what had to be added to hold it."""
+    if _HOOKS not in root:
+        root[_HOOKS] = {event: [entry]}
+        return {_HOOKS, f"{_HOOKS}.{event}"}
+    if event not in root[_HOOKS]:
+        root[_HOOKS][event] = [entry]
+        return {f"{_HOOKS}.{event}"}
+    root[_HOOKS][event].append(entry)
+    return set()
+
+
+def uninstall(file: ConfigFile, data: bytes, baseline: Baseline) -> bytes | None:
+    """The file without our hooks; None if it is to be removed."""
+    if b"boocode" not in data:
+        return data
+    document, preface = _read(file, data), file.settings.preface
+    root = document.root
+    if root is None:
+        return data
+    events = _ours(file, root)
+    for event in events:
+        _remove(file, root, event, baseline)
+    if events and not root.get(_HOOKS):
+        for key in preface.keys() & (baseline.made or ()):
+            root.pop(key, None)
+    bare: tuple[object, ...] = ({}, dict(preface) if baseline.made is None else {})
+    if baseline.created and plain(root) in bare and not document.has_comments:
+        return None
+    return _written(file, data, document)
+
+
+def installed(file: ConfigFile, data: bytes, wanted: Wanted) -> dict[str, bool]:
+    """The events of our hooks in a file, and whether each is as wanted."""
+    return as_wanted(file, _ours(file, _read(file, data).root or {}), wanted)
+
+
+def lists_hooks(file: ConfigFile, data: bytes) -> bool:
+    """Whether a file lists hooks besides ours.
+
+    A table without lists does not: Codex notes there which hooks the user trusts, wherever those
+    are listed.
+    """
+    root = _read(file, data).root or {}
+    for event in _ours(file, root):
+        _remove(file, root, event, UNKNOWN)
+    hooks = plain(root).get(_HOOKS)
+    return isinstance(hooks, dict) and any(isinstance(each, list) for each in hooks.values())
+
+
+def _read(file: ConfigFile, data: bytes) -> Document:
+    text = file.decoded(data)
+    if text.startswith("\ufeff"):
+        reason = "it begins with a byte order mark"
+        raise file.unusable(reason, "save it as UTF-8 without one and try again")
+    try:
+        document = (read_toml if file.kind == TOML else read_json)(text)
+        plain(document.root)
+    except ValueError as error:
+        raise file.unusable(str(error)) from None
+    except RecursionError:
+        raise file.unusable("it is nested too deeply") from None
+    return document
+
+
+def _written(file: ConfigFile, data: bytes, document: Document) -> bytes:
+    """The bytes of a document; RefusedError if they do not read as the document does."""
+    after = file.encoded(document.text())
+    if after != data and plain(_read(file, after).root) != plain(document.root):
+        raise file.unusable("its hooks would not read as they do now")
+    return after
+
+
+def _check_shape(file: ConfigFile, root: Mapping[str, Any]) -> None:
+    """Refuse what cannot hold our hooks."""
+    hooks = root.get(_HOOKS, {})
+    if not isinstance(hooks, MutableMapping):
+        raise file.unusable(f"'{_HOOKS}' in it is not an object")
+    for event in (file.agent.turn, file.agent.tool):
+        if not isinstance(hooks.get(event, []), MutableSequence):
+            raise file.unusable(f"'{_HOOKS}.{event}' in it is not an array")
+
+
+def _ours(file: ConfigFile, root: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Our entries by event."""
+    return file.entries(root.get(_HOOKS))
+
+
+def _remove(file: ConfigFile, root: Any, event: str, baseline: Baseline) -> None:  # noqa: ANN401
+    """Remove our entries of an event, and what they leave empty if we had added it."""
+    hooks = root[_HOOKS]
+    for entry in reversed(_ours(file, root)[event]):
+        _drop(hooks[event], entry)
+    for parent, key, name in ((hooks, event, f"{_HOOKS}.{event}"), (root, _HOOKS, _HOOKS)):
+        if not parent[key] and (baseline.made is None or name in baseline.made):
+            del parent[key]
+
+
+def _drop(listed: MutableSequence[Any], entry: Any) -> None:  # noqa: ANN401 - as it was found
+    """Remove one of our entries from the list of its event, or the group that holds it alone."""
+    for index in reversed(range(len(listed))):
+        group = listed[index].get(_HOOKS) if isinstance(listed[index], MutableMapping) else None
+        inside = list(group) if isinstance(group, MutableSequence) else []
+        if listed[index] == entry or inside == [entry]:
+            del listed[index]
+            return
+        if entry in inside:
+            del listed[index][_HOOKS][inside.index(entry)]
+            return
