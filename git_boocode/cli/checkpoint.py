@@ -8,6 +8,7 @@ from typing import Any
 from git_boocode.checkpoints.capture import Captured, Request, capture
 from git_boocode.cli.options import JSON, Option
 from git_boocode.cli.output import (
+    first_lines,
     print_json,
     print_text,
     progress,
@@ -78,8 +79,10 @@ def take(
         else:
             if show_id:
                 print_text(taken.checkpoint.id)
-            for row in taken.checkpoint.meta.values["skipped"]:
-                warn(f"not recorded: {quote_path(row['path'])}: {row['reason']}")
+            skipped = taken.checkpoint.meta.values["skipped"]
+            lines = [f"not recorded: {quote_path(row['path'])}: {row['reason']}" for row in skipped]
+            for line in first_lines(lines):
+                warn(line)
         # After the answer: who reads it need not wait. It is loaded by now, while git was at work.
         from git_boocode.checkpoints.store.commit import prune_daily
 

@@ -18,6 +18,7 @@ from git_boocode.checkpoints.checkup import (
 )
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import (
+    first_lines,
     is_kept,
     print_json,
     print_text,
@@ -187,8 +188,8 @@ def _print(findings: list[Finding]) -> None:
     for finding in findings:
         print_text(printable(finding.message))
         if finding.kind == "leftover_files":
-            for path in finding.paths:
-                print_text(f"  {quote_path(path)}")
+            for line in first_lines([f"  {quote_path(path)}" for path in finding.paths]):
+                print_text(line)
         for line in finding.lines:
             print_text(f"  {printable(line)}")
         state = "log" if finding.past else "fixed" if finding.fixed else "to do"

@@ -6,7 +6,7 @@ import click
 
 from git_boocode.checkpoints.store import retention
 from git_boocode.cli.framework import Command, json_option
-from git_boocode.cli.output import print_hints, print_json, print_text
+from git_boocode.cli.output import first_lines, print_hints, print_json, print_text
 from git_boocode.repo.repository import Repository
 
 
@@ -28,9 +28,11 @@ def drop(checkpoints: tuple[str, ...], dry_run: bool, even_needed: bool, as_json
         rows = [each._asdict() for each in dropped]
         print_json({"ok": True, "dry_run": dry_run, "dropped": rows})
         return 0
+    # All of them: the commits are the way back.
     for each in dropped:
         print_text(f"{'would drop' if dry_run else 'dropped'} {each.id} ({each.commit})")
     if not dry_run:
-        back = (f"git update-ref {ref} {each.commit}" for each in dropped for ref in each.refs[:1])
-        print_hints(("until 'git gc' removes the objects, this brings it back:", *back))
+        back = [f"git update-ref {ref} {each.commit}" for each in dropped for ref in each.refs[:1]]
+        first = first_lines(back)
+        print_hints(("until 'git gc' removes the objects, this brings it back:", *first))
     return 0

@@ -8,6 +8,7 @@ from git_boocode.checkpoints.store import sharing
 from git_boocode.checkpoints.store.sharing import Fetched
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import (
+    first_lines,
     print_hints,
     print_json,
     print_text,
@@ -58,15 +59,16 @@ def fetch(
 def _print(fetched: Fetched) -> None:
     remote = printable(fetched.remote)
     for mark, ids in ((" *", fetched.ids), (" +", fetched.moved), (" -", fetched.pruned)):
-        for identifier in ids:
-            print_text(f"{mark} {identifier}")
+        for line in first_lines([f"{mark} {identifier}" for identifier in ids]):
+            print_text(line)
     come, gone = len(fetched.ids) + len(fetched.moved), len(fetched.pruned)
     fetch, prune = ("would fetch", "would prune") if fetched.dry_run else ("fetched", "pruned")
     done = [f"{fetch} {counted(come)} from {remote}"] if come else []
     done += [f"{prune} {counted(gone)} of {remote}"] if gone else []
     print_text("; ".join(done) or f"nothing to fetch: what {remote} has is here")
-    for identifier in fetched.differing:
-        warn(f"{identifier} is another checkpoint here than on '{remote}'; ours is untouched")
+    differ = f"is another checkpoint here than on '{remote}'; ours is untouched"
+    for line in first_lines([f"{identifier} {differ}" for identifier in fetched.differing]):
+        warn(line)
     if fetched.moved:
         warn(f"'{remote}' has other commits now for {counted(len(fetched.moved))}")
     if fetched.rejected:

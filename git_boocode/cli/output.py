@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from typing import IO, TYPE_CHECKING, TextIO
 
@@ -34,6 +34,7 @@ _ESCAPES = {"\a": "\\a", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\v": "\\v", "\f
 _ESCAPES |= {"\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _COLOURS = {"yellow": "33", "green": "32", "red": "31", "bold": "1", "cyan": "36"}
 ABBREVIATION = 10  # Characters of a commit.
+_FIRST_LINES = 20  # of a long list
 _INTERVAL = 1.0  # Seconds of work before its progress is shown, and shown again.
 
 
@@ -168,6 +169,15 @@ def report(problem: BoocodeError | OSError, *, as_json: bool) -> int:
         print_text(line, to_stderr=True)
     print_hints(error.hints)
     return error.exit_code
+
+
+def first_lines(lines: Sequence[str]) -> Sequence[str]:
+    """The first lines of a list that may be long, and how many follow; with `-v` all of them."""
+    more = len(lines) - _FIRST_LINES
+    if more <= 0 or output_options().verbose:
+        return lines
+    margin = " " if lines[0].startswith(" ") else ""
+    return [*lines[:_FIRST_LINES], f"{margin}… and {more:,} more (-v lists all)"]
 
 
 def warn(message: str, hints: tuple[str, ...] = ()) -> None:

@@ -11,6 +11,7 @@ from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.store.retention import Expired, Rules
 from git_boocode.cli.framework import AtLeast, Command, json_option
 from git_boocode.cli.output import (
+    first_lines,
     human_size,
     label_of,
     print_hints,
@@ -114,14 +115,19 @@ def _row(expired: Expired) -> dict[str, object]:
     }
 
 
+def _line(expired: Expired) -> str:
+    ref, kind, why, entry = expired
+    label = label_of(entry) if isinstance(entry, Checkpoint) else ""
+    what = f"{_NOUNS[kind][0]}{f' ({label})' if label else ''}"
+    return f"{printable(ref.id)}  {what}: {_REASONS[why]}"
+
+
 def _print(gone: list[Expired], size: int | None, *, dry_run: bool) -> None:
     if not gone:
         print_text("nothing to prune")
         return
-    for ref, kind, why, entry in gone if dry_run else ():
-        label = label_of(entry) if isinstance(entry, Checkpoint) else ""
-        what = f"{_NOUNS[kind][0]}{f' ({label})' if label else ''}"
-        print_text(f"{printable(ref.id)}  {what}: {_REASONS[why]}")
+    for line in first_lines(list(map(_line, gone))) if dry_run else ():
+        print_text(line)
     counts = Counter(each.kind for each in gone)
     listed = ", ".join(f"{n} {_NOUNS[kind][n > 1]}" for kind in _NOUNS if (n := counts[kind]))
     held = "size unknown" if size is None else f"{human_size(size)} on disk"

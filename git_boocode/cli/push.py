@@ -10,6 +10,7 @@ from git_boocode.checkpoints.store import sharing
 from git_boocode.checkpoints.store.sharing import Pushed, Rejected
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import (
+    first_lines,
     print_hints,
     print_json,
     print_text,
@@ -20,8 +21,6 @@ from git_boocode.cli.output import (
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.remotes import INSIDE_PUSH
 from git_boocode.repo.repository import Repository
-
-_SHOWN = 5
 
 
 @click.command(cls=Command)
@@ -70,8 +69,8 @@ def _print(pushed: Pushed) -> None:
         print_text("skipped: a push of checkpoints is already running")
         return
     remote = printable(pushed.remote)
-    for identifier in pushed.ids:
-        print_text(f" * {identifier}")
+    for line in first_lines([f" * {identifier}" for identifier in pushed.ids]):
+        print_text(line)
     if pushed.ids:
         verb = "would push" if pushed.dry_run else "pushed"
         print_text(f"{verb} {counted(len(pushed.ids))} to {remote}")
@@ -100,10 +99,9 @@ def _refusal(pushed: Pushed, answer: dict[str, object]) -> Exception:
 
 
 def reasons(rejected: list[Rejected]) -> str:
-    """The first few of what was not taken, and why, a line each."""
-    lines = [f" ! {printable(name)}: {printable(reason)}" for name, reason in rejected[:_SHOWN]]
-    more = len(rejected) - len(lines)
-    return "\n".join([*lines, *([f" ! and {more} more"] if more else [])])
+    """What was not taken, and why, a line each."""
+    lines = [f" ! {printable(name)}: {printable(reason)}" for name, reason in rejected]
+    return "\n".join(first_lines(lines))
 
 
 def counted(number: int) -> str:

@@ -21,6 +21,7 @@ from git_boocode.cli.output import (
     ask,
     can_ask,
     colour_wanted,
+    first_lines,
     label_of,
     print_hints,
     print_json,
@@ -285,15 +286,20 @@ def print_result(
 
 def _print_paths(result: Result, style: Style) -> None:
     changed = {change.path for change in result.changes}
-    staged = [change for change in result.staged if change.path not in changed]
-    for change in (*result.changes, *staged):
-        letter, colour = _LETTERS[change.action]
-        where = "" if change.path in changed else " (staging)"
-        print_text(f" {style(letter, colour)} {quote_path(change.path)}{where}")
-    for kept in result.kept:
-        warn(f"left alone: {quote_path(kept.path)}: {kept.reason}")
-    for path in result.edited:
-        print_text(f" M {quote_path(path)}")
+    lines = [_path_line(change, style) for change in result.changes]
+    lines += [f" M {quote_path(path)}" for path in result.edited]
+    staged = (change for change in result.staged if change.path not in changed)
+    lines += [f"{_path_line(change, style)} (staging)" for change in staged]
+    if lines:
+        print_text("\n".join(first_lines(lines)))
+    left_alone = [f"left alone: {quote_path(kept.path)}: {kept.reason}" for kept in result.kept]
+    for line in first_lines(left_alone):
+        warn(line)
+
+
+def _path_line(change: Change, style: Style) -> str:
+    letter, colour = _LETTERS[change.action]
+    return f" {style(letter, colour)} {quote_path(change.path)}"
 
 
 def _ways_back(result: Result, callback: str | None) -> Iterator[str]:

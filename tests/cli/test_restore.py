@@ -263,3 +263,40 @@ def test_help(repo: Repo) -> None:
     assert done.out.startswith(
         "usage: git boocode restore [<options>] [<checkpoint>] [--] [<path>...]\n"
     )
+
+
+def test_of_many_paths_the_first_are_listed(repo: Repo) -> None:
+    for number in range(24):
+        repo.write(f"{number:02}", "a\n")
+    repo.write("staged", "a\n")
+    repo.commit()
+    taken = take()
+    for number in range(24):
+        repo.write(f"{number:02}", "mess\n")
+    repo.git("rm", "-q", "--cached", "staged")
+    paths = [f" M {number:02}" for number in range(24)] + [" A staged (staging)"]
+    few = [*paths[:20], " … and 5 more (-v lists all)"]
+    for command in (("restore", "-n", taken.id), ("restore", taken.id), ("undo",), ("redo",)):
+        done = repo.boocode(*command)
+        listed = [line.replace(" D staged", " A staged") for line in done.out.splitlines()]
+        assert listed[:-1] == few
+        assert " 24 files and the staging area to " in listed[-1]
+    done = repo.boocode("undo", "-n", "-v")
+    assert len(done.out.splitlines()) == len(paths) + 1
+    assert len(repo.boocode("undo", "-n", "--json").json["changed"]) == 24
+
+
+def test_of_many_paths_that_are_left_alone_the_first_are_listed(repo: Repo) -> None:
+    for number in range(23):
+        repo.write(f"{number:02}", "a\n")
+    taken = take()
+    for number in range(23):
+        (repo.top / f"{number:02}").unlink()
+        repo.write(f"{number:02}/own", "b\n")
+    repo.write(".git/info/exclude", "own\n")
+    done = repo.boocode("restore", taken.id)
+    warnings = [line for line in done.err.splitlines() if line.startswith("warning: ")]
+    assert warnings[0].startswith("warning: left alone: 00: ")
+    assert warnings[20:] == ["warning: … and 3 more (-v lists all)"]
+    assert done.err.count("left alone: ") == 20
+    assert repo.boocode("restore", "-v", taken.id).err.count("left alone: ") == 23

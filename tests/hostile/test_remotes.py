@@ -262,7 +262,7 @@ def test_names_that_a_remote_makes_up(both: Both) -> None:
     done = both.theirs.boocode("fetch", "origin")
     assert done.code == 0
     assert "\u202e" not in done.out + done.err
-    assert " ! and 7 more" in done.err
+    assert done.err.count(" ! ") == len(names)
 
 
 def test_objects_that_the_remote_has_lost(both: Both) -> None:
