@@ -1,7 +1,7 @@
 """The host's callback: a program that keeps the conversation in step with the files.
 
-If the restore that runs it is killed, the next one waits for the callback to end: it would go on to
-trim the conversation otherwise, after that has been brought back.
+If a restore is killed, the next one waits until its callback has finished. Otherwise the callback
+could trim the conversation after that has been restored.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _RUNNING = "callback-running"
 
 
 HostFunction = Callable[[dict[str, Any]], Mapping[str, Any] | None]
-"""Gets the object of an event and returns that of the answer, as a program would."""
+"""Takes the object of an event and returns the object of the answer, as a program does."""
 
 
 class CallbackAnswer:
-    """What the callback answered; a malformed answer raises ValueError.
+    """The callback's answer; ValueError if it is malformed.
 
-    `edits` are those that it asks for, as `apply-edit` reads them, and `message` is for the user.
+    `edits` are edits of the host's files in any format of `apply-edit`; `message` is for the user.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -48,7 +48,7 @@ class CallbackAnswer:
         if not isinstance(self.backend_reset, bool):
             raise ValueError("'backend_reset' must be true or false")
         self.edits: object = values.get("edits")
-        # No restore is worth rolling back for what was only to be shown.
+        # A malformed message is ignored, because it is no reason to roll a restore back.
         message = values.get("message")
         self.message = message.strip()[:_SHOWN] if isinstance(message, str) else ""
 
@@ -57,8 +57,8 @@ class Callback(NamedTuple):
     """A callback program, which runs at the top of the worktree, or a `function` of the host.
 
     A program has `timeout` seconds for each event. A function runs in this process; it can neither
-    restore nor take checkpoints in the same worktree, which is locked. `event` is what every
-    event's object holds, as `event_of` makes it.
+    restore nor take checkpoints in the same worktree, which is locked. `event` has the fields that
+    all events share, see `event_of`.
     """
 
     repository: Repository
@@ -68,24 +68,24 @@ class Callback(NamedTuple):
     event: Mapping[str, Any] = {}
 
     def prepare(self) -> None:
-        """Announce the restore; refused (`vetoed`) by the exit code or by `"veto": true`.
+        """Announce the restore; RefusedError (`vetoed`) on an exit code or `"veto": true`.
 
-        As with every event, any failure is a FatalError (`callback`).
+        As with every event, any other failure is a FatalError (`callback`).
         """
         status, stdout, stderr = self._run("prepare")
         if status < 0:
             raise self.failed(_exit_text(status, "prepare"), stderr)
         values = self._object(stdout, stderr) if not status and stdout.strip() else {}
         if status or values.get("veto"):
-            said = str(values.get("message") or stderr).strip()[-_SHOWN:] or "it gave no reason"
+            reason = str(values.get("message") or stderr).strip()[-_SHOWN:] or "it gave no reason"
             raise RefusedError(
-                f"callback '{self.program}' vetoed the restore: {said}",
+                f"callback '{self.program}' vetoed the restore: {reason}",
                 code="vetoed",
                 hints=("--files-only restores without the callback",),
             )
 
     def commit(self, name: str) -> CallbackAnswer:
-        """Let the conversation follow the files: `trim` after a restore, `undo` after an undo."""
+        """Restore the conversation: `name` is `trim` after a restore, `undo` after an undo."""
         status, stdout, stderr = self._run(name)
         if status:
             raise self.failed(_exit_text(status, name), stderr)
@@ -93,10 +93,10 @@ class Callback(NamedTuple):
         try:
             return CallbackAnswer(values)
         except ValueError as error:
-            raise self.failed(f"gave a wrong answer to '{name}': {error}", stderr) from None
+            raise self.failed(f"gave an invalid answer to '{name}': {error}", stderr) from None
 
     def roll_back(self, reason: str) -> None:
-        """Report that a later step failed, so that the callback can roll its own work back."""
+        """Report that a later step failed, so that the callback rolls its own work back."""
         status, _, stderr = self._run("rollback", reason=reason)
         if status:
             raise self.failed(_exit_text(status, "rollback"), stderr)
@@ -108,8 +108,8 @@ class Callback(NamedTuple):
             try:
                 return 0, json.dumps(self.function(request) or {}).encode(), ""
             except Exception as error:
-                what = f"raised {type(error).__name__} in '{name}': {error}"
-                raise self.failed(what) from error
+                problem = f"raised {type(error).__name__} in '{name}': {error}"
+                raise self.failed(problem) from error
             finally:
                 CALLING.reset(calling)
         top = self.repository.worktree
@@ -140,9 +140,9 @@ class Callback(NamedTuple):
                         os.killpg(process.pid, signal.SIGKILL)
                     if not isinstance(error, subprocess.TimeoutExpired):
                         raise
-                    what = f"did not answer '{name}' within {self.timeout} seconds"
-                    hint = "git config boocode.callbackTimeout SECONDS gives it more time"
-                    raise self.failed(what, _remaining_stderr(process), hint) from None
+                    problem = f"did not answer '{name}' within {self.timeout} seconds"
+                    hint = "to give it more time: git config boocode.callbackTimeout <seconds>"
+                    raise self.failed(problem, _remaining_stderr(process), hint) from None
         return process.returncode, stdout, stderr.decode("utf-8", "replace")
 
     def _object(self, stdout: bytes, stderr: str) -> dict[str, Any]:
@@ -156,11 +156,11 @@ class Callback(NamedTuple):
             raise self.failed(f"answered {answered} instead of one JSON object", stderr)
         return values
 
-    def failed(self, what: str, stderr: str = "", hint: str = "") -> FatalError:
-        """The error of a callback that did `what`."""
-        said = f"\n{stderr.strip()[-_SHOWN:]}" if stderr.strip() else ""
+    def failed(self, problem: str, stderr: str = "", hint: str = "") -> FatalError:
+        """The error of a callback; `problem` is a verb phrase such as "cannot be run"."""
+        output = f"\n{stderr.strip()[-_SHOWN:]}" if stderr.strip() else ""
         return FatalError(
-            f"callback '{self.program}' {what}{said}",
+            f"callback '{self.program}' {problem}{output}",
             code="callback",
             hints=(hint or "fix the callback, or skip it with --files-only",),
         )
@@ -169,22 +169,22 @@ class Callback(NamedTuple):
 def event_of(
     repository: Repository,
     operation: tuple[str, str, str],
-    whose: Checkpoint,
+    checkpoint: Checkpoint,
     changes: Iterable[Change],
 ) -> dict[str, Any]:
-    """What every event of one operation holds.
+    """The fields that all events of an operation share.
 
-    `operation` is its kind, the event that follows `prepare`, and its id; `whose` is the checkpoint
-    whose conversation it is.
+    `operation` is its kind, the event that follows `prepare`, and its id; `checkpoint` is the one
+    whose conversation is restored.
     """
     kind, commits, restore_id = operation
     return {
         "operation": kind,
         "commits": commits,
         "restore_id": restore_id,
-        "checkpoint_id": whose.id,
-        "commit": whose.commit.id,
-        **{key: whose.meta.values.get(key) for key in _ABOUT},
+        "checkpoint_id": checkpoint.id,
+        "commit": checkpoint.commit.id,
+        **{key: checkpoint.meta.values.get(key) for key in _ABOUT},
         "worktree": repository.worktree,
         "git_dir": repository.git_dir,
         "changed": [change.as_json() for change in changes],
@@ -194,19 +194,19 @@ def event_of(
 # Finding the callback.
 
 
-def find_callback(repository: Repository, given: str | HostFunction | None) -> Callback | None:
-    """The callback to use: the one given, else `boocode.callback`, else an executable git hook.
+def find_callback(repository: Repository, explicit: str | HostFunction | None) -> Callback | None:
+    """The callback to use: the explicit one, `boocode.callback`, or the executable git hook.
 
-    Refused if there is no such file, or its name comes out of a file in the worktree, which a clone
-    could have brought along (`untrusted`).
+    RefusedError if the file does not exist (`missing_file`), or if it is configured by a file in
+    the worktree, which a clone could contain (`untrusted`).
     """
-    if callable(given):
-        name = getattr(given, "__qualname__", repr(given))
-        return Callback(repository, name, function=given)
-    program = given or _configured(repository) or _hook(repository)
+    if callable(explicit):
+        name = getattr(explicit, "__qualname__", repr(explicit))
+        return Callback(repository, name, function=explicit)
+    program = explicit or _configured(repository) or _hook(repository)
     if program is None:
         return None
-    path = os.path.join(os.getcwd() if given else repository.worktree, program)
+    path = os.path.join(os.getcwd() if explicit else repository.worktree, program)
     if not os.path.isfile(path):
         raise RefusedError(
             f"callback '{program}' does not exist",
@@ -217,7 +217,7 @@ def find_callback(repository: Repository, given: str | HostFunction | None) -> C
 
 
 def timeout_of(repository: Repository) -> int:
-    """How many seconds a callback has for one event (`boocode.callbackTimeout`)."""
+    """The seconds that a callback has for one event (`boocode.callbackTimeout`)."""
     return repository.config.integer("boocode.callbackTimeout", default=TIMEOUT, least=1)
 
 
@@ -230,7 +230,7 @@ def _configured(repository: Repository) -> str | None:
         raise RefusedError(
             f"boocode.callback is set by '{origin}', a file in the worktree",
             code="untrusted",
-            hints=("set it where no clone can: git config boocode.callback <file>",),
+            hints=("a clone could set it; use: git config boocode.callback <file>",),
         )
     return repository.config.path("boocode.callback")
 
@@ -240,7 +240,7 @@ def _in_worktree(repository: Repository, path: str) -> bool:
     own = (repository.git_dir, repository.common_dir)
     if any(_below(real, os.path.realpath(directory)) for directory in own):
         return False
-    # They share the configuration, so that a file of any of them may have been included.
+    # Worktrees share the configuration, which may include a file of any of them.
     others = (os.path.realpath(top) for top, _ in worktrees(repository))
     return any(_below(real, top) for top in (repository.worktree, *others))
 
@@ -260,10 +260,10 @@ def _hook(repository: Repository) -> str | None:
 
 def _without_worktree(environ: dict[str, str], top: str) -> dict[str, str]:
     """An environment in which a callback in Python imports nothing from the worktree."""
-    given = environ.pop("PYTHONPATH", "").split(os.pathsep)
-    real = {path: os.path.realpath(os.path.join(top, path)) for path in given if path}
-    kept = [path for path in real if not _below(real[path], top)]
-    return {**environ, "PYTHONPATH": os.pathsep.join(kept)} if kept else environ
+    paths = environ.pop("PYTHONPATH", "").split(os.pathsep)
+    real = {path: os.path.realpath(os.path.join(top, path)) for path in paths if path}
+    outside = [path for path in real if not _below(real[path], top)]
+    return {**environ, "PYTHONPATH": os.pathsep.join(outside)} if outside else environ
 
 
 def _exit_text(status: int, name: str) -> str:
@@ -275,21 +275,21 @@ def _remaining_stderr(process: subprocess.Popen[bytes]) -> str:
     try:
         _, stderr = process.communicate(timeout=1)
     except subprocess.TimeoutExpired:
-        # Something that left the group still holds the pipes; it is not waited for.
+        # A process that left the process group still holds the pipes; do not wait for it.
         return ""
     return stderr.decode("utf-8", "replace")
 
 
 @contextmanager
 def running_lock(state_dir: str) -> Iterator[tuple[int, ...]]:
-    """Note that a callback runs, by a lock that ends with it.
+    """Hold a lock that is released when the callback ends, even if this process is killed.
 
-    Yields the descriptors that it has to inherit; none where nothing can be noted, for even a full
-    disk must not keep the callback from being called.
+    Yields the descriptors that the callback inherits. If the lock cannot be made, for example on a
+    full disk, there are none, and the callback is called anyway.
     """
     path = os.path.join(state_dir, _RUNNING)
     try:
-        # A file of its own each time: what an earlier callback has started may hold the last one.
+        # Use a new file, because processes of an earlier callback may still hold the old one.
         remove(path)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError:
@@ -305,10 +305,10 @@ def running_lock(state_dir: str) -> Iterator[tuple[int, ...]]:
 
 
 def wait_for_callback(state_dir: str, timeout: float) -> None:
-    """Wait for the callback of a killed restore, but not beyond the seconds that it had."""
+    """Wait for the callback of a killed restore, at most until its time-out."""
     path = os.path.join(state_dir, _RUNNING)
     if is_regular(path):
-        # The rest of its time, and no more than that if the clock was set back.
+        # The remaining time; at most the whole time-out, even if the clock was set back.
         age = max(0.0, time.time() - os.stat(path).st_mtime)
         with suppress(RefusedError), taking_turns(path, patience=timeout - age):
             pass

@@ -1,4 +1,4 @@
-"""Diagnose and repair checkpoints and what killed commands left."""
+"""Diagnose and repair checkpoints, and leftovers of killed commands."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ from git_boocode.repo.repository import WORKTREE_ID, Repository, worktree_id
 from git_boocode.repo.store import Ref, RefChange, Store
 
 _MOMENT = 10.0
-"""Seconds for which git may lock refs without anything being wrong."""
+"""A lock of a ref that is younger, in seconds, is normal."""
 _ABANDONED = 60.0
-"""Seconds after which no git command can still be writing our refs that it has locked."""
+"""A lock of our refs that is older, in seconds, is abandoned."""
 _FIX = "'git boocode doctor --fix'"
 _OURS = "refs/boocode/"
 _EDITS = "refs/boocode/edits/"
@@ -62,16 +62,16 @@ _FILES = (
     *("lock", "hooks.lock", "hooks.log", "hooks.log.1", "hooks.log.lock", "last-prune"),
     *("turns.json", "tools.json", "kept-index.json", "callback-running"),
 )
-"""The private files of all packages, but for the two notes, which have checks of their own."""
+"""The private files of all packages, except the two notes, which have checks of their own."""
 _LARGER = 64 << 20
-"""Bytes that a file below `hooks` may have; it holds what an agent's file held before."""
+"""The maximum size, in bytes, of a file below `hooks`, which is a copy of an agent's file."""
 
 
 class Finding(NamedTuple):
-    """A problem: a stable word for it, one sentence, the files that it is about.
+    """A problem: a stable word for it, one sentence, the files that it concerns.
 
-    `remedy` is what to do about it by hand or, once it is `fixed`, what was done. A problem that is
-    `past` is only reported, in `lines` where it has several parts.
+    `remedy` says how to fix it or, if it is `fixed`, what was done. A `past` problem is only
+    reported; `lines` are its details.
     """
 
     kind: str
@@ -83,7 +83,7 @@ class Finding(NamedTuple):
     past: bool = False
 
     def repaired(self, repair: Callable[[], object], done: str, *, fix: bool) -> Finding:
-        """The finding once it is repaired, if `fix`; `done` says what was done."""
+        """Repair the problem if `fix`, and return the finding; `done` says what was done."""
         if not fix:
             return self
         try:
@@ -94,7 +94,7 @@ class Finding(NamedTuple):
 
 
 def check_directories(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    """Look for something else where the private directories belong; nobody can hold locks there."""
+    """Find files in place of the private directories, without which locks are not possible."""
     for state in filter(is_blocked, repository.state_dirs()):
         message = f"'{state}' is not a directory"
         yield Finding("unusable_files", message, (state,), f"{_FIX} removes it").repaired(
@@ -103,17 +103,17 @@ def check_directories(repository: Repository, *, fix: bool) -> Iterator[Finding]
 
 
 def check_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    """Look for what killed commands left in this worktree, and for a damaged index.
+    """Find leftovers of killed commands in this worktree, and a damaged index.
 
-    The caller holds the worktree's lock for itself alone.
+    The caller holds the worktree's lock exclusively.
     """
-    # The lock first: what proves whose it is goes with the leftover files.
+    # The lock first: the leftover files prove that the lock is ours.
     yield from _index_lock(repository, fix=fix)
     yield from _index(repository)
     yield from _leftover_files(repository.state_dir, fix=fix)
     yield from _stale_note(repository, fix=fix)
     if paths := tuple(path for state in repository.state_dirs() for path in _unusable_in(state)):
-        message = "private files are not what git boocode writes"
+        message = "private files of git boocode are damaged"
         yield Finding("unusable_files", message, paths, f"{_FIX} removes them").repaired(
             partial(_remove_all, paths), "they were removed", fix=fix
         )
@@ -122,9 +122,9 @@ def check_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
 
 
 def check_checkpoints(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    """Look for checkpoints that cannot be used or reached, and for missing objects.
+    """Find unusable and unreachable checkpoints, and missing objects.
 
-    No lock is held, for it can take a while.
+    This can take long, so no lock is held.
     """
     yield from _broken_refs(repository, fix=fix)
     catalog = Catalog(repository)
@@ -160,24 +160,24 @@ def _index(repository: Repository) -> Iterator[Finding]:
     except (PermissionError, IsADirectoryError) as error:
         reason = (error.strerror or str(error)).lower()
         message = f"the index '{path}' cannot be read: {reason}; no checkpoint can be taken"
-        yield Finding("unreadable_index", message, (path,), "check its owner and its mode")
+        yield Finding("unreadable_index", message, (path,), "check its owner and permissions")
         return
     except GitError as error:
-        said = failure_reason(error.stderr).partition("\n")[0]
-        damage = said.removeprefix(f"{path}: ") or error.message
-    message = f"the index '{path}' is damaged: {damage}; what is staged in it may be lost"
+        reason = failure_reason(error.stderr).partition("\n")[0]
+        damage = reason.removeprefix(f"{path}: ") or error.message
+    message = f"the index '{path}' is damaged: {damage}; staged changes may be lost"
     yield Finding("damaged_index", message, (path,), _index_remedy(repository))
 
 
 def _index_remedy(repository: Repository) -> str:
-    gone = f"rm {shlex.quote(repository.index_path)}"
-    anew = f"'{gone} && git reset' makes it anew from HEAD, and leaves the files as they are"
+    remove = f"rm {shlex.quote(repository.index_path)}"
+    reset = f"'{remove} && git reset' rebuilds it from HEAD and does not change files"
     for entry in Catalog(repository).history():
         staged = entry.meta.part("index", "tree")
         if staged and OBJECT_ID.fullmatch(staged):
-            back = f"'{gone} && git read-tree {staged}'"
-            return f"{anew}; {back} brings back what was staged at the checkpoint {entry.id}"
-    return anew
+            read = f"'{remove} && git read-tree {staged}'"
+            return f"{reset}; {read} restores the staging area of checkpoint {entry.id}"
+    return reset
 
 
 def _leftover_files(state: str, *, fix: bool) -> Iterator[Finding]:
@@ -200,9 +200,9 @@ def _stale_note(repository: Repository, *, fix: bool) -> Iterator[Finding]:
         return
     safety, store = interrupted_restore(state), Store(repository)
     if safety is None:
-        message = "the note of a restore that was interrupted cannot be read"
+        message = "the note of an interrupted restore cannot be read"
         if newest := store.refs(SAFETY, newest=1):
-            message += f"; the newest state that was kept before a restore is {newest[0].id}"
+            message += f"; the newest safety checkpoint is {newest[0].id}"
     elif not store.refs(f"{SAFETY}{safety}"):
         message = "a restore was interrupted before it changed anything"
     else:
@@ -255,29 +255,29 @@ def _damaged_id(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     entries = catalog.entries(catalog.store.refs(*KINDS))
     worktrees = (each.meta.table("worktree") for each in entries if isinstance(each, Checkpoint))
     own = (each.get("id") for each in worktrees if (each.get("name"), each.get("path")) == here)
-    known = next((each for each in own if isinstance(each, str)), None)
-    identifier = known or os.urandom(16).hex()
+    recorded = next((each for each in own if isinstance(each, str)), None)
+    identifier = recorded or os.urandom(16).hex()
 
     def write() -> None:
         remove(path)
         write_private(path, identifier.encode("ascii"))
 
-    message = "the id of this worktree is damaged, so that its checkpoints are not found"
-    how = "it was taken from the newest checkpoint" if known else "a new one was made"
-    finding = Finding("unusable_files", message, (path,), f"{_FIX} writes it anew")
-    yield finding.repaired(write, how, fix=fix)
+    message = "the id of this worktree is damaged; its checkpoints cannot be found"
+    done = "it was copied from the newest checkpoint" if recorded else "a new one was made"
+    finding = Finding("unusable_files", message, (path,), f"{_FIX} rewrites it")
+    yield finding.repaired(write, done, fix=fix)
 
 
 def _ref_locks(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     packed = os.path.join(repository.common_dir, "packed-refs.lock")
     if _age(packed) > _MOMENT:
-        yield _foreign_lock(packed, "packed-refs", ", so that no ref can be deleted")
+        yield _foreign_lock(packed, "packed-refs", " (no ref can be deleted)")
     for path in reftable_locks(repository):
         if _age(path) > _MOMENT:
-            yield _foreign_lock(path, "the reftable", ", so that no ref can be written")
+            yield _foreign_lock(path, "the reftable", " (no ref can be written)")
     ours = os.path.join(repository.common_dir, "refs", "boocode")
     ages = {path: _age(path) for path in loose_locks(ours)}
-    # A command that writes many refs locks them all, one after the other, before it is done.
+    # A command that writes many refs locks them one after the other, and then writes them.
     abandoned = min(ages.values(), default=0.0) > _ABANDONED
     for path in (path for path, age in ages.items() if age > _MOMENT):
         finding = _foreign_lock(path, "a ref")
@@ -295,9 +295,9 @@ def _foreign_lock(lock: str, what: str, effect: str = "") -> Finding:
             since = f"has been locked for {number} {unit}" + ("" if number == 1 else "s")
     return Finding(
         "leftover_lock",
-        f"{what} {since}{effect}: '{lock}' exists; another git process is at work, or was killed",
+        f"{what} {since}{effect}: '{lock}' exists; another git process is running or was killed",
         (lock,),
-        "if no git command runs here any more, delete that file",
+        "if no git command is running here, delete that file",
     )
 
 
@@ -322,14 +322,14 @@ def _broken_refs(repository: Repository, *, fix: bool) -> Iterator[Finding]:
 
 
 def _other_refs(repository: Repository, store: Store, *, fix: bool) -> Iterator[Finding]:
-    """Refs of another kind than this version writes that name no object."""
+    """Refs that this version does not write and that name no object."""
     for ref in store.refs(_OURS):
         if not ref.name.startswith((*KINDS, REMOTES, _EDITS)) and _is_gone(repository, ref):
             yield remove_broken(store, ref, _broken_ref(ref.name), fix=fix)
 
 
 def _broken_ref(name: str, *paths: str) -> Finding:
-    message = f"the ref '{name}' names nothing; 'git gc' and 'git fsck' fail because of it"
+    message = f"the ref '{name}' names no object; 'git gc' and 'git fsck' fail because of it"
     return Finding("unreadable_checkpoint", message, paths, f"{_FIX} removes it")
 
 
@@ -340,7 +340,7 @@ def _is_gone(repository: Repository, ref: Ref) -> bool:
 def _broken_checkpoints(
     repository: Repository, catalog: Catalog, *, fix: bool
 ) -> Iterator[Finding]:
-    """The checkpoints that cannot be read or lack objects; the latter are removed."""
+    """The checkpoints that cannot be read or lack objects; `fix` removes the latter."""
     refs = [*catalog.store.refs(*KINDS), *catalog.store.refs(REMOTES)]
     entries: dict[Ref, Checkpoint] = {}
     for ref, entry in zip(refs, catalog.entries(refs), strict=True):
@@ -353,11 +353,11 @@ def _broken_checkpoints(
     try:
         lacking = missing_objects(repository, needs)
     except GitError as error:
-        message = f"git cannot go through the objects of the checkpoints: {error.message}"
+        message = f"git cannot check the objects of the checkpoints: {error.message}"
         remedy = "'git fsck' shows which objects are damaged or missing"
         yield Finding("missing_objects", message, (), remedy)
         return
-    # What is left of these is still needed.
+    # An interrupted restore needs the rest of its safety checkpoint.
     needed = interrupted(repository)
     for ref, entry in entries.items():
         if lost := lacking.get(ref.name):
@@ -366,7 +366,7 @@ def _broken_checkpoints(
 
 
 def remove_broken(store: Store, ref: Ref, finding: Finding, *, fix: bool) -> Finding:
-    """If `fix`, remove a ref that lacks objects: `git gc` and `git fsck` fail because of it."""
+    """If `fix`, remove a ref that lacks objects, because `git gc` and `git fsck` fail otherwise."""
     done = f"the ref '{ref.name}' was removed; it named {ref.target}"
     remove_ref = partial(store.update_refs, [RefChange(ref.name, None, ref.target)])
     return finding.repaired(remove_ref, done, fix=fix)
@@ -377,9 +377,9 @@ def _unreadable(ref: Ref, entry: Unusable) -> Finding:
     if remote_of(ref.name):
         kind, what, remedy = "unreadable_fetched", "fetched checkpoint", _refetch_remedy(ref.name)
     elif ID_PART.fullmatch(ref.id):
-        remedy = f"'git boocode drop {ref.id}' drops it, if it is of no use"
+        remedy = f"to delete it: git boocode drop {ref.id}"
     else:
-        remedy = f"'git update-ref -d {ref.name}' drops it, if it is of no use"
+        remedy = f"to delete it: git update-ref -d {ref.name}"
     message = f"the {what} at {ref.name} cannot be used: {entry.why.message}"
     return Finding(kind, message, (), "; ".join(entry.why.hints) or remedy)
 
@@ -395,45 +395,45 @@ def _incomplete(entry: Checkpoint, lost: str) -> Finding:
 
 
 def _refetch_remedy(ref: str) -> str:
-    # Its id may be that of a checkpoint taken here as well, which `drop` would take it for.
-    gone, again = f"git update-ref -d {shlex.quote(ref)}", shlex.quote(remote_of(ref))
-    return f"'{gone}' drops it, and 'git boocode fetch {again}' gets it again"
+    # `drop` would delete a local checkpoint with the same id.
+    remove, remote = f"git update-ref -d {shlex.quote(ref)}", shlex.quote(remote_of(ref))
+    return f"'{remove}' deletes it, and 'git boocode fetch {remote}' fetches it again"
 
 
 def _halfway(catalog: Catalog, safety: list[Ref]) -> Iterator[Finding]:
     for entry in catalog.entries(safety):
         if isinstance(entry, Checkpoint) and entry.meta.table("restore").get("halfway") is True:
-            kept = f"{entry.id} keeps them as they were then"
-            message = f"a restore failed, and files had changed meanwhile; {kept}"
+            saved = f"they are saved in {entry.id}"
+            message = f"a restore failed while another process changed files; {saved}"
             show, drop = f"git boocode show {entry.id}", f"git boocode drop {entry.id}"
-            yield Finding("halfway", message, (), f"'{show}' shows it; '{drop}' drops it")
+            yield Finding("halfway", message, (), f"'{show}' shows it; '{drop}' deletes it")
 
 
 def _orphans(catalog: Catalog, restores: set[str], *, fix: bool) -> Iterator[Finding]:
-    """What restores archived that are gone; what cannot be read is of no use in the log."""
+    """The readable checkpoints that were archived by restores that are gone."""
     orphans: dict[str, list[Ref]] = {}
     refs = [ref for ref in catalog.store.refs(ARCHIVE) if restore_of(ref) not in restores]
     for ref, entry in zip(refs, catalog.entries(refs), strict=True):
         if isinstance(entry, Checkpoint):
             orphans.setdefault(restore_of(ref), []).append(ref)
     for restore, archived in orphans.items():
-        what = "a checkpoint" if len(archived) == 1 else f"{len(archived)} checkpoints"
-        message = f"{what} left the log with the restore {restore}, which can no longer be undone"
-        remedy = f"{_FIX} brings back to the log what it archived"
+        what = "1 checkpoint" if len(archived) == 1 else f"{len(archived)} checkpoints"
+        message = f"{what} archived by restore {restore}, which can no longer be undone"
+        remedy = f"{_FIX} returns them to the log"
         yield Finding("orphaned_archive", message, (), remedy).repaired(
-            partial(_bring_back, catalog, archived), "what it archived is in the log again", fix=fix
+            partial(_bring_back, catalog, archived), "they are in the log again", fix=fix
         )
 
 
 def _bring_back(catalog: Catalog, refs: list[Ref]) -> None:
-    there = {ref.name: ref.target for ref in catalog.store.refs(CHECKPOINTS)}
+    existing = {ref.name: ref.target for ref in catalog.store.refs(CHECKPOINTS)}
     changes = []
     for ref in refs:
         name = f"{CHECKPOINTS}{ref.id}"
         changes.append(RefChange(ref.name, None, ref.target))
-        if there.get(name) != ref.target:
+        if existing.get(name) != ref.target:
             changes.append(RefChange(name, ref.target, None))
-            there[name] = ref.target
+            existing[name] = ref.target
     catalog.store.update_refs(changes)
 
 
@@ -441,7 +441,7 @@ def _prune_failure(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     why = last_prune_failure(repository)
     if why is not None:
         message = f"old checkpoints could not be pruned: {why}"
-        remedy = "'git boocode prune --all' tries it again"
+        remedy = "'git boocode prune --all' tries again"
         yield Finding("pruning_failed", message, (), remedy).repaired(
-            partial(prune, repository, everywhere=True), "it succeeds now", fix=fix
+            partial(prune, repository, everywhere=True), "they were pruned", fix=fix
         )

@@ -1,7 +1,7 @@
-"""The host's own files that a callback asks to edit, kept so that they can come back.
+"""The host's own files that a callback edits, saved so that an undo can restore them.
 
-They may lie anywhere, so what is known of them stays in the worktree's private directory and is
-never read from a ref, which could come from elsewhere.
+They may be anywhere on disk. Therefore they are saved in the worktree's private directory, and
+never read from a ref, which could come from a remote.
 """
 
 from __future__ import annotations
@@ -31,37 +31,37 @@ _LARGEST = 16 << 20
 
 
 class HostFile(NamedTuple):
-    """A file and what becomes of it."""
+    """A host file before and after it is written."""
 
     path: str  # absolute, symlinks resolved
-    before: bytes | None  # None if there was no file
-    after: bytes | None  # None if there is no file then
+    before: bytes | None  # None if the file did not exist
+    after: bytes | None  # None if the file is deleted
     mode: int  # its permission bits
-    leftovers: tuple[str, ...] = ()  # files that a kill could leave beside it
+    leftovers: tuple[str, ...] = ()  # temporary files that a killed write could leave beside it
 
 
 KeepOriginals = Callable[[Sequence[HostFile]], None]
-"""Keeps what files were before they are written; nothing has been touched yet."""
+"""Saves the original contents of files before they are written."""
 
 
 class Editor(Protocol):
-    """What can write files, all of them or none; on a BoocodeError, nothing was changed.
+    """Writes files, all or none; after a BoocodeError, nothing was changed.
 
-    `keep` is called before anything is touched, with what is about to happen.
+    `keep` is called with the planned changes before anything is written.
     """
 
     def edit(self, edits: object, base: str, keep: KeepOriginals) -> None:
         """Apply edits in any format that `apply-edit` reads, with paths relative to `base`."""
 
     def write(self, files: Sequence[HostFile], keep: KeepOriginals) -> None:
-        """Write files that still are what they were."""
+        """Write files whose content is still `before`."""
 
 
 class ConversationFiles:
-    """The files that one operation writes for the host.
+    """The host files that one operation writes.
 
-    Those in the worktree are noted relative to it, as it may be moved or copied. Without an editor,
-    nothing can be written.
+    Paths in the worktree are stored relative to it, because it may be moved or copied. Without an
+    editor, nothing can be written.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class ConversationFiles:
         self._top = repository.worktree
         self._state_dir = repository.state_dir
         self._directory = _directory(repository.state_dir, operation)
-        self._given_editor = editor
+        self._make_editor = editor
         self._written: dict[str, HostFile] = {}
 
     @property
@@ -79,51 +79,51 @@ class ConversationFiles:
         return sorted(self._written)
 
     def edit(self, edits: object) -> None:
-        """Apply what a callback asks for; paths count from the top. See `Editor`."""
+        """Apply a callback's edits, with paths relative to the top; see `Editor`."""
         self._editor.edit(edits, self._top, self._keep)
 
     def read(self, other: str) -> dict[str, bytes | None]:
-        """What the files of another operation hold now, by path."""
-        return {file.path: _read(file.path) for file in self._kept(other)}
+        """The current contents of the files of another operation, by path."""
+        return {file.path: _read(file.path) for file in self._saved(other)}
 
     def revert(self, other: str, seen: Mapping[str, bytes | None], *, unchanged: bool) -> None:
-        """Make files what they were before another operation; on a BoocodeError, none changes.
+        """Restore the files from before another operation, all or none on a BoocodeError.
 
-        `seen` is what `look` found before the callback ran: what the callback has changed itself
-        since stays. `unchanged` leaves those alone, too, that changed after that operation; but not
-        what the callback's edits have made since.
+        `seen` is the result of `read` before the callback ran: a file that the callback itself has
+        changed since is kept. With `unchanged`, so is a file that was changed after that operation,
+        other than by the edits of the current one.
         """
         files = []
-        for file in self._kept(other):
+        for file in self._saved(other):
             _remove_leftovers(file)
-            now = seen.get(file.path)
-            if unchanged and now != file.after:
+            expected = seen.get(file.path)
+            if unchanged and expected != file.after:
                 continue
-            here = _read(file.path)
+            current = _read(file.path)
             edited = self._written.get(file.path) if unchanged else None
-            # Nobody else has written it since.
-            if here == (edited.after if edited else now) and here != file.before:
-                files.append(file._replace(before=here, after=file.before, leftovers=()))
+            # Nothing else has written it since.
+            if current == (edited.after if edited else expected) and current != file.before:
+                files.append(file._replace(before=current, after=file.before, leftovers=()))
         if files:
             self._editor.write(files, self._keep)
 
     def roll_back(self) -> None:
-        """Make all files what they were before this operation.
+        """Restore all files from before this operation.
 
-        On a BoocodeError, one could not be written, or is something else by now; what it was before
-        stays kept.
+        BoocodeError if a file cannot be written or another program changed it; its original content
+        stays saved.
         """
         files = []
         for file in self._written.values():
-            here = _read(file.path)
-            if here not in (file.before, file.after):
+            current = _read(file.path)
+            if current not in (file.before, file.after):
                 raise FatalError(
-                    f"another program changed '{file.path}' meanwhile; what it was before is kept "
-                    f"in '{self._directory}'",
+                    f"another program changed '{file.path}' meanwhile; its original content is in "
+                    f"'{self._directory}'",
                     code="conflict",
                 )
-            if here != file.before:
-                files.append(file._replace(before=here, after=file.before))
+            if current != file.before:
+                files.append(file._replace(before=current, after=file.before))
         if files:
             self._editor.write(files, lambda _: None)
         self._written.clear()
@@ -132,9 +132,9 @@ class ConversationFiles:
 
     @property
     def _editor(self) -> Editor:
-        if self._given_editor is None:
+        if self._make_editor is None:
             raise FatalError("edits of the host's files are not supported here", code="callback")
-        return self._given_editor()
+        return self._make_editor()
 
     def _keep(self, files: Sequence[HostFile]) -> None:
         for file in files:
@@ -158,7 +158,7 @@ class ConversationFiles:
         sync_directory(os.path.dirname(self._directory))
 
     def _store(self, content: bytes | None) -> str | None:
-        """Keep a content under its hash; returns the hash."""
+        """Save a content under its hash; returns the hash."""
         if content is None:
             return None
         import hashlib
@@ -169,19 +169,19 @@ class ConversationFiles:
             write_private(path, content)
         return name
 
-    def _kept(self, other: str) -> list[HostFile]:
+    def _saved(self, other: str) -> list[HostFile]:
         return _load(_directory(self._state_dir, other), self._top)
 
 
 def operations_with_files(state_dir: str) -> list[str]:
-    """The ids of the operations for which files are kept."""
+    """The ids of the operations for which host files are saved."""
     with suppress(FileNotFoundError, NotADirectoryError):
         return os.listdir(os.path.join(state_dir, _DIRECTORY))
     return []
 
 
 def damaged_files(state_dir: str) -> list[str]:
-    """The directories of operations for which nothing that is kept can be read."""
+    """The directories of operations whose saved files cannot be read."""
     damaged = []
     for operation in operations_with_files(state_dir):
         directory = _directory(state_dir, operation)
@@ -193,7 +193,7 @@ def damaged_files(state_dir: str) -> list[str]:
 
 
 def forget_files(state_dir: str, operation: str) -> None:
-    """Drop what was kept for an operation that cannot be undone any more."""
+    """Delete the saved files of an operation that can no longer be undone."""
     with suppress(OSError):
         remove(_directory(state_dir, operation))
 
@@ -211,9 +211,9 @@ def _load(directory: str, top: str) -> list[HostFile]:
         return [_parsed(directory, top, row) for row in note["files"]]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise FatalError(
-            f"cannot read what is kept of the host's files in '{directory}': {error}",
+            f"cannot read the saved host files in '{directory}': {error}",
             code="unreadable",
-            hints=("--files-only restores without it",),
+            hints=("--files-only restores without them",),
         ) from None
 
 

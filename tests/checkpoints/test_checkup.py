@@ -57,7 +57,7 @@ def aside(path: Path, seconds: float = 100) -> Path:
     return path
 
 
-def test_after_restores_of_every_kind_all_is_well(repo: Repo) -> None:
+def test_after_restores_of_every_kind_there_are_no_findings(repo: Repo) -> None:
     assert found() == []
     repo.commit(a="one\n")
     repo.write("b", "b\n")
@@ -83,7 +83,7 @@ def test_what_cannot_be_read(repo: Repo, below: str) -> None:
     findings = {each.message.split()[3].removeprefix(below): each for each in found(fix=True)}
     assert {each.kind for each in findings.values()} == {"unreadable_checkpoint"}
     assert not any(each.fixed for each in findings.values())
-    assert findings[malformed].remedy.startswith(f"'git boocode drop {malformed}'")
+    assert findings[malformed].remedy == f"to delete it: git boocode drop {malformed}"
     assert findings[newer].remedy == "update git-boocode"
     assert f"git update-ref -d {below}{junk}" in findings[junk].remedy
 
@@ -199,7 +199,7 @@ def test_what_was_fetched_and_lacks_objects(repo: Repo) -> None:
     finding = only()
     assert (finding.kind, finding.fixed) == ("missing_objects_fetched", False)
     assert all(said in finding.message for said in (taken.id, lost, "'a'b/c'"))
-    remedy = finding.remedy.partition("' drops it")[0].removeprefix("'")
+    remedy = finding.remedy.partition("' deletes it")[0].removeprefix("'")
     subprocess.run(remedy, shell=True, check=True)
     assert found() == []
 
@@ -231,7 +231,7 @@ def test_a_damaged_object(repo: Repo) -> None:
     repo.write(f".git/objects/{tree[:2]}/{tree[2:]}", "no tree")
     finding = only()
     assert finding.kind == "missing_objects"
-    assert "git cannot go through the objects" in finding.message
+    assert "git cannot check the objects" in finding.message
 
 
 def _cut(content: bytes) -> bytes:
@@ -430,7 +430,7 @@ def test_what_a_restore_archived_that_is_gone(repo: Repo) -> None:
     repo.git("update-ref", "-d", f"{SAFETY}{safety}")
     # One has been brought back by hand already.
     repo.git("update-ref", later[0].ref, later[0].commit.id)
-    assert f"2 checkpoints left the log with the restore {safety}" in only().message
+    assert f"2 checkpoints archived by restore {safety}" in only().message
     mended("orphaned_archive")
     assert refs(repo, "checkpoints") == before
     assert refs(repo, "archive") == []

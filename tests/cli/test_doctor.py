@@ -72,7 +72,7 @@ def test_damaged_notes_are_removed(repo: Repo) -> None:
         done = repo.boocode("doctor", *options)
         assert done.code == code
         assert "the journal of an interrupted edit is damaged" in done.out
-        assert "the note of a restore that was interrupted cannot be read" in done.out
+        assert "the note of an interrupted restore cannot be read" in done.out
     assert not (repo.top / ".git/boocode/edit-in-progress").exists()
     assert repo.boocode("doctor").code == 0
 
