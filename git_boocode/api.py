@@ -1,13 +1,13 @@
-"""The Python API: apply edits, take checkpoints and go back to them, from a host's own process.
+"""The Python API: apply edits, take checkpoints and restore them in a host's own process.
 
 The package `git_boocode` exports these names. Every function that needs a repository takes `root`,
-a directory in its worktree, and changes no state of the process, such as the current directory.
-What cannot be done raises a `BoocodeError` with a stable `code`, a `message` and `hints`: a
-`RefusedError` where nothing was changed, a `FatalError` where the work could not be done. Hints are
-for people: they name commands of `git boocode`. Arguments that make no sense raise ValueError or
-TypeError, before anything is read.
+a directory in its worktree. No function changes the state of the process, such as the current
+directory. Failures raise a `BoocodeError` with a stable `code`, a `message` and `hints`:
+`RefusedError` if nothing was changed, `FatalError` if the operation failed. Hints are for people:
+they name commands of `git boocode`. Invalid arguments raise ValueError or TypeError before anything
+is read.
 
-Results are values. Paths in them count from the top of the worktree, their parts joined by `/`.
+Results are immutable values. Their paths are relative to the top of the worktree and use `/`.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 Edits = str | bytes | Mapping[str, Any] | Sequence[Any]
-"""Edits as a model sent them: the text of a patch or of JSON, or the JSON value itself."""
+"""Edits as a model sent them: a patch or JSON as text, or a JSON value."""
 
 RestoreCallback = str | HostFunction
-"""A program, or a function that gets each event as a dict and returns its answer."""
+"""A program, or a function that takes each event as a dict and returns the answer."""
 
 
 @dataclass(frozen=True)
 class LandedEdit:
-    """Where one edit landed; `index` counts the edits of the call from 0.
+    """An applied edit; `index` is its position in the call, from 0.
 
-    `kind` is `exact` or `fuzzy`, `rung` the comparison that found the place, `count` the number of
-    places. Lines are 1-based, inclusive, of the file as it was; `end_line` is one less than
-    `start_line` where no line was replaced.
+    `kind` is `exact` or `fuzzy`, `rung` is the comparison that found the match, `count` the number
+    of matches. Lines are 1-based, inclusive, and refer to the old file; if no line was replaced,
+    `end_line` is one less than `start_line`.
     """
 
     index: int
@@ -74,8 +74,8 @@ class LandedEdit:
 class FileEdits:
     """A file that edits changed: `action` is `create`, `modify`, `rename` or `delete`.
 
-    `content` is its new text, None if it is gone; `moved_from` its path before, if that was another
-    one.
+    `content` is its new text, None if it was deleted; `moved_from` is the old path of a renamed
+    file.
     """
 
     path: str
@@ -88,7 +88,7 @@ class FileEdits:
 
 @dataclass(frozen=True)
 class EditsResult:
-    """What edits did; `id` names the record that `git boocode rewind` takes, if there is one."""
+    """The changed files; `id` is the edit record for `git boocode rewind`, None without one."""
 
     id: str | None
     files: tuple[FileEdits, ...]
@@ -96,7 +96,7 @@ class EditsResult:
 
 @dataclass(frozen=True)
 class CheckpointInfo:
-    """A checkpoint; `created_at` is UTC in ISO 8601, and a text that was not given is empty."""
+    """A checkpoint; `created_at` is UTC in ISO 8601, and missing texts are empty."""
 
     id: str
     commit: str
@@ -122,7 +122,7 @@ class ChangedPath:
 
 @dataclass(frozen=True)
 class DiffResult:
-    """The difference of two states: the paths, and the text as `git diff-tree -p` writes it."""
+    """The difference between two states: the paths, and the text of `git diff-tree -p`."""
 
     files: tuple[ChangedPath, ...]
     text: str
@@ -130,11 +130,11 @@ class DiffResult:
 
 @dataclass(frozen=True)
 class RestoreResult:
-    """What a restore, undo or redo did, or on a dry run would do.
+    """The result of a restore, undo or redo, or of its dry run.
 
-    `undo` is the id of the safety checkpoint that holds the state before, None if nothing was done.
-    `kept` are the paths that were left alone, each with the reason; `edited` the host's own files
-    that the callback's edits changed, absolute.
+    `undo` is the id of the safety checkpoint, None if nothing was done. `kept` lists the paths that
+    were not restored, each with the reason. `edited` lists the absolute paths of the host's own
+    files that the callback's edits changed.
     """
 
     checkpoint_id: str
@@ -153,20 +153,20 @@ class RestoreResult:
     message: str = ""
 
 
-def _reported(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """A function that raises what the operating system refuses as a FatalError."""
+def _fatal_os_errors(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """A decorator that turns an OSError into a FatalError."""
 
     @wraps(function)
-    def reporting(*args: _P.args, **given: _P.kwargs) -> _R:
+    def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         try:
-            return function(*args, **given)
+            return function(*args, **kwargs)
         except OSError as error:
             raise from_os(error) from error
 
-    return reporting
+    return wrapper
 
 
-@_reported
+@_fatal_os_errors
 def apply_edits(
     edits: Edits,
     root: str = ".",
@@ -177,9 +177,9 @@ def apply_edits(
 ) -> EditsResult:
     """Apply edits in any format to the files of a worktree, all or none.
 
-    Paths in them count from the top of the worktree. Without `record` no copy of the old files is
-    kept in git. Raises RefusedError (its `details["failures"]` name every edit that failed, its
-    `details["retry_context"]` is text for the model), FatalError, and ValueError for an unknown
+    Paths are relative to the top of the worktree. Without `record`, no edit record is stored.
+    Raises RefusedError (`details["failures"]` lists the edits that failed, and
+    `details["retry_context"]` is a text for the model), FatalError, and ValueError for an unknown
     profile.
     """
     repository = Repository.discover(os.path.abspath(root))
@@ -188,13 +188,13 @@ def apply_edits(
     return _edits_result(apply_sources([_source(edits)], workspace, options))
 
 
-@_reported
+@_fatal_os_errors
 def preview_edits(
     edits: Edits, contents: Mapping[str, str], *, profile: str = "default"
 ) -> EditsResult:
-    """What edits would make of some texts, by path; nothing on disk is read or written.
+    """Apply edits to the given contents by path, without reading or writing files.
 
-    Raises as `apply_edits` does, and TypeError or ValueError for contents that are not texts.
+    Raises the errors of `apply_edits`, and TypeError or ValueError for contents that are not text.
     """
     buffers = {posixpath.normpath(path): _encodable(text) for path, text in contents.items()}
     with TemporaryDirectory() as empty:
@@ -203,7 +203,7 @@ def preview_edits(
         return _edits_result(apply_sources([_source(edits)], workspace, options))
 
 
-@_reported
+@_fatal_os_errors
 def checkpoint(
     root: str = ".",
     *,
@@ -217,12 +217,12 @@ def checkpoint(
     if_changed: bool = False,
     paths: Sequence[str] = (),
 ) -> CheckpointInfo:
-    """Record the worktree and the staging area.
+    """Take a checkpoint of the worktree and the staging area.
 
-    `message` is the message at which a restore cuts the conversation. With `if_changed` the latest
-    checkpoint is returned where nothing differs from it; with `paths`, which are pathspecs, only
-    what they match is read. Raises RefusedError (`locked`, `home_worktree`), FatalError, and
-    ValueError or TypeError for a `meta` that is not JSON.
+    `message` is the message at which a restore cuts the conversation. With `if_changed`, return the
+    latest checkpoint if nothing changed since. `paths` are pathspecs of the only paths to read; the
+    rest comes from the latest checkpoint. Raises RefusedError (`locked`, `home_worktree`),
+    FatalError, and ValueError or TypeError for a `meta` that is not JSON.
     """
     request = capture.Request(
         label=label,
@@ -231,7 +231,7 @@ def checkpoint(
         message=message,
         agent=agent,
         trigger=trigger,
-        # What is not JSON would make answers that list it unreadable.
+        # Validate it: later answers include it as JSON.
         meta=json.loads(json.dumps(dict(meta or {}), allow_nan=False)),
         only_if_changed=if_changed,
         paths=_strings(paths),
@@ -239,7 +239,7 @@ def checkpoint(
     return _info(capture.capture(Repository.discover(os.path.abspath(root)), request).checkpoint)
 
 
-@_reported
+@_fatal_os_errors
 def log(
     root: str = ".", *, max_count: int | None = None, all_worktrees: bool = False
 ) -> list[CheckpointInfo]:
@@ -250,11 +250,11 @@ def log(
     return [_info(each) for each in islice(readable, max_count)]
 
 
-@_reported
+@_fatal_os_errors
 def diff(
     old: str = "@", new: str | None = None, root: str = ".", *, paths: Sequence[str] = ()
 ) -> DiffResult:
-    """Compare a checkpoint with another one, or without `new` with the worktree.
+    """Compare a checkpoint with another one or, without `new`, with the worktree.
 
     Raises RefusedError (`not_found`, `ambiguous`), FatalError.
     """
@@ -268,7 +268,7 @@ def diff(
     return DiffResult(_changes(changes), text)
 
 
-@_reported
+@_fatal_os_errors
 def restore(
     name: str,
     root: str = ".",
@@ -282,15 +282,15 @@ def restore(
     session: str = "",
     force: Sequence[str] = (),
 ) -> RestoreResult:
-    """Take files, staging area and conversation back to a checkpoint.
+    """Restore files, staging area and conversation from a checkpoint.
 
-    `name` is an id or its beginning, `@`, `@~N`, `message:ID` or `label:TEXT`. With `paths`, only
-    what these pathspecs match goes back, and the conversation stays; without `files` or
-    `conversation`, that part stays; with `head`, HEAD and its branch go back, too. `callback` is
-    used instead of `boocode.callback`; the edits that it asks for are applied. A function may call
-    all functions of this module but `restore`, `undo` and `redo`. With `session`, checkpoints of
-    another session are refused. `force` names refusals to override: `ignored`, `other-worktree`,
-    `other-session`, `other-repository`.
+    `name` is an id or a prefix of one, `@`, `@~N`, `message:ID` or `label:TEXT`. With `paths`, only
+    the files that these pathspecs match are restored, and the conversation is not. Without `files`
+    or `conversation`, that part is not restored; with `head`, HEAD and its branch are, too.
+    `callback` is used instead of `boocode.callback`, and its edits are applied. If it is a
+    function, it may call all functions of this module except `restore`, `undo` and `redo`. With
+    `session`, checkpoints of another session are refused. `force` names refusals to override:
+    `ignored`, `other-worktree`, `other-session`, `other-repository`.
 
     Raises RefusedError, FatalError (a step failed; the steps before it were rolled back).
     """
@@ -311,7 +311,7 @@ def restore(
     return _restored(lambda here: restore_with_edits.restore(here, name, request), root)
 
 
-@_reported
+@_fatal_os_errors
 def undo(
     root: str = ".",
     *,
@@ -321,9 +321,9 @@ def undo(
     callback: RestoreCallback | None = None,
     force: Sequence[str] = (),
 ) -> RestoreResult:
-    """Undo the latest restore or redo that is not undone yet, or one that was interrupted.
+    """Undo an interrupted operation, or else the latest restore or redo that is not undone yet.
 
-    `force=["ignored"]` replaces ignored files that are in the way. Raises as `restore` does.
+    `force=["ignored"]` replaces ignored files that are in the way. Errors are those of `restore`.
     """
     request = RestoreRequest(
         files=files,
@@ -335,7 +335,7 @@ def undo(
     return _restored(lambda here: restore_with_edits.undo(here, request), root)
 
 
-@_reported
+@_fatal_os_errors
 def redo(
     root: str = ".",
     *,
@@ -345,7 +345,7 @@ def redo(
     callback: RestoreCallback | None = None,
     force: Sequence[str] = (),
 ) -> RestoreResult:
-    """Do the restore again that was undone last; arguments and errors are those of `undo`."""
+    """Redo the latest undone restore; arguments and errors are those of `undo`."""
     request = RestoreRequest(
         files=files,
         conversation=conversation,
@@ -357,7 +357,7 @@ def redo(
 
 
 def _strings(values: Sequence[str]) -> tuple[str, ...]:
-    # A string is a sequence of strings, too; a '.' in it would be a path that matches everything.
+    # A string is also a sequence of strings, and its '.' would be a path that matches everything.
     return (values,) if isinstance(values, str) else tuple(values)
 
 
@@ -376,18 +376,18 @@ def _source(edits: Edits) -> Source:
 
 
 def _json_value(value: object) -> object:
-    """The dict or list of a Mapping or Sequence of another type, which `json` does not know."""
+    """Convert a Mapping or Sequence of another type to the dict or list that `json` supports."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
         return list(value)
-    raise TypeError(f"edits hold a {type(value).__name__}, which is not JSON")
+    raise TypeError(f"edits contain a {type(value).__name__}, which is not JSON")
 
 
 def _encodable(text: str) -> str:
     if not isinstance(text, str):
-        raise TypeError(f"contents hold a {type(text).__name__} instead of a text")
-    # Bytes that were not UTF-8 are surrogate escapes; no file holds any other surrogate.
+        raise TypeError(f"contents contain a {type(text).__name__} instead of a str")
+    # Surrogate escapes stand for bytes that are not UTF-8; other surrogates are invalid.
     text.encode("utf-8", "surrogateescape")
     return text
 
