@@ -50,7 +50,7 @@ def main() -> int:
         # Answered before click is imported: start-up is a feature, and hosts probe the version.
         return _print_version()
     from git_boocode.cli.options import split_leading
-    from git_boocode.repo.ending import exit_at_once, on_signals, stop
+    from git_boocode.repo.process import exit_at_once, on_signals, stop
 
     *_, rest = split_leading(sys.argv[1:])
     on_signals(exit_at_once if rest[:1] == ["hook"] else stop)

@@ -14,10 +14,10 @@ from git_boocode.agents.hook_log import log
 from git_boocode.agents.registry import Agent
 from git_boocode.agents.transcript_position import TranscriptPosition, transcript_position
 from git_boocode.repo.config import Config
-from git_boocode.repo.ending import TimeLimit, TimeUpError
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 from git_boocode.repo.git import Git, clean_environment
 from git_boocode.repo.lock import inside_restore
+from git_boocode.repo.process import TimeLimit, TimeUpError
 from git_boocode.repo.repository import Repository
 
 TIMEOUT = 5.0

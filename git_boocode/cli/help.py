@@ -12,7 +12,7 @@ import click
 
 from git_boocode.cli.framework import COMMANDS, Command
 from git_boocode.cli.output import print_text
-from git_boocode.repo.ending import become
+from git_boocode.repo.process import become
 
 # Pages that describe no command, and their section.
 TOPICS = {"json": "7", "callback": "7"}

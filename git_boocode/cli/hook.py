@@ -15,8 +15,8 @@ from contextlib import suppress
 from git_boocode.agents.registry import find_agent
 from git_boocode.agents.serve import HookContext, serve_agent, serve_git
 from git_boocode.cli.options import change_directory
-from git_boocode.repo.ending import end_group, on_signals, own_group, stop
 from git_boocode.repo.errors import FatalError
+from git_boocode.repo.process import end_group, on_signals, own_group, stop
 
 
 def run_hook(arguments: Sequence[str], directories: Sequence[str] = ()) -> int:

@@ -10,8 +10,8 @@ from git_boocode.checkpoints.capture import Request
 from git_boocode.cli.checkpoint import session_and_agent, take
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import print_hints, report
-from git_boocode.repo.ending import become, find_command
 from git_boocode.repo.errors import BoocodeError
+from git_boocode.repo.process import become, find_command
 
 _LONGEST = 100
 

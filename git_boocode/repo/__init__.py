@@ -4,5 +4,5 @@
 inherited; `messages` is what it says. `store` reads and writes commits and refs (`libgit2` does so
 in process), `metadata` the JSON in their messages, `object_writer` and `gc` keep objects safe,
 `index` the user's staging area, `head` and `moving_head` HEAD. `lock`, `durable`, `files` and
-`ending` are locks, disk, paths and signals. Start reading in `git`.
+`process` are locks, disk, paths and signals. Start reading in `git`.
 """
