@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint
 from git_boocode.repo.durable import is_regular, remove, try_lock
 from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.head_move import worktrees
 from git_boocode.repo.lock import CALLING, INSIDE_RESTORE, taking_turns
-from git_boocode.repo.moving_head import worktrees
 from git_boocode.repo.repository import Repository
 
 HOOK = "boocode-restore"

@@ -28,6 +28,7 @@ from git_boocode.checkpoints.restore.operation import (
 from git_boocode.checkpoints.restore.transaction import Result, Transaction, checkpoint_at
 from git_boocode.checkpoints.store.catalog import ARCHIVE, SAFETY, Catalog, Checkpoint
 from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.head_move import HeadMove, HeadTarget
 from git_boocode.repo.ids import id_time
 from git_boocode.repo.lock import (
     break_ref_locks,
@@ -36,7 +37,6 @@ from git_boocode.repo.lock import (
     interrupted_restore,
     worktree_lock,
 )
-from git_boocode.repo.moving_head import HeadMove, HeadTarget
 from git_boocode.repo.object_writer import new_objects_aside
 from git_boocode.repo.repository import Repository
 

@@ -22,8 +22,8 @@ from git_boocode.checkpoints.worktree.pathspecs import Pathspecs
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.head_move import HeadMove
 from git_boocode.repo.index import Entry, Index
-from git_boocode.repo.moving_head import HeadMove
 from git_boocode.repo.object_writer import SYMLINK
 from git_boocode.repo.repository import Repository
 

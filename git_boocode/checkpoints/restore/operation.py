@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from git_boocode.checkpoints.callback import HostFunction
 from git_boocode.checkpoints.conversation_files import Editor
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Catalog, Checkpoint
+from git_boocode.repo.head_move import HeadMove, HeadTarget
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.metadata import Metadata
-from git_boocode.repo.moving_head import HeadMove, HeadTarget
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, RefChange
 

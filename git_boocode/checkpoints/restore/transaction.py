@@ -39,6 +39,7 @@ from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.gc import GcWatch, kept_from_gc
 from git_boocode.repo.git import GitError
+from git_boocode.repo.head_move import HeadMove, plan_move
 from git_boocode.repo.ids import OBJECT_ID, new_id
 from git_boocode.repo.index import refuse_if_locked
 from git_boocode.repo.lock import (
@@ -48,7 +49,6 @@ from git_boocode.repo.lock import (
     scratch_directory,
 )
 from git_boocode.repo.metadata import MetadataError
-from git_boocode.repo.moving_head import HeadMove, plan_move
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, RefChange
 
