@@ -55,7 +55,7 @@ def doctor(fix: bool, as_json: bool) -> int:
     findings = list(check_directories(repository, fix=fix))
     state = repository.state_dir
     with progress(repository, "checking", as_json=as_json):
-        with worktree_lock(state, shared=False, patience=_PATIENCE, looking=not fix):
+        with worktree_lock(state, shared=False, patience=_PATIENCE, read_only=not fix):
             findings += _in_worktree(repository, failures, fix=fix)
         findings += check_checkpoints(repository, fix=fix)
     findings += _hooks(repository)

@@ -209,7 +209,7 @@ def warn_of_interruption(repository: Repository) -> None:
     if not (edit or interrupted_restore(state)) or os.environ.get(INSIDE_RESTORE):
         return
     try:
-        with worktree_lock(state, shared=True, patience=0, looking=True):
+        with worktree_lock(state, shared=True, patience=0, read_only=True):
             safety = interrupted_restore(state)
             if edit:
                 _warn_of_edit(repository)

@@ -50,7 +50,7 @@ REF_PATIENCE = 3.0
 
 @contextmanager
 def worktree_lock(
-    state_dir: str, *, shared: bool, patience: float, looking: bool = False
+    state_dir: str, *, shared: bool, patience: float, read_only: bool = False
 ) -> Iterator[None]:
     """Hold the lock of a worktree: restores alone, captures beside each other.
 
@@ -58,7 +58,7 @@ def worktree_lock(
     only `looking` needs none where none can be made. RefusedError (`locked`) if someone else held
     it for longer than `patience` seconds, FatalError (`io`) if it cannot be made.
     """
-    descriptor = None if inside_restore(state_dir) else _open_lock(state_dir, looking=looking)
+    descriptor = None if inside_restore(state_dir) else _open_lock(state_dir, read_only=read_only)
     if descriptor is None:
         yield
         return
@@ -108,7 +108,7 @@ def inside_restore(state_dir: str) -> bool:
         return True
     if not os.environ.get(INSIDE_RESTORE):
         return False
-    descriptor = _open_lock(state_dir, looking=True)
+    descriptor = _open_lock(state_dir, read_only=True)
     return descriptor is not None and _is_locked(descriptor, shared=True)
 
 
@@ -145,7 +145,7 @@ def interrupted_restore(state_dir: str) -> str | None:
     return safety if isinstance(safety, str) and ID.fullmatch(safety) else None
 
 
-def _open_lock(state_dir: str, *, looking: bool) -> int | None:
+def _open_lock(state_dir: str, *, read_only: bool) -> int | None:
     """Open the file to lock; None if there is none, and none can be made, to lock out others."""
     path = os.path.join(state_dir, "lock")
     try:
@@ -153,7 +153,7 @@ def _open_lock(state_dir: str, *, looking: bool) -> int | None:
             make_state_dir(state_dir)
             return open_private(path, os.O_RDWR)
     except FatalError:
-        if not looking:
+        if not read_only:
             raise
     with suppress(OSError):
         return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
@@ -189,12 +189,12 @@ def fresh_path(path: str) -> str:
 
 
 @contextmanager
-def scratch_directory(state_dir: str, *, looking: bool = False) -> Iterator[str]:
+def scratch_directory(state_dir: str, *, read_only: bool = False) -> Iterator[str]:
     """A directory for this process alone, removed afterwards; what killed ones left goes too.
 
     For who is only `looking` it may lie elsewhere. FatalError (`io`) if nothing may be written.
     """
-    if looking and (not _may_write(state_dir) or is_blocked(state_dir)):
+    if read_only and (not _may_write(state_dir) or is_blocked(state_dir)):
         # Hardly ever needed, and it takes long to import.
         import tempfile
 

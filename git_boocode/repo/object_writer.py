@@ -43,7 +43,7 @@ def new_objects_aside(repository: Repository) -> Iterator[None]:
     """
     objects = objects_directory(repository)
     with (
-        scratch_directory(repository.state_dir, looking=True) as aside,
+        scratch_directory(repository.state_dir, read_only=True) as aside,
         repository.bound(**_reading_from(repository, objects, aside)),
     ):
         yield

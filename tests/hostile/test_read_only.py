@@ -115,7 +115,7 @@ def test_a_lock_that_is_there_is_heeded(messy: Repo) -> None:
     with worktree_lock(state, shared=False, patience=0), read_only(messy.top / ".git"):
         with (
             pytest.raises(RefusedError, match="at work"),
-            worktree_lock(state, shared=True, patience=0, looking=True),
+            worktree_lock(state, shared=True, patience=0, read_only=True),
         ):
             pass
         with pytest.raises(FatalError), worktree_lock(state, shared=True, patience=0):

@@ -98,9 +98,11 @@ def _locked_planner(repository: Repository, request: RestoreRequest) -> Iterator
             code="locked",
             hints=("restore after the callback has finished",),
         )
-    looking, planner = request.dry_run, _OperationPlanner(repository)
-    with worktree_lock(repository.state_dir, shared=looking, patience=PATIENCE, looking=looking):
-        if looking:
+    read_only, planner = request.dry_run, _OperationPlanner(repository)
+    with worktree_lock(
+        repository.state_dir, shared=read_only, patience=PATIENCE, read_only=read_only
+    ):
+        if read_only:
             with new_objects_aside(repository):
                 yield planner
         else:

@@ -108,7 +108,7 @@ class Transaction:
         """Scan, plan, then change files; without a watch, only plan."""
         repository = self._repository
         self._callback = self._find_callback()
-        with scratch_directory(repository.state_dir, looking=watch is None) as scratch:
+        with scratch_directory(repository.state_dir, read_only=watch is None) as scratch:
             snapshot = take_snapshot(repository, scratch, partial(self._user_files, scratch))
             plan = self._plan(snapshot)
             refuse_to_replace_directory(repository, plan.changes)

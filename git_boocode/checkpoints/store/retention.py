@@ -104,7 +104,7 @@ def prune(
         catalog.store.update_refs(changes)
         return going
 
-    with _blocking_restores(repository, patience, looking=dry_run):
+    with _blocking_restores(repository, patience, read_only=dry_run):
         going = look() if dry_run else patiently(delete)
     if everywhere and not dry_run:
         note_pruning(repository)
@@ -173,7 +173,7 @@ def drop(
     (`needed`; not with `even_needed`), if a restore is running (`locked`), or if a ref changed
     meanwhile (`conflict`).
     """
-    with _blocking_restores(repository, PATIENCE, looking=dry_run):
+    with _blocking_restores(repository, PATIENCE, read_only=dry_run):
         catalog = Catalog(repository)
         # The same checkpoint may be named twice, for example by its id and as `@`.
         found = {refs[0].name: refs for refs in map(catalog.refs_of, names)}
@@ -243,7 +243,9 @@ def _target(safety: Checkpoint) -> str:
 
 
 @contextmanager
-def _blocking_restores(repository: Repository, patience: float, *, looking: bool) -> Iterator[None]:
+def _blocking_restores(
+    repository: Repository, patience: float, *, read_only: bool
+) -> Iterator[None]:
     """Prevent restores in every worktree while refs are deleted; captures are not affected.
 
     RefusedError (`locked`) if a restore runs for longer than `patience` seconds.
@@ -251,7 +253,7 @@ def _blocking_restores(repository: Repository, patience: float, *, looking: bool
     with ExitStack() as held:
         # Without a private directory, git-boocode has never run in that worktree.
         for state_dir in filter(os.path.isdir, repository.state_dirs()):
-            lock = worktree_lock(state_dir, shared=True, patience=patience, looking=looking)
+            lock = worktree_lock(state_dir, shared=True, patience=patience, read_only=read_only)
             held.enter_context(lock)
         yield
 

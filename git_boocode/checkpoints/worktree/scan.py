@@ -59,7 +59,7 @@ def take_snapshot(
 
 def current_tree(repository: Repository) -> str:
     """The tree of the worktree as it is now, for commands that only read; see `take_snapshot`."""
-    with scratch_directory(repository.state_dir, looking=True) as scratch:
+    with scratch_directory(repository.state_dir, read_only=True) as scratch:
         return take_snapshot(repository, scratch).tree
 
 
