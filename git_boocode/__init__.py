@@ -1,7 +1,7 @@
 """Apply a model's drifted edits and checkpoint the worktree, in plain git.
 
-The names below are the Python API, which `git_boocode.api` describes. They are resolved on first
-use, so that importing this package costs nothing that is not needed.
+The names below are the Python API; see `git_boocode.api`. Each is imported on first use, which
+keeps `import git_boocode` cheap.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-# Where names are that cost less than the rest.
+# Names that are imported from elsewhere, because importing `api` costs more.
 _MODULES = {
     **dict.fromkeys(("MatchError", "locate_match", "replace_text"), "matching"),
     **dict.fromkeys(("BoocodeError", "FatalError", "RefusedError"), "repo.errors"),

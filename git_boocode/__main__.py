@@ -8,18 +8,18 @@ import sys
 from contextlib import suppress
 
 _STREAMS = 3
-_OBJECTS = 100_000
-"""So many more objects make Python look for garbage; loading us makes half of that."""
+_GC_THRESHOLD = 100_000
+"""New objects before Python collects garbage; our imports alone create about half as many."""
 
 
 def program() -> None:
-    """Run the command line as a process of its own, and end that."""
+    """Run the command line and exit the process."""
     _open_standard_streams()
-    # What is loaded stays until the end, which comes soon: to look for garbage in it again and
-    # again, and to take it apart in the end, would be a seventh of the time of a short command.
-    gc.set_threshold(_OBJECTS)
+    # A short command spends a seventh of its time on garbage collection and interpreter shutdown,
+    # although nearly everything it loads stays in use until it exits.
+    gc.set_threshold(_GC_THRESHOLD)
     code = main()
-    # What could not be written has been handled where it was written.
+    # The writers have already handled their own errors.
     with suppress(OSError, ValueError):
         sys.stdout.flush()
     with suppress(OSError, ValueError):
@@ -28,13 +28,13 @@ def program() -> None:
 
 
 def _open_standard_streams() -> None:
-    """Open /dev/null for each standard stream that is closed, as git does.
+    """Open /dev/null for each closed standard stream, as git does.
 
-    Otherwise the next file that is opened would become that stream.
+    Otherwise the next opened file would become that stream.
     """
     descriptor = os.open(os.devnull, os.O_RDWR)
     while descriptor < _STREAMS:
-        os.set_inheritable(descriptor, True)  # noqa: FBT003 - it takes no keyword
+        os.set_inheritable(descriptor, True)  # noqa: FBT003 - positional-only
         descriptor = os.open(os.devnull, os.O_RDWR)
     os.close(descriptor)
     for number, name in enumerate(("stdin", "stdout", "stderr")):
@@ -67,7 +67,7 @@ def _print_version() -> int:
     except OSError:
         from git_boocode.cli.entry import run
 
-        # It knows how to say what is wrong with standard output.
+        # It reports why standard output failed.
         return run(["--version"])
     return 0
 
@@ -75,7 +75,8 @@ def _print_version() -> int:
 def _drop_worktree_from_path() -> None:
     """Import nothing from the current worktree, as under `python -I`.
 
-    What Python has imported before this line cannot be helped; the installed program has `-I`.
+    This is too late for modules that Python has already imported; the installed program runs with
+    `-I`.
     """
     if sys.flags.isolated:
         return
@@ -88,8 +89,8 @@ def _drop_worktree_from_path() -> None:
         top = os.path.dirname(top)
     if top == os.sep:
         top = here
-    given = (here, *os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    real = {os.path.realpath(path) for path in given}
+    entries = (here, *os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    real = {os.path.realpath(path) for path in entries}
     inside = {path for path in real if os.path.commonpath((path, top)) == top}
     sys.path[:] = [path for path in sys.path if os.path.realpath(path) not in inside]
 

@@ -37,7 +37,7 @@ from git_boocode.editing.service import apply_edits as apply_sources
 from git_boocode.editing.workspace import Workspace
 from git_boocode.matching.rungs import profile_named
 from git_boocode.repo.errors import from_os
-from git_boocode.repo.object_writer import new_objects_aside
+from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
 
@@ -262,7 +262,7 @@ def diff(
     catalog = Catalog(repository)
     pathspecs = checked_pathspecs(repository, [*_strings(paths)]) if paths else []
     before = catalog.find(old).tree
-    with new_objects_aside(repository):
+    with temporary_objects(repository):
         after = current_tree(repository) if new is None else catalog.find(new).tree
         changes, text = compare_trees(repository, before, after, pathspecs)
     return DiffResult(_changes(changes), text)

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from git_boocode.repo.durable import read_private_json, write_private
-from git_boocode.repo.lock import taking_turns
+from git_boocode.repo.lock import file_lock
 
 _MOST = 50
 _MOMENT = 10.0
@@ -82,7 +82,7 @@ class Turns:
 @contextmanager
 def one_at_a_time(state_dir: str, *, patience: float) -> Iterator[Turns]:
     """Wait for the other hooks of a worktree, `patience` seconds at most; yields its turns."""
-    with taking_turns(os.path.join(state_dir, "hooks.lock"), patience=patience):
+    with file_lock(os.path.join(state_dir, "hooks.lock"), patience=patience):
         yield Turns(os.path.join(state_dir, "turns.json"))
 
 

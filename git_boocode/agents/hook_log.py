@@ -12,7 +12,7 @@ from typing import NamedTuple
 from git_boocode.repo.durable import open_private, read_private
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.ids import timestamp
-from git_boocode.repo.lock import taking_turns
+from git_boocode.repo.lock import file_lock
 from git_boocode.repo.repository import make_state_dir
 
 _LARGEST = 64 << 10
@@ -65,7 +65,7 @@ def _rotate(path: str, more: int) -> None:
     if not _is_full(path, more):
         return
     # If another process is at it, it is done.
-    with suppress(RefusedError), taking_turns(f"{path}.lock", patience=_PATIENCE):
+    with suppress(RefusedError), file_lock(f"{path}.lock", patience=_PATIENCE):
         if _is_full(path, more):
             os.replace(path, f"{path}.1")
 

@@ -19,7 +19,7 @@ from git_boocode.checkpoints.store.catalog import Change, Checkpoint
 from git_boocode.repo.durable import is_regular, remove, try_lock
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.head_move import worktrees
-from git_boocode.repo.lock import CALLING, INSIDE_RESTORE, taking_turns
+from git_boocode.repo.lock import CALLING, INSIDE_RESTORE, file_lock
 from git_boocode.repo.repository import Repository
 
 HOOK = "boocode-restore"
@@ -77,7 +77,7 @@ class Callback(NamedTuple):
             raise self.failed(_exit_text(status, "prepare"), stderr)
         values = self._object(stdout, stderr) if not status and stdout.strip() else {}
         if status or values.get("veto"):
-            reason = str(values.get("message") or stderr).strip()[-_SHOWN:] or "it gave no reason"
+            reason = str(values.get("message") or stderr).strip()[-_SHOWN:] or "no reason given"
             raise RefusedError(
                 f"callback '{self.program}' vetoed the restore: {reason}",
                 code="vetoed",
@@ -310,7 +310,7 @@ def wait_for_callback(state_dir: str, timeout: float) -> None:
     if is_regular(path):
         # The remaining time; at most the whole time-out, even if the clock was set back.
         age = max(0.0, time.time() - os.stat(path).st_mtime)
-        with suppress(RefusedError), taking_turns(path, patience=timeout - age):
+        with suppress(RefusedError), file_lock(path, patience=timeout - age):
             pass
         with suppress(OSError):
             os.unlink(path)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_boocode.checkpoints.worktree.scan import WorktreeScan, is_reachable
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.gc import GcWatch, kept_from_gc
+from git_boocode.repo.gc import GcWatch, protect_from_gc
 from git_boocode.repo.git import GitError
 from git_boocode.repo.lock import scratch_directory, worktree_lock
 from git_boocode.repo.repository import Repository
@@ -72,7 +72,7 @@ def capture(repository: Repository, request: Request) -> Captured:
             return taken
 
     with worktree_lock(repository.state_dir, shared=True, patience=request.patience):
-        return kept_from_gc(repository, take)
+        return protect_from_gc(repository, take)
 
 
 def _refuse_home(repository: Repository) -> None:

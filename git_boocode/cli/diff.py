@@ -14,7 +14,7 @@ from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
 from git_boocode.cli.output import Style, colour_wanted, encode_text, paged, print_json, progress
 from git_boocode.repo.errors import EXIT_FATAL, RefusedError
 from git_boocode.repo.git import Git, GitError
-from git_boocode.repo.object_writer import new_objects_aside
+from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 
 _READER_GONE = (-13, 141)
@@ -40,7 +40,7 @@ def diff(
     named, paths = _split(repository, Catalog(repository), list(arguments), after_dashes)
     paths = checked_pathspecs(repository, paths) if paths else paths
     old = named[0].tree
-    with new_objects_aside(repository):
+    with temporary_objects(repository):
         if len(named) == 2:
             new = named[1].tree
         else:

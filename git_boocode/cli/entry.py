@@ -15,7 +15,7 @@ from git_boocode.cli.options import (
 )
 from git_boocode.cli.output import discard_output, print_json, report
 from git_boocode.repo.errors import BoocodeError, FatalError
-from git_boocode.repo.repository import ask_ahead
+from git_boocode.repo.repository import start_discovery
 
 # Set by the completion script, as click expects it.
 COMPLETION = "_GIT_BOOCODE_COMPLETE"
@@ -62,13 +62,13 @@ def _dispatch(given: list[str]) -> int:
     if argv[:1] == ["hook"] and not "".join(argv[1:2]).startswith("-"):
         # Nearly all agents call hooks where they work.
         if not directories:
-            ask_ahead()
+            start_discovery()
         from git_boocode.cli.hook import run_hook
 
         return run_hook(argv[1:], directories)
     change_directory(directories)
     if argv[:1] == ["checkpoint"]:
-        ask_ahead()
+        start_discovery()
         from git_boocode.cli import checkpoint
 
         values = plain_values(checkpoint.OPTIONS, argv[1:])

@@ -16,7 +16,7 @@ from git_boocode.agents.registry import find_agent
 from git_boocode.agents.serve import HookContext, serve_agent, serve_git
 from git_boocode.cli.options import change_directory
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.process import end_group, on_signals, own_group, stop
+from git_boocode.repo.process import end_group, lead_group, on_signals, stop
 
 
 def run_hook(arguments: Sequence[str], directories: Sequence[str] = ()) -> int:
@@ -65,7 +65,7 @@ def _serve(
 ) -> None:
     context.agent, context.event = name, event
     if name == "git":
-        own_group()
+        lead_group()
         change_directory(directories)
         serve_git(context, event, arguments)
         return
@@ -77,7 +77,7 @@ def _serve(
     # At once: the agent has to read it even if this process is killed.
     with suppress(OSError):
         os.write(1, agent.answer.encode("ascii"))
-    own_group()
+    lead_group()
     # The payload may name where the agent works, anyway.
     with context.noting():
         change_directory(directories)

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, TextIO
 from git_boocode.cli.options import output_options
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
-from git_boocode.repo.git import Git, clean_environment, outlast
+from git_boocode.repo.git import Git, clean_environment, wait_in_foreground
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.lock import EDIT_NOTE, INSIDE_RESTORE, interrupted_restore, worktree_lock
 
@@ -323,7 +323,7 @@ def paged(git: Git) -> Iterator[IO[bytes]]:
     finally:
         with suppress(BrokenPipeError):
             process.stdin.close()
-        outlast(process)
+        wait_in_foreground(process)
 
 
 @contextmanager

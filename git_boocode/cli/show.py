@@ -45,9 +45,9 @@ def show(name: str, stat: bool, as_json: bool) -> int:
     several = len(checkpoints) > 1
     shown.append("several checkpoints" if several else f"the checkpoint {checkpoints[0].id}")
     raise RefusedError(
-        f"'{name}' is the beginning of a checkpoint's id and of an edit's",
+        f"'{name}' is ambiguous: it matches a checkpoint and an edit record",
         code="ambiguous",
-        hints=(f"it could be {' or '.join(shown)}",),
+        hints=(f"candidates: {', '.join(shown)}",),
     )
 
 

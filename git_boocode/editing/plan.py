@@ -374,7 +374,7 @@ def _check_bytes(text: FileText) -> None:
     if size > MAX_BYTES:
         raise MissError(
             "invalid_input",
-            f"the file would grow to {size} bytes, more than the {MAX_BYTES} that can be edited",
+            f"the file would be too large to edit: {size} bytes (at most {MAX_BYTES})",
         )
 
 

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
-from git_boocode.repo.gc import GcWatch, kept_from_gc
+from git_boocode.repo.gc import GcWatch, protect_from_gc
 from git_boocode.repo.git import GitError, nul_records
 from git_boocode.repo.ids import id_time, new_id, timestamp
 from git_boocode.repo.lock import scratch_directory
@@ -28,7 +28,7 @@ from git_boocode.repo.metadata import (
     Metadata,
     MetadataError,
     Unusable,
-    patiently,
+    retry_conflicts,
 )
 from git_boocode.repo.object_writer import Item, Quarantine, read_blobs, write_tree
 from git_boocode.repo.repository import Repository
@@ -104,7 +104,7 @@ class Record:
     def publish(self) -> None:
         """Store everything, and make the ref; FatalError if that fails."""
         try:
-            kept_from_gc(self._repository, self._publish)
+            protect_from_gc(self._repository, self._publish)
         except (BoocodeError, OSError) as error:
             why = from_os(error) if isinstance(error, OSError) else error
             raise FatalError(
@@ -306,7 +306,7 @@ def prune_edits(
             records.store.update_refs([RefChange(ref.name, None, ref.target) for ref, _ in going])
         return going
 
-    return patiently(prune)
+    return retry_conflicts(prune)
 
 
 def prune_now_and_then(repository: Repository, identifier: str) -> None:

@@ -1,1 +1,1 @@
-"""Model output held beside the worktree until it is accepted."""
+"""Model output that is stored outside the worktree until it is accepted."""

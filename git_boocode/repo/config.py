@@ -1,4 +1,4 @@
-"""Git configuration, read once, with the place that each value came from."""
+"""Git configuration, read once, with the origin of each value."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from git_boocode.repo.git import Completed, Git, nul_records
 LISTING = ("config", "--list", "-z", "--show-scope", "--show-origin")
 _TRUE = frozenset(("true", "yes", "on", "1"))
 _FALSE = frozenset(("false", "no", "off", "0", ""))
-# Python 3.11 and newer convert no more than 4,300 digits.
+# Limited, because Python 3.11 and newer convert at most 4,300 digits.
 _INTEGER = r"(?ai)\s*([+-]?)(0x[0-9a-f]{1,99}|[0-9]{1,99})([kmg]?)"
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-# "30d", and what git's own settings are written like: "2.weeks.ago", "90 days".
+# "30d", and the forms of git's own settings: "2.weeks.ago", "90 days".
 _AGE = r"(?a)([0-9]{1,9})[. ]*([a-z]+)([. ]+ago)?"
 _SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_557_600}
 _SECONDS |= {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
@@ -24,19 +24,20 @@ _NOT_IN_IDENTITIES = str.maketrans("", "", "<>\n\0")
 
 
 class Identity(NamedTuple):
-    """A name and a mail address as commits hold them."""
+    """The name and email address of an author or a committer."""
 
     name: str
     email: str
 
 
-OURS = Identity("git-boocode", "git-boocode@localhost")
+FALLBACK_IDENTITY = Identity("git-boocode", "git-boocode@localhost")
 
 
 class Setting(NamedTuple):
     """One configured value; None for a bare key, which git reads as true.
 
-    `scope` is `system`, `global`, `local`, `worktree` or `command`, `origin` such as `file:PATH`.
+    `scope` is `system`, `global`, `local`, `worktree` or `command`; `origin` is, for example,
+    `file:PATH`.
     """
 
     value: str | None
@@ -44,22 +45,22 @@ class Setting(NamedTuple):
     origin: str
 
     @property
-    def is_users_own(self) -> bool:
-        """Whether it was set outside the repository, where no clone can have brought it along."""
+    def is_trusted(self) -> bool:
+        """Whether it was set outside the repository, so that it cannot come from a clone."""
         return self.scope in ("system", "global", "command")
 
 
 class Config:
-    """Every setting that holds for a repository; of repeated keys, the last."""
+    """All settings of a repository; for repeated keys, the last value."""
 
     def __init__(self, settings: dict[str, Setting]) -> None:
         self._settings = settings
 
     @classmethod
     def read(cls, git: Git, done: Completed | None = None) -> Config:
-        """Read all configuration in one call of git, which may have been `done` there already."""
+        """Read all configuration in one call of git; `done` is that call if it has already run."""
         is_done = done is not None and not done.status
-        # As git was not told there where the worktree is, it names files from the top.
+        # That call did not know the worktree, so its paths are relative to the top.
         top = git.cwd if is_done else ""
         records = nul_records(done.stdout if done and is_done else git.run(*LISTING))
         settings = {}
@@ -71,13 +72,13 @@ class Config:
         return cls(settings)
 
     def setting(self, key: str) -> Setting | None:
-        """The setting of `section[.subsection].name`; case counts in the subsection only."""
+        """The setting of `section[.subsection].name`; only the subsection is case-sensitive."""
         front, _, name = key.rpartition(".")
         section, dot, subsection = front.partition(".")
         return self._settings.get(f"{section.lower()}{dot}{subsection}.{name.lower()}")
 
     def section(self, name: str, end: str = "") -> list[tuple[str, str | None]]:
-        """The keys of a section, or those with such an end, in order and with their values."""
+        """The keys of a section that end in `end`, sorted, with their values."""
         keys = (key for key in self._settings if key.startswith(f"{name}.") and key.endswith(end))
         return [(key, self._settings[key].value) for key in sorted(keys)]
 
@@ -87,7 +88,7 @@ class Config:
         return default if found is None else (found.value or "")
 
     def boolean(self, key: str, *, default: bool) -> bool:
-        """A value as git reads booleans (FatalError)."""
+        """A value in git's boolean syntax (FatalError)."""
         found = self.setting(key)
         if found is None:
             return default
@@ -100,7 +101,7 @@ class Config:
         raise _bad_value(key, found, "a boolean such as 'true' or 'false'")
 
     def integer(self, key: str, *, default: int, least: int = 0) -> int:
-        """A value of at least `least` as git reads integers, with k, m and g (FatalError)."""
+        """A value of at least `least` in git's integer syntax, with k, m and g (FatalError)."""
         found = self.setting(key)
         if found is None:
             return default
@@ -110,7 +111,7 @@ class Config:
         return number
 
     def age(self, key: str, *, default: float | None) -> float | None:
-        """A value as `parse_age` reads ages, where 0 sets no limit either (FatalError)."""
+        """A value in the syntax of `parse_age`; 0 also means no limit (FatalError)."""
         found = self.setting(key)
         if found is None:
             return default
@@ -123,29 +124,29 @@ class Config:
             raise _bad_value(key, found, "an age such as '12h', '30d', '2w' or 'never'") from None
 
     def path(self, key: str) -> str | None:
-        """A value as git reads paths: a leading `~/` is the home directory."""
+        """A value as a path; a leading `~/` is the home directory."""
         value = self.text(key)
         return os.path.expanduser(value) if value else None
 
     def identity(self) -> Identity:
-        """The user's identity by git's own order of precedence, or ours where it is incomplete.
+        """The user's identity by git's own order of precedence; `FALLBACK_IDENTITY` if incomplete.
 
-        Git would guess one from the login and the host name; a guess must neither fail
-        (`user.useConfigOnly`) nor put a host name into shared history.
+        Git would derive one from the login and the host name. That can fail (`user.useConfigOnly`),
+        and it would put a host name into shared history.
         """
         environ, text = os.environ.get, self.text
         name = environ("GIT_COMMITTER_NAME") or text("committer.name") or text("user.name")
         email = environ("GIT_COMMITTER_EMAIL") or text("committer.email") or text("user.email")
         parts = (name or "", email or environ("EMAIL") or "")
         cleaned = Identity(*(part.translate(_NOT_IN_IDENTITIES).strip() for part in parts))
-        return cleaned if all(cleaned) else OURS
+        return cleaned if all(cleaned) else FALLBACK_IDENTITY
 
 
 def parse_age(text: str) -> float | None:
-    """An age in seconds: `12h`, `30d`, `2w`, or as git writes it: `2.weeks.ago`, `now`, `never`.
+    """An age in seconds: `12h`, `30d`, `2w`, or git's forms `2.weeks.ago`, `now`, `never`.
 
-    `m` alone is not valid: it could be minutes or months. None stands for `never`, and for `false`,
-    which git takes for the same. ValueError if it is not valid.
+    `m` alone is invalid, because it could mean minutes or months. None for `never`, and for its
+    synonym in git, `false`. ValueError if the text is not an age.
     """
     word = text.strip().lower()
     if word in ("never", "false"):
@@ -161,7 +162,7 @@ def parse_age(text: str) -> float | None:
 
 
 def _integer(word: str) -> int | None:
-    """A number as C spells them, hexadecimal with `0x` and octal with `0`; None if it is none."""
+    """Parse an integer in C syntax, hexadecimal with `0x` and octal with `0`; None if invalid."""
     found = re.fullmatch(_INTEGER, word)
     if found is None:
         return None
@@ -173,11 +174,12 @@ def _integer(word: str) -> int | None:
         return None
 
 
-def _bad_value(key: str, found: Setting, wanted: str) -> FatalError:
-    what = "missing value" if found.value is None else f"bad value '{shortened(found.value)}'"
-    place = found.origin.removeprefix("file:").removesuffix(":")
+def _bad_value(key: str, setting: Setting, expected: str) -> FatalError:
+    value = setting.value
+    problem = "missing value" if value is None else f"bad value '{shortened(value)}'"
+    origin = setting.origin.removeprefix("file:").removesuffix(":")
     return FatalError(
-        f"{what} for '{key}' in {place}",
+        f"{problem} for '{key}' in {origin}",
         code="bad_config",
-        hints=(f"set it to {wanted}: git config {key} <value>",),
+        hints=(f"set it to {expected}: git config {key} <value>",),
     )

@@ -1,8 +1,8 @@
-"""Files and refs that are on disk when a call returns, and private files of our own.
+"""Durable writes: files and refs that are on disk when a call returns, and private files.
 
-Anything may be in the place of a private file below the git directory when it is used. A FIFO, a
-directory, a symlink, a huge file or garbage counts as no file; writing replaces it. Where the
-system refuses, all of these functions raise OSError.
+A private file lies below the git directory, and anything may be found at its path. A FIFO, a
+directory, a symlink, a huge file or garbage counts as a missing file; writing replaces it. All of
+these functions raise OSError if the system refuses an operation.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from contextlib import suppress
 from git_boocode.repo.errors import FatalError
 
 LARGEST = 1 << 20
-"""Bytes; no private file is larger, unless its reader says otherwise."""
+"""Default limit for the size of a private file, in bytes."""
 MAKING = "new-"
-"""How the name of a file or directory begins that is still being made."""
+"""Prefix of the names of incomplete files and directories."""
 
 _THREADS = 16
 _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK
-# How the system refuses to open a symlink, a socket and a directory.
+# Errors of opening a symlink, a socket and a directory.
 _UNUSABLE = (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EOPNOTSUPP, errno.EISDIR)
 
 
 def sync(descriptor: int) -> None:
-    """Bring what was written to an open file to disk."""
-    # On macOS, fsync leaves it in the cache of the drive.
+    """Flush an open file to disk."""
+    # On macOS, fsync leaves the data in the cache of the drive.
     full = getattr(fcntl, "F_FULLFSYNC", None)
     if full is not None:
-        # Not every file system has it.
+        # Not every file system supports it.
         with suppress(OSError):
             fcntl.fcntl(descriptor, full)
             return
@@ -42,7 +42,7 @@ def sync(descriptor: int) -> None:
 
 
 def sync_file(path: str) -> None:
-    """Bring a file's content, or a directory's entries, to disk."""
+    """Flush a file's content, or a directory's entries, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         sync(descriptor)
@@ -51,7 +51,7 @@ def sync_file(path: str) -> None:
 
 
 def sync_directory(directory: str) -> None:
-    """Bring a directory's entries to disk, where the system can."""
+    """Flush a directory's entries to disk, if the file system supports it."""
     try:
         sync_file(directory)
     except OSError as error:
@@ -60,25 +60,25 @@ def sync_directory(directory: str) -> None:
 
 
 def sync_refs(git_dir: str, names: Iterable[str], *, packed: bool = False) -> None:
-    """Bring refs to disk that git has just written or deleted.
+    """Flush refs to disk that git has just written or deleted.
 
-    Before 2.36, git has no `core.fsync` and syncs no refs. No version syncs the directories.
-    Where refs are kept in a reftable, git has synced that, and there is nothing to do. With
-    `packed`, `packed-refs` may have been written, too, as when a ref is deleted.
+    Git before 2.36 has no `core.fsync` and syncs no refs, and no version syncs the directories.
+    A reftable needs nothing, because git syncs it. Set `packed` if `packed-refs` may have been
+    written as well, as when a ref is deleted.
     """
     files = [*names, *(["packed-refs"] if packed else [])]
-    # Git may have made these directories, too.
+    # Git may have created these directories.
     above = {name[:end] for name in files for end, sign in enumerate(name) if sign == "/"}
     sync_all([os.path.join(git_dir, path) for path in (*files, "", *above)])
 
 
 def sync_all(paths: Sequence[str]) -> None:
-    """Sync files and directories, unless they are gone; several at a time: the disk takes them so.
+    """Sync files and directories that still exist, in parallel, which disks handle faster.
 
-    OSError if it failed for one of them.
+    OSError if one of them failed.
     """
     failed: list[OSError] = []
-    # Not `threading`, which waits for each thread to begin.
+    # Not `threading`, which waits for each thread to start.
     at_work = [allocate_lock() for _ in paths[:_THREADS]]
 
     def sync_some(share: Sequence[str], done: LockType) -> None:
@@ -101,7 +101,7 @@ def sync_all(paths: Sequence[str]) -> None:
 
 
 def read_private(path: str, *, largest: int | None = LARGEST) -> bytes | None:
-    """What a private file holds; None if there is no regular file, or one that is too large."""
+    """The content of a private file; None if it is missing, not a regular file, or too large."""
     with suppress(FileNotFoundError, NotADirectoryError):
         descriptor = _open_regular(path, os.O_RDONLY)
         if descriptor is not None:
@@ -112,7 +112,7 @@ def read_private(path: str, *, largest: int | None = LARGEST) -> bytes | None:
 
 
 def read_private_json(path: str, *, largest: int | None = LARGEST) -> object:
-    """What a private file holds as JSON; None if it holds none."""
+    """The JSON value in a private file; None if it is missing or invalid."""
     data = read_private(path, largest=largest)
     try:
         return None if data is None else json.loads(data)
@@ -121,7 +121,7 @@ def read_private_json(path: str, *, largest: int | None = LARGEST) -> object:
 
 
 def write_private(path: str, data: bytes, *, to_disk: bool = True) -> None:
-    """Replace a private file as a whole, or leave it as it is; its directory must be there."""
+    """Replace a private file atomically; its directory must exist."""
     making = os.path.join(os.path.dirname(path), f"{MAKING}{os.getpid()}-{os.urandom(6).hex()}")
     descriptor = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600)
     try:
@@ -140,12 +140,12 @@ def write_private(path: str, data: bytes, *, to_disk: bool = True) -> None:
 
 
 def open_private(path: str, flags: int) -> int:
-    """Open a private file, made if it is missing, to lock it or to append to it."""
+    """Open a private file for locking or appending; create it if it is missing."""
     descriptor = _open_regular(path, flags | os.O_CREAT)
     if descriptor is None:
         directory = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
         try:
-            # Whatever another process has made meanwhile must stay: it may be locked.
+            # A file that another process has created meanwhile must stay: it may be locked.
             fcntl.flock(directory, fcntl.LOCK_EX)
             descriptor = _open_regular(path, flags | os.O_CREAT)
             if descriptor is None:
@@ -154,7 +154,7 @@ def open_private(path: str, flags: int) -> int:
         finally:
             os.close(directory)
     if descriptor is None:
-        raise OSError(errno.EEXIST, "it is not a regular file", path)
+        raise OSError(errno.EEXIST, "not a regular file", path)
     return descriptor
 
 
@@ -172,7 +172,7 @@ def _open_regular(path: str, flags: int) -> int | None:
 
 
 def try_lock(descriptor: int, *, shared: bool = False) -> bool:
-    """Lock an open file; False if another process has a lock on it that excludes this one."""
+    """Lock an open file; False if another process holds a conflicting lock."""
     kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
@@ -182,7 +182,7 @@ def try_lock(descriptor: int, *, shared: bool = False) -> bool:
 
 
 def remove(path: str) -> None:
-    """Remove whatever is at a path, without following symlinks; nothing may be there."""
+    """Remove whatever is at a path, if anything, without following symlinks."""
     try:
         os.unlink(path)
     except FileNotFoundError:
@@ -194,7 +194,7 @@ def remove(path: str) -> None:
 
 
 def _remove_directory(path: str) -> None:
-    # Not `shutil.rmtree`: it takes longer to import than to use.
+    # Importing `shutil` for `rmtree` takes longer than this.
     with os.scandir(path) as entries:
         inside = list(entries)
     for entry in inside:
@@ -206,17 +206,17 @@ def _remove_directory(path: str) -> None:
 
 
 def is_regular(path: str) -> bool:
-    """Whether a regular file is at a path, and no link to one."""
+    """Whether a path is a regular file and not a symlink."""
     return os.path.isfile(path) and not os.path.islink(path)
 
 
 def refuse_blocked(state_dir: str) -> None:
-    """Refuse to use something that is not a directory as a private directory (FatalError)."""
+    """Raise FatalError if the path of a private directory is not a directory."""
     if is_blocked(state_dir):
         hint = "'git boocode doctor --fix' replaces it"
         raise FatalError(f"'{state_dir}' is not a directory", code="unusable_file", hints=(hint,))
 
 
 def is_blocked(state_dir: str) -> bool:
-    """Whether something that is not a directory is where private files belong."""
+    """Whether something other than a directory exists at the path of a private directory."""
     return os.path.lexists(state_dir) and not os.path.isdir(state_dir)

@@ -1,4 +1,4 @@
-"""The errors that reach a user: what failed, how bad it is, and what to do next."""
+"""Errors that are reported to the user: what failed, how severe it is, and what to do next."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ _SHOWN = 60
 
 
 def shortened(text: str) -> str:
-    """What a user gave, as an error shows it."""
+    """User input, shortened for an error message."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 class BoocodeError(Exception):
-    """An error that a user is meant to read.
+    """An error to show to the user.
 
-    `message` says what failed and where; lowercase, no full stop. `code` is the stable word of
-    `--json`. `hints` say what to do next. `details` are more keys of the JSON answer.
+    `message` names what failed and where, in lowercase and without a full stop. `code` is the
+    stable identifier in `--json`. `hints` suggest what to do next. `details` are further keys of
+    the JSON answer.
     """
 
     exit_code = EXIT_FATAL
@@ -50,17 +51,17 @@ class BoocodeError(Exception):
 
 
 class RefusedError(BoocodeError):
-    """A negative answer: nothing was changed, and nothing is broken (exit 1)."""
+    """A refusal or a negative answer; nothing was changed (exit 1)."""
 
     exit_code = EXIT_REFUSED
 
 
 class FatalError(BoocodeError):
-    """The command could not do its work (exit 128)."""
+    """The command failed (exit 128)."""
 
 
 class UsageError(BoocodeError):
-    """The command line makes no sense (exit 129)."""
+    """The command line is invalid (exit 129)."""
 
     exit_code = EXIT_USAGE
 
@@ -69,15 +70,15 @@ class UsageError(BoocodeError):
 
 
 class CommandError(BoocodeError):
-    """A command that the user gave cannot be run (exit 126), or is not found (127)."""
+    """The user's command cannot be executed (exit 126) or does not exist (127)."""
 
     def __init__(self, message: str, *, found: bool, hints: tuple[str, ...] = ()) -> None:
         super().__init__(message, code="not_run" if found else "command_not_found", hints=hints)
-        self.exit_code = 126 if found else 127  # as a shell answers
+        self.exit_code = 126 if found else 127  # as in a shell
 
 
 def from_os(error: OSError) -> FatalError:
-    """The error of what the operating system refused."""
+    """Convert an error of the operating system."""
     where = f"cannot use '{os.fsdecode(error.filename)}': " if error.filename is not None else ""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     return FatalError(

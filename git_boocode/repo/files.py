@@ -1,4 +1,4 @@
-"""The files of a worktree: which paths may be touched, what is there, modes and directories."""
+"""The files of a worktree: allowed paths, file contents, modes and directories."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _IGNORED[0xFEFF] = None
 
 
 class Symlink(bytes):
-    """The target of a symbolic link, in place of a file's bytes."""
+    """The target of a symbolic link, which takes the place of a file's bytes."""
 
 
 class FileState(NamedTuple):
-    """A file when it was read; `mode` includes its kind, `owner` is its user and group."""
+    """A file at the time it was read; `mode` includes its type, `owner` is its user and group."""
 
     data: bytes
     device: int
@@ -35,15 +35,16 @@ class FileState(NamedTuple):
 
 
 def mode_only(mode: int) -> FileState:
-    """A file to copy permission bits from; its owner -1 leaves the owner as it is."""
+    """A state that supplies permission bits only; its owner -1 leaves the owner unchanged."""
     return FileState(b"", 0, 0, stat.S_IFREG | mode, (-1, -1), 1)
 
 
 def read_state(real: str, *, links: bool = False) -> FileState | None:
-    """Read a regular file by its absolute path without symlinks; None if there is none.
+    """Read a regular file by its absolute path without symlinks; None if it does not exist.
 
-    With `links`, a symlink at the path is read itself, its data being a `Symlink`. RefusedError if
-    it is no regular file, too large, or no name of one; FatalError if it cannot be read.
+    With `links`, a symlink at the path is read itself, and its data is a `Symlink`. RefusedError if
+    the path is invalid or names something else or a file that is too large; FatalError if the file
+    cannot be read.
     """
     try:
         return _read(real, links=links)
@@ -54,7 +55,9 @@ def read_state(real: str, *, links: bool = False) -> FileState | None:
         while not os.path.lexists(above):
             above = os.path.dirname(above)
         name = os.path.basename(above)
-        raise RefusedError(f"'{name}' above it is not a directory", code="invalid_input") from None
+        raise RefusedError(
+            f"its parent '{name}' is not a directory", code="invalid_input"
+        ) from None
     except OSError as error:
         reason = (error.strerror or "unknown error").lower()
         if error.errno in _UNUSABLE:
@@ -72,7 +75,7 @@ def _read(real: str, *, links: bool) -> FileState:
     if links and stat.S_ISLNK(found.st_mode):
         data: bytes = Symlink(os.fsencode(os.readlink(real)))
     else:
-        # Checked before it is opened: opening a device or a pipe can act on it.
+        # Checked before opening, because opening a device or a pipe can have effects.
         _check(found.st_mode, found.st_size)
         with open(os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
             data = stream.read(MAX_BYTES + 1)
@@ -89,7 +92,7 @@ def _check(mode: int, size: int) -> None:
         raise RefusedError(f"it is {kind}, not a regular file", code="invalid_input")
     if size > MAX_BYTES:
         raise RefusedError(
-            f"the file has {size} bytes, more than the {MAX_BYTES} that can be edited",
+            f"the file is too large to edit: {size} bytes (at most {MAX_BYTES})",
             code="invalid_input",
         )
 
@@ -104,7 +107,7 @@ def missing_directories(paths: Iterable[str]) -> list[str]:
 
 
 def remove_directories(paths: Iterable[str]) -> None:
-    """Remove directories that are empty; their absolute paths come innermost first."""
+    """Remove the empty ones of some directories, given innermost first by absolute path."""
     for path in paths:
         with suppress(OSError):
             os.rmdir(path)
@@ -113,7 +116,7 @@ def remove_directories(paths: Iterable[str]) -> None:
 def remove_emptied(path: str, top: str) -> None:
     """Remove the directories below `top`, an absolute path, that a deleted file left empty.
 
-    The current directory and those above it stay.
+    The current directory and its parents stay.
     """
     with suppress(OSError):
         here, top = os.path.join(os.getcwd(), ""), os.path.join(top, "")
@@ -123,12 +126,15 @@ def remove_emptied(path: str, top: str) -> None:
 
 
 def with_executable(mode: int, *, executable: bool) -> int:
-    """Permission bits as git changes them: whoever may read a file may run it, or nobody."""
+    """Permission bits as git sets them: executable for everyone who may read, or for nobody."""
     return mode | (mode & 0o444) >> 2 if executable else mode & ~0o111
 
 
 def both_listed(one: str, other: str) -> bool:
-    """Whether two resolved paths that may name one file part at two entries of one directory."""
+    """Whether two resolved paths differ in names that are separate entries of a directory.
+
+    On a case-insensitive file system, paths that differ otherwise can name the same file.
+    """
     above = os.path.commonpath((one, other))
     names = {os.path.relpath(path, above).split("/")[0] for path in (one, other)}
     try:
@@ -138,27 +144,27 @@ def both_listed(one: str, other: str) -> bool:
 
 
 def inside_worktree(top: str, path: str) -> str:
-    """The path below `top`, which is free of symlinks, that a path names, in git's spelling.
+    """Convert a path to git's form, relative to `top`, which contains no symlinks.
 
-    It need not exist. RefusedError if it is empty or names a directory, leaves the worktree by
-    `..`, by being absolute or through a symlink, or lies in a `.git` directory
-    (`outside_worktree`).
+    The file need not exist. RefusedError if the path is empty or names a directory
+    (`invalid_input`), or if it leaves the worktree, by `..`, as an absolute path or through a
+    symlink, or lies in a `.git` directory (`outside_worktree`).
     """
     if not path or "\0" in path:
-        raise RefusedError("the path is empty or holds a NUL character", code="invalid_input")
+        raise RefusedError("the path is empty or contains a NUL character", code="invalid_input")
     below = path
     if os.path.isabs(path):
-        # The parent is resolved, not the file itself: a symlink is judged where it stands.
+        # Only the parent is resolved: a symlink counts as a file of its own directory.
         parent, name = os.path.split(os.path.normpath(path))
         below = os.path.relpath(os.path.join(os.path.realpath(parent), name), top)
         if below.split("/")[0] == "..":
-            raise _outside(os.path.normpath(path), "it is absolute and lies elsewhere")
+            raise _outside(os.path.normpath(path), "it is an absolute path to another directory")
     relative = os.path.normpath(below)
     if relative == "." or below.endswith("/"):
         raise RefusedError(f"'{below}' names a directory, not a file", code="invalid_input")
     if ".." in relative.split("/"):
-        raise _outside(path, "it climbs out with '..'")
-    # Git for Windows takes a backslash for a separator, as git's own `verify_path` considers.
+        raise _outside(path, "it leaves the worktree with '..'")
+    # A backslash is a separator in Git for Windows; git's own `verify_path` considers that, too.
     if any(map(is_dot_git, relative.replace("\\", "/").split("/"))):
         raise _outside(path, "it lies in a git directory")
     _check_symlinks(top, relative.split("/"), path)
@@ -171,24 +177,24 @@ def _check_symlinks(top: str, parts: list[str], path: str) -> None:
         if os.path.islink(link):
             inner = os.path.relpath(os.path.realpath(link), os.path.realpath(top)).split("/")
             if inner[0] == "..":
-                raise _outside(path, f"the symlink '{above}' leads out of it")
+                raise _outside(path, f"the symlink '{above}' points outside")
             if any(map(is_dot_git, inner)):
-                raise _outside(path, f"the symlink '{above}' leads into '.git'")
+                raise _outside(path, f"the symlink '{above}' points into '.git'")
 
 
 def git_directory_above(path: str) -> str | None:
-    """The git directory that an absolute path without symlinks lies in, whatever its name."""
+    """The git directory, of any name, that contains an absolute path without symlinks."""
     while (path := os.path.dirname(path)) != "/":
         if is_dot_git(os.path.basename(path)) or _looks_like_git(path):
             return path
         if os.path.lexists(os.path.join(path, ".git")):
-            # A worktree, which may itself stand inside a bare repository.
+            # A worktree, which may itself be inside a bare repository.
             return None
     return None
 
 
 def _looks_like_git(path: str) -> bool:
-    # What git itself looks for; a linked worktree's own directory points to the shared one.
+    # Git's own criteria; the directory of a linked worktree contains `commondir` instead.
     if not os.path.isfile(os.path.join(path, "HEAD")):
         return False
     shared = os.path.isfile(os.path.join(path, "commondir"))
@@ -196,7 +202,7 @@ def _looks_like_git(path: str) -> bool:
 
 
 def is_dot_git(name: str) -> bool:
-    """Whether a file system could take a name for `.git` (as git's own `verify_path` judges)."""
+    """Whether some file system equates a name with `.git`, as in git's own `verify_path`."""
     plain = unicodedata.normalize("NFC", name).translate(_IGNORED).casefold()
     plain = plain.split(":")[0].rstrip(". ")
     return plain in (".git", "git~1")
@@ -206,5 +212,5 @@ def _outside(path: str, why: str) -> RefusedError:
     return RefusedError(
         f"'{path}' is outside the worktree: {why}",
         code="outside_worktree",
-        hints=("name the file by its path from the top of the worktree",),
+        hints=("use a path relative to the top of the worktree",),
     )

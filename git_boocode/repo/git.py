@@ -1,4 +1,4 @@
-"""Run the git program, with nothing inherited that could surprise it."""
+"""Run git in a clean environment, and read its output."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import IO, NamedTuple, TypeVar
 from git_boocode.repo.errors import MAKE_ROOM, FatalError
 from git_boocode.repo.messages import NO_ROOM, UNWRITTEN, failure_reason, is_disk_full, says
 
-# Our own work never fires a user's hooks (`post-index-change` and `reference-transaction` fire for
-# private indexes too), keeps no reflogs, recurses into nothing, and is on disk when we say so.
+# Our git commands never run the user's hooks (`post-index-change` and `reference-transaction` run
+# for private indexes too), write no reflogs, do not recurse, and sync what they write.
 OVERRIDES = (
     "core.hooksPath=/dev/null",
     "core.logAllRefUpdates=false",
-    # The index that git writes for us is private; the one that is put in place is synced there.
+    # Git writes private indexes only; `install_index` syncs the user's.
     "core.fsync=all,-index",
     "core.splitIndex=false",
     "index.skipHash=false",
@@ -30,22 +30,22 @@ OVERRIDES = (
     "submodule.recurse=false",
     "advice.addEmbeddedRepo=false",
     "gc.auto=0",
-    # All writers of a reftable take turns, for milliseconds each; git itself waits 0.1 s.
+    # The writers of a reftable exclude each other, for milliseconds each; git itself waits 0.1 s.
     "reftable.lockTimeout=5000",
 )
-# What hooks, aliases and `git -c …` callers export for one command of their own.
+# Variables that hooks, aliases and `git -c …` export for a single git command.
 _CALLERS_OWN = (
     *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_PREFIX"),
     *("GIT_IMPLICIT_WORK_TREE", "GIT_INTERNAL_SUPER_PREFIX", "GIT_LITERAL_PATHSPECS"),
     *("GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", "GIT_AUTHOR_DATE"),
     *("GIT_COMMITTER_DATE", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS"),
 )
-# With less space than this, in bytes, the reason of a failed write is plain.
+# A failed write with less free space than this, in bytes, counts as a full disk.
 _SCARCE = 1 << 20
-# How long a git that has to end may take to remove its locks and temporary files, in seconds,
-# and how long its last words may take to get here.
+# Seconds that a terminated git has to remove its locks and temporary files, and seconds to wait
+# for the rest of its output.
 _GRACE = 5.0
-_LAST_WORDS = 1.0
+_OUTPUT_PATIENCE = 1.0
 _PIECE = 1 << 20  # bytes of a blob that are copied at once
 _LINE_ENDS = re.compile(rb"([\r\n])")
 # In git's own progress: how many are done, and of how many.
@@ -64,15 +64,15 @@ _Item = TypeVar("_Item")
 class GitError(FatalError):
     """A git command failed.
 
-    `status` is its exit status or, negative, the number of the signal that ended it; `stderr` is
-    what it said.
+    `status` is its exit status or, negative, the number of the signal that killed it; `stderr` is
+    its error output.
     """
 
     def __init__(self, arguments: tuple[str, ...], status: int, stderr: str) -> None:
-        ended = f"was ended by signal {-status}" if status < 0 else f"failed with status {status}"
+        ended = f"was killed by signal {-status}" if status < 0 else f"failed with status {status}"
         full = is_disk_full(stderr)
         super().__init__(
-            f"git {arguments[0]} {ended}: {failure_reason(stderr) or 'it gave no reason'}",
+            f"git {arguments[0]} {ended}: {failure_reason(stderr) or 'no reason given'}",
             code="disk_full" if full else "git",
             hints=(MAKE_ROOM,) if full else (),
         )
@@ -81,7 +81,7 @@ class GitError(FatalError):
 
 
 class Completed(NamedTuple):
-    """What a finished git command left: exit status and raw output."""
+    """The result of a git command: exit status and raw output."""
 
     status: int
     stdout: bytes
@@ -89,32 +89,32 @@ class Completed(NamedTuple):
 
 
 class Running:
-    """A git command that runs beside this process, until `finish` or `stop`."""
+    """A git command that runs in parallel with this process, until `finish` or `stop`."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
 
-    def finish(self, given: bytes | None = None) -> Completed:
-        """Give it the rest of its standard input, if that is open, and wait for its end."""
+    def finish(self, stdin: bytes | None = None) -> Completed:
+        """Write its standard input, if that is open, and wait until it exits."""
         with self._process as process:
             try:
-                stdout, stderr = process.communicate(given)
+                stdout, stderr = process.communicate(stdin)
             except BaseException:
                 process.kill()
                 raise
         return Completed(process.returncode, stdout, stderr)
 
-    def finish_after(self, work: Callable[[], None], given: bytes) -> Completed:
-        """Do something, which what it reads from its standard input has to wait for."""
+    def finish_after(self, work: Callable[[], None], stdin: bytes) -> Completed:
+        """Call `work` before writing its standard input, and wait until it exits."""
         try:
             work()
         except BaseException:
             self.stop()
             raise
-        return self.finish(given)
+        return self.finish(stdin)
 
     def stop(self) -> None:
-        """End it, if it has not ended yet; git removes its locks."""
+        """Terminate it if it is still running; git removes its locks."""
         self._process.terminate()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:
@@ -123,26 +123,26 @@ class Running:
 
 
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """A copy of an environment without what a caller meant for its own git command.
+    """A copy of an environment without the variables that a caller set for its own git command.
 
-    Messages come untranslated, while the character set stays the user's: clean and smudge
-    drivers run with it.
+    Messages are untranslated, but the character set remains the user's, because clean and smudge
+    drivers depend on it.
     """
-    kept = {key: value for key, value in environ.items() if key not in _CALLERS_OWN}
-    if everything := kept.pop("LC_ALL", None):
-        kept["LANG"] = kept["LC_CTYPE"] = everything
-    kept["LC_MESSAGES"] = kept["LANGUAGE"] = "C"
-    kept["GIT_OPTIONAL_LOCKS"] = "0"
-    kept["GIT_TERMINAL_PROMPT"] = "0"
-    kept["GIT_NO_REPLACE_OBJECTS"] = "1"
-    return kept
+    clean = {key: value for key, value in environ.items() if key not in _CALLERS_OWN}
+    if locale := clean.pop("LC_ALL", None):
+        clean["LANG"] = clean["LC_CTYPE"] = locale
+    clean["LC_MESSAGES"] = clean["LANGUAGE"] = "C"
+    clean["GIT_OPTIONAL_LOCKS"] = "0"
+    clean["GIT_TERMINAL_PROMPT"] = "0"
+    clean["GIT_NO_REPLACE_OBJECTS"] = "1"
+    return clean
 
 
 class Git:
-    """The git program bound to a directory, a whole environment and `key=value` overrides.
+    """The git program bound to a directory, a complete environment and `key=value` overrides.
 
-    What starts it raises FatalError if git or the directory is missing. An observer takes counts of
-    what may take long; None where nobody watches, which costs nothing.
+    Methods that start git raise FatalError if git or the directory is missing. An `observer`
+    receives the counts of long work; with None, nothing is counted.
     """
 
     def __init__(
@@ -161,27 +161,27 @@ class Git:
         self.observer = observer
 
     def bind(self, *settings: str, cwd: str | None = None, **env: str) -> Git:
-        """The same git with more `key=value` settings or variables, or another directory."""
+        """A copy with more `key=value` settings or variables, or another directory."""
         overrides = (*self.overrides, *settings)
         return Git(cwd or self.cwd, {**self.env, **env}, overrides, observer=self.observer)
 
     def keeping_locks(self) -> Git:
-        """The same git, holding the worktree's lock as long as it runs, even if we are killed."""
-        # No daemon of git's may come to hold it for longer.
+        """A copy whose git holds the worktree's lock while it runs, even if we are killed."""
+        # A daemon started by git would hold the lock for longer.
         overrides = (*self.overrides, "core.fsmonitor=false")
         return Git(self.cwd, self.env, overrides, keeps_locks=True, observer=self.observer)
 
     def command(self, *arguments: str) -> list[str]:
-        """The whole argument vector of a call."""
+        """The complete argument vector of a call."""
         options = [part for setting in self.overrides for part in ("-c", setting)]
         return ["git", *options, *arguments]
 
     def attempt(
         self, *arguments: str, stdin: bytes = b"", beside: Callable[[], None] | None = None
     ) -> Completed:
-        """Run git and report how it went; a failure is for the caller to judge.
+        """Run git and return the result; the caller handles a failure.
 
-        `beside` is done while git starts, before it is given `stdin`.
+        `beside` is called while git starts, before git gets `stdin`.
         """
         running = Running(self._start(arguments))
         done = running.finish_after(beside, stdin) if beside else running.finish(stdin)
@@ -190,7 +190,7 @@ class Git:
     def run(
         self, *arguments: str, stdin: bytes = b"", beside: Callable[[], None] | None = None
     ) -> bytes:
-        """Run git and return its raw output; GitError if it exits with another status than 0."""
+        """Run git and return its raw output; GitError if the exit status is not 0."""
         done = self.attempt(*arguments, stdin=stdin, beside=beside)
         if done.status:
             raise GitError(arguments, done.status, os.fsdecode(done.stderr))
@@ -230,41 +230,41 @@ class Git:
         return os.fsdecode(self.run(*arguments, stdin=stdin)).removesuffix("\n")
 
     def begin(self, *arguments: str) -> Running:
-        """Start git, with nothing on its standard input, and go on."""
+        """Start git, with an empty standard input, without waiting for it."""
         return Running(self._start(arguments, subprocess.DEVNULL))
 
     def stream(self, *arguments: str, to: IO[bytes]) -> None:
-        """Run git with its output going to a stream, such as the user's pager (GitError)."""
+        """Run git with its output redirected to a stream, such as the user's pager (GitError)."""
         done = Running(self._start(arguments, None, to)).finish()
         if done.status:
             raise GitError(arguments, done.status, os.fsdecode(self._with_reason(done.stderr)))
-        # What a driver of the user's had to say.
+        # Warnings, for example from the user's diff driver.
         with suppress(OSError):
             sys.stderr.buffer.write(done.stderr)
             sys.stderr.flush()
 
     @contextmanager
     def writing_blobs(self) -> Iterator[Callable[[str, IO[bytes]], None]]:
-        """Copy blobs to streams with one process, piece by piece: each may be large (GitError)."""
+        """Copy blobs to streams in pieces, because they may be large, with one git (GitError)."""
         arguments = ("cat-file", "--batch")
         process = self._start(arguments)
-        asked, answered, said = process.stdin, process.stdout, process.stderr
-        assert asked is not None
-        assert answered is not None
-        assert said is not None
+        stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
+        assert stdin is not None
+        assert stdout is not None
+        assert stderr is not None
 
         def write(blob: str, to: IO[bytes]) -> None:
             with suppress(BrokenPipeError):
-                asked.write(f"{blob}\n".encode())
-                asked.flush()
-            header = answered.readline().split()
+                stdin.write(f"{blob}\n".encode())
+                stdin.flush()
+            header = stdout.readline().split()
             left = int(header[2]) if header[1:2] == [b"blob"] else -1
-            while left > 0 and (piece := answered.read(min(left, _PIECE))):
+            while left > 0 and (piece := stdout.read(min(left, _PIECE))):
                 to.write(piece)
                 left -= len(piece)
-            if left or answered.read(1) != b"\n":
+            if left or stdout.read(1) != b"\n":
                 process.terminate()
-                why = os.fsdecode(said.read()) or f"cannot read blob {blob}"
+                why = os.fsdecode(stderr.read()) or f"cannot read blob {blob}"
                 raise GitError(arguments, process.wait() or 128, why)
 
         try:
@@ -273,12 +273,12 @@ class Git:
             Running(process).stop()
 
     def run_in_foreground(self, *arguments: str) -> int:
-        """Run git on the caller's own terminal, where its pager and its errors are seen.
+        """Run git on the user's terminal, with its pager and its error output.
 
-        Returns its exit status; negative, the number of the signal that ended it.
+        Returns its exit status or, negative, the number of the signal that killed it.
         """
         process = subprocess.Popen(self.command(*arguments), cwd=self.cwd, env=self.env)
-        outlast(process)
+        wait_in_foreground(process)
         return process.returncode
 
     def run_relayed(
@@ -287,26 +287,27 @@ class Git:
         stdin: bytes | Iterable[bytes] = b"",
         show: Callable[[str], None] | None = None,
     ) -> Completed:
-        """Run git, which reads all its input first, while `show` takes its standard error by line.
+        """Run git and pass each line of its standard error to `show`.
 
-        If it has to end early, git gets a signal, so that nothing of it stays behind.
+        Git must read all its input first. On an exception git is terminated, so that it leaves no
+        locks or temporary files.
         """
         pieces, size = ([stdin], -1) if isinstance(stdin, bytes) else (stdin, _SHORT_PIPE)
         process = self._start(arguments, pipe_size=size)
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        said = [b""]
-        relay = Thread(target=_relay, args=(process.stderr, said, show), daemon=True)
+        stderr = [b""]
+        relay = Thread(target=_relay, args=(process.stderr, stderr, show), daemon=True)
         try:
             relay.start()
-            # If it ends without having read all, it says why.
+            # If git exits before it has read all input, it reports why.
             with suppress(BrokenPipeError):
                 process.stdin.writelines(pieces)
             with suppress(BrokenPipeError):
                 process.stdin.close()
-            with process.stdout as answer:
-                stdout = answer.read()
+            with process.stdout as output:
+                stdout = output.read()
             process.wait()
         except BaseException:
             process.terminate()
@@ -317,15 +318,15 @@ class Git:
             except subprocess.TimeoutExpired:
                 process.kill()
             raise
-        # What it has left running, such as a shared connection of ssh, may never close the stream.
-        relay.join(_LAST_WORDS)
-        return Completed(process.returncode, stdout, b"".join(said))
+        # A process that git leaves running, such as a shared ssh connection, may keep it open.
+        relay.join(_OUTPUT_PATIENCE)
+        return Completed(process.returncode, stdout, b"".join(stderr))
 
     def _start(
         self,
         arguments: tuple[str, ...],
-        given: int | None = subprocess.PIPE,
-        to: int | IO[bytes] = subprocess.PIPE,
+        stdin: int | None = subprocess.PIPE,
+        stdout: int | IO[bytes] = subprocess.PIPE,
         pipe_size: int = -1,
     ) -> subprocess.Popen[bytes]:
         try:
@@ -333,26 +334,26 @@ class Git:
                 self.command(*arguments),
                 cwd=self.cwd,
                 env=self.env,
-                stdin=given,
-                stdout=to,
+                stdin=stdin,
+                stdout=stdout,
                 stderr=subprocess.PIPE,
                 pipesize=pipe_size,
-                # Of our own descriptors, only that of the lock can be inherited at all.
+                # The lock is our only inheritable descriptor.
                 close_fds=not self._keeps_locks,
             )
         except FileNotFoundError as error:
             if not os.path.isdir(self.cwd):
-                gone = f"the directory '{self.cwd}' is gone"
-                raise FatalError(gone, code="no_directory") from error
+                missing = f"the directory '{self.cwd}' does not exist"
+                raise FatalError(missing, code="no_directory") from error
             hint = "git 2.34 or newer must be on the PATH"
             raise FatalError("cannot run git", code="no_git", hints=(hint,)) from error
 
     def _with_reason(self, stderr: bytes) -> bytes:
-        """What git said; also that the disk is full, where git does not say so."""
-        said = os.fsdecode(stderr)
-        if says(said, UNWRITTEN) and not is_disk_full(said):
-            places = map(os.statvfs, (self.cwd, self.env.get("GIT_DIR", self.cwd)))
-            if min(place.f_bavail * place.f_frsize for place in places) < _SCARCE:
+        """Git's error output; adds that the disk is full if git does not report it."""
+        text = os.fsdecode(stderr)
+        if says(text, UNWRITTEN) and not is_disk_full(text):
+            disks = map(os.statvfs, (self.cwd, self.env.get("GIT_DIR", self.cwd)))
+            if min(disk.f_bavail * disk.f_frsize for disk in disks) < _SCARCE:
                 return stderr.rstrip() + b": " + NO_ROOM[0].encode()
         return stderr
 
@@ -363,36 +364,36 @@ def _counted(observer: Observer, doing: str, items: Iterable[_Item]) -> Iterator
             observer(doing, number, 0)
             yield item
     finally:
-        # Also if whoever uses them has seen enough.
+        # Also if the consumer stops early.
         observer("", 0, 0)
 
 
-def _relay(stream: IO[bytes], said: list[bytes], show: Callable[[str], None] | None) -> None:
-    """Pass on what a program says line by line, until it closes the stream.
+def _relay(stream: IO[bytes], output: list[bytes], show: Callable[[str], None] | None) -> None:
+    """Pass on a program's output line by line, until it closes the stream.
 
-    `said` is what it has said, but for lines that it has written over, as progress is; the last
-    part may be the beginning of a line.
+    `output` collects the lines, except progress lines, which end in a carriage return; its last
+    item may be the beginning of a line.
     """
     with stream:
-        while some := os.read(stream.fileno(), 1 << 16):
-            *lines, said[-1] = _LINE_ENDS.split(said[-1] + some)
+        while chunk := os.read(stream.fileno(), 1 << 16):
+            *lines, output[-1] = _LINE_ENDS.split(output[-1] + chunk)
             for line, end in zip(lines[::2], lines[1::2], strict=True):
                 if end == b"\n":
-                    said.insert(-1, line + end)
+                    output.insert(-1, line + end)
                 if show is not None:
                     show((line + end).decode("utf-8", "surrogateescape"))
 
 
-def outlast(process: subprocess.Popen[bytes]) -> None:
-    """Wait for a program that the user is looking at, even after Ctrl-C (KeyboardInterrupt).
+def wait_in_foreground(process: subprocess.Popen[bytes]) -> None:
+    """Wait for a program on the user's terminal, even after Ctrl-C (KeyboardInterrupt).
 
-    A pager takes Ctrl-C for itself. Were we to go at once, it would fight with the shell for the
+    A pager handles Ctrl-C itself. If we exited first, it would compete with the shell for the
     terminal.
     """
     try:
         process.wait()
     except KeyboardInterrupt:
-        outlast(process)
+        wait_in_foreground(process)
         raise
 
 
@@ -402,25 +403,25 @@ def nul_records(output: bytes) -> list[str]:
 
 
 def nul_lines(paths: Iterable[str]) -> bytes:
-    """Join paths as git's `-z --stdin` options read them."""
+    """Encode paths for git's `-z --stdin` options."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 
 def quoted_lines(paths: Iterable[str]) -> bytes:
-    """A line for each path, as commands with `--stdin-paths` read it, whatever bytes are in it."""
+    """Encode paths, which may contain any bytes, for git's `--stdin-paths` options."""
     escapes = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
     return b"".join(b'"%s"\n' % os.fsencode(path.translate(escapes)) for path in paths)
 
 
 def batch_bodies(output: bytes, kind: bytes) -> Iterator[bytes | None]:
-    """The objects of one kind in what `cat-file --batch` printed; None for missing and others."""
+    """The objects of a kind in the output of `cat-file --batch`; None for missing and others."""
     position = 0
     while position < len(output):
         end = output.index(b"\n", position)
         header = output[position:end].split(b" ")
         position = end + 1
         if not header[-1].isdigit():
-            # "missing" or "ambiguous", behind what was asked for, which may hold spaces.
+            # "missing" or "ambiguous", after the requested name, which may contain spaces.
             yield None
             continue
         size = int(header[2])

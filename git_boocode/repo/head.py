@@ -1,4 +1,4 @@
-"""Where HEAD stands, and what operation is in progress."""
+"""The state of HEAD, and the operation in progress."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from git_boocode.repo.git import Git
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.repository import Repository
 
-# Files and directories in the git directory that say what is going on; the first one decides.
+# Files and directories in the git directory that indicate an operation; the first match wins.
 _STATES = (
     ("rebase-merge", "rebase"),
     ("rebase-apply/applying", "am"),
@@ -20,9 +20,9 @@ _STATES = (
     ("REVERT_HEAD", "revert"),
     ("BISECT_LOG", "bisect"),
 )
-# Those that are refs, which not every ref storage keeps in files.
+# The pseudorefs among them, which not every ref storage keeps in files.
 _STATE_REFS = ("CHERRY_PICK_HEAD", "REVERT_HEAD")
-# Characters; a ref has a name of a file's length at most.
+# Characters; the name of a ref is at most as long as a path.
 _LONGEST = 8192
 
 
@@ -35,10 +35,10 @@ class Head(NamedTuple):
 
 
 def read_head(repository: Repository, earlier: Head | None = None) -> Head:
-    """HEAD as it is now.
+    """Read HEAD.
 
-    Where files say that it names the same commit as `earlier`, git is not asked: of the seven
-    processes of a checkpoint, that would be the eighth.
+    If its files show the same commit as `earlier`, no git process is started: a checkpoint starts
+    seven, and this would be the eighth.
     """
     ref, commit = _read_files(repository)
     if commit is not None and earlier is not None and commit == earlier.commit:
@@ -54,7 +54,7 @@ def read_head(repository: Repository, earlier: Head | None = None) -> Head:
 
 
 def _read_files(repository: Repository) -> tuple[str | None, str | None]:
-    """The branch and the commit that HEAD names, where files hold them plainly."""
+    """The branch and the commit of HEAD, as far as plain files contain them."""
     if not repository.has_plain_refs:
         return None, None
     name = _read_ref(os.path.join(repository.git_dir, "HEAD"))
@@ -67,7 +67,7 @@ def _read_files(repository: Repository) -> tuple[str | None, str | None]:
 
 
 def loose_ref(repository: Repository, name: str) -> str | None:
-    """The object that a ref names, if a file of its own says so; None if git has to be asked."""
+    """The object that a loose ref names; None if only git can tell."""
     if not repository.has_plain_refs:
         return None
     target = _read_ref(os.path.join(repository.common_dir, name))
@@ -97,7 +97,7 @@ def operation_in_progress(repository: Repository) -> str | None:
 
 
 def _state_refs(repository: Repository) -> list[str]:
-    """Those of `_STATE_REFS` that exist, where refs are not kept in files, as with reftable."""
+    """Those of `_STATE_REFS` that exist, in a repository that does not keep refs in files."""
     if repository.has_plain_refs:
         return []
     command = ("for-each-ref", "--include-root-refs", "--format=%(refname)", *_STATE_REFS)

@@ -13,29 +13,32 @@ from git_boocode.repo.head import Head, operation_in_progress, read_head
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ref_error
 
-# Where an operation in progress notes the branch that it has taken HEAD off, to come back to it.
+# Files in which an operation in progress records the branch that it will return to.
 _TAKEN = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
 
 
 class HeadTarget(NamedTuple):
-    """Where HEAD is to go."""
+    """The target of a move of HEAD."""
 
-    ref: str | None  # the branch that it has to be on; None if it has to be detached
+    ref: str | None  # the required branch; None if HEAD must be detached
     commit: str | None  # None for an unborn branch
-    leave: tuple[str | None, ...] | None = None  # what it may be moved away from; None for any
+    leave: tuple[str | None, ...] | None = None  # the allowed current commits; None for any
 
 
 class HeadMove(NamedTuple):
-    """A move of HEAD: of a branch, or detached where `ref` is None; None for an unborn branch."""
+    """A move of HEAD's branch, or of a detached HEAD if `ref` is None.
+
+    The commits `old` and `new` are None for an unborn branch.
+    """
 
     ref: str | None
     old: str | None
     new: str | None
 
     def carry_out(self, repository: Repository, message: str) -> None:
-        """Move HEAD; `message` goes to the reflog, if there is one.
+        """Move HEAD; `message` is written to the reflog, if there is one.
 
-        Refused if another process moved it or moves it now (`conflict`, `locked`).
+        RefusedError if another process has moved HEAD or is moving it (`conflict`, `locked`).
         """
         name = self.ref or "HEAD"
         old = self.old or repository.zero_id
@@ -52,24 +55,23 @@ class HeadMove(NamedTuple):
             raise from_os(error) from error
 
     def roll_back(self, repository: Repository, message: str) -> None:
-        """Move HEAD back if it was moved; see `carry_out`."""
+        """Move HEAD back if it was moved (see `carry_out`)."""
         now = read_head(repository)
         if (now.ref, now.commit) == (self.ref, self.new):
             HeadMove(self.ref, self.new, self.old).carry_out(repository, message)
         elif (now.ref, now.commit) != (self.ref, self.old):
             unborn = "an unborn branch"
             raise RefusedError(
-                f"another process moved it to {now.commit or unborn}; "
-                f"before, it was at {self.old or unborn}",
+                f"another process moved HEAD from {self.old or unborn} to {now.commit or unborn}",
                 code="conflict",
             )
 
 
 def plan_move(repository: Repository, now: Head, target: HeadTarget) -> HeadMove | None:
-    """Plan to move HEAD to where it once was; None if it is there.
+    """Plan a move of HEAD to an earlier position; None if it is there.
 
-    Refused with the codes `other_branch`, `in_progress`, `branch_in_use`, `missing_objects`, or
-    `head_moved` if HEAD is not where it may be moved away from.
+    RefusedError with the codes `other_branch`, `in_progress`, `branch_in_use`, `missing_objects`,
+    or, if HEAD is at none of the commits in `target.leave`, `head_moved`.
     """
     stay = f"{'without --head' if target.leave is None else 'with --no-head'}, HEAD stays"
     if now.ref != target.ref:
@@ -78,20 +80,20 @@ def plan_move(repository: Repository, now: Head, target: HeadTarget) -> HeadMove
         return None
     if state := operation_in_progress(repository):
         hint = f"finish or abort the {state} first; {stay}"
-        said = f"HEAD cannot be moved: a {state} is in progress"
-        raise RefusedError(said, code="in_progress", hints=(hint,))
+        message = f"HEAD cannot be moved: a {state} is in progress"
+        raise RefusedError(message, code="in_progress", hints=(hint,))
     if target.ref is not None and (where := _in_use(repository, target.ref)):
-        hint = f"another process may be at work there; {stay}"
-        said = f"branch '{_short(target.ref)}' is also checked out at '{where}'"
-        raise RefusedError(said, code="branch_in_use", hints=(hint,))
+        hint = f"another process may be using it there; {stay}"
+        message = f"branch '{_short(target.ref)}' is also checked out at '{where}'"
+        raise RefusedError(message, code="branch_in_use", hints=(hint,))
     commit = target.commit
     if commit and repository.git.attempt("cat-file", "-e", f"{commit}^{{commit}}").status:
-        said = f"HEAD cannot be moved: commit '{commit}' is missing"
-        raise RefusedError(said, code="missing_objects", hints=(stay,))
+        message = f"HEAD cannot be moved: commit '{commit}' is missing"
+        raise RefusedError(message, code="missing_objects", hints=(stay,))
     if target.leave is not None and now.commit not in target.leave:
         hint = f"{stay} where it is, and everything else is restored"
-        said = f"HEAD has been moved since, to {now.commit or 'an unborn branch'}"
-        raise RefusedError(said, code="head_moved", hints=(hint,))
+        message = f"HEAD has been moved since, to {now.commit or 'an unborn branch'}"
+        raise RefusedError(message, code="head_moved", hints=(hint,))
     return HeadMove(target.ref, now.commit, commit)
 
 
@@ -99,8 +101,8 @@ def _other_branch(now: str | None, then: str | None, stay: str) -> RefusedError:
     where = f"on branch '{_short(now)}'" if now else "detached"
     was = f"on '{_short(then)}'" if then else "detached"
     switch = f"git switch {_short(then)}" if then else "git switch --detach"
-    said = f"HEAD is {where}, but was {was} at the checkpoint"
-    return RefusedError(said, code="other_branch", hints=(f"'{switch}' goes there; {stay}",))
+    message = f"HEAD is {where}, but was {was} at the checkpoint"
+    return RefusedError(message, code="other_branch", hints=(f"switch with '{switch}'; {stay}",))
 
 
 def _short(ref: str) -> str:
@@ -108,7 +110,7 @@ def _short(ref: str) -> str:
 
 
 def _in_use(repository: Repository, ref: str) -> str:
-    """Another worktree that has a branch checked out, or will come back to it; empty if none."""
+    """Another worktree that has a branch checked out or will return to it; empty if none."""
     for path, branch in worktrees(repository):
         if branch == ref and os.path.realpath(path) != os.path.realpath(repository.worktree):
             return path
@@ -118,7 +120,7 @@ def _in_use(repository: Repository, ref: str) -> str:
         if os.path.realpath(git_dir) == os.path.realpath(repository.git_dir):
             continue
         taken = {_content(git_dir, name) for name in _TAKEN}
-        # A bisection notes the short name.
+        # A bisection records the short name.
         if ref in taken or _short(ref) in taken:
             return os.path.dirname(_content(git_dir, "gitdir")) or os.path.dirname(git_dir)
     return ""

@@ -1,4 +1,4 @@
-"""Ids that sort by the time of their making: UUID version 7 (RFC 9562)."""
+"""Ids that sort by creation time: UUID version 7 (RFC 9562)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import time
 
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 OBJECT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-# The beginning of an id, or of the hash of a commit, up to the whole of a SHA-256 one.
+# A prefix of an id or of a commit's hash, up to a complete SHA-256 hash.
 ID_PART = re.compile(r"[0-9a-f][0-9a-f-]{3,63}")
 
 _RELATIVE = re.compile(r"@(?:~(?P<back>[0-9]*))?")
-# More digits than anybody has checkpoints, and few enough for Python to read.
+# Python refuses to convert more than 4,300 digits.
 MOST_DIGITS = 4000
 
 
-def places_back(name: str) -> int | None:
-    """How far before the newest a name counts: `@` 0, `@~N` N, `@~` 1, any other name None."""
+def relative_offset(name: str) -> int | None:
+    """The N of a name `@~N`; 0 for `@`, 1 for `@~`, None for any other name."""
     found = _RELATIVE.fullmatch(name)
     if found is None:
         return None
@@ -30,8 +30,8 @@ def places_back(name: str) -> int | None:
 def new_id(now_ns: int | None = None) -> str:
     """A new UUIDv7: 48 bits of milliseconds, 12 bits of their fraction, 62 random bits.
 
-    The fraction (method 3 of RFC 9562 §6.2) keeps ids of one millisecond in order. Python's own
-    `uuid.uuid7` came with 3.14 only.
+    The fraction (method 3 of RFC 9562 §6.2) orders ids within one millisecond. Python has
+    `uuid.uuid7` since 3.14 only.
     """
     milliseconds, rest = divmod(time.time_ns() if now_ns is None else now_ns, 1_000_000)
     fraction = (rest << 12) // 1_000_000
@@ -47,8 +47,8 @@ def id_time(identifier: str) -> float:
 
 
 def timestamp(seconds: float) -> str:
-    """A time as metadata holds it: ISO 8601 in UTC, with milliseconds."""
-    # Not datetime, which takes longer to import than to use.
+    """A time in the format of the metadata: ISO 8601 in UTC, with milliseconds."""
+    # Importing datetime would take longer than this.
     milliseconds = round(seconds * 1e6) // 1000
     moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(milliseconds // 1000))
     return f"{moment}.{milliseconds % 1000:03}Z"

@@ -1,4 +1,4 @@
-"""Private copies of the index, and the one safe way to replace the user's."""
+"""Private copies of the index, and safe replacement of the user's index."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from git_boocode.repo.lock import fresh_path
 
 _DUMP = ("ls-files", "-s", "-v", "-z")
 _COMPARISON = ("diff-files", "--name-only", "--ignore-submodules=dirty", "-z")
-_ARGUMENTS = 500  # At most so many paths go into a command line.
-# In bytes: SHA-256's and SHA-1's.
+_ARGUMENTS = 500  # maximum number of paths on a command line
+# In bytes: SHA-256 and SHA-1.
 _LONGEST_CHECKSUM = 32
 _SHORTEST_CHECKSUM = 20
 
@@ -26,8 +26,8 @@ _SHORTEST_CHECKSUM = 20
 class Entry(NamedTuple):
     """One entry of an index, as `git ls-files -s -v` lists it.
 
-    The tag is `H` cached, `S` skip-worktree or `M` unmerged, in lower case if assume-unchanged;
-    `I`, which is ours, stands for intent-to-add. The stage is 0, or 1 to 3 in a conflict.
+    The tag is `H` cached, `S` skip-worktree or `M` unmerged, in lower case if assume-unchanged; we
+    add `I` for intent-to-add. The stage is 0, or 1 to 3 in a conflict.
     """
 
     tag: str
@@ -38,7 +38,7 @@ class Entry(NamedTuple):
 
     @classmethod
     def parse(cls, record: str) -> Entry:
-        """Read one record; `str` is its inverse."""
+        """Parse one record; the inverse of `str`."""
         fields, _, path = record.partition("\t")
         tag, mode, identifier, stage = fields.split(" ")
         return cls(tag, mode, identifier, int(stage), path)
@@ -55,7 +55,7 @@ class Index:
         self.git = git.bind(GIT_INDEX_FILE=path)
 
     def copy(self, git: Git | None = None) -> Index:
-        """A private copy, for `git` or the same; without a file where this one has none."""
+        """A private copy, optionally with another `git`; if this index has no file, nor has it."""
         path = fresh_path(self.path)
         copy_index(self.path, path)
         return Index(git or self.git, path)
@@ -67,7 +67,7 @@ class Index:
     def write_tree(self, *options: str, beside: Callable[[], None] | None = None) -> str:
         """Store the entries as trees and return the id of the root; there must be no conflict.
 
-        `beside` is done meanwhile.
+        `beside` is called meanwhile.
         """
         return os.fsdecode(self.git.run("write-tree", *options, beside=beside)).strip()
 
@@ -76,29 +76,29 @@ class Index:
         self.git.run("read-tree", "--no-sparse-checkout", *arguments)
 
     def add(self, paths: Iterable[str]) -> Completed:
-        """Record files as they are on disk, or their absence; the caller judges the result."""
+        """Update the entries of files from disk, or remove them; the caller checks the result."""
         arguments = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
         return self.git.feed("recording: {} files", paths, *arguments)
 
     def entries_of(self, paths: Iterable[str]) -> Iterator[Entry]:
-        """The entries of some paths; of a single one that ends in a slash, those below it."""
-        wanted = frozenset(paths)
-        if not wanted:
+        """The entries of some paths; for a single path that ends in a slash, those below it."""
+        selected = frozenset(paths)
+        if not selected:
             return
         # Git compares every entry with every pathspec: many cost more than reading all entries.
-        some = wanted if len(wanted) <= _ARGUMENTS else ()
+        pathspecs = selected if len(selected) <= _ARGUMENTS else ()
         git = self.git.bind(GIT_LITERAL_PATHSPECS="1")
-        for record in nul_records(git.run(*_DUMP, "--", *some)):
+        for record in nul_records(git.run(*_DUMP, "--", *pathspecs)):
             entry = Entry.parse(record)
-            if some or entry.path in wanted:
+            if pathspecs or entry.path in selected:
                 yield entry
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Remove entries, every stage of them, whether or not the files are there."""
+        """Remove all stages of some entries, whether or not the files exist."""
         self.flag("--force-remove", paths)
 
     def put(self, entries: Iterable[Entry]) -> None:
-        """Set entries, or remove those whose mode is `0`."""
+        """Set entries; remove those with mode `0`."""
         lines = (f"{entry.mode} {entry.id} {entry.stage}\t{entry.path}" for entry in entries)
         if stdin := nul_lines(lines):
             self.git.run("update-index", "-z", "--replace", "--index-info", stdin=stdin)
@@ -108,12 +108,12 @@ class Index:
         if stdin := nul_lines(paths):
             self.git.run("update-index", option, "-z", "--stdin", stdin=stdin)
 
-    def doubt(self, paths: Iterable[str]) -> None:
-        """Forget what is known of some files' time and size, so that they are read again."""
+    def invalidate(self, paths: Iterable[str]) -> None:
+        """Discard the cached stat data of some files, so that git reads them again."""
         self.put(list(self.entries_of(paths)))
 
     def join(self) -> None:
-        """Write a split index as one that needs no other file; any other stays as it is."""
+        """Convert a split index to a self-contained one."""
         with suppress(FileNotFoundError), open(self.path, "rb") as file:
             if b"link" in file.read():
                 self.git.run("update-index", "--no-split-index")
@@ -123,34 +123,34 @@ class Index:
         return list(dict.fromkeys(nul_records(self.git.run("ls-files", "-z"))))
 
     def forget_times(self) -> list[str]:
-        """Let every file count as changed, without stat data and flags; returns the paths."""
+        """Discard all stat data and flags, so that git reads every file; returns the paths."""
         entries = self.git.run("ls-files", "-s", "-z")
         os.unlink(self.path)
         self.git.run("update-index", "-z", "--index-info", stdin=entries)
         return self.paths()
 
     def begin_comparison(self) -> Running:
-        """Start to list the paths whose files differ from their entries.
+        """Start listing the paths whose files differ from their entries.
 
-        Of submodules, only another HEAD counts.
+        A submodule differs only if its HEAD does.
         """
         return self.git.begin(*_COMPARISON)
 
     def changed_on_disk(self) -> list[str]:
-        """What `begin_comparison` lists."""
+        """The paths whose files differ from their entries; see `begin_comparison`."""
         return nul_records(self.git.run(*_COMPARISON))
 
     def break_lock(self) -> None:
-        """Remove the lock that a git process left which was killed on this private index."""
+        """Remove the lock that a killed git process has left on this private index."""
         with suppress(FileNotFoundError):
             os.unlink(f"{self.path}.lock")
 
 
 def copy_index(source: str, target: str) -> bool:
-    """Copy an index with its mode, and its time stamp, by which git knows racily clean entries.
+    """Copy an index with its mode and its time stamp, which git needs for racily clean entries.
 
-    False if there is no such index; FileExistsError if the target exists, which may be a hard link
-    to the user's index.
+    False if the source does not exist; FileExistsError if the target does, because it may be a hard
+    link to the user's index.
     """
     try:
         with open(source, "rb") as file:
@@ -170,10 +170,9 @@ def copy_index(source: str, target: str) -> bool:
 
 
 def borrow_index(source: str, target: str) -> bool:
-    """Get hold of an index as it is now, by a hard link where that is possible.
+    """Take a snapshot of an index, as a hard link if possible; otherwise like `copy_index`.
 
-    Git never writes an index in place; so what is borrowed stays as it is, and so does the source
-    if git writes the target anew. Otherwise as `copy_index`.
+    Git never writes an index in place, so changes of one file do not affect the other.
     """
     if os.path.islink(source):
         return copy_index(source, target)
@@ -184,16 +183,16 @@ def borrow_index(source: str, target: str) -> bool:
     except FileExistsError:
         raise
     except OSError:
-        # No hard links here, or not to a file of another user.
+        # Hard links are unsupported, or the file belongs to another user.
         return copy_index(source, target)
     return True
 
 
 def fingerprint(path: str) -> str:
-    """Distinguishes an index from an earlier one; empty if there is no such index.
+    """A value that changes whenever git writes the index; empty if there is no index.
 
-    It is size, time and git's checksum. Where git leaves that out (`index.skipHash`), the number of
-    the file replaces it: git writes a new file every time.
+    It consists of size, time and git's checksum. Without a checksum (`index.skipHash`), the inode
+    number replaces it: git writes a new file every time.
     """
     with suppress(FileNotFoundError), open(path, "rb") as file:
         found = os.fstat(file.fileno())
@@ -205,30 +204,30 @@ def fingerprint(path: str) -> str:
 
 
 def crc_of(path: str) -> int:
-    """A CRC of every byte of an index, to recognise one that a crash has damaged."""
+    """A CRC of all bytes of an index, to detect damage by a crash."""
     with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
         return crc32(content)
 
 
 def is_whole(path: str, object_format: str) -> bool:
-    """Whether an index is as git wrote it, by the checksum at its end.
+    """Whether an index is undamaged, according to the checksum at its end.
 
-    Git itself does not look at it when it reads an index, and uses what it can of a damaged one.
+    Git does not verify it when it reads an index, and uses a damaged index as far as it can.
     `object_format` is the repository's, `sha1` or `sha256`.
     """
-    # Only needed where the user's index has changed; it takes longer to import than to use.
+    # Imported late: it is needed only if the user's index has changed.
     import hashlib
 
     with open(path, "rb") as file:
         content = file.read()
     size = hashlib.new(object_format).digest_size
     hashed = hashlib.new(object_format, content[:-size], usedforsecurity=False)
-    # All zeros if the user has it so (`index.skipHash`).
+    # All zeros with `index.skipHash`.
     return hashed.digest() == content[-size:] or not any(content[-size:])
 
 
 def refuse_if_locked(index_path: str) -> None:
-    """Stop before anything is touched if there is an `index.lock` (RefusedError, `locked`)."""
+    """Raise RefusedError (`locked`) if `index.lock` exists."""
     if os.path.lexists(f"{index_path}.lock"):
         raise _locked(index_path)
 
@@ -236,10 +235,10 @@ def refuse_if_locked(index_path: str) -> None:
 def install_index(new: str, index_path: str, *, expected: bytes | None, git: Git) -> None:
     """Replace the user's index by a new one, under git's own lock.
 
-    The lock is made by linking the complete new file, so it exists for an instant only and is
-    never left half-written. The file `new` must be on the same file system, and stays. RefusedError
-    if someone holds the lock (`locked`), or the dump of the user's index is not the `expected` one,
-    unless that is None (`conflict`).
+    The lock is a link to the complete new file, so it exists only for an instant and is never
+    incomplete. The file `new` must be on the same file system, and is kept. RefusedError if the
+    index is locked (`locked`), or if its dump differs from `expected`, unless that is None
+    (`conflict`).
     """
     with suppress(FileNotFoundError):
         os.chmod(new, stat.S_IMODE(os.stat(index_path).st_mode))
@@ -254,9 +253,9 @@ def install_index(new: str, index_path: str, *, expected: bytes | None, git: Git
             now = git.bind(GIT_INDEX_FILE=index_path).attempt(*_DUMP)
             if now.status or now.stdout != expected:
                 raise RefusedError(
-                    "the staging area was changed by another process meanwhile",
+                    "another process has changed the staging area meanwhile",
                     code="conflict",
-                    hints=("nothing is lost; run the command again",),
+                    hints=("nothing was lost; run the command again",),
                 )
         os.replace(lock, index_path)
     except BaseException:
@@ -277,5 +276,5 @@ def _locked(index_path: str) -> RefusedError:
     return RefusedError(
         f"the index is locked: '{index_path}.lock' exists",
         code="locked",
-        hints=("another git process is at work here, or one was killed and left the file",),
+        hints=("another git process is running here, or a killed one has left the file behind",),
     )

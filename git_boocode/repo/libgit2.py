@@ -1,4 +1,4 @@
-"""The store through libgit2, for a process that stays."""
+"""The store through libgit2, for a long-running process."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from git_boocode.repo.store import Ref, Store, raw_commit
 
 
 def open_libgit2(repository: Repository) -> Libgit2Store | None:
-    """The store of a repository; None where libgit2 cannot serve it.
+    """The store of a repository; None if libgit2 does not support the repository.
 
-    It opens neither SHA-256 nor reftable repositories, knows no refs outside the git directory,
-    and fetches nothing in partial clones. What it writes is synced only if the process has set
-    libgit2's `ENABLE_FSYNC_GITDIR`.
+    libgit2 opens neither SHA-256 nor reftable repositories, does not read refs outside the git
+    directory, and fetches nothing in partial clones. It syncs what it writes only if the process
+    has set its option `ENABLE_FSYNC_GITDIR`.
     """
     config = repository.config
     partial = config.text("extensions.partialclone")
@@ -33,10 +33,10 @@ def open_libgit2(repository: Repository) -> Libgit2Store | None:
 
 
 class Libgit2Store(Store):
-    """Lists refs and writes commits in this process; the rest stays with git.
+    """Lists refs and writes commits in this process; git does the rest.
 
-    libgit2 reads a truncated loose object, as a crash can leave it, in an endless loop. Its own
-    ref transactions are missing from the pygit2 that Python 3.10 can have.
+    libgit2 loops endlessly on a truncated loose object, which a crash can leave behind. Its ref
+    transactions are missing from the newest pygit2 for Python 3.10.
     """
 
     def __init__(self, repository: Repository, opened: pygit2.Repository) -> None:
@@ -53,7 +53,7 @@ class Libgit2Store(Store):
 
     def _resolved(self, names: Iterable[str]) -> Iterator[Ref]:
         for name in sorted(names, key=os.fsencode, reverse=True):
-            # One may have been deleted meanwhile, or point nowhere.
+            # A ref may have been deleted meanwhile, or be broken.
             with suppress(KeyError, pygit2.GitError):
                 yield Ref(name, str(self._opened.references[name].resolve().target))
 

@@ -1,8 +1,8 @@
-"""Who is at work in a worktree: its lock, private files of one process, locks left on refs.
+"""Concurrency in a worktree: its lock, scratch directories, stale locks of the index and of refs.
 
-All locks are taken on open files, so that they die with their process, and leftovers of a killed
-one differ from what is in use. What only looks works as well where the git directory cannot be
-written: nothing can change there meanwhile, so it needs no lock, and its private files may lie
+All locks are held on open files, so that they end with their process, and the leftovers of a killed
+process can be distinguished from files in use. Read-only commands also work if the git directory is
+not writable: nothing can change there meanwhile, so they need no lock, and their private files go
 elsewhere.
 """
 
@@ -29,34 +29,34 @@ from git_boocode.repo.errors import FatalError, RefusedError, from_os
 from git_boocode.repo.ids import ID
 from git_boocode.repo.repository import Repository, make_state_dir
 
-# Set for the commands of a restore's callback: the id of that restore.
+# Set in the environment of a restore's callback: the id of that restore.
 INSIDE_RESTORE = "GIT_BOOCODE_RESTORE"
-# The state directory of the restore whose callback, a function, runs in this context.
+# The state directory of the restore whose callback function runs in this context.
 CALLING: ContextVar[str] = ContextVar("CALLING", default="")
-# The notes, in a worktree's private directory, that an edit is being written, and that a restore
-# is at work, which names the safety checkpoint that leads back.
+# Files in a worktree's private directory that exist while an edit is written, and while a restore
+# runs; the latter names the restore's safety checkpoint.
 EDIT_NOTE = "edit-in-progress"
 RESTORE_NOTE = "restore-in-progress"
 
-# How the system refuses to write where nothing may be written.
+# Errors of writing to a place that is not writable.
 _SEALED = (errno.EROFS, errno.EACCES, errno.EPERM)
 _PREFIX = "tmp-"
 _GUARD = "alive"
-# How old something half-made is, in seconds, when its maker must have been killed.
+# Age in seconds at which an incomplete file must be left over from a killed process.
 _ABANDONED = 60
 REF_PATIENCE = 3.0
-"""Seconds after which nobody holds the lock of a ref any more: git holds one for milliseconds."""
+"""Age in seconds at which the lock of a ref is stale: git holds one for milliseconds."""
 
 
 @contextmanager
 def worktree_lock(
     state_dir: str, *, shared: bool, patience: float, read_only: bool = False
 ) -> Iterator[None]:
-    """Hold the lock of a worktree: restores alone, captures beside each other.
+    """Hold the lock of a worktree: exclusive for restores, shared for captures.
 
-    What a restore's callback runs is covered by the lock of that restore, and takes none. Who is
-    only `looking` needs none where none can be made. RefusedError (`locked`) if someone else held
-    it for longer than `patience` seconds, FatalError (`io`) if it cannot be made.
+    Commands of a restore's callback take no lock, because the restore holds it. A `read_only`
+    command goes without a lock if none can be created. RefusedError (`locked`) if another process
+    held it for longer than `patience` seconds, FatalError (`io`) if it cannot be created.
     """
     descriptor = None if inside_restore(state_dir) else _open_lock(state_dir, read_only=read_only)
     if descriptor is None:
@@ -64,7 +64,7 @@ def worktree_lock(
         return
     try:
         _wait_for(descriptor, shared=shared, patience=patience)
-        # For git commands that go on if we are killed; see `Git.keeping_locks`.
+        # For git commands that continue after we are killed; see `Git.keeping_locks`.
         os.set_inheritable(descriptor, not shared)
         yield
     finally:
@@ -72,10 +72,10 @@ def worktree_lock(
 
 
 @contextmanager
-def taking_turns(path: str, *, patience: float) -> Iterator[None]:
-    """Let processes do something one after the other, by a lock on a file that stays empty.
+def file_lock(path: str, *, patience: float) -> Iterator[None]:
+    """Hold an exclusive lock on a file, which stays empty.
 
-    RefusedError (`locked`) if someone else held it for longer than `patience`, in seconds.
+    RefusedError (`locked`) if another process held it for longer than `patience`, in seconds.
     """
     make_state_dir(os.path.dirname(path))
     descriptor = open_private(path, os.O_RDWR)
@@ -91,18 +91,18 @@ def _wait_for(descriptor: int, *, shared: bool, patience: float) -> None:
     while not try_lock(descriptor, shared=shared):
         if time.monotonic() > deadline:
             raise RefusedError(
-                "another git boocode command is at work in this worktree",
+                "another git boocode command is running in this worktree",
                 code="locked",
-                hints=("wait for it to end, then try again",),
+                hints=("wait until it has finished, then try again",),
             )
         time.sleep(0.02)
 
 
 def inside_restore(state_dir: str) -> bool:
-    """Whether a callback runs this, and the restore that called it is still at work here.
+    """Whether this is part of a callback whose restore is still running in this worktree.
 
-    What a callback starts may outlive the restore, such as an agent's server, or turn to another
-    repository, and the variable goes with it.
+    The environment variable is not sufficient: a process that the callback starts, such as an
+    agent's server, may outlive the restore, or work in another repository.
     """
     if CALLING.get() == state_dir:
         return True
@@ -113,7 +113,7 @@ def inside_restore(state_dir: str) -> bool:
 
 
 def _is_locked(descriptor: int, *, shared: bool = False) -> bool:
-    """Whether another process has a lock that excludes this one; closes the file."""
+    """Whether another process holds a conflicting lock; closes the file."""
     try:
         return not try_lock(descriptor, shared=shared)
     finally:
@@ -121,13 +121,13 @@ def _is_locked(descriptor: int, *, shared: bool = False) -> bool:
 
 
 def begin_restore(state_dir: str, safety_id: str) -> None:
-    """Note, on disk, that a restore is about to change the worktree; `safety_id` leads back."""
+    """Record that a restore is about to change the worktree, with its safety checkpoint."""
     note = json.dumps({"safety": safety_id}).encode("ascii")
     write_private(os.path.join(state_dir, RESTORE_NOTE), note)
 
 
 def end_restore(state_dir: str, earlier: str | None = None) -> None:
-    """Note that the worktree is in a known state again, or that an earlier restore still is not."""
+    """Record that the restore has finished; `earlier` is an interrupted one that remains so."""
     if earlier is None:
         remove(os.path.join(state_dir, RESTORE_NOTE))
     else:
@@ -135,10 +135,10 @@ def end_restore(state_dir: str, earlier: str | None = None) -> None:
 
 
 def interrupted_restore(state_dir: str) -> str | None:
-    """The id of the safety checkpoint of a restore that never ended, or None.
+    """The id of the safety checkpoint of an interrupted restore, or None.
 
-    A restore that is still running looks the same to all but the holder of the worktree's lock.
-    There is no such checkpoint if the restore ended before it had taken one.
+    Only the holder of the worktree's lock can distinguish it from a running restore. The checkpoint
+    does not exist if the restore was interrupted before it had taken one.
     """
     note = read_private_json(os.path.join(state_dir, RESTORE_NOTE))
     safety = note.get("safety") if isinstance(note, dict) else None
@@ -146,7 +146,7 @@ def interrupted_restore(state_dir: str) -> str | None:
 
 
 def _open_lock(state_dir: str, *, read_only: bool) -> int | None:
-    """Open the file to lock; None if there is none, and none can be made, to lock out others."""
+    """Open the lock file; None if a read-only command can neither create nor open it."""
     path = os.path.join(state_dir, "lock")
     try:
         with _explained(state_dir):
@@ -162,7 +162,7 @@ def _open_lock(state_dir: str, *, read_only: bool) -> int | None:
 
 @contextmanager
 def _explained(state_dir: str) -> Iterator[None]:
-    """Say what to do where the private directory may not be written."""
+    """Add a hint to errors about a private directory that is not writable."""
     try:
         yield
     except OSError as error:
@@ -177,32 +177,32 @@ def _explained(state_dir: str) -> Iterator[None]:
 
 
 def _may_write(path: str) -> bool:
-    """Whether something can be made in a directory, or in the one where it would be made."""
+    """Whether a directory, or its nearest existing parent, is writable."""
     while not os.path.isdir(path):
         path = os.path.dirname(path)
     return os.access(path, os.W_OK)
 
 
 def fresh_path(path: str) -> str:
-    """A path for a private file, beginning like another one, that was never given before."""
+    """A unique path for a private file, which begins with another path."""
     return f"{path}.{os.urandom(6).hex()}"
 
 
 @contextmanager
 def scratch_directory(state_dir: str, *, read_only: bool = False) -> Iterator[str]:
-    """A directory for this process alone, removed afterwards; what killed ones left goes too.
+    """A temporary directory for this process; also removes those of killed processes.
 
-    For who is only `looking` it may lie elsewhere. FatalError (`io`) if nothing may be written.
+    For a `read_only` command it may lie elsewhere. FatalError (`io`) if nothing is writable.
     """
     if read_only and (not _may_write(state_dir) or is_blocked(state_dir)):
-        # Hardly ever needed, and it takes long to import.
+        # Imported late, because it is slow to import and rarely needed.
         import tempfile
 
         with tempfile.TemporaryDirectory(prefix="git-boocode-") as elsewhere:
             yield os.path.realpath(elsewhere)
         return
     path = os.path.join(state_dir, f"{_PREFIX}{os.getpid()}-{os.urandom(6).hex()}")
-    # Made and locked under a name that no sweep looks for, so that none can come in between.
+    # Created and locked under a name that `sweep` ignores, so that it cannot remove the directory.
     making = os.path.join(state_dir, f"{MAKING}{os.path.basename(path)}")
     with _explained(state_dir):
         make_state_dir(state_dir)
@@ -220,7 +220,7 @@ def scratch_directory(state_dir: str, *, read_only: bool = False) -> Iterator[st
 
 
 def sweep(state_dir: str) -> None:
-    """Remove what killed processes left, a lock of the index that is provably theirs included."""
+    """Remove the leftovers of killed processes, including their lock of the index."""
     for path in leftovers(state_dir):
         if leftover_index_lock(state_dir, path):
             with suppress(OSError):
@@ -229,7 +229,7 @@ def sweep(state_dir: str) -> None:
 
 
 def leftovers(state_dir: str) -> list[str]:
-    """The directories and files that killed processes left in a private directory, if it exists."""
+    """The leftovers of killed processes in a private directory, which need not exist."""
     names = sorted(os.listdir(state_dir)) if os.path.isdir(state_dir) else []
     return [path for name in names if _is_leftover(name, path := os.path.join(state_dir, name))]
 
@@ -255,7 +255,7 @@ def _is_leftover(name: str, path: str) -> bool:
 
 
 def _in_use(guard: str) -> bool:
-    # Some file systems lock only what is open for writing; in others nothing may be written.
+    # Some file systems lock only files that are open for writing; the guard may be read-only.
     mode = os.O_RDWR if os.access(guard, os.W_OK) else os.O_RDONLY
     try:
         return _is_locked(os.open(guard, mode | os.O_NONBLOCK))
@@ -266,16 +266,16 @@ def _in_use(guard: str) -> bool:
 
 
 def _remove(path: str) -> None:
-    # Another process may be removing it, too.
+    # Another process may be removing it at the same time.
     with suppress(OSError):
         remove(path)
 
 
 def break_ref_locks(repository: Repository, ref: str | None, since: float) -> None:
-    """Remove the locks of refs that git left when one of our operations was killed.
+    """Remove the locks of refs that git left behind when one of our operations was killed.
 
-    Call it with the worktree's lock held: the operation itself is gone then. It began at `since`,
-    in seconds since 1970, and was to move the branch `ref`, if any, and HEAD with it.
+    The caller holds the worktree's lock, so the operation itself is not running any more. It began
+    at `since`, in seconds since 1970, and moved the branch `ref`, if not None, and HEAD with it.
     """
     common = repository.common_dir
     paths = [
@@ -286,7 +286,7 @@ def break_ref_locks(repository: Repository, ref: str | None, since: float) -> No
     for name in ("archive", "checkpoints", "safety"):
         paths += loose_locks(os.path.join(common, "refs", "boocode", name))
     for path in (*paths, *reftable_locks(repository)):
-        # Times of files are coarser than those of the clock.
+        # File times are coarser than the clock.
         while (made := _made(path)) is not None and made > since - 1:
             age = time.time() - made
             if age >= REF_PATIENCE:
@@ -297,7 +297,7 @@ def break_ref_locks(repository: Repository, ref: str | None, since: float) -> No
 
 
 def loose_locks(top: str) -> Iterator[str]:
-    """The locks of the loose refs in a directory; git allows no ref such a name."""
+    """The locks of the loose refs in a directory; no ref can end in `.lock`."""
     for directory, _, names in os.walk(top):
         locks = sorted(name for name in names if name.endswith(".lock"))
         yield from (os.path.join(directory, name) for name in locks)
@@ -310,7 +310,7 @@ def reftable_locks(repository: Repository) -> Iterator[str]:
 
 
 def _made(path: str) -> float | None:
-    """When a file was made; None if there is none."""
+    """The modification time of a file; None if it does not exist."""
     try:
         return os.lstat(path).st_mtime
     except OSError:

@@ -1,8 +1,8 @@
-"""What git says: the English that we look for in its messages, by name.
+"""The English phrases that we recognise in git's messages, and functions that parse them.
 
-Git runs with untranslated messages (see `clean_environment`), and a test makes it say each of
-these, but for those that take a broken disk or remote. The patterns are compiled where they are
-needed, which is hardly ever.
+Git runs with untranslated messages (see `clean_environment`). A test provokes each phrase, except
+those that require a broken disk or remote. The patterns are compiled on use, because they are
+rarely needed.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import NamedTuple
 NO_ROOM = (
     *("No space left on device", "Out of diskspace", "Disk quota exceeded", "File too large"),
 )
-# A write failed; the reason need not follow.
+# A write failed; git does not always add the reason.
 UNWRITTEN = (
     *("unable to write", "Unable to write", "couldn't write", "write error", "unable to stream"),
 )
-# As 2.35.2 said it, and newer ones say it.
+# The wording of 2.35.2, and of newer versions.
 DUBIOUS_OWNERSHIP = ("unsafe repository", "dubious ownership")
-# What read-tree says when it has looked at everything, touched nothing and refuses.
+# read-tree refuses after it has checked everything, and before it changes anything.
 CHANGED_MEANWHILE = ("not uptodate", "would be overwritten", "would lose", "would be removed")
 REF_CHANGED = ("reference already exists", "but expected", "unable to resolve")
 REF_LOCKED = (".lock': File exists", "cannot lock references")
@@ -30,18 +30,18 @@ OUTSIDE_REPOSITORY = "is outside repository"
 UNMATCHED_PATHSPEC = "did not match any file(s) known to git"
 # A file shrank while it was read.
 SHORT_READ = b"short read"
-# Names that lead into a git directory on some file system, such as `git~1`, are passed over.
+# Git skips names that mean `.git` on some file system, such as `git~1`.
 IGNORED_PATH = "Ignoring path "
 # The system refused to open a path.
 REFUSED_BY_SYSTEM = r'(?s)(?:open|lstat|readlink|opendir)\(".*"\): (.*)'
-# Untracked files are listed as far as possible, with a warning of what cannot be looked into.
+# Git lists the untracked files that it can, with a warning about unreadable directories.
 UNREADABLE_DIRECTORY = r"(?m)^warning: could not open directory '(.*)/': (.*)"
-# An object was not given, or not taken.
+# The remote did not send an object, or git rejected it.
 _BAD_OBJECTS = (
     *("fsck error", "not our ref", "unadvertised object", "bad pack header"),
     *("did not send all necessary objects", "unresolved deltas", "bad object"),
 )
-# Lines that a command for remotes adds, whatever the cause of its failure.
+# Lines that a command for remotes adds to every failure.
 _REMOTE_ADVICE = (
     *("hint:", "fatal: Could not read from remote", "Please make sure you have"),
     *("and the repository exists.", "error: failed to push some refs to"),
@@ -53,9 +53,10 @@ _REFUSED = r"\[[^]]*\] \((.*)\)"
 
 
 class RefAnswer(NamedTuple):
-    """What became of one ref of a push.
+    """The result of pushing one ref.
 
-    `flag` is `*` for new, a space for moved on, `=` for unchanged, `!` for refused, with a reason.
+    `flag` is `*` for new, a space for fast-forwarded, `=` for unchanged, and `!` for rejected, with
+    a reason.
     """
 
     ref: str
@@ -64,40 +65,40 @@ class RefAnswer(NamedTuple):
 
 
 def says(stderr: str, phrases: Iterable[str]) -> bool:
-    """Whether git said any of some phrases."""
+    """Whether git's error output contains one of some phrases."""
     return any(phrase in stderr for phrase in phrases)
 
 
 def is_disk_full(stderr: str) -> bool:
-    """Whether git's complaint is that there is no room to write to."""
+    """Whether git reports a full disk."""
     return says(stderr, NO_ROOM)
 
 
 def failure_reason(stderr: str) -> str:
-    """What a git command that failed said, without the severity in front."""
+    """The error output of a failed git command, without the leading severity."""
     return re.sub(_FAILED, "", stderr.strip())
 
 
 def complaints(stderr: str) -> list[str]:
-    """The lines in which git says what is wrong, without their severity."""
+    """The lines with errors, without their severity."""
     return [re.sub(_FAILED, "", line) for line in stderr.splitlines() if re.match(_FAILED, line)]
 
 
 def broken_refs(stderr: str) -> list[str]:
-    """The refs that name nothing, as `git for-each-ref` warns of them."""
+    """The broken refs, according to the warnings of `git for-each-ref`."""
     lines = (line for line in stderr.split("\n") if line.startswith(_BROKEN_REF))
     return [line.removeprefix(_BROKEN_REF) for line in lines]
 
 
 def remote_reason(stderr: str) -> str:
-    """Why a command for a remote failed, on one line and without git's advice."""
+    """Why a command for a remote failed, in one line and without git's advice."""
     lines = (line for line in stderr.split("\n") if not line.startswith(_REMOTE_ADVICE))
     bare = (re.sub(_SEVERITY, "", line).rstrip() for line in lines)
-    return "; ".join(filter(None, bare)) or "it gave no reason"
+    return "; ".join(filter(None, bare)) or "no reason given"
 
 
 def bad_object(stderr: str) -> str | None:
-    """What is wrong with an object that a remote was asked for; None if something else failed."""
+    """The error about an object requested from a remote; None if something else failed."""
     if not says(stderr, _BAD_OBJECTS):
         return None
     bare = (re.sub(_SEVERITY, "", line).rstrip() for line in stderr.split("\n"))
@@ -105,7 +106,7 @@ def bad_object(stderr: str) -> str | None:
 
 
 def push_answers(stdout: str) -> list[RefAnswer]:
-    """What `git push --porcelain` prints about refs."""
+    """Parse the results in the output of `git push --porcelain`."""
     rows = (line.split("\t") for line in stdout.split("\n"))
     answers = []
     for flag, refs, summary in (row for row in rows if len(row) == 3 and len(row[0]) == 1):

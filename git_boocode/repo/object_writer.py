@@ -1,8 +1,7 @@
-"""Write objects: new ones go to a place of their own until all of them are complete and on disk.
+"""Write objects into a quarantine directory, and publish them once they are complete and on disk.
 
-So does `git receive-pack`, which calls such a place a quarantine. Git itself syncs one object after
-the other; here they are synced side by side, and only then moved to where others see them. What is
-not finished leaves nothing behind.
+`git receive-pack` also uses a quarantine. Git syncs objects one after the other; we sync them in
+parallel and then move them to the object directory. An unfinished write leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -20,27 +19,24 @@ from git_boocode.repo.git import Git, batch_bodies
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.repository import Repository
 
-# Modes of tree entries: a submodule or a nested repository that was added, and a symbolic link.
+# Modes of tree entries: a submodule (or an added nested repository), and a symbolic link.
 GITLINK = "160000"
 SYMLINK = "120000"
 _DIRECTORY = b"40000"
-# Characters of an id that name the directory of a loose object.
+# The number of an id's characters that name the directory of a loose object.
 _FAN_OUT = 2
 _ATTEMPTS = 5
-# Git looks for a pack by its index; so that comes last.
+# Git finds a pack by its index, so the index is moved last.
 _LAST = ".idx"
 # Git's own choice for loose objects.
 _COMPRESSION = 1
-# The values of core.sharedRepository that leave modes to the umask.
+# Values of core.sharedRepository that do not change modes.
 _UNSHARED = frozenset(("umask", "false", "no", "off", "0"))
 
 
 @contextmanager
-def new_objects_aside(repository: Repository) -> Iterator[None]:
-    """Let new objects go to a directory of their own, which is removed afterwards.
-
-    So a command that only looks leaves none in the repository, whatever files it reads.
-    """
+def temporary_objects(repository: Repository) -> Iterator[None]:
+    """Write new objects to a temporary directory, so that a read-only command leaves none."""
     objects = objects_directory(repository)
     with (
         scratch_directory(repository.state_dir, read_only=True) as aside,
@@ -50,16 +46,16 @@ def new_objects_aside(repository: Repository) -> Iterator[None]:
 
 
 def objects_directory(repository: Repository) -> str:
-    """Where git puts new objects."""
-    given = repository.git.env.get("GIT_OBJECT_DIRECTORY")
-    return given or os.path.join(repository.common_dir, "objects")
+    """The directory to which git writes new objects."""
+    configured = repository.git.env.get("GIT_OBJECT_DIRECTORY")
+    return configured or os.path.join(repository.common_dir, "objects")
 
 
 class Quarantine:
-    """A directory of new objects in `scratch`; `git` writes there, and reads the others as well.
+    """A directory of new objects in `scratch`; `git` writes there, and also reads existing objects.
 
-    Measured with 30 changed files on a disk, a checkpoint takes a fifth less time than with objects
-    that git writes in their place and syncs in batches (`core.fsyncMethod`).
+    Measured with 30 changed files on a disk, a checkpoint takes a fifth less time than if git
+    writes into the object directory and syncs in batches (`core.fsyncMethod`).
     """
 
     def __init__(self, repository: Repository, scratch: str) -> None:
@@ -75,9 +71,9 @@ class Quarantine:
         self.git = git.bind("core.fsync=none")
 
     def store(self, kind: bytes, body: bytes) -> bytes:
-        """Keep an object and return its id; git would be a process for each."""
+        """Write an object and return its id; git would need a process for each object."""
         if self._is_shared:
-            # Only git knows the modes of objects that a group shares.
+            # Leave the modes of group-shared objects to git.
             command = ("hash-object", "-w", "--stdin", "-t", kind.decode("ascii"))
             return self.git.run(*command, stdin=body).strip()
         content = _object(kind, body)
@@ -93,7 +89,7 @@ class Quarantine:
         return name.encode("ascii")
 
     def keep_packs(self, content: bytes) -> list[str]:
-        """Write a file beside each pack that makes git keep it; returns where they will be."""
+        """Write a `.keep` file for each pack; returns their paths after `release`."""
         packs = [path for path in self._finished() if path.endswith(".pack")]
         kept = [f"{path.removesuffix('.pack')}.keep" for path in packs]
         for path in kept:
@@ -102,28 +98,25 @@ class Quarantine:
         return [self._target(path) for path in kept]
 
     def release(self) -> None:
-        """Let others see what was written, once it is on disk.
-
-        OSError if there is no room for it there, or no permission.
-        """
+        """Sync the new objects and publish them; OSError if there is no space or permission."""
         self.move()
         self.sync_directories()
 
     def sync(self) -> None:
-        """Sync what is written by now; git may be writing more."""
+        """Sync the objects that are complete; git may still be writing others."""
         files = [path for path in self._finished() if path not in self._synced]
         sync_all(files)
         self._synced.update(files)
 
     def move(self) -> None:
-        """Sync what was written, and move it to the repository's objects."""
+        """Sync the new objects and move them to the object directory."""
         self.sync()
         files, self._synced = self._synced, set()
         directories = {self._target(path).rpartition("/")[0]: path for path in files}
         present = set(os.listdir(self._objects)) if files else set()
         missing = [path for path in directories if path.rpartition("/")[2] not in present]
         try:
-            # First what takes room: on a full disk, nothing has been moved yet.
+            # Directories first, because they need space: on a full disk, nothing is moved.
             for directory in missing:
                 self._make_directory(directory, directories[directory])
             for path in sorted(files, key=lambda path: path.endswith(_LAST)):
@@ -136,17 +129,17 @@ class Quarantine:
         self._touched += [self._objects, *directories] if files else []
 
     def sync_directories(self) -> None:
-        """Bring to disk that objects were moved, and remove the directories that they left."""
+        """Sync the directories of moved objects, and remove the emptied ones of the quarantine."""
         touched, self._touched = self._touched, []
-        # Where `git gc` has packed them meanwhile and removed a directory, it has synced them.
+        # If `git gc` has packed the objects meanwhile and removed a directory, it has synced them.
         sync_all(touched)
         for directory in os.listdir(self._path):
-            # What is left there goes with the scratch directory.
+            # Anything else is removed with the scratch directory.
             with suppress(OSError):
                 os.rmdir(f"{self._path}/{directory}")
 
     def _finished(self) -> list[str]:
-        """The files that are written, and complete."""
+        """The complete files."""
         return [
             f"{self._path}/{directory}/{name}"
             for directory in os.listdir(self._path)
@@ -163,7 +156,7 @@ class Quarantine:
         try:
             os.rename(path, target)
         except FileNotFoundError:
-            # `git gc` removes directories that have become empty.
+            # `git gc` removes empty directories.
             if attempts == 1 or not os.path.lexists(path):
                 raise
             self._make_directory(os.path.dirname(target), path)
@@ -181,7 +174,7 @@ class Quarantine:
 
 
 def _reading_from(repository: Repository, objects: str, new: str) -> dict[str, str]:
-    """The environment in which git writes objects to `new`, and reads those of `objects` too."""
+    """The environment for git to write objects to `new`, and to read from `objects` as well."""
     others = repository.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
     places = [_quoted(os.path.abspath(objects)), *([others] if others else [])]
     return {
@@ -191,7 +184,7 @@ def _reading_from(repository: Repository, objects: str, new: str) -> dict[str, s
 
 
 def _quoted(path: str) -> str:
-    # As git reads a list of directories, of which one may hold the separator.
+    # Git's syntax for a directory whose name contains the separator.
     if os.pathsep not in path and not path.startswith('"'):
         return path
     escaped = path.replace("\\", "\\\\").replace('"', '\\"')
@@ -199,7 +192,7 @@ def _quoted(path: str) -> str:
 
 
 def _move_across(path: str, target: str) -> None:
-    """Move a file to another file system, where it must not be seen before it is whole."""
+    """Move a file to another file system; there it appears only when it is complete."""
     import shutil
 
     making = f"{os.path.dirname(target)}/tmp_obj_{os.urandom(6).hex()}"
@@ -214,7 +207,7 @@ def _move_across(path: str, target: str) -> None:
 
 
 def object_id(object_format: str, kind: bytes, body: bytes) -> str:
-    """The id of an object that is not stored; the format is `sha1` or `sha256`."""
+    """Compute the id of an object; the format is `sha1` or `sha256`."""
     return _hash(object_format, _object(kind, body))
 
 
@@ -225,7 +218,7 @@ def _object(kind: bytes, body: bytes) -> bytes:
 def _hash(object_format: str, content: bytes) -> str:
     if object_format == "sha1":
         with suppress(ImportError):
-            # What hashlib falls back on; to load OpenSSL's takes longer than to hash all there is.
+            # The fallback of hashlib: loading OpenSSL takes longer than hashing all our objects.
             from _sha1 import sha1  # type: ignore[import-not-found]
 
             return str(sha1(content, usedforsecurity=False).hexdigest())
@@ -235,16 +228,16 @@ def _hash(object_format: str, content: bytes) -> str:
 
 
 class Item(NamedTuple):
-    """What a name in a tree stands for: a mode in octal digits, and an object's id."""
+    """A tree entry without its name: a mode in octal digits and an object id."""
 
     mode: bytes
     id: bytes
 
 
 def write_tree(files: Mapping[bytes, Item], store: Callable[[bytes, bytes], bytes]) -> bytes:
-    """Store the trees that hold some files, by path, and return the id of the root.
+    """Store the trees for some files, by path, and return the id of the root.
 
-    `store` stores an object of a kind and returns its id, as `Quarantine.store` does.
+    `store` stores an object of a type and returns its id, like `Quarantine.store`.
     """
     tables: dict[bytes, dict[bytes, Item]] = {b"": {}}
     for path, item in files.items():
@@ -254,7 +247,7 @@ def write_tree(files: Mapping[bytes, Item], store: Callable[[bytes, bytes], byte
             tables[missing] = {}
             missing = missing.rpartition(b"/")[0]
         tables[directory][name] = item
-    # A directory comes before the one in which it lies.
+    # Process each directory before its parent.
     for directory in sorted(filter(None, tables), key=lambda path: path.count(b"/"), reverse=True):
         parent, _, name = directory.rpartition(b"/")
         tables[parent][name] = Item(_DIRECTORY, store(b"tree", _tree(tables[directory])))
@@ -273,7 +266,7 @@ def _tree(table: Mapping[bytes, Item]) -> bytes:
 
 
 def read_blobs(git: Git, ids: Sequence[str]) -> list[bytes | None]:
-    """The bytes of blobs, in the order asked for; None for what is missing or is no blob.
+    """The bytes of blobs, in the given order; None for missing and other objects.
 
     GitError if an object is damaged.
     """
@@ -284,5 +277,5 @@ def read_blobs(git: Git, ids: Sequence[str]) -> list[bytes | None]:
 
 
 def blob_ids(data: bytes) -> list[str]:
-    """The ids of a git blob, by SHA-1 and by SHA-256."""
+    """The SHA-1 and SHA-256 ids of a blob."""
     return [object_id(object_format, b"blob", data) for object_format in ("sha1", "sha256")]

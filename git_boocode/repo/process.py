@@ -1,9 +1,9 @@
-"""How this process ends: on a signal, when its time is up, or by becoming another program.
+"""Signals and time limit of this process, its process group, and its replacement by a program.
 
-A command rolls back what it has begun and exits with 128 + the number of the signal; a hook does
-the same on a signal and when its time is nearly up, and exits with 0. A signal that whoever
-started us ignores, as `nohup` does, stays ignored. That the reader of standard output is gone
-(SIGPIPE, which Python turns into `BrokenPipeError`) is for `git_boocode.cli.entry`.
+On a signal, a command rolls back its changes and exits with 128 + the number of the signal. A hook
+does the same on a signal and shortly before its time limit, but exits with 0. A signal that our
+parent ignores, as under `nohup`, stays ignored. `git_boocode.cli.entry` handles a closed standard
+output (SIGPIPE, which Python turns into `BrokenPipeError`).
 """
 
 from __future__ import annotations
@@ -22,80 +22,80 @@ from git_boocode.repo.errors import CommandError
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
-# This share of a time limit is for rolling back what was begun, and at most so many seconds.
-_SHARE = 0.2
-_LONGEST_SHARE = 0.5
-# How long the last words may take when the time is up, in seconds.
-_LAST_WORDS = 0.1
+# The part of a time limit that is reserved for the rollback, and its maximum in seconds.
+_ROLLBACK_SHARE = 0.2
+_ROLLBACK_LIMIT = 0.5
+# Seconds that the `on_timeout` function of a time limit has.
+_ON_TIMEOUT_LIMIT = 0.1
 
 
 def on_signals(action: Any) -> None:  # noqa: ANN401 - as `signal.signal` takes it
-    """Handle the signals that end a process by `stop`, `exit_at_once` or `signal.SIG_IGN`."""
+    """Handle the terminating signals with `stop`, `exit_at_once` or `signal.SIG_IGN`."""
     for number in _ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, action)
 
 
 def stop(number: int, _: object) -> NoReturn:
-    """Raise what lets everything that was begun be rolled back."""
+    """Raise KeyboardInterrupt or SystemExit, so that the callers roll back their changes."""
     raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
 
 def exit_at_once(*_: object) -> NoReturn:
-    """Exit with 0: nothing has been begun."""
+    """Exit with 0; for a process that has not changed anything yet."""
     os._exit(0)
 
 
 class TimeUpError(BaseException):
-    """The time is nearly up; raised in the main thread, wherever it is."""
+    """The time limit is nearly reached; raised in the main thread at any point."""
 
 
 class TimeLimit:
-    """The time that this process has, in seconds from now on.
+    """The time limit of this process, in seconds from now on.
 
-    Shortly before its end, `TimeUpError` is raised once, so that what was begun is rolled back. At
-    its end the process exits with 0, even where the main thread hangs in a system call, after
-    `last_words`, which is not waited for.
+    Shortly before it is reached, `TimeUpError` is raised once, so that changes are rolled back.
+    When it is reached, `on_timeout` runs for a moment, and the process exits with 0 even if the
+    main thread hangs in a system call.
     """
 
-    def __init__(self, seconds: float, last_words: Callable[[], None]) -> None:
+    def __init__(self, seconds: float, on_timeout: Callable[[], None]) -> None:
         self.seconds = seconds
         self._from = time.monotonic()
-        self._last_words = last_words
+        self._on_timeout = on_timeout
         self._changed = Event()
         self._is_over = False
         signal.signal(signal.SIGALRM, _raise_time_up)
-        # It may have been blocked by who started us.
+        # Our parent may have blocked it.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGALRM,))
-        # Where no thread can be started, no git can be either.
+        # If no thread can be started, git cannot be started either.
         with suppress(RuntimeError):
             Thread(target=self._watch, daemon=True).start()
 
     def change(self, seconds: float) -> None:
-        """Set another limit, counted from the same beginning."""
+        """Change the limit; it still counts from the creation of this object."""
         self.seconds = seconds
         self._changed.set()
 
     def stop_alarm(self) -> None:
-        """Raise nothing any more; the end remains."""
+        """Stop raising `TimeUpError`; the process still exits at the limit."""
         signal.signal(signal.SIGALRM, signal.SIG_IGN)
 
     def over(self) -> None:
-        """Have no limit any more."""
+        """Remove the limit."""
         self.stop_alarm()
         self._is_over = True
         self._changed.set()
 
     def _watch(self) -> None:
-        self._wait(lambda: self.seconds - min(self.seconds * _SHARE, _LONGEST_SHARE))
+        self._wait(lambda: self.seconds - min(self.seconds * _ROLLBACK_SHARE, _ROLLBACK_LIMIT))
         if not self._is_over:
             signal.pthread_kill(main_thread().ident or 0, signal.SIGALRM)
         self._wait(lambda: self.seconds)
         if not self._is_over:
-            # What hangs may well be what they are written to.
-            speaker = Thread(target=self._last_words, daemon=True)
-            speaker.start()
-            speaker.join(_LAST_WORDS)
+            # It may hang as well, for example on the same file system.
+            reporter = Thread(target=self._on_timeout, daemon=True)
+            reporter.start()
+            reporter.join(_ON_TIMEOUT_LIMIT)
             os._exit(0)
 
     def _wait(self, limit: Callable[[], float]) -> None:
@@ -108,15 +108,15 @@ def _raise_time_up(*_: object) -> NoReturn:
     raise TimeUpError
 
 
-def own_group() -> None:
-    """Lead a process group, so that `end_group` reaches everything that is started."""
-    # Who leads a session leads a group already.
+def lead_group() -> None:
+    """Become a process-group leader, so that `end_group` can stop our children."""
+    # A session leader already leads a group.
     with suppress(OSError):
         os.setpgid(0, 0)
 
 
 def end_group() -> None:
-    """End everything that was started: git, and the filters and helpers that it runs."""
+    """Terminate our children: git, and the filters and helpers that it runs."""
     if os.getpgrp() == os.getpid():
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         with suppress(OSError):
@@ -124,7 +124,7 @@ def end_group() -> None:
 
 
 def find_command(name: str) -> str:
-    """The program that a shell would run for a path, or for a name on the PATH (CommandError)."""
+    """The program that a shell would run for a path or a command name (CommandError)."""
     import shutil
 
     if found := shutil.which(name):
@@ -133,20 +133,20 @@ def find_command(name: str) -> str:
         reason = "it is a directory" if os.path.isdir(name) else "permission denied"
         raise CommandError(f"cannot run '{name}': {reason}", found=True)
     raise CommandError(
-        f"cannot run '{name}': there is no such command",
+        f"cannot run '{name}': command not found",
         found=False,
-        hints=("what only a shell knows is run by: git boocode run -- sh -c '...'",),
+        hints=("for a shell builtin, function or pipeline: git boocode run -- sh -c '...'",),
     )
 
 
 def become(program: str, command: Sequence[str]) -> NoReturn:
-    """Go on as the program at a path, with its name and arguments, in this process.
+    """Replace this process by the program at a path; `command` is its name and arguments.
 
-    CommandError if it cannot be run; nothing has changed then.
+    CommandError if it cannot be executed; this process is unchanged then.
     """
     sys.stdout.flush()
     sys.stderr.flush()
-    # What is ignored stays so in the program.
+    # The program would inherit ignored signals.
     before = {number: signal.signal(number, signal.SIG_DFL) for number in _IGNORED_BY_PYTHON}
     try:
         try:
@@ -154,7 +154,7 @@ def become(program: str, command: Sequence[str]) -> NoReturn:
         except OSError as error:
             if error.errno != errno.ENOEXEC:
                 raise
-            # A script without an interpreter line; every shell takes it for its own.
+            # A script without an interpreter line: shells run it themselves.
             os.execvp("sh", ["sh", program, *command[1:]])
     except OSError as error:
         reason = (error.strerror or str(error)).lower()

@@ -1,6 +1,6 @@
-"""The remotes of a repository, and what goes to them and comes from them.
+"""Find the remotes of a repository, and list, fetch and push with them.
 
-The user's own git does it, with its credentials, ssh and proxies.
+The user's git does the transfer, with its credentials, ssh and proxies.
 """
 
 from __future__ import annotations
@@ -17,114 +17,114 @@ from git_boocode.repo.messages import RefAnswer, bad_object, push_answers, remot
 from git_boocode.repo.repository import Repository
 
 Show = Callable[[str], None]
-"""Takes what git says of its progress."""
+"""Receives git's progress output."""
 
-# Set for what our push starts, so that a `pre-push` hook that pushes checkpoints ends.
+# Set in the environment of our push, so that a `pre-push` hook that pushes checkpoints stops.
 INSIDE_PUSH = "GIT_BOOCODE_PUSH"
 
-# What git takes for a remote where nothing says which one.
-_USUAL = "origin"
-_WHO = re.compile(r"://[^/@]*@")
+# Git's default remote.
+_DEFAULT_REMOTE = "origin"
+_CREDENTIALS = re.compile(r"://[^/@]*@")
 
-# Objects come and nothing else happens, whatever the user has configured for `git fetch`: no ref is
-# written, none is pruned, no tag and no submodule comes along.
+# Fetch objects only, whatever the user has configured for `git fetch`: write and prune no refs, and
+# fetch no tags and no submodules.
 _FETCH = (
     *("fetch", "--refmap=", "--no-tags", "--no-prune", "--no-prune-tags", "--no-write-fetch-head"),
     *("--no-recurse-submodules", "--no-auto-maintenance", "--stdin"),
 )
 _CHECKED = ("fetch.fsckObjects=true", "fetch.writeCommitGraph=false")
 _PUSH = ("push", "--porcelain", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
-# Which ref names the listing of a remote may hold is for the caller to judge.
+# The caller validates the ref names.
 _LISTED = re.compile(rb"^([0-9a-f]+)\t([^\n]+)", re.MULTILINE)
 
 
 class Remote(NamedTuple):
-    """A remote: its address for git, and its name, which is empty for a mere URL or path."""
+    """A remote: its address for git, and its name, which is empty for a URL or a path."""
 
     name: str
     address: str
 
     @property
     def shown(self) -> str:
-        """The address for people; a URL may hold a password."""
-        return _WHO.sub("://", self.address)
+        """The address without credentials, for output."""
+        return _CREDENTIALS.sub("://", self.address)
 
 
 class ObjectsError(FatalError):
-    """A remote did not give some of the objects asked for, or they are not sound."""
+    """Some of the requested objects are missing on the remote, or invalid."""
 
 
-def find_remote(repository: Repository, given: str | None, *, pushing: bool) -> Remote:
-    """The remote of a name, a URL or a path; of None, the one that git itself would take.
+def find_remote(repository: Repository, argument: str | None, *, pushing: bool) -> Remote:
+    """The remote with a name, a URL or a path; for None, git's default for the current branch.
 
-    RefusedError (`no_remote`) if there is none, or it is not clear which one is meant.
+    RefusedError (`no_remote`) if it does not exist, or if its name cannot be part of a ref.
     """
-    known = [name for name in repository.git.line("remote").split("\n") if name]
-    wanted = _default(repository, known, pushing=pushing) if given is None else given
-    if wanted in known:
-        # Whoever edits the configuration can give a remote any name.
-        if repository.git.attempt("check-ref-format", f"refs/boocode/remotes/{wanted}/x").status:
-            hint = "git remote rename gives it another name"
-            raise _no_remote(f"no ref can be named after the remote '{wanted}'", hint)
-        return Remote(wanted, wanted)
-    if given is None and not known and wanted == _USUAL:
-        raise _no_remote("this repository has no remote", "name one: git remote add origin <url>")
+    remotes = [name for name in repository.git.line("remote").split("\n") if name]
+    name = _default(repository, remotes, pushing=pushing) if argument is None else argument
+    if name in remotes:
+        # A remote can have any name if the configuration was edited by hand.
+        if repository.git.attempt("check-ref-format", f"refs/boocode/remotes/{name}/x").status:
+            hint = f"rename it: git remote rename '{name}' <new name>"
+            raise _no_remote(f"the name of remote '{name}' is not valid in a ref", hint)
+        return Remote(name, name)
+    if argument is None and not remotes and name == _DEFAULT_REMOTE:
+        raise _no_remote("this repository has no remote", "add one: git remote add origin <url>")
     here = os.path.join(repository.worktree, repository.prefix)
-    if {"/", ":"} & {*wanted} or (wanted and os.path.exists(os.path.join(here, wanted))):
-        return Remote("", wanted)
-    names = f"the remotes are: {', '.join(known)}"
-    hints = [names if known else "name one: git remote add <name> <url>"]
-    if wanted.startswith("@") or ID_PART.fullmatch(wanted):
-        hints.append("the remote comes first, and then the checkpoints")
-    raise _no_remote(f"there is no remote '{wanted}'", *hints)
+    if {"/", ":"} & {*name} or (name and os.path.exists(os.path.join(here, name))):
+        return Remote("", name)
+    names = f"existing remotes: {', '.join(remotes)}"
+    hints = [names if remotes else "add one: git remote add <name> <url>"]
+    if name.startswith("@") or ID_PART.fullmatch(name):
+        hints.append("the remote comes first, then the checkpoints")
+    raise _no_remote(f"unknown remote '{name}'", *hints)
 
 
 def _no_remote(message: str, *hints: str) -> RefusedError:
     return RefusedError(message, code="no_remote", hints=hints)
 
 
-def named_remote(repository: Repository, given: str | None) -> Remote:
+def named_remote(repository: Repository, argument: str | None) -> Remote:
     """The remote to fetch from, which must have a name; see `find_remote`.
 
-    RefusedError if there is none (`no_remote`), or it is a URL or a path (`unnamed_remote`).
+    RefusedError if it does not exist (`no_remote`), or is a URL or a path (`unnamed_remote`).
     """
-    remote = find_remote(repository, given, pushing=False)
+    remote = find_remote(repository, argument, pushing=False)
     if remote.name:
         return remote
     raise RefusedError(
-        f"'{remote.shown}' is not the name of a remote, and fetched checkpoints are kept under one",
+        f"cannot fetch from '{remote.shown}', because it is not the name of a remote",
         code="unnamed_remote",
         hints=(f"git remote add <name> {remote.shown}, then git boocode fetch <name>",),
     )
 
 
 def push_addresses(repository: Repository, remote: Remote) -> list[str]:
-    """What to look at before a push: the remote itself, or the other places that it pushes to."""
+    """The addresses that a push to a remote goes to."""
     if not remote.name:
         return [remote.address]
     urls = repository.git.line("remote", "get-url", "--push", "--all", remote.address).split("\n")
-    usual = repository.git.line("remote", "get-url", remote.address)
-    return [remote.address] if urls == [usual] else urls
+    fetch_url = repository.git.line("remote", "get-url", remote.address)
+    return [remote.address] if urls == [fetch_url] else urls
 
 
-def _default(repository: Repository, known: list[str], *, pushing: bool) -> str:
-    """The remote that git takes where none is named; see `branch.<name>.remote` in git-config."""
+def _default(repository: Repository, remotes: list[str], *, pushing: bool) -> str:
+    """Git's default remote for the current branch; see `branch.<name>.remote` in git-config."""
     head = repository.git.attempt("symbolic-ref", "-q", "HEAD")
     branch = os.fsdecode(head.stdout).strip().removeprefix("refs/heads/")
     keys = [f"branch.{branch}.remote"] if branch else []
     if pushing:
         keys = [f"branch.{branch}.pushRemote", "remote.pushDefault", *keys]
     for key in keys:
-        # A branch may follow another one of the same repository, which "." stands for.
+        # "." is this repository: a branch may have a local branch as its upstream.
         if (value := repository.config.text(key)) and value != ".":
             return value
-    return known[0] if len(known) == 1 else _USUAL
+    return remotes[0] if len(remotes) == 1 else _DEFAULT_REMOTE
 
 
 class Transport:
-    """A connection to a remote, made anew for everything that is asked of it.
+    """Access to a remote; each method makes a new connection.
 
-    Where nobody watches, `show` is None, and then git asks for no password either. FatalError if
+    Without `show`, nobody watches the output, and git must not ask for a password. FatalError if
     the remote cannot be reached, read or written.
     """
 
@@ -135,13 +135,13 @@ class Transport:
         self._progress = "--no-progress" if show is None else "--progress"
 
     def listing(self, below: str, address: str | None = None) -> dict[str, str]:
-        """What the remote, or another address, has below a prefix that ends in `/`.
+        """The refs of the remote, or of another address, below a prefix that ends in `/`.
 
-        Object ids by the rest of the ref's name, which may be anything. FatalError
+        Maps the rest of the name, which is not validated, to the object id. FatalError
         (`object_format`) if the remote uses another hash.
         """
-        asked = address or self._remote.address
-        done = self._run(self._git(), "ls-remote", "--refs", "--", asked, f"{below}*")
+        url = address or self._remote.address
+        done = self._run(self._git(), "ls-remote", "--refs", "--", url, f"{below}*")
         if done.status:
             raise self._failure("cannot read from", done)
         found = {
@@ -152,21 +152,21 @@ class Transport:
         if any(len(each) != len(self._repository.zero_id) for each in found.values()):
             own = self._repository.object_format
             raise FatalError(
-                f"'{self._remote.shown}' uses another hash than this repository, which uses {own}",
+                f"'{self._remote.shown}' uses another hash than this repository ({own})",
                 code="object_format",
-                hints=("git has no way to share objects between the two",),
+                hints=("git cannot transfer objects between the two formats",),
             )
         return found
 
     def fetch(self, ids: Sequence[str], into: Git) -> None:
-        """Get objects and all that they consist of, to where `into` puts objects.
+        """Fetch and verify objects, with all that they refer to, using the git `into`.
 
-        They are checked, and no ref is written. ObjectsError if the remote lacks some of them, or
-        they are not sound; none is here then.
+        No ref is written. ObjectsError if objects are missing on the remote or invalid; nothing is
+        fetched then.
         """
         git = self._git(into).bind(*_CHECKED)
-        asked = "".join(f"{identifier}\n" for identifier in ids).encode()
-        done = self._run(git, *_FETCH, self._progress, "--", self._remote.address, stdin=asked)
+        lines = "".join(f"{identifier}\n" for identifier in ids).encode()
+        done = self._run(git, *_FETCH, self._progress, "--", self._remote.address, stdin=lines)
         if done.status == 0:
             return
         if flaw := bad_object(os.fsdecode(done.stderr)):
@@ -174,14 +174,14 @@ class Transport:
         raise self._failure("cannot fetch from", done)
 
     def push(self, refspecs: Sequence[str], *, verify: bool) -> list[RefAnswer]:
-        """Push refs, none of them by force, and report what became of each.
+        """Push refs without force, and return the result for each.
 
-        With `verify`, the user's `pre-push` hook runs; RefusedError (`refused`) if it said no.
+        With `verify`, the user's `pre-push` hook runs; RefusedError (`refused`) if it fails.
         """
-        # The user's hook runs with what we set for git, so that is nearly nothing.
+        # No overrides but one, because the user's hook inherits them.
         git = self._git()
         mirror = f"remote.{self._remote.name}.mirror"
-        # `git push` takes no refspec for what is configured as a mirror.
+        # `git push` accepts no refspecs for a mirror.
         plain = (f"{mirror}=false",) if self._repository.config.setting(mirror) else ()
         git = Git(git.cwd, {**git.env, INSIDE_PUSH: "1"}, plain)
         options = [self._progress, "--verify" if verify else "--no-verify"]
@@ -191,9 +191,9 @@ class Transport:
             return answers
         if done.status == 1:
             raise RefusedError(
-                f"the push was refused here: {remote_reason(os.fsdecode(done.stderr))}",
+                f"the push was refused locally: {remote_reason(os.fsdecode(done.stderr))}",
                 code="refused",
-                hints=("nothing was pushed; --no-verify goes without the pre-push hook",),
+                hints=("nothing was pushed; skip the pre-push hook with --no-verify",),
             )
         raise self._failure("cannot push to", done)
 
@@ -206,7 +206,7 @@ class Transport:
             if "GIT_TERMINAL_PROMPT" in os.environ:
                 env["GIT_TERMINAL_PROMPT"] = os.environ["GIT_TERMINAL_PROMPT"]
         elif not {"SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "GIT_ASKPASS"} & env.keys():
-            # ssh turns to the terminal of whoever started all this, even out of a hook.
+            # Otherwise ssh would prompt on the user's terminal, even from a hook.
             env.update(SSH_ASKPASS="false", SSH_ASKPASS_REQUIRE="force")
         return Git(here if os.path.isdir(here) else git.cwd, env, git.overrides)
 
@@ -217,5 +217,5 @@ class Transport:
         return FatalError(
             f"{what} '{self._remote.shown}': {remote_reason(os.fsdecode(done.stderr))}",
             code="remote",
-            hints=(f"'git ls-remote {self._remote.shown}' tests whether it can be reached",),
+            hints=(f"test the connection with 'git ls-remote {self._remote.shown}'",),
         )

@@ -1,4 +1,4 @@
-"""Find the repository and the worktree that a command was called for."""
+"""Find the repository and the worktree of a directory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _QUESTIONS = (
 )
 _DISCOVERY = ("rev-parse", "--path-format=absolute", *_QUESTIONS, "--show-toplevel")
 _LOCATION = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR")
-# Of each object format, the ids of the tree and of the blob without content.
+# The ids of the empty tree and of the empty blob in each object format.
 _EMPTY = {
     "sha1": (
         "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -38,8 +38,8 @@ _EMPTY = {
         "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
     ),
 }
-# What `ask_ahead` has asked of git: the directory, and the answers to come.
-_asked: dict[str, tuple[Running, Running]] = {}
+# The commands that `start_discovery` has started, by directory.
+_started: dict[str, tuple[Running, Running]] = {}
 _MAIN = "main"
 WORKTREE_ID = "worktree-id"
 _LONGEST_ID = 64
@@ -48,12 +48,13 @@ _LONGEST_ID = 64
 class Repository:
     """A repository with a worktree.
 
-    `worktree` is its top without symlinks, `git_dir` its own git directory, `common_dir` the one
-    that all worktrees share, all of them absolute. `prefix` is where the caller stands below the
-    top, `""` or `"sub/dir/"`. Private files live in `state_dir`, those of all worktrees together in
-    `common_state_dir`, as do the main one's. `index_path` is the user's index; if that is a
-    symlink, the file that git replaces. Git knows `empty_tree` and `empty_blob` without storing
-    them; `zero_id` stands for no object. `listing` is git, which lists the configuration already.
+    `worktree` is its top directory, `git_dir` its git directory, and `common_dir` the git directory
+    that all worktrees share; all are absolute and without symlinks. `prefix` is the caller's
+    directory relative to the top, `""` or `"sub/dir/"`. Private files are in `state_dir`, those
+    common to all worktrees in `common_state_dir`, which is also the main worktree's `state_dir`.
+    `index_path` is the user's index; if that is a symlink, its target, which git replaces.
+    `empty_tree` and `empty_blob` are built into git; `zero_id` means no object. `listing` is a
+    running command that lists the configuration, if any.
     """
 
     def __init__(
@@ -76,37 +77,37 @@ class Repository:
         self._bound: dict[str, str] = {}
         self._observer: Observer | None = None
         self._linked_dir = os.path.join(common_dir, "worktrees")
-        # What git calls the worktree, if it is a linked one.
+        # Git's name for a linked worktree.
         self._link = "" if git_dir == common_dir else os.path.basename(git_dir)
 
     @classmethod
     def discover(cls, cwd: str | None = None) -> Repository:
         """Find the repository of a directory (by default the current one), as git does.
 
-        A `GIT_DIR` that a hook exports for the very repository it runs in does not turn a
-        subdirectory into the worktree; one that names another repository is honoured. FatalError if
-        none is found, or it has no worktree here.
+        If `GIT_DIR` names the repository of the directory itself, as in a hook, it is ignored, so
+        that a subdirectory does not become the worktree; otherwise it is respected. FatalError if
+        there is no repository, or no worktree.
         """
         try:
             here = os.getcwd() if cwd is None else cwd
         except FileNotFoundError:
             raise FatalError("the current directory is gone", code="no_directory") from None
         environ = clean_environment(os.environ)
-        given = {key: os.environ[key] for key in _LOCATION if key in os.environ}
-        if "GIT_DIR" in given and "GIT_WORK_TREE" not in given:
+        location = {key: os.environ[key] for key in _LOCATION if key in os.environ}
+        if "GIT_DIR" in location and "GIT_WORK_TREE" not in location:
             with suppress(FatalError):
-                plain = _found(git := Git(here, environ), git.attempt(*_DISCOVERY))
-                if plain.git_dir == os.path.realpath(os.path.join(here, given["GIT_DIR"])):
+                plain = _parse(git := Git(here, environ), git.attempt(*_DISCOVERY))
+                if plain.git_dir == os.path.realpath(os.path.join(here, location["GIT_DIR"])):
                     return plain
-        git = Git(here, {**environ, **given})
-        discovery, listing = _asked.pop(here, (None, None))
-        repository = _found(git, discovery.finish() if discovery else git.attempt(*_DISCOVERY))
+        git = Git(here, {**environ, **location})
+        discovery, listing = _started.pop(here, (None, None))
+        repository = _parse(git, discovery.finish() if discovery else git.attempt(*_DISCOVERY))
         repository.listing = listing
         return repository
 
     @property
     def config(self) -> Config:
-        """All configuration that holds here."""
+        """The configuration that applies in this worktree."""
         if self._config is None:
             git = Git(self.worktree, self._environment())
             self._config = Config.read(git, self.listing.finish() if self.listing else None)
@@ -114,7 +115,7 @@ class Repository:
 
     @property
     def git(self) -> Git:
-        """Git for our own work: at the top of the worktree, hooks and prompts off."""
+        """Git for internal use: at the top of the worktree, without hooks and prompts."""
         if self._git is None:
             environ, overrides = self._environment(), self._overrides()
             self._git = Git(self.worktree, environ, overrides, observer=self._observer)
@@ -122,7 +123,7 @@ class Repository:
 
     @property
     def users_git(self) -> Git:
-        """Git as the user has configured it, for output that is meant for the user's eyes."""
+        """Git with the user's configuration, for output that the user reads."""
         environ = self._environment()
         for key in ("LC_ALL", "LC_MESSAGES", "LANGUAGE", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS"):
             environ.pop(key, None)
@@ -133,7 +134,7 @@ class Repository:
 
     @contextmanager
     def bound(self, **env: str) -> Iterator[None]:
-        """Let all git commands have some environment variables, for a while."""
+        """Set environment variables for all git commands in a `with` block."""
         before, self._bound, self._git = self._bound, {**self._bound, **env}, None
         try:
             yield
@@ -153,11 +154,11 @@ class Repository:
 
     @property
     def worktree_key(self) -> str:
-        """What identifies this worktree in metadata; empty if nothing was ever written here.
+        """Identifies this worktree in metadata; empty if nothing was ever recorded here.
 
-        A name can be given again once a worktree is removed. So a linked worktree has an id in its
-        private directory, which git deletes with it. One that an earlier version has worked in goes
-        by its name.
+        A linked worktree has an id in its private directory, because its name can be reused after
+        git has removed the worktree with that directory. If an earlier version has created the
+        private directory, there is no id, and the name is the key.
         """
         if not self._link:
             return _MAIN
@@ -167,29 +168,29 @@ class Repository:
 
     @property
     def worktree_name(self) -> str:
-        """`main`, or the name git keeps a linked worktree under; it survives a move on disk.
+        """`main`, or git's name for a linked worktree, which does not change if it is moved.
 
-        A linked one that git calls `main` is `worktrees/main`, but of a bare repository, which has
-        no other.
+        A linked worktree that git calls `main` is `worktrees/main`, unless the repository is bare
+        and has no main worktree.
         """
         return self._linked_name(self._link) if self._link else _MAIN
 
     def _linked_name(self, name: str) -> str:
         if name != _MAIN or self.config.boolean("core.bare", default=False):
             return name
-        # No name that git gives has a slash in it.
+        # Git's names contain no slash.
         return f"worktrees/{name}"
 
     def worktree_json(self) -> dict[str, str]:
-        """This worktree, as metadata holds it; see `Metadata.worktree_key`."""
+        """This worktree in the format of the metadata; see `Metadata.worktree_key`."""
         identifier = worktree_id(self.state_dir)
         more = {"id": identifier} if identifier else {}
         return {"name": self.worktree_name, "path": self.worktree, **more}
 
     def worktree_keys(self) -> set[str]:
-        """The keys of all worktrees, and their names, by which earlier versions identified them.
+        """The keys of all worktrees, and their names, which earlier versions used as keys.
 
-        One that was deleted by hand counts until `git worktree prune` forgets it.
+        A worktree that was deleted by hand is included until `git worktree prune` removes it.
         """
         names = map(self._linked_name, self._linked())
         return {_MAIN, *names, *filter(None, map(worktree_id, self.state_dirs()))}
@@ -200,13 +201,13 @@ class Repository:
         return [self.common_state_dir, *below]
 
     def _linked(self) -> list[str]:
-        """What git calls the linked worktrees."""
+        """Git's names for the linked worktrees."""
         return sorted(os.listdir(self._linked_dir)) if os.path.isdir(self._linked_dir) else []
 
     def hook_path(self, name: str) -> str:
-        """Where the user keeps a git hook, `core.hooksPath` honoured; it need not exist."""
+        """The path of a git hook, according to `core.hooksPath`; it need not exist."""
         git = Git(self.worktree, self._environment())
-        # Not `--path-format=absolute`, which fails where hooks are switched off by /dev/null.
+        # Not `--path-format=absolute`, which fails if `core.hooksPath` is /dev/null.
         return os.path.join(self.worktree, git.line("rev-parse", "--git-path", f"hooks/{name}"))
 
     def _environment(self) -> dict[str, str]:
@@ -216,56 +217,56 @@ class Repository:
     def _overrides(self) -> tuple[str, ...]:
         overrides: tuple[str, ...] = OVERRIDES
         fsmonitor = self.config.setting("core.fsmonitor")
-        if fsmonitor is None or not fsmonitor.is_users_own:
-            # A repository copied from elsewhere can bring along a program to run here.
+        if fsmonitor is None or not fsmonitor.is_trusted:
+            # The configuration of a copied repository could run any program.
             overrides += ("core.fsmonitor=false",)
         if not self.config.boolean("core.fileMode", default=True) and self._has_modes():
-            # Git may overlook them, if that is how the user wants it; a way back may not.
+            # The user wants git to ignore modes, but a restore must bring them back.
             overrides += ("core.fileMode=true",)
         return overrides + self._without_configured_hooks()
 
     def _without_configured_hooks(self) -> tuple[str, ...]:
-        """What keeps git 2.54 and newer from hooks that are configured, whatever the hooks path."""
+        """Settings that disable configured hooks, which git 2.54 runs with any hooks path."""
         keys = (key.removesuffix(".event") for key, _ in self.config.section("hook", ".event"))
-        # A name with this sign cannot be given on a command line.
+        # A name with `=` cannot be set on the command line.
         return tuple(f"{key}.enabled=false" for key in keys if "=" not in key)
 
     @property
     def has_plain_refs(self) -> bool:
-        """Whether refs and HEAD are files in the git directory, so that they may be read there.
+        """Whether refs and HEAD can be read as files in the git directory.
 
-        Since git 2.54 they can also be in another directory, and then stale files may remain here.
+        Since git 2.54 they can be in another directory, while stale files remain here.
         """
         storage = self.config.text("extensions.refStorage") or "files"
         return storage == "files" and not os.environ.get("GIT_REFERENCE_BACKEND")
 
     @property
     def index_knows_modes(self) -> bool:
-        """Whether the index holds modes that the file system does not."""
+        """Whether the index contains modes that the file system cannot represent."""
         if not self.config.boolean("core.symlinks", default=True):
             return True
         return not self.config.boolean("core.fileMode", default=True) and not self._has_modes()
 
     def _has_modes(self) -> bool:
-        """Whether files have modes here; where they have none, every file seems executable."""
+        """Whether the file system supports modes; if not, every file appears executable."""
         with suppress(OSError):
             return not os.stat(os.path.join(self.git_dir, "HEAD")).st_mode & 0o111
         return False
 
 
-def ask_ahead() -> None:
-    """Start to ask git what `discover` and `config` will ask here, while Python loads the rest."""
+def start_discovery() -> None:
+    """Start the git commands of `discover` and `config`, to run while Python loads modules."""
     with suppress(FatalError, FileNotFoundError):
         if not any(key in os.environ for key in _LOCATION):
             here = os.getcwd()
             git = Git(here, clean_environment(os.environ))
-            _asked[here] = (git.begin(*_DISCOVERY), git.begin(*LISTING))
+            _started[here] = (git.begin(*_DISCOVERY), git.begin(*LISTING))
 
 
 def make_state_dir(state_dir: str) -> None:
-    """Make the private directory of a worktree; a linked one gets an id, see `worktree_key`.
+    """Create the private directory of a worktree; a linked one gets an id, see `worktree_key`.
 
-    FatalError if something else is there (`unusable_file`), OSError if it cannot be made.
+    FatalError (`unusable_file`) if the path is not a directory, OSError if it cannot be created.
     """
     if os.path.isdir(state_dir):
         return
@@ -274,7 +275,7 @@ def make_state_dir(state_dir: str) -> None:
     if not os.path.exists(os.path.join(git_dir, "commondir")):
         os.makedirs(state_dir, exist_ok=True)
         return
-    # It gets its name together with the id, so that it is never there without.
+    # Renamed once the id is written, so that it never exists without one.
     making = f"{state_dir}.{os.urandom(8).hex()}"
     try:
         os.mkdir(making)
@@ -284,14 +285,14 @@ def make_state_dir(state_dir: str) -> None:
     except OSError as error:
         with suppress(OSError):
             remove(making)
-        # Another process may have been quicker.
+        # Another process may have created it.
         if not os.path.isdir(state_dir):
             error.filename = state_dir
             raise
 
 
 def worktree_id(state_dir: str) -> str:
-    """The id in the private directory of a linked worktree; empty if there is none."""
+    """The id in the private directory of a linked worktree; empty if it has none."""
     try:
         found = (read_private(os.path.join(state_dir, WORKTREE_ID)) or b"").decode("ascii")
     except (OSError, UnicodeDecodeError):
@@ -299,13 +300,13 @@ def worktree_id(state_dir: str) -> str:
     return found if found.isalnum() and len(found) <= _LONGEST_ID else ""
 
 
-def _found(git: Git, done: Completed) -> Repository:
-    """The repository of `git.cwd`, by what git has answered there."""
+def _parse(git: Git, done: Completed) -> Repository:
+    """The repository of `git.cwd`, from the result of `_DISCOVERY`."""
     answers = os.fsdecode(done.stdout).removesuffix("\n").split("\n")
     if len(answers) > len(_QUESTIONS) + 1:
-        # A path that holds a newline spoils the combined answer; asked alone it cannot.
-        asked = _QUESTIONS if done.status else (*_QUESTIONS, "--show-toplevel")
-        answers = [git.line("rev-parse", "--path-format=absolute", each) for each in asked]
+        # A path contains a newline, so the output is ambiguous: run a command for each question.
+        questions = _QUESTIONS if done.status else (*_QUESTIONS, "--show-toplevel")
+        answers = [git.line("rev-parse", "--path-format=absolute", each) for each in questions]
     if done.status == 0:
         _, _, object_format, git_dir, common_dir, top = answers
         below = os.path.relpath(os.path.realpath(git.cwd), top)
@@ -314,7 +315,7 @@ def _found(git: Git, done: Completed) -> Repository:
     if len(answers) < len(_QUESTIONS):
         stderr = os.fsdecode(done.stderr)
         set_by = os.environ.get("GIT_DIR")
-        hint = f"GIT_DIR is set to '{set_by}'; unset it to look from here"
+        hint = f"GIT_DIR is set to '{set_by}'; unset it to use the current directory"
         dubious = says(stderr, DUBIOUS_OWNERSHIP)
         raise FatalError(
             failure_reason(stderr) or "not a git repository",
@@ -325,5 +326,5 @@ def _found(git: Git, done: Completed) -> Repository:
     raise FatalError(
         f"'{answers[3]}' has no worktree" if bare else f"'{git.cwd}' is outside the worktree",
         code="no_worktree",
-        hints=("run it from inside a worktree: git worktree list shows them",),
+        hints=("run the command in a worktree; 'git worktree list' shows them",),
     )

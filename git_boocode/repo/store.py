@@ -1,7 +1,7 @@
-"""Commits and refs behind one small interface, served by git's plumbing.
+"""Read and write commits and refs with git's plumbing commands.
 
-Git starts in 1 to 3 ms, and importing pygit2 takes about 80: plumbing wins in a process that does
-one thing. `git_boocode.repo.libgit2` serves the same interface to one that stays.
+Git starts in 1 to 3 ms, while importing pygit2 takes about 80 ms, so plumbing is faster in a
+short-lived process. `git_boocode.repo.libgit2` has the same interface for a long-running one.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class Ref(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The last part of its name, for most of our refs an id."""
+        """The last component of its name; an id for most of our refs."""
         return self.name.rpartition("/")[2]
 
 
-_LEAST_ABBREVIATION = 13  # the part of an id that is its time; its hyphen tells it from a hash
+_LEAST_ABBREVIATION = 13  # the time in an id; its hyphen distinguishes it from a hash
 
 
 class Commit(NamedTuple):
-    """A commit as it is stored; undecodable bytes of the message become surrogates."""
+    """A stored commit; undecodable bytes of the message become surrogates."""
 
     id: str
     tree: str
@@ -44,15 +44,15 @@ class Commit(NamedTuple):
 
 
 class RefChange(NamedTuple):
-    """One step of a ref transaction; one from an object to the same is only checked."""
+    """One step of a ref transaction; if `new` equals `old`, the ref is only verified."""
 
-    name: str  # the whole name of the ref
-    new: str | None  # the object that it will name; None to delete it
-    old: str | None  # the object that it must name now; None if it must not exist
+    name: str  # the full name of the ref
+    new: str | None  # the new object id; None to delete the ref
+    old: str | None  # the expected object id; None if the ref must not exist
 
 
 def raw_commit(tree: str, parents: Sequence[str], message: str, by: Identity, when: float) -> bytes:
-    """The bytes of a commit object; made here so that no signing, dates or encoding interfere."""
+    """The bytes of a commit object, independent of the user's signing, dates and encoding."""
     who = f"{by.name} <{by.email}> {int(when)} +0000"
     lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
     lines += [f"author {who}", f"committer {who}", "", message]
@@ -60,7 +60,7 @@ def raw_commit(tree: str, parents: Sequence[str], message: str, by: Identity, wh
 
 
 def parse_commit(identifier: str, raw: bytes) -> Commit | None:
-    """Read a commit object; None if the bytes are not shaped like one."""
+    """Parse a commit object; None if it is malformed."""
     head, _, message = raw.decode("utf-8", "surrogateescape").partition("\n\n")
     fields = [line.partition(" ")[::2] for line in head.split("\n")]
     trees = [value for key, value in fields if key == "tree"]
@@ -69,11 +69,11 @@ def parse_commit(identifier: str, raw: bytes) -> Commit | None:
 
 
 class Store:
-    """Where commits and refs are kept; it serves every repository that git serves."""
+    """The commits and refs of a repository, of any kind that git supports."""
 
-    # Enough for a page of `log`; a longer list goes through git a batch at a time.
+    # Enough for a page of `log`; a longer list is read in batches.
     BATCH = 32
-    # All of a batch is in memory at once, and on a command line.
+    # A batch is held in memory.
     LARGEST_BATCH = 1024
 
     def __init__(self, repository: Repository) -> None:
@@ -84,21 +84,21 @@ class Store:
     def refs(self, *prefixes: str, newest: int = 0) -> list[Ref]:
         """The refs below some prefixes, in descending order of name; at most `newest`, 0 for all.
 
-        Prefixes are whole names, or beginnings that end in `/`.
+        A prefix is a full name, or ends in `/`.
         """
         if not prefixes:
             return []
         form = ("--sort=-refname", "--format=%(objectname) %(refname)", f"--count={newest}")
         listing = self._git.line("for-each-ref", *form, *prefixes)
-        # Git allows neither a space nor a newline in the name of a ref, but what else Python
-        # takes for the end of a line.
+        # Not `splitlines`: a ref name contains no newline, but may contain Python's other line
+        # separators.
         records = (line.partition(" ") for line in listing.split("\n") if line)
         below = tuple(prefix for prefix in prefixes if prefix.endswith("/"))
         found = (Ref(name, target) for target, _, name in records)
         return [ref for ref in found if ref.name in prefixes or ref.name.startswith(below)]
 
     def commits(self, ids: Iterable[str]) -> Iterator[Commit | None]:
-        """Commits in the order asked for; None for what is missing or is no commit."""
+        """Commits in the given order; None for missing and other objects."""
         remaining = iter(ids)
         size = self.BATCH
         while batch := list(islice(remaining, size)):
@@ -115,7 +115,7 @@ class Store:
             yield None if body is None else parse_commit(identifier, body)
 
     def _read_around_damage(self, ids: list[str]) -> Iterator[Commit | None]:
-        # Git ends at a damaged object, and what stands behind it in the request stays unread.
+        # Git stops at a damaged object and does not read the rest of the request.
         if len(ids) == 1:
             yield None
             return
@@ -133,10 +133,10 @@ class Store:
     def update_refs(
         self, changes: Sequence[RefChange], beside: Callable[[], None] | None = None
     ) -> None:
-        """Make all changes or none, each only if the ref still is as expected.
+        """Apply all changes or none, each only if the ref has the expected value.
 
-        `beside` is done while git starts, before any ref changes. RefusedError if another process
-        created, moved or deleted a ref (`conflict`).
+        `beside` is called while git starts, before any ref changes. RefusedError (`conflict`) if
+        another process created, moved or deleted a ref.
         """
         if not changes:
             return
@@ -162,27 +162,27 @@ class Store:
 
 
 def ref_error(stderr: str) -> BoocodeError:
-    """The error of a ref that git did not update, by what it said."""
-    said = failure_reason(stderr)
-    if says(said, REF_CHANGED):
+    """The error for a failed ref update, according to git's error output."""
+    reason = failure_reason(stderr)
+    if says(reason, REF_CHANGED):
         return RefusedError(
-            f"a ref was changed by another process: {said.splitlines()[0]}",
+            f"a ref was changed by another process: {reason.splitlines()[0]}",
             code="conflict",
             hints=("nothing was changed; run the command again",),
         )
-    if says(said, REF_LOCKED):
+    if says(reason, REF_LOCKED):
         return RefusedError(
-            f"a ref is locked: {said.splitlines()[0]}",
+            f"a ref is locked: {reason.splitlines()[0]}",
             code="locked",
             hints=("try again; if it stays locked, 'git boocode doctor' names the lock file",),
         )
-    if is_disk_full(said):
-        return FatalError(f"cannot update refs: {said}", code="disk_full", hints=(MAKE_ROOM,))
-    return FatalError(f"cannot update refs: {said}", code="refs")
+    if is_disk_full(reason):
+        return FatalError(f"cannot update refs: {reason}", code="disk_full", hints=(MAKE_ROOM,))
+    return FatalError(f"cannot update refs: {reason}", code="refs")
 
 
 def abbreviations(store: Store, prefix: str, *others: str) -> dict[str, str]:
-    """The shortest beginning of each id below `prefix` that no other id has, also below others."""
+    """The shortest unique prefix of each id below `prefix`, among those below all prefixes."""
     refs = store.refs(prefix, *others)
     ids, short = sorted({ref.id for ref in refs}), dict[str, str]()
     for own, *near in zip(ids, ["", *ids], [*ids[1:], ""], strict=False):

@@ -1,1 +1,1 @@
-"""The services over standard input and output, for hosts that keep one process running."""
+"""The services over standard input and output, for hosts with a long-running process."""

@@ -27,13 +27,13 @@ _NEW_FILE = 0o600
 
 
 class FileEditor:
-    """Writes files wherever they are: who asks for it is the host's own program."""
+    """Writes files anywhere on disk, because the request comes from the host's own program."""
 
     def edit(self, edits: object, base: str, keep: KeepOriginals) -> None:
         """See `git_boocode.checkpoints.conversation_files.Editor.edit`."""
         inputs = read_inputs([Source("the answer", json.dumps(edits).encode())])
-        below = os.path.relpath(base, os.sep).replace(os.sep, "/")
-        workspace = Workspace(os.sep, f"{below}/", None, from_here=True)
+        prefix = os.path.relpath(base, os.sep).replace(os.sep, "/")
+        workspace = Workspace(os.sep, f"{prefix}/", None, from_here=True)
         try:
             apply_inputs(inputs, workspace, Options(record=False, journal=_Keeper(keep)))
         except EditsRefusedError as error:
@@ -47,22 +47,22 @@ class FileEditor:
 
 
 def _located(failure: Failure) -> Failure:
-    # Paths that were understood count from the root; what was not is reported as given.
+    # Resolved paths are relative to the root directory; others are reported as they are.
     path = failure.path
-    understood = failure.code == "missing_file" or os.path.lexists(f"{os.sep}{path}")
-    if path is None or os.path.isabs(path) or not understood:
+    resolved = failure.code == "missing_file" or os.path.lexists(f"{os.sep}{path}")
+    if path is None or os.path.isabs(path) or not resolved:
         return failure
     return failure._replace(path=os.sep + path)
 
 
 class _Keeper(Journal):
-    """Hands what is about to be written to a restore, which keeps it to be undone."""
+    """Reports the planned writes to a restore, which saves them in order to undo them."""
 
     def __init__(self, keep: KeepOriginals) -> None:
         self._keep = keep
 
     def begin(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
-        """Have everything kept; directories that a kill leaves behind are empty, and stay."""
+        """Save all planned writes; the empty directories that a killed process leaves stay."""
         written = []
         for change, step in files:
             mode = stat.S_IMODE(change.before.mode) if change.before else _NEW_FILE

@@ -30,7 +30,7 @@ def repair(repository: Repository) -> Result | None:
 
 
 def _editor() -> Editor:
-    # Few callbacks ask for edits, so what applies them is imported then.
+    # Imported late, because few callbacks request edits.
     from git_boocode.workflows.host_files import FileEditor
 
     return FileEditor()

@@ -124,10 +124,10 @@ capture.capture = hang
 
 
 def test_another_hook_that_holds_the_lock(repo: Repo) -> None:
-    from git_boocode.repo.lock import taking_turns
+    from git_boocode.repo.lock import file_lock
 
     repo.git("config", "boocode.hookTimeout", "1.0")
-    with taking_turns(str(repo.top / ".git/boocode/hooks.lock"), patience=0):
+    with file_lock(str(repo.top / ".git/boocode/hooks.lock"), patience=0):
         turn(repo)
     assert what_went_wrong(repo) == ["time_out"]
 

@@ -105,7 +105,7 @@ def test_a_path_that_is_not_utf_8(mess: Repo) -> None:
     ("prepare", "reason"),
     [
         ("echo no, thanks >&2; exit 1", "no, thanks"),
-        ("exit 3", "it gave no reason"),
+        ("exit 3", "no reason given"),
         ('echo \'{"veto": true, "message": "busy"}\'', "busy"),
         ("echo '{\"veto\": true}'; echo later >&2", "later"),
     ],

@@ -209,7 +209,7 @@ def test_someone_commits_meanwhile(ahead: tuple[Repo, str, str, str]) -> None:
     host = Host(repo, trim=f"{commit}; exit 1")
     with pytest.raises(BoocodeError) as caught:
         back(taken, head=True, callback=host.path)
-    assert "HEAD could not be rolled back: another process moved it to" in caught.value.message
+    assert "HEAD could not be rolled back: another process moved HEAD from" in caught.value.message
     assert head(repo) == repo.read(".git/theirs").decode().strip()
     assert repo.files() == before.files
 

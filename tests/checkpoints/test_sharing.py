@@ -483,15 +483,15 @@ def test_there_is_no_remote(repo: Repo) -> None:
     for work in (push, fetch):
         error = error_of(lambda work=work: work(repo))  # type: ignore[misc]
         assert (error.code, error.exit_code) == ("no_remote", 1)
-        assert error.hints == ("name one: git remote add origin <url>",)
+        assert error.hints == ("add one: git remote add origin <url>",)
 
 
 def test_several_remotes_and_none_is_the_usual_one(both: Both) -> None:
     both.ours.git("remote", "rename", "origin", "one")
     both.ours.git("remote", "add", "two", "/nowhere")
     error = error_of(lambda: fetch(both.ours))
-    assert error.message == "there is no remote 'origin'"
-    assert error.hints == ("the remotes are: one, two",)
+    assert error.message == "unknown remote 'origin'"
+    assert error.hints == ("existing remotes: one, two",)
 
 
 @pytest.mark.parametrize("given", ["nix", "", "-x", "--upload-pack=touch x", "\udcff"])
@@ -542,7 +542,7 @@ def test_a_remote_that_cannot_be_reached(
         error = error_of(lambda work=work: work(both.ours))  # type: ignore[misc]
         assert (error.code, error.exit_code) == ("remote", 128), error.message
         assert error.message.startswith("cannot read from 'origin': ")
-        assert error.hints == ("'git ls-remote origin' tests whether it can be reached",)
+        assert error.hints == ("test the connection with 'git ls-remote origin'",)
     assert not (both.ours.top / "x").exists()
 
 
@@ -649,7 +649,7 @@ def test_the_users_hooks(both: Both) -> None:
     second = take()
     error = error_of(lambda: push(both.ours))
     assert (error.code, error.exit_code) == ("refused", 1)
-    assert error.message == "the push was refused here: no secrets"
+    assert error.message == "the push was refused locally: no secrets"
     assert len(shared(both.remote)) == 1
     assert push(both.ours, verify=False).ids == [second.id]
 

@@ -99,7 +99,7 @@ def test_the_log_of_what_was_fetched(repo: Repo, clone: Repo, tmp_path: Path) ->
     for name in ("nix", "", "*"):
         refused = clone.boocode("log", "--remote", name)
         assert (refused.code, refused.err.splitlines()[0]) == (
-            1, f"error: there is no remote '{name}'"
+            1, f"error: unknown remote '{name}'"
         )  # fmt: skip
     assert clone.boocode("log", "--remotes", "--edits").code == 129
     clone.git("remote", "remove", "team/alice")

@@ -72,7 +72,7 @@ def test_an_agent_that_cannot_be_served_is_left_out(repo: Repo) -> None:
     done = repo.boocode("hooks", "install")
     assert done.code == 1
     path = repo.top / ".clinerules/hooks/UserPromptSubmit"
-    why = "'.clinerules' above it is not a directory"
+    why = "its parent '.clinerules' is not a directory"
     said = f"'{path}' cannot be used: {why}; nothing was changed"
     assert done.err == f"error: {said}\n"
     repo.write(".cursorrules", "be brief\n")

@@ -111,8 +111,8 @@ def test_the_hook_can_be_left_out(repo: Repo, remote: Repo) -> None:
     done = repo.boocode("push")
     assert done.code == 1
     assert done.err == (
-        "error: the push was refused here: secrets\n"
-        "hint: nothing was pushed; --no-verify goes without the pre-push hook\n"
+        "error: the push was refused locally: secrets\n"
+        "hint: nothing was pushed; skip the pre-push hook with --no-verify\n"
     )
     assert repo.boocode("push", "--no-verify", "--json").json["pushed"] == [taken.id]
 

@@ -123,9 +123,9 @@ def test_during_a_rebase(repo: Repo) -> None:
 @pytest.mark.parametrize(
     ("command", "code", "message"),
     [
-        (("no-such-command",), 127, "cannot run 'no-such-command': there is no such command"),
-        (("",), 127, "cannot run '': there is no such command"),
-        (("./nothing",), 127, "cannot run './nothing': there is no such command"),
+        (("no-such-command",), 127, "cannot run 'no-such-command': command not found"),
+        (("",), 127, "cannot run '': command not found"),
+        (("./nothing",), 127, "cannot run './nothing': command not found"),
         (("./a",), 126, "cannot run './a': permission denied"),
         (("./sub",), 126, "cannot run './sub': it is a directory"),
     ],

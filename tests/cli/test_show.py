@@ -159,7 +159,7 @@ def test_the_beginning_of_a_checkpoint_and_of_an_edit(repo: Repo) -> None:
     done = repo.boocode("show", identifier[:6], "--json")
     assert (done.code, done.json["error"]["code"]) == (1, "ambiguous")
     assert done.json["error"]["message"] == (
-        f"'{identifier[:6]}' is the beginning of a checkpoint's id and of an edit's"
+        f"'{identifier[:6]}' is ambiguous: it matches a checkpoint and an edit record"
     )
     assert taken.id in done.json["error"]["hint"]
     assert identifier in done.json["error"]["hint"]
@@ -175,7 +175,7 @@ def test_the_beginning_of_several_edits(repo: Repo) -> None:
     repo.boocode("rewind")
     done = repo.boocode("show", first[:6])
     assert (done.code, done.err.splitlines()[0]) == (
-        1, f"error: '{first[:6]}' is the beginning of 2 recorded edits"
+        1, f"error: '{first[:6]}' is ambiguous: it matches 2 recorded edits"
     )  # fmt: skip
 
 

@@ -119,9 +119,9 @@ def test_the_beginning_of_several(repo: Repo) -> None:
         catalog().find(first[:6])
     assert (caught.value.code, caught.value.message) == (
         "ambiguous",
-        f"'{first[:6]}' is the beginning of 2 recorded edits",
+        f"'{first[:6]}' is ambiguous: it matches 2 recorded edits",
     )
-    assert caught.value.hints == (f"it could be: {second}, {first}",)
+    assert caught.value.hints == (f"candidates: {second}, {first}",)
 
 
 MALFORMED = [
@@ -339,7 +339,7 @@ def test_invalid_records_are_problems(repo: Repo) -> None:
     newer = forged(repo, message(boocode=99))
     found = problems(Repository.discover())
     assert [identifier for identifier, _ in found] == [newer, malformed]
-    assert "newer than this git-boocode reads" in found[0][1]
+    assert "newer than this version of git-boocode" in found[0][1]
     # Only the newest are looked at.
     assert problems(Repository.discover(), most=2) == found[:1]
 

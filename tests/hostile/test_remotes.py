@@ -205,8 +205,8 @@ def no_checkpoints(repo: Repo) -> dict[str, str]:
     message = "s\n\n" + json.dumps({"boocode": 1, "kind": "checkpoint"})
     repo.git("tag", "-a", "-m", "x", "t", genuine)
     made = {
-        "it names no commit": (blob, tree, repo.git("rev-parse", "t").strip()),
-        "its message holds no JSON object": (repo.git("rev-parse", "main").strip(),),
+        "its ref does not point to a commit": (blob, tree, repo.git("rev-parse", "t").strip()),
+        "its message contains no JSON object": (repo.git("rev-parse", "main").strip(),),
         "its message has another id": (
             genuine, repo.git("commit-tree", tree, stdin=message).strip(),
         ),
@@ -218,7 +218,7 @@ def no_checkpoints(repo: Repo) -> dict[str, str]:
             plant(repo, name, target)
     for reason, values in (
         ("its message has another kind", {"kind": "pre-restore"}),
-        ("it was written in format 2, newer than this git-boocode reads", {"boocode": 2}),
+        ("its format 2 is newer than this version of git-boocode", {"boocode": 2}),
     ):
         name, commit = forged(repo, **values)
         plant(repo, name, commit)

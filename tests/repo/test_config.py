@@ -60,7 +60,7 @@ def test_scopes_and_origins(repo: Repo, sealed: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "1")
     seen = {name: setting(f"x.{name}") for name in ("global", "local", "worktree", "command")}
     assert {name: found.scope for name, found in seen.items()} == {name: name for name in seen}
-    own = {name: found.is_users_own for name, found in seen.items()}
+    own = {name: found.is_trusted for name, found in seen.items()}
     assert own == {"global": True, "local": False, "worktree": False, "command": True}
     assert seen["global"].origin == f"file:{sealed / '.gitconfig'}"
     assert seen["local"].origin == f"file:{repo.top / '.git/config'}"

@@ -61,7 +61,7 @@ def test_a_failing_command_says_why(repo: Repo) -> None:
 
 def test_a_command_that_is_killed(repo: Repo) -> None:
     git = Git(str(repo.top), os.environ, ("alias.die=!kill -9 $PPID",))
-    with pytest.raises(GitError, match=r"was ended by signal 9: it gave no reason"):
+    with pytest.raises(GitError, match=r"was killed by signal 9: no reason given"):
         git.run("die")
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from git_boocode.repo.config import OURS, Identity
+from git_boocode.repo.config import FALLBACK_IDENTITY, Identity
 from git_boocode.repo.repository import Repository
 from tests.repo_kit import Repo
 
@@ -21,12 +21,12 @@ def who() -> Identity:
 
 
 def test_ours_where_git_knows_none(repo: Repo) -> None:
-    assert who() == OURS
+    assert who() == FALLBACK_IDENTITY
 
 
 def test_ours_where_the_users_is_incomplete(repo: Repo) -> None:
     repo.git("config", "user.name", "Only A Name")
-    assert who() == OURS
+    assert who() == FALLBACK_IDENTITY
 
 
 def test_the_order_of_precedence(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,4 +53,4 @@ def test_what_would_break_a_commit_is_dropped(repo: Repo, name: str, cleaned: st
 def test_ours_where_nothing_is_left(repo: Repo) -> None:
     repo.git("config", "user.name", "<>")
     repo.git("config", "user.email", "a@x")
-    assert who() == OURS
+    assert who() == FALLBACK_IDENTITY

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from git_boocode.repo.ids import ID, id_time, new_id, places_back, timestamp
+from git_boocode.repo.ids import ID, id_time, new_id, relative_offset, timestamp
 
 
 def test_an_id_is_a_version_7_uuid() -> None:
@@ -31,16 +31,16 @@ def test_a_timestamp_is_utc_with_milliseconds() -> None:
     ("name", "back"), [("@", 0), ("@~", 1), ("@~0", 0), ("@~1", 1), ("@~12", 12), ("@~007", 7)]
 )
 def test_how_far_before_the_newest_a_name_counts(name: str, back: int) -> None:
-    assert places_back(name) == back
+    assert relative_offset(name) == back
 
 
 @pytest.mark.parametrize("digits", [18, 30, 9999])
 def test_a_name_may_count_further_than_anybody_has(digits: int) -> None:
-    back = places_back("@~" + "9" * digits)
+    back = relative_offset("@~" + "9" * digits)
     assert back is not None
     assert back >= 10**17
 
 
 @pytest.mark.parametrize("name", ["", "~1", "@~-1", "@~x", "@1", "@~~", "@~1~1", "@~\u0663", "@^"])
 def test_other_names_do_not_count(name: str) -> None:
-    assert places_back(name) is None
+    assert relative_offset(name) is None

@@ -206,9 +206,9 @@ def test_what_is_doubted_is_read_again(repo: Repo, git: Git, index: Path, target
     for name in ("*", "a"):
         repo.write(name, "new\n")
     entries = private.dump()
-    private.doubt([])
+    private.invalidate([])
     assert private.dump() == entries
-    private.doubt(["*"])
+    private.invalidate(["*"])
     # The name is no pattern, and neither entries nor the flags of others change.
     assert private.dump() == entries
     assert "*" in private.changed_on_disk()
@@ -222,7 +222,7 @@ def test_many_are_doubted_at_once(repo: Repo, git: Git, index: Path, target: Pat
     borrow(index, target)
     private = Index(git, str(target))
     before = private.dump()
-    private.doubt(iter(names))
+    private.invalidate(iter(names))
     assert private.dump() == before
 
 
@@ -236,5 +236,5 @@ def test_an_entry_in_conflict_keeps_its_stages_when_doubted(
     borrow(index, target)
     private = Index(git, str(target))
     before = private.dump()
-    private.doubt(["a"])
+    private.invalidate(["a"])
     assert private.dump() == before

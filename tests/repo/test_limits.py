@@ -4,7 +4,7 @@ import pytest
 
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import new_id
-from git_boocode.repo.metadata import DAY, TOO_MANY, TOO_OLD, Limits, is_older, patiently
+from git_boocode.repo.metadata import DAY, TOO_MANY, TOO_OLD, Limits, is_older, retry_conflicts
 from git_boocode.repo.store import Ref
 
 NOW = 1_800_000_000.0
@@ -51,8 +51,8 @@ class Prune:
 
 
 def test_what_others_changed_meanwhile_is_looked_at_again() -> None:
-    assert patiently(Prune(2, "conflict")) == "done"
+    assert retry_conflicts(Prune(2, "conflict")) == "done"
     for prune, tried in ((Prune(3, "conflict"), 3), (Prune(1, "locked"), 1)):
         with pytest.raises(RefusedError):
-            patiently(prune)
+            retry_conflicts(prune)
         assert prune.tried == tried

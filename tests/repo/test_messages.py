@@ -187,7 +187,7 @@ def test_the_answers_of_a_push(repo: Repo, tmp_path: Path) -> None:
         RefAnswer("refs/heads/x", "!", "non-fast-forward"),
     ]
     # No more than advice.
-    assert remote_reason(os.fsdecode(done.stderr)) == "it gave no reason"
+    assert remote_reason(os.fsdecode(done.stderr)) == "no reason given"
 
 
 def test_what_is_wrong_without_its_severity(repo: Repo) -> None:

@@ -207,7 +207,7 @@ def test_every_reason_is_told_with_whole_paths(chat: Chat) -> None:
 def test_a_transcript_that_cannot_be_edited(chat: Chat) -> None:
     os.truncate(chat.transcript, 200 * 1024 * 1024)
     host = chat.host([chat.edit()])
-    with pytest.raises(FatalError, match="more than the 104857600 that can be edited"):
+    with pytest.raises(FatalError, match="the file is too large to edit"):
         back(callback=host, editor=FileEditor)
     chat.transcript.write_bytes(b"\0\1\2\xff one \0" * 100)
     with pytest.raises(FatalError, match="cannot be applied"):

@@ -24,7 +24,7 @@ from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import build_index
 from git_boocode.repo.errors import MAKE_ROOM, FatalError, RefusedError
 from git_boocode.repo.files import remove_emptied
-from git_boocode.repo.gc import GcWatch, kept_from_gc
+from git_boocode.repo.gc import GcWatch, protect_from_gc
 from git_boocode.repo.git import Completed, nul_lines
 from git_boocode.repo.index import Index, install_index, refuse_if_locked
 from git_boocode.repo.lock import scratch_directory
@@ -136,7 +136,7 @@ class WorktreeUpdate:
             raise
         if written:
             # Git recorded the sizes of its own files, and would report these as changed.
-            index.doubt(written)
+            index.invalidate(written)
             index.git.attempt("update-index", "-q", "--refresh")
 
     def _merge(self, before: str, after: str) -> None:
@@ -155,9 +155,9 @@ class WorktreeUpdate:
                 return
         for _ in range(_ATTEMPTS - 1):
             with suppress(WorktreeChangedError):
-                kept_from_gc(self._repository, self._roll_back_current)
+                protect_from_gc(self._repository, self._roll_back_current)
                 return
-        kept_from_gc(self._repository, self._roll_back_current)
+        protect_from_gc(self._repository, self._roll_back_current)
 
     def _roll_back_current(self, watch: GcWatch) -> None:
         """Roll back from the current state, and save changes that other processes made to it."""
@@ -234,7 +234,7 @@ class WorktreeUpdate:
             if error.code != "conflict":
                 raise
             # Another process, perhaps the callback, staged something: save it, then replace it.
-            kept_from_gc(self._repository, self._save_current)
+            protect_from_gc(self._repository, self._save_current)
             self._install_original(None)
 
     def _save_current(self, watch: GcWatch) -> None:

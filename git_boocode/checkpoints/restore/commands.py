@@ -37,7 +37,7 @@ from git_boocode.repo.lock import (
     interrupted_restore,
     worktree_lock,
 )
-from git_boocode.repo.object_writer import new_objects_aside
+from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 
 PATIENCE = 10.0
@@ -103,7 +103,7 @@ def _locked_planner(repository: Repository, request: RestoreRequest) -> Iterator
         repository.state_dir, shared=read_only, patience=PATIENCE, read_only=read_only
     ):
         if read_only:
-            with new_objects_aside(repository):
+            with temporary_objects(repository):
                 yield planner
         else:
             planner.wait_for_interrupted()

@@ -37,7 +37,7 @@ from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
-from git_boocode.repo.gc import GcWatch, kept_from_gc
+from git_boocode.repo.gc import GcWatch, protect_from_gc
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head_move import HeadMove, plan_move
 from git_boocode.repo.ids import OBJECT_ID, new_id
@@ -102,7 +102,7 @@ class Transaction:
         """Run the operation; a refusal changes nothing, a failure is rolled back."""
         if self._request.dry_run:
             return self._run(None)
-        return kept_from_gc(self._repository, self._run)
+        return protect_from_gc(self._repository, self._run)
 
     def _run(self, watch: GcWatch | None) -> Result:
         """Scan, plan, then change files; without a watch, only plan."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import Git, nul_records
-from git_boocode.repo.ids import OBJECT_ID, places_back
+from git_boocode.repo.ids import OBJECT_ID, relative_offset
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.metadata import EntryCatalog, Metadata, Unusable
 from git_boocode.repo.object_writer import GITLINK
@@ -126,7 +126,7 @@ class Catalog(EntryCatalog[Checkpoint]):
 
         A full id also finds an unusable checkpoint. RefusedError as for `find`.
         """
-        if places_back(name) is not None or name.startswith(("message:", "label:")):
+        if relative_offset(name) is not None or name.startswith(("message:", "label:")):
             entry = self.find(name)
             return [Ref(entry.ref, entry.commit.id)]
         found = self.ref_of(name)

@@ -19,7 +19,15 @@ from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, 
 from git_boocode.checkpoints.store.commit import note_pruning
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.lock import interrupted_restore, worktree_lock
-from git_boocode.repo.metadata import DAY, TOO_OLD, Limits, Metadata, Unusable, is_older, patiently
+from git_boocode.repo.metadata import (
+    DAY,
+    TOO_OLD,
+    Limits,
+    Metadata,
+    Unusable,
+    is_older,
+    retry_conflicts,
+)
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref, RefChange
 
@@ -105,7 +113,7 @@ def prune(
         return going
 
     with _blocking_restores(repository, patience, read_only=dry_run):
-        going = look() if dry_run else patiently(delete)
+        going = look() if dry_run else retry_conflicts(delete)
     if everywhere and not dry_run:
         note_pruning(repository)
     return going

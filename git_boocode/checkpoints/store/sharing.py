@@ -17,7 +17,7 @@ from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.gc import incoming, pack_many_refs
 from git_boocode.repo.git import Git
 from git_boocode.repo.ids import ID
-from git_boocode.repo.metadata import Unusable, ambiguous_name, patiently, refs_beginning
+from git_boocode.repo.metadata import Unusable, ambiguous_name, refs_beginning, retry_conflicts
 from git_boocode.repo.remotes import (
     INSIDE_PUSH,
     ObjectsError,
@@ -196,7 +196,7 @@ def fetch(
             rejected += [Rejected(*each) for each in flaws.items()]
             wanted = {name: target for name, target in wanted.items() if name not in flaws}
             targets = {**dict.fromkeys(gone), **wanted}
-            patiently(lambda: _update(catalog, below, targets), ("conflict", "locked"))
+            retry_conflicts(lambda: _update(catalog, below, targets), ("conflict", "locked"))
         pack_many_refs(repository)
     return Fetched(
         remote=remote.name,
@@ -252,7 +252,7 @@ def _flaws(git: Git, catalog: Catalog, refs: list[Ref]) -> dict[str, str]:
     ):
         kind, _, size = answer.partition(" ")
         if kind != "commit":
-            flaws[ref.id] = "it names no commit"
+            flaws[ref.id] = "its ref does not point to a commit"
         elif int(size) > _LARGEST_COMMIT:
             flaws[ref.id] = f"its message is too long: {size} bytes"
     commits = [ref for ref in refs if ref.id not in flaws]

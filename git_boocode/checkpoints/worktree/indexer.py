@@ -223,7 +223,7 @@ def _reason(path: str, done: Completed) -> str:
         raise FatalError(message, code="git")
     stderr = os.fsdecode(done.stderr)
     # The most specific line comes first.
-    reason = (complaints(stderr) or stderr.strip().splitlines() or ["git gave no reason"])[0]
+    reason = (complaints(stderr) or stderr.strip().splitlines() or ["no reason given"])[0]
     if refused := re.match(REFUSED_BY_SYSTEM, reason):
         reason = f"cannot be read: {refused[1].lower()}"
     if is_disk_full(reason):

@@ -128,7 +128,7 @@ class PartialScan:
         self._index.forget(set(held).difference(wanted, links))
         self._index.put(entry for entry in self._staging.absent if entry.path in named)
         # Git reads the named files even if their times have not changed.
-        self._index.doubt(set(held).intersection(wanted))
+        self._index.invalidate(set(held).intersection(wanted))
         self._indexer.add([*wanted, *filter(self._disk.has_repository, links)])
         self._indexer.resolve_failed(self._user.entry, self._staging.intended)
 

@@ -133,7 +133,7 @@ class WorktreeScan:
         self.cache = self._load_cache() if with_cache else None
         if self.cache is not None:
             self._index = Index(self._quarantine.git, self.cache.path)
-            self._index.doubt(self.cache.recent)
+            self._index.invalidate(self.cache.recent)
         else:
             self._index = self._user.index.copy(self._quarantine.git)
             self._prepare_copy()
