@@ -74,7 +74,7 @@ def _cleaned(answer: LadderAnswer, new: Text) -> LadderAnswer:
     is_marked = answer.rung != "exact" and "\n+" in f"\n{new.lf}"
     if not is_marked and not new.lf.lstrip("Line \t")[:1].isdigit():
         return answer
-    from git_boocode.matching.readings import Variant, marks, strays
+    from git_boocode.matching.variants import Variant, marks, strays
 
     query, place = answer.query, answer.found.places[answer.chosen or 0]
     own, (span,) = Variant(query.needle.lf, new.lf), query.text.spans([place[:2]])
@@ -96,7 +96,7 @@ def _climb_on(
     loose rung would find a text in spite of its escapes, and carry them into the file with the new
     lines. For the same reason only the variant that the file speaks for climbs the loose ones.
     """
-    from git_boocode.matching.readings import Variant, variants
+    from git_boocode.matching.variants import Variant, variants
 
     given, loose = missed.query, profile.steps[profile.strict :]
     strict = (_PROVEN, *profile.steps[1 : profile.strict])
@@ -127,7 +127,7 @@ def _without_strange_escapes(answer: LadderAnswer, given: str) -> LadderAnswer:
     The place must hold those of the old text, or new text would bring more of them into the file;
     and none that were taken back in the old text as it was ``given``.
     """
-    from git_boocode.matching.readings import sequences_in
+    from git_boocode.matching.variants import sequences_in
 
     mine, raw = sequences_in(answer.query.needle.lf), answer.query.text.raw
     taken = sequences_in(given) - mine

@@ -151,7 +151,7 @@ def run(query: Query, step: Step) -> Found:
 class Profile(NamedTuple):
     """A named ladder, from strict to loose.
 
-    ``variants`` are keys of ``readings.READERS``: variants climb the first ``strict`` steps after
+    ``variants`` are keys of ``variants.DECODERS``: variants climb the first ``strict`` steps after
     the text as given has failed on them, the likeliest one the others. ``placeholders`` is whether
     new text may hold placeholder lines (``rest of code``) that old text and file lack.
     """

@@ -18,7 +18,7 @@ from git_boocode.matching.rungs import PLACES, Step, occurrences, refusal
 from git_boocode.matching.text import Found, Occurrence, Query, Text, indent_of, squeezed
 
 if TYPE_CHECKING:
-    from git_boocode.matching.readings import Variant
+    from git_boocode.matching.variants import Variant
 
 _CUT_OFF = 2  # at most this many letters may be missing at the end of a line by mistake
 _WRAPPED_EVIDENCE = 8  # the evidence that text must hold to be found without its line breaks

@@ -10,9 +10,9 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from git_boocode.matching import PROFILES, MatchError, Replacement, locate_match, replace_text
-from git_boocode.matching.readings import Variant, variants
 from git_boocode.matching.rungs import PROFILES as LADDERS
 from git_boocode.matching.text import Text
+from git_boocode.matching.variants import Variant, variants
 
 PIECES = [
     *("value", "item", " ", "  ", "\t", "\n", "\n\n", "\r\n", '"', "'", '\\"', "\\n", "\\t"),
