@@ -31,7 +31,7 @@ _NO_TEXT = "the file is no UTF-8 or UTF-16 text, so only an exact match counts, 
 _HINTS = {
     "it occurs only elsewhere, so the hunks are out of order": "put the hunks into the order of "
     "the file",
-    "it has no line of the file to go by": "add the unchanged lines above and below as context, "
+    "it has no context lines": "add the unchanged lines above and below as context, "
     "each after a space",
 }
 

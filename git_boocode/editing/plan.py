@@ -278,8 +278,8 @@ class EditPlan:
             if line not in known:
                 raise MissError(
                     "invalid_input",
-                    f"the new text has the line '{line.strip()}', which stands for text that it "
-                    "leaves out",
+                    f"the new text has the line '{line.strip()}', which looks like a placeholder "
+                    "for omitted code",
                     hint="send all of the text; --verbatim takes it as given",
                 )
 

@@ -1,7 +1,7 @@
-"""Find a model's drifted text in a file and carry the model's change onto the file's own lines.
+"""Find a model's drifted text in a file, and apply the model's change to the file's own lines.
 
-Pure text in, pure text out: no git, no files. Names resolve lazily, so importing the package costs
-nothing until one of them is used.
+The functions take and return text, and use neither git nor files. Each name is imported on first
+use. `rungs` contains the comparisons and profiles. Start reading in `replace` and `ladder`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Alignments: edit scripts between two sequences, and old lines laid beside a file's lines."""
+"""Alignment: edit scripts between two sequences, and matching of old lines with file lines."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from math import ceil, inf
 from typing import NamedTuple
 
 SCRIPT_WORK = 100_000_000
-"""Largest product of lengths for which a longest common subsequence is computed (12 MB)."""
-PAIR_FLOOR = 0.5  # lines less similar than this are not versions of each other
-_PAIR_WORK = 10_000  # product of lengths up to which lines are paired by similarity
+"""Maximum product of lengths for computing a longest common subsequence (12 MB)."""
+PAIR_FLOOR = 0.5  # minimum similarity of two versions of a line
+_PAIR_WORK = 10_000  # maximum product of lengths for pairing lines by similarity
 _PAIR_LINE = 2_000  # characters of a line that are compared
 _WORD = 64  # characters in a word of the bit-parallel Levenshtein distance (H. Hyyrö)
 
-Owned = tuple[int, int]
-"""The rows (first, stop) of a file that one line of the old text matches; empty if none."""
+MatchedRows = tuple[int, int]
+"""The rows (first, stop) of a file that match one line of the old text; may be empty."""
 
 
 class Hunk(NamedTuple):
-    """Items ``i1:i2`` of one sequence became ``j1:j2`` of the other, or stayed (``same``)."""
+    """Items ``i1:i2`` of one sequence became ``j1:j2`` of the other, or are the ``same``."""
 
     same: bool
     i1: int
@@ -30,11 +30,11 @@ class Hunk(NamedTuple):
 
 
 def script(left: Sequence[str], right: Sequence[str], *, anchored: bool = False) -> list[Hunk]:
-    """The hunks that lead from ``left`` to ``right``, alternately equal and changed.
+    """The hunks from ``left`` to ``right``, alternately equal and changed.
 
-    Built on a longest common subsequence. Large sequences are first split at items that are unique
-    in both, as in the patience diff of B. Cohen; so are all of them if ``anchored``. What is too
-    large even then counts as one changed hunk.
+    They are based on a longest common subsequence. Large sequences, or all if ``anchored``, are
+    first split at items that are unique in both, as in the patience diff of B. Cohen. Parts that
+    are still too large count as one changed hunk.
     """
     whole = Hunk(same=False, i1=0, i2=len(left), j1=0, j2=len(right))
     joined: list[Hunk] = []
@@ -47,7 +47,7 @@ def script(left: Sequence[str], right: Sequence[str], *, anchored: bool = False)
 
 
 def same_items(left: Sequence[str], right: Sequence[str]) -> dict[int, int]:
-    """The indexes in ``right`` of the items of ``left`` that stay."""
+    """Maps the indexes of unchanged items of ``left`` to their indexes in ``right``."""
     stay = (hunk for hunk in script(left, right) if hunk.same)
     return {hunk.i1 + step: hunk.j1 + step for hunk in stay for step in range(hunk.i2 - hunk.i1)}
 
@@ -55,7 +55,7 @@ def same_items(left: Sequence[str], right: Sequence[str]) -> dict[int, int]:
 def _compared(
     left: Sequence[str], right: Sequence[str], area: Hunk, limit: float = inf
 ) -> Iterator[Hunk]:
-    """The hunks of an area, which is split at unique items if its work is above ``limit``."""
+    """The hunks of an area, split at unique items if the work exceeds ``limit``."""
     _, i1, i2, j1, j2 = area
     while i1 < i2 and j1 < j2 and left[i1] == right[j1]:
         i1, j1 = i1 + 1, j1 + 1
@@ -82,10 +82,10 @@ def _compared(
 
 
 def _anchors(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]:
-    """The longest run of items unique on both sides that have the same order there."""
+    """The longest sequence of items that are unique, and in the same order, on both sides."""
     here, there = _unique(left), _unique(right)
     pairs = [(index, there[item]) for item, index in here.items() if item in there]
-    # Patience sorting: ``tops`` holds the smallest end of a run of each length.
+    # Patience sorting: ``tops`` contains the smallest end of a sequence of each length.
     tops: list[int] = []
     piles: list[int] = []
     behind: list[int | None] = []
@@ -106,13 +106,13 @@ def _unique(items: Sequence[str]) -> dict[str, int]:
     return {item: index for index, item in enumerate(items) if counts[item] == 1}
 
 
-def align_lines(old: Sequence[str], rows: Sequence[str]) -> list[Owned]:
-    """For each line of ``old`` the rows it matches.
+def align_lines(old: Sequence[str], rows: Sequence[str]) -> list[MatchedRows]:
+    """The matching rows for each line of ``old``.
 
-    Both sides come in comparison form. Equal lines belong together; between them, gaps of the same
-    size are paired line by line, others by similarity.
+    Both sides are in comparison form. Equal lines match. Between them, gaps of the same size are
+    paired line by line, others by similarity.
     """
-    owned: list[Owned] = []
+    matched: list[MatchedRows] = []
     for _, i1, i2, j1, j2 in script(old, rows):
         pairs = {step: step for step in range(i2 - i1)}
         if i2 - i1 != j2 - j1:
@@ -121,27 +121,29 @@ def align_lines(old: Sequence[str], rows: Sequence[str]) -> list[Owned]:
         for index in range(i2 - i1):
             first = j1 + pairs[index] if index in pairs else at
             at = first + (index in pairs)
-            owned.append((first, at))
-    return owned
+            matched.append((first, at))
+    return matched
 
 
-def align_between(known: dict[int, Owned], old: Sequence[str], rows: Sequence[str]) -> list[Owned]:
-    """For each line of ``old`` the rows it matches, where those of some lines are ``known``."""
-    owned: list[Owned] = []
+def align_between(
+    known: dict[int, MatchedRows], old: Sequence[str], rows: Sequence[str]
+) -> list[MatchedRows]:
+    """The matching rows for each line of ``old``, if those of some lines are ``known``."""
+    matched: list[MatchedRows] = []
     at = 0
     for index, own in [*sorted(known.items()), (len(old), (len(rows), len(rows)))]:
-        free = align_lines(old[len(owned) : index], rows[at : own[0]])
-        owned += [(at + first, at + stop) for first, stop in free]
-        owned.append(own)
+        free = align_lines(old[len(matched) : index], rows[at : own[0]])
+        matched += [(at + first, at + stop) for first, stop in free]
+        matched.append(own)
         at = own[1]
-    return owned[:-1]
+    return matched[:-1]
 
 
 def pair_similar(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]:
-    """Pairs (index, index), in order on both sides, with the greatest similarity in total.
+    """Pairs (index, index), in order on both sides, with the greatest total similarity.
 
-    The dynamic programme of S. Needleman and C. Wunsch (1970) without gap penalty. Too many lines
-    are paired by their position, and only if there are as many on both sides.
+    The dynamic programming algorithm of S. Needleman and C. Wunsch (1970) without gap penalty. If
+    there are too many lines, they are paired by position, provided that the numbers are equal.
     """
     height, width = len(left), len(right)
     if height * width > _PAIR_WORK:
@@ -170,25 +172,22 @@ def similarity(left: str, right: str, cutoff: float = 0.0) -> float:
     longer = max(len(left), len(right))
     if not longer:
         return 1.0
-    # Whole numbers until the last division: 1 - 34 / 100 would fall short of 0.66.
+    # Integers until the last division: 1 - 34 / 100 would be less than 0.66.
     score = (longer - distance(left, right, ceil((1.0 - cutoff) * longer))) / longer
     return score if score >= cutoff else 0.0
 
 
 def distance(left: str, right: str, limit: int | None = None) -> int:
-    """The number of characters to insert, delete or replace to get from one text to the other.
-
-    Beyond ``limit`` the answer is just more than that.
-    """
+    """The Levenshtein distance of two texts; any number above ``limit`` if it is greater."""
     from rapidfuzz.distance import Levenshtein
 
     return Levenshtein.distance(left, right, score_cutoff=limit)
 
 
 def slips(left: str, right: str, limit: int) -> int:
-    """The slips of a typist between two words; beyond ``limit`` just more than that.
+    """The number of typing errors between two words; any number above ``limit`` if greater.
 
-    Like ``distance``, but two swapped neighbours are one slip (optimal string alignment).
+    Like ``distance``, but a transposition counts as one error (optimal string alignment).
     """
     from rapidfuzz.distance import OSA
 
@@ -196,14 +195,14 @@ def slips(left: str, right: str, limit: int) -> int:
 
 
 def cost(left: int, right: int) -> int:
-    """About how many word operations it takes to compare texts of these lengths."""
+    """The approximate number of word operations for comparing texts of these lengths."""
     return (min(left, right) // _WORD + 1) * max(left, right)
 
 
 def most_similar(
     line: str, lines: Sequence[str], cutoff: float, limit: int
 ) -> list[tuple[float, int]]:
-    """The ``limit`` lines most like ``line`` as (similarity, index), best first."""
+    """The ``limit`` lines most similar to ``line`` as (similarity, index), best first."""
     from rapidfuzz import process
     from rapidfuzz.distance import Levenshtein
 

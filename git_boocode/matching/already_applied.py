@@ -1,4 +1,4 @@
-"""Whether a text already has what an edit would bring."""
+"""Detect edits whose new text is already in the file."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from git_boocode.matching.types import Candidate, Match, MatchError, Span
 Rows = tuple[int, int]
 
 THERE = "the new text is already there"
-_TELLING = 8  # the evidence that new text must hold: less of it may be there by chance
-_NAMED = 2  # the evidence that is enough where nothing speaks for another place
-_ELSEWHERE = 0.6  # a place less similar to the old text has nothing to do with it
-_MARGIN = 0.1  # by so much the new text must be more similar to the old one than other places
+_EVIDENCE = 8  # minimum evidence of new text: less of it may be there by chance
+_LITTLE_EVIDENCE = 2  # sufficient evidence if no other place is likely
+_ELSEWHERE = 0.6  # minimum similarity of another place to the old text
+_MARGIN = 0.1  # how much more similar to the old text the new one must be than other places
 
 
 def applied_rows(query: Query) -> Rows | None:
-    """The rows that hold the new text of an edit whose old text was not found; None if none do.
+    """The rows with the new text of an edit whose old text was not found; None if there are none.
 
-    The new text is there once, as whole lines, and that is where the old text belonged: the lines
-    that both share say so, or what the edit removes is nowhere, and no other place is nearly as
-    similar to the old text.
+    The new text must occur once, as whole lines, where the old text belonged: the lines that both
+    share prove that, or the removed lines occur nowhere, and no other place is nearly as similar to
+    the old text.
     """
     old, new, rows = query.needle, query.new, _rows_of_new(query)
     if new is None or rows is None or _shares_context(old, new):
@@ -37,14 +37,14 @@ def applied_rows(query: Query) -> Rows | None:
     if next(apart, 0.0) >= max(alike - _MARGIN, _ELSEWHERE):
         return None
     removed = {*filter(evidence, old.stripped)}.difference(new.stripped)
-    is_gone = removed.isdisjoint(query.text.stripped) and evidence(new.lf) >= _TELLING
+    is_gone = removed.isdisjoint(query.text.stripped) and evidence(new.lf) >= _EVIDENCE
     return rows if is_gone or (windows[:1] and windows[0][:2] == rows) else None
 
 
 def applied_elsewhere(query: Query, places: Sequence[Occurrence]) -> Rows | None:
-    """The rows that hold the new text verbatim, away from drifted places of the old text.
+    """The rows with the verbatim new text, disjoint from drifted places of the old text; or None.
 
-    They are where it belonged if the lines that both share say so.
+    The lines that old and new share must prove that the old text belonged there.
     """
     text, old, new, rows = query.text, query.needle, query.new, _rows_of_new(query)
     if not (new and rows and new.lf in text.lf and _shares_context(old, new)):
@@ -54,9 +54,9 @@ def applied_elsewhere(query: Query, places: Sequence[Occurrence]) -> Rows | None
 
 
 def _rows_of_new(query: Query) -> Rows | None:
-    """The rows of the one place that has the new text as whole lines, however indented."""
+    """The rows of the only place with the new text as whole lines, with any indentation."""
     text, old, new = query.text, query.needle, query.new
-    if new is None or new.lf.strip() in old.lf or evidence(new.lf) < _NAMED:
+    if new is None or new.lf.strip() in old.lf or evidence(new.lf) < _LITTLE_EVIDENCE:
         return None
     lines = _core(new)
     places = rows_where(text.framed_stripped, lines)
@@ -64,16 +64,16 @@ def _rows_of_new(query: Query) -> Rows | None:
 
 
 def _shares_context(old: Text, new: Text) -> bool:
-    """Whether the lines above and below the change, the same in both, hold enough evidence."""
+    """Whether the unchanged lines above and below the change have enough evidence."""
     lines = _core(new)
     hunks = script(_core(old), lines)
     ends = [hunk for hunk in {hunks[0], hunks[-1]} if hunk.same]
     shared = [line for hunk in ends for line in lines[hunk.j1 : hunk.j2]]
-    return evidence("\n".join(shared)) >= _TELLING
+    return evidence("\n".join(shared)) >= _EVIDENCE
 
 
 def applied_rows_around(query: Query, place: Occurrence, span: Span) -> Rows | None:
-    """The rows that hold the new text around the old text that was found; None if none do."""
+    """The rows with the new text around a place of the old text; None if there are none."""
     text, new = query.text, query.new
     if new is None:
         return None
@@ -81,9 +81,9 @@ def applied_rows_around(query: Query, place: Occurrence, span: Span) -> Rows | N
     if place.rows is None and text.stripped[slice(*rows)] != _core(query.needle):
         return _extended(text, span, new)
     added = Counter(new.stripped) - Counter(query.needle.stripped)
-    if evidence("\n".join(added)) < _NAMED:
+    if evidence("\n".join(added)) < _LITTLE_EVIDENCE:
         return None
-    # Around the place, and no further from it than the new text reaches.
+    # Search only as far from the place as the new text reaches.
     lines, (first, stop) = _core(new), rows
     top = max(0, stop - len(lines))
     found = rows_where(framed(text.stripped[top : first + len(lines)]), lines)
@@ -91,10 +91,10 @@ def applied_rows_around(query: Query, place: Occurrence, span: Span) -> Rows | N
 
 
 def refuse_applied(text: Text, first: int, stop: int) -> NoReturn:
-    """Raise the refusal of an edit whose new text is already there, in these rows."""
+    """Raise the error for an edit whose new text is already in these rows."""
     there = Candidate(first + 1, stop, 1.0, text.rows_text(first, stop))
-    said = f"{THERE}, at {lines_of(first + 1, stop)}"
-    raise MatchError("already_applied", said, Match("not_found", candidates=(there,)))
+    message = f"{THERE}, at {lines_of(first + 1, stop)}"
+    raise MatchError("already_applied", message, Match("not_found", candidates=(there,)))
 
 
 def _core(text: Text) -> list[str]:
@@ -102,13 +102,13 @@ def _core(text: Text) -> list[str]:
 
 
 def _extended(text: Text, span: Span, new: Text) -> Rows | None:
-    """The rows of a place on part of a line that goes on as the new text does."""
+    """The rows of a place on part of a line whose surroundings complete the new text."""
     there = text.raw[span.start : span.end]
     pasted = new.lf.replace("\n", "\r\n") if text.has_crlf else new.lf
     above, found, below = pasted.partition(there)
     start = span.start - len(above)
-    telling = found and evidence(f"{above}\n{below}") >= _TELLING
-    if not telling or start < 0 or not text.raw.startswith(pasted, start):
+    proven = found and evidence(f"{above}\n{below}") >= _EVIDENCE
+    if not proven or start < 0 or not text.raw.startswith(pasted, start):
         return None
     first = span.start_line - 1 - above.count("\n")
     return first, span.end_line + below.rstrip("\n").count("\n")

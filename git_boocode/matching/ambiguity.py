@@ -1,4 +1,4 @@
-"""What becomes of lines of the file that the old text lacks, where the change is beside them."""
+"""Decide whether file lines that the old text lacks stay, next to or inside a change."""
 
 from __future__ import annotations
 
@@ -8,87 +8,89 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from git_boocode.matching.align import Hunk, Owned, pair_similar
+from git_boocode.matching.align import Hunk, MatchedRows, pair_similar
 from git_boocode.matching.text import Text, indent_of
 
 Texts = tuple[Sequence[str], Sequence[str]]  # the lines of old and new
 
 
 class Rows(NamedTuple):
-    """Rows of the file from ``first`` on, and which of them old lines match."""
+    """Rows of the file from ``first`` on, and the old lines that match them."""
 
     first: int
     lines: Sequence[str]
     ending: str  # of the last row
-    owned: Sequence[Owned]  # by old line, counted from the first row
+    matched: Sequence[MatchedRows]  # for each old line, counted from the first row
 
 
 class Decision(NamedTuple):
-    """How to carry a change past lines of the file that the old text lacks.
+    """How to apply a change around extra lines: lines of the file that the old text lacks.
 
-    New lines come in below such lines above the old lines ``late``.
+    New lines before the old lines ``late`` go below the extra lines, others above them.
     """
 
-    hunks: Sequence[Hunk]  # of the change, split where such a line stays between two changed ones
+    hunks: Sequence[Hunk]  # of the change, split where an extra line stays between changed lines
     late: Collection[int]
-    lost: int  # how many of them go with a block
-    doubt: str | None  # for a message, why it is a guess
+    lost: int  # the number of extra lines that are deleted with a block
+    ambiguity: str | None  # an error message if the decision is a guess
 
 
 def decide(text: Text, texts: Texts, hunks: Sequence[Hunk], rows: Rows) -> Decision:
-    """Decide what becomes of the lines of ``rows`` that old lacks.
+    """Decide which lines of ``rows`` that the old text lacks stay.
 
-    Where changed lines pair off with their new versions on both sides of one, it was not replaced
-    and stays. Where a block is deleted, or other code takes its place, it goes with the block.
+    An extra line stays if the changed lines on both sides pair with their new versions, and is
+    deleted with a block that is deleted or replaced by other code.
     """
     gaps = _Gaps(text, texts, rows)
     found = [part for hunk in hunks for part in gaps.split(hunk)]
     gaps.take_sides([hunk for hunk in found if not hunk.same])
-    return Decision(found, gaps.late, gaps.lost, gaps.doubt)
+    return Decision(found, gaps.late, gaps.lost, gaps.ambiguity)
 
 
 class _Gaps:
-    """The rows between those that neighbouring old lines match."""
+    """The extra rows between those of neighbouring old lines."""
 
     def __init__(self, text: Text, texts: Texts, rows: Rows) -> None:
         self.text, self.rows, self.lines = text, rows, texts[1]
         self.old, self.new = ([line.strip() for line in lines] for lines in texts)
         size = len(rows.lines)
-        self.ends = [(0, 0), *rows.owned, (size, size)]
+        self.ends = [(0, 0), *rows.matched, (size, size)]
         filled = [index for index, line in enumerate(self.old) if line]
         self.top, self.bottom = (filled[0], filled[-1] + 1) if filled else (0, 0)
         self.lost = 0
         self.late: set[int] = set()
-        self.doubt: str | None = None
+        self.ambiguity: str | None = None
 
     def split(self, hunk: Hunk) -> list[Hunk]:
-        """The hunk, in parts if lines of the file stay between them."""
-        owned = self.rows.owned
-        there = [index for index in range(hunk.i1, hunk.i2) if owned[index][0] < owned[index][1]]
-        gaps = [pair for pair in pairwise(there) if owned[pair[0]][1] < owned[pair[1]][0]]
+        """Split a hunk if extra lines stay inside it."""
+        matched = self.rows.matched
+        there = [
+            index for index in range(hunk.i1, hunk.i2) if matched[index][0] < matched[index][1]
+        ]
+        gaps = [pair for pair in pairwise(there) if matched[pair[0]][1] < matched[pair[1]][0]]
         if hunk.same or not gaps:
             return [hunk]
         parts = [*self._parts(hunk)]
         stops = [part.i2 for part in parts]
         for pair in gaps:
-            lacked = self._filled(range(owned[pair[0]][1], owned[pair[1]][0]))
+            lacked = self._filled(range(matched[pair[0]][1], matched[pair[1]][0]))
             above, below = (parts[bisect_right(stops, index)] for index in pair)
             goes = above is below and above.i2 - above.i1 != above.j2 - above.j1
             stays = all(part.i2 - part.i1 == part.j2 - part.j1 == 1 for part in (above, below))
             if lacked and not (goes or stays):
-                self._refuse(lacked[0], "it could stay or go with the lines around it")
+                self._refuse(lacked[0], "it could stay, or be deleted with the lines around it")
             self.lost += len(lacked) if goes else 0
         return parts
 
     def _refuse(self, row: int, why: str) -> None:
         line = f"line {self.rows.first + row + 1} of the file is missing from the old text"
-        self.doubt = self.doubt or f"{line}: {why}"
+        self.ambiguity = self.ambiguity or f"{line}: {why}"
 
     def _filled(self, rows: range) -> list[int]:
         return [row for row in rows if self.rows.lines[row].strip()]
 
     def _parts(self, hunk: Hunk) -> Iterator[Hunk]:
-        """The hunk in parts: lines with their new versions, and what is left between them."""
+        """Split a hunk into lines with their new versions, and the remaining parts."""
         _, i1, i2, j1, j2 = hunk
         for i, j in pair_similar(self.old[i1:i2], self.new[j1:j2]):
             left, right = hunk.i1 + i, hunk.j1 + j
@@ -100,8 +102,8 @@ class _Gaps:
             yield Hunk(same=False, i1=i1, i2=i2, j1=j1, j2=j2)
 
     def take_sides(self, changed: Sequence[Hunk]) -> None:
-        """Decide on which side of lines that old lacks new ones go."""
-        # In how many hunks each line comes in.
+        """Decide on which side of extra lines the new lines go."""
+        # The number of hunks that add each line.
         fresh = Counter(line for hunk in changed for line in {*self.new[hunk.j1 : hunk.j2]} - {""})
         for hunk in changed:
             for at, lines in self._boundaries(hunk, fresh):
@@ -112,16 +114,15 @@ class _Gaps:
                     self.late.add(at)
 
     def _boundaries(self, hunk: Hunk, fresh: Counter[str]) -> Iterator[tuple[int, range]]:
-        """The old lines above which a line that old lacks could belong to either side.
+        """The old lines before which an extra line could belong to either side.
 
-        With each are the new lines that come in there. Where lines are replaced or deleted, the
-        side does not matter.
+        Each comes with the lines added there. For replaced or deleted lines the side is irrelevant.
         """
         old, new = self.old[hunk.i1 : hunk.i2], self.new[hunk.j1 : hunk.j2]
         if not old:
             yield hunk.i1, range(hunk.j1, hunk.j2)
             return
-        # Lines that come in elsewhere were moved.
+        # Lines that are added elsewhere were moved.
         here = {*new}
         if any(fresh[line] > (line in here) for line in old):
             yield from ((hunk.i1, range(0)), (hunk.i2, range(0)))
@@ -133,12 +134,12 @@ class _Gaps:
             yield hunk.i2, range(hunk.j1 + pairs[-1][1] + 1, hunk.j2)
 
     def _off(self, at: int) -> Iterator[int]:
-        """The row between the place and blank lines of the old text, if those are one line off."""
-        # A blank line that is missing at the boundary may lie beyond the line next to the place.
-        owned = self.rows.owned
+        """The row between the place and blank lines of the old text that are one line off."""
+        # A blank line that is missing at the boundary may be behind the line next to the place.
+        matched = self.rows.matched
         for blank, row, step in (
-            (owned[self.bottom :] if at >= self.bottom else (), len(self.rows.lines), 1),
-            (owned[: self.top] if at <= self.top else (), -1, -1),
+            (matched[self.bottom :] if at >= self.bottom else (), len(self.rows.lines), 1),
+            (matched[: self.top] if at <= self.top else (), -1, -1),
         ):
             lacks = any(first == stop for first, stop in blank)
             if lacks and self._line(row) and self._line(row + step) == "":
@@ -150,10 +151,10 @@ class _Gaps:
         return self.text.stripped[row] if 0 <= row < len(self.text.stripped) else None
 
     def _goes_below(self, fresh: range, gap: int) -> bool:
-        """Whether new lines come in below blank lines of the file, ``gap`` of them.
+        """Whether new lines go below ``gap`` blank lines of the file.
 
-        A line keeps as many blank lines above it as it had; where new shows them already, those
-        that are missing belong to the lines that came in.
+        A line keeps the number of blank lines above it; if the new text shows them, the missing
+        ones belong to the added lines.
         """
         filled = [index for index in fresh if self.new[index]]
         if not filled or fresh.stop - filled[-1] > gap:

@@ -1,7 +1,7 @@
-"""Comments: where they begin, and the rung that lets them say the same in other words.
+"""Comments: detection, and the rung for text whose comments are worded differently.
 
-Which marks open a comment depends on the language, which a text does not name: ``//`` is a division
-in Python, ``#`` a directive in C. A mark counts where the file has whole lines of it.
+The comment marks depend on the language, which is unknown: ``//`` is a division in Python, ``#`` a
+directive in C. A mark counts if the file has whole lines that begin with it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from git_boocode.matching.guards import evidence
 from git_boocode.matching.rungs import PLACES, Step
 from git_boocode.matching.text import Found, Query, Text
 
-_PROSE = 3  # how much more evidence comments must hold than code: words repeat in prose
+_PROSE = 3  # comments need this many times the evidence of code, because words repeat in prose
 _DIRECTIVES = "define|elif|else|endif|error|if|ifdef|ifndef|include|pragma|undef|line|warning"
 _WHOLE = re.compile(
     rf"#(?:$|[#!:]|\s(?!\s*(?:{_DIRECTIVES})\b))|//|/\*|\*(?:$|[\s*/])|<!--|--(?:$|\s)|;+(?:$|\s)|%+\s"
@@ -22,7 +22,7 @@ _WHOLE = re.compile(
 _TOKENS = re.compile(
     r"\\.|([\"'`])|\s(?:(#)\s|(//)(?=\s|\w)|(/\*)|(<!--)|(--)\s|(;)[;\s]|(%)[%\s])"
 )
-"""A quote, or a mark that may open a comment behind code."""
+"""A quote, or a mark that may open a comment after code."""
 _MAY_BE = re.compile(r"[#/*;%]|<!--|--")
 _MARKED = re.compile(r"\n([#/;%<*-].*)")
 _WORDS = re.compile(r"\w{3,}")
@@ -32,29 +32,29 @@ _MARKDOWN = re.compile(r"\n(?:##+\s|```|~~~)")
 
 
 def is_comment(line: str) -> bool:
-    """Whether a line, whatever its language, is nothing but a comment."""
+    """Whether a line is only a comment, in any language."""
     return bool(_mark(line.strip()))
 
 
 def _mark(line: str) -> str:
-    """The mark of a stripped line that is nothing but a comment."""
+    """The mark of a stripped line that is only a comment; else empty."""
     found = _WHOLE.match(line)
     mark = found[0].strip() if found else ""
     return mark[0] if mark and mark[0] in "#;%*" else mark
 
 
 def _marks(text: Text) -> set[str]:
-    """The marks of the lines of a file that are nothing but comments."""
+    """The marks of the lines of a file that are only comments."""
     marks = {_mark(line) for line in _MARKED.findall(text.framed_canonical)} - {""}
-    # Beside block comments a star continues one; elsewhere it is an item of a list.
+    # A star continues a block comment; in files without them it is a list item.
     marks -= set() if "/*" in marks else {"*"}
-    # Where there are headings, a number sign opens no comment but one of them.
+    # In Markdown, a number sign is a heading.
     is_page = _MARKDOWN.search(text.framed_canonical) and _mostly_headings(text.lines)
     return marks - {"#"} if is_page else marks
 
 
 def _code(line: str, marks: set[str]) -> str | None:
-    """A stripped line without the comment at its end; None if it is one as a whole."""
+    """A stripped line without the comment at its end; None if the line is only a comment."""
     if _mark(line) in marks:
         return None
     still_open = ""
@@ -64,14 +64,14 @@ def _code(line: str, marks: set[str]) -> str | None:
             still_open = "" if quote == still_open else still_open or quote
         elif mark and not still_open:
             before = line[max(found.start() - 8, 0) : found.start()].rstrip()
-            # Behind the end of a statement nothing is divided.
+            # After the end of a statement, `//` is not a division.
             if mark in marks or (mark == "//" and before.endswith((*";{},",))):
                 return line[: found.start()].rstrip()
     return line
 
 
 def _reworded(left: str, right: str, marks: set[str]) -> bool:
-    """Whether two lines differ in nothing but what their comments say, numbers apart."""
+    """Whether two lines differ only in the words of their comments, not in numbers."""
     code = _code(left, marks)
     if code != _code(right, marks) or code in (left, right):
         return False
@@ -80,20 +80,20 @@ def _reworded(left: str, right: str, marks: set[str]) -> bool:
 
 
 def _mostly_headings(lines: Iterable[str]) -> bool:
-    """Whether most lines with a number sign begin at the margin below a blank line."""
+    """Whether most lines with a number sign are unindented and follow a blank line."""
     signed = [(above, line) for above, line in pairwise(["", *lines]) if _HEADING.match(line)]
     headings = sum(line[0] == "#" and not above.strip() for above, line in signed)
     return 2 * headings > len(signed)
 
 
 def comments(query: Query, step: Step) -> Found:
-    """As many lines as the needle has, equal but for what comments say.
+    """Whole lines that are equal except for the words of comments.
 
-    The code that is equal must prove the place by itself, and a line that is a comment must be one
-    there too, with the same numbers. A comment that the file has as it is stands for no other one,
-    and at most half of the lines may have other words.
-    Where there is no such code, most lines must be equal and hold much more evidence, since words
-    repeat in prose, and a line in other words must share most of its words with the file's.
+    The equal code must have enough evidence by itself. A comment line must match a comment with the
+    same numbers. A comment that occurs verbatim in the file matches no other one, and at most half
+    of the lines may have other words. Without enough code, most lines must be equal and have much
+    more evidence, because words repeat in prose, and a reworded line must share most of its words
+    with the file's line.
     """
     core, rows, known = query.needle.core, query.text.canonical, query.present
     needle = query.needle.canonical[core.start : core.stop]
@@ -130,7 +130,7 @@ def comments(query: Query, step: Step) -> Found:
         if len(window) == len(needle) and all(map(fits, needle, window)) and mostly_alike(window)
     ]
     if len(firsts) != 1:
-        # The comments may set several places apart: that is left to similarity.
+        # The comments may distinguish several places: the rung `similarity` decides.
         return Found()
     top = firsts[0] - core.start
     return Found((query.spread({index: top + index for index in query.needle.filled}),))

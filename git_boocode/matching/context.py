@@ -1,7 +1,7 @@
-"""Text found by the lines that the edit touches, although other lines around them are wrong.
+"""The rung that finds text by the lines that the edit touches, although other lines are wrong.
 
-The lines that go, and the nearest line on each side that stays, must be in the file as they are and
-in one place only. Of the other lines most must be there too; those that are not stay the file's.
+The removed lines, and the nearest unchanged line on each side, must be equal in the file, in one
+place only. Most of the other lines must be equal, too; where they differ, the file's lines stay.
 """
 
 from __future__ import annotations
@@ -24,38 +24,38 @@ _WORD = re.compile(r"\w")
 _TOKENS = re.compile(r"\w+|[^\w\s]")
 _NEGATIONS = frozenset(("not", "!", "no", "never", "without"))
 _DEFINITION = re.compile(r"(?:\w+ ){0,4}(?:def|func|function|fn|sub) [\w.]+\(")
-_FITS = 16  # touched lines that occur more often are not looked at one by one
-_SLACK = 2  # rows that the file may have more than the text has lines between touched parts
-_LEAST = 3  # lines that must be as in the file
-_LINE_EVIDENCE = 8  # in each of two lines that prove a place with a line in between
+_FITS = 16  # maximum number of places of the touched lines
+_SLACK = 2  # maximum number of extra rows in the file between touched parts
+_LEAST = 3  # minimum number of equal lines
+_LINE_EVIDENCE = 8  # minimum evidence of each line if there are only two
 
 Run = tuple[int, ...]  # neighbouring lines of the needle that the edit touches, or their rows
 
 
 class Fit(NamedTuple):
-    """A place: the row of each line that is there, and the lines that are as they should be."""
+    """A place: the row of each line that it has, and the lines that are equal."""
 
     rows: dict[int, int]
     equal: frozenset[int]
 
 
 def context(query: Query, step: Step) -> Found:
-    """Whole lines of which those that the edit touches are equal, and most of the others.
+    """Whole lines; those that the edit touches are equal, and so are most of the others.
 
-    Without a new text the edit touches all lines. One line that the needle lacks may be between
-    lines that it touches.
+    Without a new text the edit touches all lines. The file may have one extra line between the
+    lines that the edit touches.
     """
     search = _ContextSearch(query)
     fits = [search.fit(chain) for chain in search.chains()]
-    # Where all other lines are there too, they tell touched lines in several places apart.
+    # If the touched lines occur several times, only a place with all other lines counts.
     near = [fit for fit in fits if search.is_complete(fit)]
     if not near and len(fits) > 1:
-        return Found(reason=f"what it changes occurs {len(fits)} times in the file")
+        return Found(reason=f"the lines that it changes occur {len(fits)} times in the file")
     near = near or [fit for fit in fits if search.share(fit) >= step.agree]
     if not near:
         return Found()
     if not search.proves(near[0], step.evidence):
-        return Found(reason="too little of it is as in the file")
+        return Found(reason="too few of its lines occur in the file")
     for fit in near:
         if objected := search.objection(fit):
             return Found(reason=objected)
@@ -63,20 +63,20 @@ def context(query: Query, step: Step) -> Found:
 
 
 class _ContextSearch:
-    """One edit, looked for in one text by the lines that it touches."""
+    """The search for one edit in one text by the lines that it touches."""
 
     def __init__(self, query: Query) -> None:
         self.query = query
         self.needle, self.text = query.needle.canonical, query.text.canonical
         self.filled, self.rows = query.needle.filled, query.text.filled
         self.depths = [depth_of(line) for line in query.needle.lines]
-        # What a line is once the edit is made, where it takes the place of one old line.
+        # The new versions of changed lines.
         new = query.new.canonical if query.new else []
         self.after = {index: new[other] for index, other in query.partners.items()}
 
     @cached_property
     def runs(self) -> list[Run]:
-        """The lines that go, with the nearest line with text on each side."""
+        """The removed lines, with the nearest nonblank line on each side."""
         touched = {*self.filled} if self.query.new is None else set()
         for hunk in self.query.hunks:
             changed = range(hunk.i1, hunk.i2)
@@ -88,7 +88,7 @@ class _ContextSearch:
 
     @cached_property
     def hole(self) -> int | None:
-        """The one touched line that is nowhere, if it is replaced and between others."""
+        """The only touched line that the file lacks, if it is replaced and between others."""
         gone = [index for run in self.runs for index in run if not any(self._known(index))]
         if len(gone) != 1 or gone[0] in (self.filled[0], self.filled[-1]):
             return None
@@ -96,12 +96,12 @@ class _ContextSearch:
         return gone[0] if any(hunk.i1 <= gone[0] < hunk.i2 for hunk in replaced) else None
 
     def _is_other_comment(self, index: int) -> bool:
-        """Whether a line is a comment that the file has in other words, if it has it at all."""
+        """Whether a line is a comment that does not occur verbatim in the file."""
         line = self.needle[index]
         return not self.query.rows.get(line) and is_comment(line)
 
     def chains(self) -> Iterator[dict[int, int]]:
-        """The places of the rarest run, each with the nearest fitting places of the others."""
+        """The places of the rarest run, each with the nearest matching places of the others."""
         found = [self._places_of(run) for run in self.runs]
         rarest = min(range(len(found)), key=lambda number: len(found[number]), default=None)
         if rarest is None or len(found[rarest]) > _FITS:
@@ -114,7 +114,7 @@ class _ContextSearch:
                 yield dict(zip((index for run in self.runs for index in run), chain, strict=True))
 
     def _places_of(self, run: Run) -> list[Run]:
-        """The rows of a run of lines, wherever they follow each other but for blank lines."""
+        """The rows of each occurrence of a run of lines, ignoring blank lines."""
         counts = [PLACES if at == self.hole else sum(map(len, self._known(at))) for at in run]
         at = counts.index(min(counts))
         known = self._known(run[at]) if counts[at] <= PLACES else []
@@ -125,7 +125,7 @@ class _ContextSearch:
         return []
 
     def _rows_of(self, run: Run, at: int, known: int, *, spare: bool) -> Run:
-        """The rows of a run whose line number ``at`` is known; one may be left out if ``spare``."""
+        """The rows of a run whose line ``at`` is in row ``known``; skips a row if ``spare``."""
         rows, top = [known], bisect_left(self.rows, known)
         for step, lines in ((1, run[at + 1 :]), (-1, run[:at][::-1])):
             place = top
@@ -139,7 +139,7 @@ class _ContextSearch:
         return tuple(sorted(rows))
 
     def _known(self, index: int) -> list[list[int]]:
-        """The rows that are a line of the needle, and those that are what the edit makes of it."""
+        """The rows that equal a line of the needle, and those that equal its new version."""
         forms = self.needle[index], self.after.get(index, "")
         return [self.query.rows.get(form, []) for form in forms]
 
@@ -152,60 +152,60 @@ class _ContextSearch:
         return _lacks_words(self.needle[index], self.text[row], self.after.get(index, ""))
 
     def _fits(self, index: int, row: int) -> bool:
-        """Whether a row is a line of the needle, or what the edit makes of it."""
+        """Whether a row equals a line of the needle or its new version."""
         return self.text[row] in (self.needle[index], self.after.get(index))
 
     def fit(self, chain: dict[int, int]) -> Fit:
-        """The rows of all lines of the needle that are near the touched ones."""
+        """Match all lines of the needle with the rows near the touched ones."""
         (above, top), (below, bottom) = min(chain.items()), max(chain.items())
         first = max(0, top - above - _SLACK)
         there = self.text[first : bottom + len(self.needle) - below + _SLACK]
         known = {index: (row - first, row - first + 1) for index, row in chain.items()}
-        owned = align_between(known, self.needle, there)
-        rows = {index: first + at for index, (at, stop) in enumerate(owned) if at < stop}
+        matched = align_between(known, self.needle, there)
+        rows = {index: first + at for index, (at, stop) in enumerate(matched) if at < stop}
         rows = {index: row for index, row in rows.items() if self._is_version(index, row)}
         return Fit(rows, frozenset(index for index, row in rows.items() if self._fits(index, row)))
 
     def _is_version(self, index: int, row: int) -> bool:
-        """Whether a row may be a line of the needle in other words."""
+        """Whether a row may be another version of a line of the needle."""
         line, there = self.needle[index], self.text[row]
         if not (line and there):
             return False
         if index == self.hole or self._fits(index, row):
             return True
-        # A comment that the edit touches is never code.
+        # A comment that the edit touches does not match code.
         may_be = is_comment(there) or not self._is_other_comment(index)
         return may_be and similarity(line, there, PAIR_FLOOR) > 0
 
     def is_complete(self, fit: Fit) -> bool:
-        """Whether all lines are as in the file, but for the one that lacks words."""
+        """Whether all lines are equal, except the one that lacks words."""
         return len(fit.equal) == len(self.filled) - (self.hole is not None)
 
     def share(self, fit: Fit) -> float:
-        """How much of the needle's lines with text are as in the file."""
+        """The share of the needle's nonblank lines that are equal."""
         return len(fit.equal) / len(self.filled)
 
     def proves(self, fit: Fit, least: int) -> bool:
-        """Whether the lines that are as in the file prove the place."""
+        """Whether the equal lines have enough evidence."""
         lines = [self.needle[index] for index in fit.equal]
         if evidence("\n".join(lines)) < least:
             return False
         if len(fit.equal) == len(self.filled):
-            telling = all(evidence(line) >= _LINE_EVIDENCE for line in lines)
+            proven = all(evidence(line) >= _LINE_EVIDENCE for line in lines)
             unique = all(len(self.query.rows[line]) == 1 for line in lines)
-            return len(lines) >= _LEAST or (telling and unique)
+            return len(lines) >= _LEAST or (proven and unique)
         return sum(bool(_WORD.search(line)) for line in lines) >= _LEAST
 
     def objection(self, fit: Fit) -> str | None:
-        """Why the place may be another one; None when nothing speaks against it."""
+        """Why the place may be the wrong one, or None."""
         if not self.is_complete(fit) and self.hole is not None:
-            return f"line {self.hole + 1} lacks words of the file's line, and others differ too"
+            return f"line {self.hole + 1} lacks words of the file's line, and other lines differ"
         if not self.is_complete(fit) and any(self._is_gapped(run, fit) for run in self.runs):
-            return "it lacks a line of the file beside what it changes, and others differ too"
+            return "it lacks a line of the file next to the change, and other lines differ"
         first = min(fit.equal)
         moved = self._depth_at(fit.rows[first]) != self.depths[first]
         if moved and len(fit.equal) < len(self.filled):
-            return "some of its lines are not there, and the others are at another depth"
+            return "some of its lines are missing, and the others are indented differently"
         return (
             self._strange_comment(fit)
             or self._another_head(fit)
@@ -214,29 +214,29 @@ class _ContextSearch:
         )
 
     def _is_gapped(self, run: Run, fit: Fit) -> bool:
-        """Whether the file has more lines where a run is."""
+        """Whether the file has extra lines inside a run."""
         rows = range(fit.rows[run[0]], fit.rows[run[-1]] + 1)
         return sum(bool(self.text[row]) for row in rows) > len(run)
 
     def _strange_comment(self, fit: Fit) -> str | None:
-        """Why a comment of the file, which old lacks, may belong to the lines that change."""
+        """Why a comment of the file that the old text lacks may belong to the change, or None."""
         for hunk in self.query.hunks:
             comments = [index for index in range(hunk.i1, hunk.i2) if self._is_other_comment(index)]
             if not comments:
                 continue
             if fit.rows.keys().isdisjoint(comments):
-                return f"line {comments[0] + 1}, a comment that is replaced, is not there"
+                return f"line {comments[0] + 1}, a comment to replace, is not in the file"
             rows = [fit.rows[index] for index in range(hunk.i1, hunk.i2) if index in fit.rows]
             beside = range(max(rows[0] - 1, 0), min(rows[-1] + 2, len(self.text)))
             for row in sorted({*beside} - {*fit.rows.values()}):
                 if is_comment(self.text[row]):
-                    return f"it lacks line {row + 1}, a comment beside what it changes"
+                    return f"it lacks line {row + 1}, a comment next to the change"
         return None
 
     def _another_head(self, fit: Fit) -> str | None:
-        """Why the place may be a sibling of the one meant: a line opens it that is another one.
+        """Why the place may be a similar block: the line that opens the block differs; or None.
 
-        It opens the place if the block below it holds some of what the edit changes.
+        Only a line whose block contains a part of the change counts.
         """
         below: int | None = None
         for index in reversed(self.filled):
@@ -250,11 +250,11 @@ class _ContextSearch:
                     row = None
                 if row is not None:
                     there = quoted(self.text[row])
-                    return f"line {index + 1} is {quoted(mine)}, the file has another one: {there}"
+                    return f"line {index + 1} is {quoted(mine)}, but the file has {there}"
         return None
 
     def _opens_change(self, opener: int, below: int) -> bool:
-        """Whether a line opens a block with one ``below``, of which something changes."""
+        """Whether a line opens a block that contains line ``below`` and a part of the change."""
         depth, hunks = self.depths[opener], self.query.hunks
         left = (at for at in self.filled if at > opener and self.depths[at] <= depth)
         stop, ends = next(left, len(self.needle)), [max(hunk.i1 + 1, hunk.i2) for hunk in hunks]
@@ -262,7 +262,7 @@ class _ContextSearch:
         return depth < self.depths[below] and (not hunks or any(inside))
 
     def _another_name(self, fit: Fit) -> str | None:
-        """Why the place may be a sibling of the one meant: one word is exchanged throughout."""
+        """Why the place may be a similar block: a word is replaced throughout; or None."""
         replaced = Counter(
             words
             for index in fit.rows.keys() - fit.equal
@@ -274,7 +274,7 @@ class _ContextSearch:
         return None
 
     def _stranger_above(self, fit: Fit, first: int) -> int | None:
-        """The row that opens the block of row ``first``, if it is no line of the needle."""
+        """The row that opens the block of row ``first``, if it matches no line of the needle."""
         above = next((row for row in reversed(range(first)) if self.text[row]), first)
         opens = above not in fit.rows.values() and self._depth_at(above) < self._depth_at(first)
         return above if opens else None
@@ -284,7 +284,7 @@ class _ContextSearch:
 
 
 def _linked(run: Run, found: Sequence[Run], known: tuple[Run, Run]) -> Run:
-    """The one place of a run that lies to another one's rows as the needle says, or nearly so."""
+    """The only place of a run at about the same distance from another run as in the needle."""
     lines = run[0] - known[0][0]
     away = sorted((abs(rows[0] - known[1][0] - lines), rows) for rows in found)
     near = [rows for gap, rows in away if gap == away[0][0] <= max(_SLACK, abs(lines) // 2)]
@@ -292,16 +292,16 @@ def _linked(run: Run, found: Sequence[Run], known: tuple[Run, Run]) -> Run:
 
 
 def _has_same_name(line: str, row: str) -> bool:
-    """Whether a line has no other words than the file's, but for a function's parameters."""
+    """Whether a line has the words of the file's line, except for a function's parameters."""
     head = _DEFINITION.match(line)
     return (head is not None and row.startswith(head[0])) or not replaced_words(line, row)
 
 
 def _lacks_words(line: str, row: str, after: str) -> bool:
-    """Whether a row is a line with words more, and most of it is that line.
+    """Whether a row is a line with extra words, which are less than half of the row.
 
-    Where ``after``, what the line becomes, is not like it, nothing would carry these words over:
-    then the words beside them must go with the line.
+    If ``after``, the line's new version, is not similar to it, the extra words would be lost: then
+    the words next to them must be removed as well.
     """
     mine, there = _TOKENS.findall(line), _TOKENS.findall(row)
     changed = [hunk for hunk in script(mine, there) if not hunk.same]

@@ -1,9 +1,9 @@
-"""Lines that stand for text which a model left out: ``...``, ``# ... existing code ...``.
+"""Placeholder lines for text that a model omitted: ``...``, ``# ... existing code ...``.
 
-The same marker in old and new is an elision: the parts around it are found in order, and the lines
-between them stay. In the new text alone a marker would delete what it stands for. Three dots are
-also Python's Ellipsis, a prompt, and spread syntax: only a line of nothing but dots, or a comment
-of dots and of words about code, counts; a line of dots that is the body of a block does not.
+If old and new text have the same placeholder, the parts around it are found in order, and the lines
+between them stay. A placeholder in the new text alone would delete code. Three dots are also
+Python's Ellipsis, a prompt, and spread syntax: only a line that consists of dots, or a comment with
+dots and words about code, counts; a line of dots that is the body of a block does not.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _COMMENT_END = "*/->} \t"
 _DOTTED = re.compile(r"[\[(<{]?\s*(?:\.{3,}|…)")
 _BRACKETS = "[](){}<> \t"
 _WORD = re.compile(r"[\w']+")
-_LONGEST = 120  # longer lines (characters) are no markers
-_PARTS = 64  # a text in more parts than this is not looked for
+_LONGEST = 120  # maximum length of a placeholder, in characters
+_PARTS = 64  # maximum number of parts of a text
 
 
 def _words(text: str) -> frozenset[str]:
@@ -49,7 +49,7 @@ _KNOWN = _CODE | _OMITTED | _FILLERS
 
 
 def is_marker(line: str) -> bool:
-    """Whether a line stands for left-out text, its surroundings not considered."""
+    """Whether a line looks like a placeholder, without regard to the lines around it."""
     bare = line.strip()
     if len(bare) > _LONGEST:
         return False
@@ -57,18 +57,18 @@ def is_marker(line: str) -> bool:
     body = bare[comment.end() :].strip().rstrip(_COMMENT_END) if comment else bare
     words = _words(body)
     if not words:
-        # In brackets, dots alone are code in some languages.
+        # Dots in brackets are code in some languages.
         only_dots = not body.strip(".…" + (_BRACKETS if comment else ""))
         return only_dots and ("..." in body or "…" in body)
     if not words <= _KNOWN:
         return False
-    # Dots at the end only are in any sentence that trails off.
+    # A comment may end in dots without being a placeholder.
     dotted = _DOTTED.match(body) or (comment and body.endswith(("...", "…")))
     return bool(words & _OMITTED if dotted else comment and _says_unchanged(words))
 
 
 def _says_unchanged(words: frozenset[str]) -> bool:
-    """Whether the words of a comment without dots say that code stays as it is."""
+    """Whether the words of a comment without dots mean that code is unchanged."""
     return bool(
         words & _UNCHANGED
         or (words & _CODE and words & _OLDER)
@@ -78,9 +78,9 @@ def _says_unchanged(words: frozenset[str]) -> bool:
 
 
 def markers(lines: Sequence[str]) -> list[int]:
-    """The indexes of the lines that stand for left-out text.
+    """The indexes of the placeholder lines.
 
-    Dots between the lines of a console session (``>>>``) are prompts.
+    Dots in a console session (``>>>``) are prompts.
     """
 
     def is_prompt(index: int) -> bool:
@@ -91,9 +91,9 @@ def markers(lines: Sequence[str]) -> list[int]:
 
 
 def unmatched_placeholder(text: Text, old: Text, new: Text) -> int | None:
-    """The index of a line of new that stands for left-out text and does so in new only.
+    """The index of a placeholder that only the new text has, or None.
 
-    A line that the file has too, or that is the body of a block which new adds, is literal.
+    A line that the file has, too, or that is the body of an added block, is literal.
     """
     found = markers(new.lines)
     known = Counter(old.stripped)
@@ -106,13 +106,13 @@ def unmatched_placeholder(text: Text, old: Text, new: Text) -> int | None:
 
 
 def _is_body(old: Text, new: Text, index: int) -> bool:
-    """Whether a line of dots is all there is in a block that the edit adds or fills."""
+    """Whether a line of dots is the only line of a block that the edit adds or fills."""
     if new.stripped[index] != "...":
         return False
     above = [line for line in new.lines[:index] if line.strip()][-1:]
     below = [line for line in new.lines[index + 1 :] if line.strip()][:1]
     if not above:
-        # Dots alone take the place of a single line: `pass` becomes an Ellipsis.
+        # Dots may replace a single line: `pass` becomes an Ellipsis.
         return not below and len(old.core) <= 1
     depth = len(indent_of(new.lines[index]))
     opened = above[0].rstrip().endswith(":") and len(indent_of(above[0])) < depth
@@ -122,32 +122,32 @@ def _is_body(old: Text, new: Text, index: int) -> bool:
     return opened and alone and gone <= sum(map(bool, new.stripped[hunk.j1 : hunk.j2]))
 
 
-Rows = tuple[int, ...]  # of one part's lines
-Chain = tuple[Rows, ...]  # those of every part, in order
+Rows = tuple[int, ...]  # the rows of one part's lines
+Chain = tuple[Rows, ...]  # the rows of every part, in order
 
 
 def elided(query: Query, step: Step) -> Found:
-    """Parts that are equal line by line, with any number of lines where the needle has a marker."""
+    """Parts that are equal line by line, with any number of lines for each placeholder."""
     elision = _Elision(query)
     if not elision.left_out or not 0 < len(elision.parts) <= _PARTS:
         return Found()
     if not elision.is_shared():
-        return Found(reason="what the old text leaves out is not left out of the new one")
+        return Found(reason="the new text does not omit the same code as the old text")
     if elision.evidence_of(elision.parts) < step.evidence:
-        return Found(reason="what the old text does not leave out is too short to be found")
+        return Found(reason="the old text without its placeholders is too short for a match")
     chains = elision.chains()
     if chains is None:
-        return Found(reason="a part around what is left out occurs too often")
+        return Found(reason="a part next to a placeholder occurs too often")
     weakest = min(elision.evidence_of([part]) for part in elision.parts)
     if len(chains) > 1 or weakest < step.evidence / 2:
         chains = [chain for chain in chains if elision.is_indented_alike(chain)]
-    reason = None if chains else "its parts are not there in order"
+    reason = None if chains else "its parts do not occur in this order"
     places = [query.spread(dict(elision.pairs(c)), left_out=elision.left_out) for c in chains]
     return Found(tuple(places), reason=reason)
 
 
 class _Elision:
-    """A needle with markers, in a text. ``parts`` holds the lines with text between them."""
+    """A needle with placeholders; ``parts`` contains the nonblank lines between them."""
 
     def __init__(self, query: Query) -> None:
         self.query = query
@@ -158,21 +158,21 @@ class _Elision:
         self.parts = [tuple(part) for part in spans if part]
 
     def is_shared(self) -> bool:
-        """Whether new leaves out the same, and has nothing outside of the outermost parts."""
+        """Whether the new text has the same placeholders, and no change outside the parts."""
         hunks, first, last = self.query.hunks, self.left_out[0], self.left_out[-1]
         if any(hunk.i1 <= index < hunk.i2 for hunk in hunks for index in self.left_out):
             return False
-        # Where a marker comes first or last, nobody knows how far it reaches.
+        # The extent of a first or last placeholder is unknown.
         above, below = self.parts[0][0] < first, self.parts[-1][-1] > last
         return all((above or first < hunk.i1) and (below or hunk.i2 <= last) for hunk in hunks)
 
     def evidence_of(self, parts: Sequence[Rows]) -> int:
-        """The evidence that the lines of some parts hold together."""
+        """The total evidence of the lines of some parts."""
         lines = self.query.needle.lines
         return evidence("\n".join(lines[index] for part in parts for index in part))
 
     def chains(self) -> list[Chain] | None:
-        """The ways to place all parts in order, blank lines aside; None if there are too many."""
+        """The ways to place all parts in order, ignoring blank lines; None if too many."""
         text, canonical = self.query.text, self.query.needle.canonical
         view = framed(text.canonical[row] for row in text.filled)
         chains: list[Chain] = [()]
@@ -187,9 +187,9 @@ class _Elision:
         return chains
 
     def is_indented_alike(self, chain: Chain) -> bool:
-        """Whether the lines of a chain lie to each other as those of the needle do."""
+        """Whether the lines of a chain are nested like those of the needle."""
         here, there = self.query.needle.lines, self.query.text.lines
-        # Often the indentation of the very first line alone is lost.
+        # Models often drop the indentation of the first line only.
         pairs = islice(self.pairs(chain), 1, None)
         depths = sorted({(depth_of(here[index]), depth_of(there[row])) for index, row in pairs})
         rising = all(left[0] < right[0] and left[1] < right[1] for left, right in pairwise(depths))
@@ -200,7 +200,7 @@ class _Elision:
         )
 
     def _in_scope(self, here: tuple[int, int], there: tuple[int, int]) -> bool:
-        """Whether the rows between two lie in the block that the lines ``here`` show."""
+        """Whether the rows between two are in the block that the lines ``here`` indicate."""
         lines, needle = self.query.text.lines, self.query.needle.lines
         marker = next(index for index in self.left_out if index > here[0])
         above, shown, below = (depth_of(needle[index]) for index in (here[0], marker, here[1]))
@@ -211,6 +211,6 @@ class _Elision:
         return all(depth_of(line) >= floor for line in between)
 
     def pairs(self, chain: Chain) -> Iterator[tuple[int, int]]:
-        """The needle's lines with text, each with its row."""
+        """The needle's nonblank lines with their rows."""
         for part, rows in zip(self.parts, chain, strict=True):
             yield from zip(part, rows, strict=True)

@@ -1,4 +1,4 @@
-"""What a tolerant rung requires of a needle, and what rules a place out that is only similar."""
+"""Guards against wrong places: the evidence that a needle needs, and vetoes of similar places."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 _WORDS = re.compile(r"\w+")
 _TOKENS = re.compile(r"\w+|[^\w\s]")
 _DIGITS = re.compile(r"\d+")
-# What names are made of: `get`, `User`, `ID`, `2`.
+# The parts of names: `get`, `User`, `ID`, `2`.
 _PARTS = re.compile(r"[^\W\d_]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 
-# Words that occur in every file of some language and so say nothing about a place.
+# Words that occur in every file of some language, and do not identify a place.
 _KEYWORDS = """
     begin break case catch class const continue def default do done elif else elsif end endif
     ensure except export False false fi finally fn for from func function if import in let new nil
@@ -33,13 +33,13 @@ _KEYWORDS = """
 """
 _COMMON_WORDS = frozenset(_KEYWORDS.split())
 
-_SHORT = 3  # a part of a name this short is another one if it begins otherwise: `get`, `set`
-_LINE_FLOOR = 0.6  # a line less similar than this to the needle's is other code
-_QUOTED = 60  # characters of a text that are quoted in a message
-_LINE_EVIDENCE = 4  # what a line must hold to be recognised elsewhere
-_REPEATED = 0.7  # a new line this similar to one that is there is taken for the same one
-_LACKED = 200  # lines that the needle lacks that are compared with as many that come in
-_RIVALS = 16  # runners-up that are compared with the best window
+_SHORT = 3  # a different first letter makes a different name part of this length: `get`, `set`
+_LINE_FLOOR = 0.6  # minimum similarity of a file line to the needle's line
+_QUOTED = 60  # characters of a text that a message quotes
+_LINE_EVIDENCE = 4  # minimum evidence of a line that is recognised elsewhere
+_REPEATED = 0.7  # minimum similarity of a new line to the same line in the file
+_LACKED = 200  # maximum number of extra lines, and of new lines, that are compared
+_RIVALS = 16  # maximum number of windows that are compared with the best one
 
 Words = tuple[str, ...]
 
@@ -50,17 +50,17 @@ def evidence(text: str) -> int:
 
 
 def too_bare(needle: Text, step: Step) -> bool:
-    """Whether the needle holds too little to prove that a tolerant match is the place meant."""
+    """Whether the needle has too little evidence for a tolerant match."""
     return evidence(needle.lf) < step.evidence
 
 
 def quoted(text: str) -> str:
-    """A text of the file or the model for a message, cut short if it is long."""
+    """A text of the file or the model for a message, shortened if necessary."""
     return f"'{text}'" if len(text) <= _QUOTED else f"'{text[: _QUOTED - 1]}…'"
 
 
 class WindowGuard:
-    """What rules a window out as the place of a needle."""
+    """Rejects windows that are not the place of a needle."""
 
     def __init__(self, query: Query, step: Step) -> None:
         self.query, self.step = query, step
@@ -81,14 +81,14 @@ class WindowGuard:
         return frozenset(part for word in self._words for part in _PARTS.findall(word))
 
     def objection(self, window: Window) -> str | None:
-        """Why the window is not the needle's place; None if nothing speaks against it."""
+        """Why the window is not the needle's place, or None."""
         rows = self.lines[window.first : window.stop]
         owners = {row: index for index, row in enumerate(range(*window[:2]), self.top)}
         different = self._different(rows) if self.step.typo else None
         return different or repeated_line(self.query, owners)
 
     def _different(self, rows: Sequence[str]) -> str | None:
-        """The line that is other code, or has another word than the file."""
+        """A line that is different code, or has a different word than the file; or None."""
         new = self.query.new.canonical if self.query.new else []
         changes: list[tuple[int, tuple[Words, Words]]] = []
         for at, (line, row) in enumerate(zip(self.needle, rows, strict=True), self.top):
@@ -97,12 +97,12 @@ class WindowGuard:
                 continue
             if not similarity(line, row, _LINE_FLOOR):
                 there = quoted(row) if row else "a blank line"
-                return f"line {at + 1} is other code: the file has {there}"
+                return f"line {at + 1} is different code: the file has {there}"
             changes += [(at, words) for words in _word_changes(line, row)]
         counts = Counter(words for _, words in changes)
         for at, change in changes:
             mine, other = change
-            # Nobody hits a wrong key twice in the same way: another name is so wherever it occurs.
+            # The same typing error does not happen twice, but another name is used consistently.
             twice = counts[change] > 1 and _replaced("".join(mine), "".join(other))
             if twice or self._is_other_word(mine, other):
                 here, there = (quoted(" ".join(words)) if words else "nothing" for words in change)
@@ -110,21 +110,21 @@ class WindowGuard:
         return None
 
     def _is_other_word(self, mine: Words, other: Words) -> bool:
-        """Whether words differ from the file's by more than misspelling."""
+        """Whether words differ from the file's by more than typing errors."""
         here, there = "".join(mine), "".join(other)
         limit = self.step.typo * max(len(mine), len(other))
         if slips(here, there, limit) > limit or _DIGITS.findall(here) != _DIGITS.findall(there):
             return True
-        # A word that the file uses elsewhere is a name of its own. Most words are nowhere in it.
+        # A word that the file uses elsewhere is another name. The substring test is a fast filter.
         if any(self._occurs(word) and word in self._words for word in mine):
             return True
         return len(mine) == len(other) and any(map(self._is_other_name, mine, other))
 
     def _is_other_name(self, mine: str, other: str) -> bool:
-        """Whether a word is no misspelling of the file's although it is one or two letters off."""
+        """Whether a word is another name, although it differs by one or two letters only."""
         same = max(common_prefix(mine, other), common_prefix(mine[::-1], other[::-1]))
         if max(len(mine), len(other)) - same == 2 and slips(mine, other, 2) == 2:
-            return True  # one has another beginning or ending: `encoder`, `decoder`
+            return True  # a different beginning or ending: `encoder`, `decoder`
         parts, others = _PARTS.findall(mine), _PARTS.findall(other)
         if len(parts) != len(others):
             return False
@@ -154,7 +154,7 @@ def _distance(left: Sequence[str], right: Sequence[str]) -> int:
 
 
 def _on_the_way(old: str, row: str, new: str) -> bool:
-    """Whether everything in which a row differs from the old line is in the new one already."""
+    """Whether every difference of a row from the old line is already in the new one."""
     from rapidfuzz.distance import Indel
 
     before, there, after = (_TOKENS.findall(line) for line in (old, row, new))
@@ -163,7 +163,7 @@ def _on_the_way(old: str, row: str, new: str) -> bool:
 
 
 def _word_changes(left: str, right: str) -> Iterator[tuple[Words, Words]]:
-    """The words in which two lines differ, run by run."""
+    """The differing words of two lines, hunk by hunk."""
     mine, other = _WORDS.findall(left), _WORDS.findall(right)
     for hunk in script(mine, other):
         if not hunk.same:
@@ -171,20 +171,20 @@ def _word_changes(left: str, right: str) -> Iterator[tuple[Words, Words]]:
 
 
 def replaced_words(left: str, right: str) -> list[tuple[str, str]]:
-    """The words of one line that the other has other words for, run by run."""
+    """The words of one line that are replaced in the other, hunk by hunk."""
     pairs = (("".join(mine), "".join(other)) for mine, other in _word_changes(left, right))
     return [pair for pair in pairs if all(pair)]
 
 
 def _replaced(mine: str, other: str) -> bool:
-    """Whether letters are replaced by others: none is left out, none swapped."""
+    """Whether letters are replaced by others, not left out or transposed."""
     return len(mine) == len(other) and sorted(mine) != sorted(other)
 
 
 def applied_above(query: Query, first: int) -> str | None:
-    """Why the lines that come in above row ``first``, the place's first one, are there already.
+    """An error message if the lines to add above row ``first`` are already there.
 
-    None when they are not, or when they say too little.
+    ``first`` is the top of the place. None if they are not, or have too little evidence.
     """
     new, text, hunks = query.new, query.text, query.hunks
     if new is None or not hunks or any(query.needle.canonical[: hunks[0].i2]):
@@ -194,13 +194,13 @@ def applied_above(query: Query, first: int) -> str | None:
     rows = text.filled[max(at - len(fresh), 0) : at]
     if evidence(" ".join(fresh)) < _LINE_EVIDENCE or [text.canonical[row] for row in rows] != fresh:
         return None
-    return f"the lines that come in are there already, at line {rows[0] + 1}"
+    return f"the added lines are already there, at line {rows[0] + 1}"
 
 
 def repeated_line(query: Query, owners: Mapping[int, int]) -> str | None:
-    """Why a line that comes in seems to be there already; None when none does.
+    """An error message if an added line seems to exist already, or None.
 
-    ``owners`` are the lines of the needle, by index, that match the rows of the place.
+    ``owners`` maps the rows of the place to the indexes of the matching lines of the needle.
     """
     if query.new is None or not owners:
         return None
@@ -219,5 +219,5 @@ def repeated_line(query: Query, owners: Mapping[int, int]) -> str | None:
         numbers = _DIGITS.findall(text[row])
         alike = (line for line in fresh if _DIGITS.findall(line) == numbers)
         if any(similarity(text[row], line, _REPEATED) > mine for line in alike):
-            return f"line {row + 1}, which it lacks, is like one that the new text adds"
+            return f"it lacks line {row + 1}, which resembles a line that the new text adds"
     return None

@@ -1,7 +1,7 @@
-"""The file's indentation for lines of the model, by the old lines that were found in the file.
+"""Convert the model's indentation to the file's, based on the old lines found in the file.
 
-``LocalReindenter`` fits one ``Scale`` to all of them, and asks those around a change where no scale
-explains all. ``Nesting`` counts lines too deep or not deep enough.
+``LocalReindenter`` fits one ``Scale`` to all of them; if no scale explains all, it uses the lines
+around a change. ``Nesting`` counts lines that are indented too deeply or not deeply enough.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import NamedTuple
 from git_boocode.matching.text import TAB, depth_of, indent_of, width_of
 
 Pair = tuple[str, str]
-"""The indentation of an old line and of the file's line it matches."""
+"""The indentation of an old line and of the matching line of the file."""
 NEAR = 200
-"""Lines above and below a place that show how the file is indented."""
+"""The number of lines above and below a place that determine the file's indentation."""
 LEAVES = re.compile(r"(?:return|break|continue|raise|throw|goto)\b")
 _TAB_WIDTHS = (4, 8, 2, 3)
-_WIDEST = 4  # a wider step of the model is no unit
-_PROOF = 2  # different indentations that must be moved alike to prove that others are
+_WIDEST = 4  # maximum width of the model's indentation unit
+_PROOF = 2  # the number of indentations with the same shift that prove it for others
 _BLOCKS = (":", "{")
 _OPEN_ENDS = ":{([=|\\+&"
 _OPENERS = re.compile(
@@ -38,9 +38,9 @@ _IN_COMMENT = re.compile(r"\*(?:[ /*]|$)")
 
 
 def indents(lines: Iterable[str]) -> list[str]:
-    """The indentations of the lines that are not blank.
+    """The indentations of the nonblank lines, except lines inside a block comment.
 
-    Lines inside a block comment are left out: their one space is not a level.
+    The single space in front of a comment's star is not a level.
     """
     filled = ((line, line.strip()) for line in lines)
     return [indent_of(line) for line, bare in filled if bare and not _IN_COMMENT.match(bare)]
@@ -52,7 +52,7 @@ def reindented(line: str, indent: str) -> str:
 
 
 def _common_step(indents: Sequence[str], tab: int = TAB) -> int:
-    """The most common difference in columns between a line and the next; 0 if all are level."""
+    """The most common width difference between consecutive lines; 0 if all widths are equal."""
     widths = [width_of(indent, tab) for indent in indents]
     steps = Counter(abs(b - a) for a, b in pairwise(widths) if a != b)
     return min(steps, key=lambda step: (-steps[step], step), default=0)
@@ -71,50 +71,50 @@ class Scale(NamedTuple):
         return max(0, round(width_of(indent, self.old_tab) * self.factor + self.shift))
 
     def fits(self, pair: Pair) -> bool:
-        """Whether the map sends the model's indentation of a pair to the file's."""
+        """Whether the map converts the model's indentation of a pair to the file's."""
         return self.shift_of(pair) == self.shift
 
     def shift_of(self, pair: Pair) -> Fraction:
-        """By how much the file moved a line."""
+        """The shift that a pair implies for this factor."""
         return width_of(pair[1], self.file_tab) - width_of(pair[0], self.old_tab) * self.factor
 
 
 class _Run(NamedTuple):
-    """Matched lines, one below the other, that the file moved alike."""
+    """Consecutive matched lines with the same shift."""
 
     shift: Fraction
-    seen: dict[str, str]  # the file's indentation by the model's
-    same: bool  # whether they are equal in more than one line
+    seen: dict[str, str]  # maps the model's indentation to the file's
+    same: bool  # whether both are equal in more than one line
 
 
 class LocalReindenter:
-    """The indentation of new lines: by all matched lines if they agree, else by those around.
+    """The indentation of new lines: by all matched lines if they agree, else by the nearest.
 
-    ``placed`` are the pairs of indentations of matched lines by the index of the old line,
-    ``given`` and ``near`` the ``indents`` of the model's lines and of the file's around the place.
-    A guess follows the lines above, or those ``below``.
+    ``placed`` maps the index of an old line to the indentations of the match. ``model`` and
+    ``near`` are the ``indents`` of the model's lines and of the file's around the place. A guess
+    follows the lines above, or those ``below``.
     """
 
     def __init__(
-        self, placed: dict[int, Pair], given: list[str], near: list[str], *, below: bool = False
+        self, placed: dict[int, Pair], model: list[str], near: list[str], *, below: bool = False
     ) -> None:
         self.below = below
         there = [mine for _, mine in placed.values() if mine]
-        # The most common step of the model's lines, and of the file's, by the width of a tab.
-        self._here = cache(partial(_common_step, ["", *given]))
+        # The most common step of the model's lines, and of the file's, for a tab width.
+        self._here = cache(partial(_common_step, ["", *model]))
         self._there = cache(partial(_common_step, ["", *(near or there)]))
         starts = Counter(indent[:1] for indent in near)
         self._tabs = any("\t" in mine for mine in there) if there else starts["\t"] > starts[" "]
         pairs = [*placed.values()]
-        # Models often drop the indentation of the first line alone.
+        # Models often drop the indentation of the first line only.
         self._dropped = pairs[0] if self._drops_first(pairs) else None
         skipped = 1 if self._dropped else 0
         self._rows, pairs = [*placed][skipped:], pairs[skipped:]
         self.scale = self._fit(pairs)
-        # Of lines indented alike by the model, the most common indentation in the file.
+        # Maps each indentation of the model to its most common indentation in the file.
         self._seen = {old: mine for (old, mine), _ in reversed(Counter(pairs).most_common())}
         self._same = all(old == mine for old, mine in pairs)
-        # Whether all are as they are mapped, and as the others with the same indentation are.
+        # Whether all pairs fit the scale, and equal indentations are mapped consistently.
         fits = self._same or all(map(self.scale.fits, pairs))
         self._sure = fits and all(self._seen[old] == mine for old, mine in pairs)
         self._runs: list[_Run] = []  # the run of each matched line
@@ -128,8 +128,8 @@ class LocalReindenter:
     ) -> tuple[str, bool]:
         """The file's indentation for a new line in place of old lines ``between`` (first, stop).
 
-        ``parent`` is that of the new line it is in, if any, given and in the file; ``leading`` is
-        whether it is the very first line. The second value is whether the indentation is a guess.
+        ``parent`` is the pair of the new line that contains it, if any; ``leading`` is set for the
+        first line of the new text. The second value is whether the indentation is a guess.
         """
         if leading and self._dropped and indent == self._dropped[0]:
             return self._dropped[1], False
@@ -153,23 +153,23 @@ class LocalReindenter:
         return self._render(self.scale.width(indent))
 
     def _render(self, width: int) -> str:
-        """An indentation of some columns, as the file writes it."""
+        """An indentation of a width in the file's style."""
         tabs, rest = divmod(width, self.scale.file_tab) if self._tabs else (0, width)
         return "\t" * tabs + " " * rest
 
     def _drops_first(self, pairs: Sequence[Pair]) -> bool:
-        """Whether the first line alone is indented otherwise: it would mislead the scale."""
+        """Whether only the first line is indented differently, which would distort the scale."""
         rest = pairs[1:]
-        # That the first line alone is right takes more proof: it is the others that are wrong.
+        # If the first line is indented more deeply, the others must prove that they are right.
         dropped = bool(rest) and len(pairs[0][0]) < len(pairs[0][1])
         if len(rest) < (1 if dropped else _PROOF) or all(map(self._fit(pairs).fits, pairs)):
             return False
-        # Lines at the margin do not show that others are as deep as in the file.
+        # Unindented lines do not prove the indentation of others.
         proven = not pairs[0][0] or any(old for old, _ in rest)
         return proven and all(map(self._fit(rest).fits, rest))
 
     def _fit(self, pairs: Sequence[Pair]) -> Scale:
-        """The scale that explains most pairs; among equals the one that fits the units."""
+        """The scale that explains most pairs; if several do, the one that fits the units."""
         weights = Counter(pairs)
         ranks: dict[Scale, tuple[int, ...]] = {}
         for unshifted in self._scales():
@@ -178,7 +178,7 @@ class LocalReindenter:
                 shifts[unshifted.shift_of(pair)] += count
             shift, explained = shifts.most_common(1)[0] if shifts else (Fraction(0), 0)
             scale = unshifted._replace(shift=shift)
-            # Blocks are moved by whole units.
+            # Blocks are shifted by whole units.
             unit = self._unit(scale)
             whole = not unit or shift % unit == 0
             if scale.factor == 1 or whole:
@@ -201,21 +201,21 @@ class LocalReindenter:
                 yield Scale(tab, TAB, Fraction(there, here), none)
 
     def _unit(self, scale: Scale) -> int:
-        """The columns of a level in the file."""
+        """The width of an indentation level in the file."""
         return scale.file_tab if self._tabs else self._there(scale.file_tab)
 
     def _agree(self, scale: Scale) -> bool:
-        """Whether a scale sends the model's unit to the file's."""
+        """Whether a scale converts the model's unit to the file's."""
         step, there = self._here(scale.old_tab), self._unit(scale)
         if not step or not there:
             return False
-        # Lines that hang or skip a level are several units deeper.
+        # Continuation lines may be several units deeper.
         skips = not scale.shift if self._tabs else step > _WIDEST
         here = step * scale.factor
         return here % there == 0 if skips else here == there
 
     def _around(self, start: int, stop: int) -> list[list[_Run]]:
-        """The runs of the lines around new ones, the nearest in front."""
+        """The runs of the lines around new ones, the nearest first."""
         first, last = (bisect_left(self._rows, row) for row in (start, stop))
         inside = self._runs[first:last]
         beside = [*self._runs[max(first - 1, 0) : first], *self._runs[last : last + 1]]
@@ -224,7 +224,7 @@ class LocalReindenter:
         return [[*beside, *inside[:1], *inside[-1:]]]
 
     def _by(self, run: _Run, indent: str) -> str | None:
-        """The file's indentation by a run of lines; None if they do not show it."""
+        """The file's indentation according to a run of lines, or None."""
         if indent in run.seen:
             return run.seen[indent]
         if len(run.seen) < _PROOF and not run.same:
@@ -236,14 +236,14 @@ class LocalReindenter:
 
 
 class Nesting:
-    """Judges how deep lines in a place can be, as an indentation-based parser does.
+    """Checks the indentation of lines in a place, like an indentation-based parser.
 
-    A line is deeper than the one above only if that one can open a block, by one level, and a
-    shallower line returns to a level that is open. The line below stays in the block it is in.
+    A line is deeper than the one above only if that one can open a block, and by one level. A
+    shallower line returns to an open level. The line below the place stays in its block.
     """
 
     def __init__(self, lines: Sequence[str], first: int, stop: int) -> None:
-        """For lines that take the place of ``lines[first:stop]``."""
+        """For replacements of ``lines[first:stop]``."""
         near = lines[max(0, first - NEAR) : stop + NEAR]
         self.unit = _common_step(indents(near))
         self.below = next((line for line in lines[stop : stop + NEAR] if line.strip()), "")
@@ -252,22 +252,22 @@ class Nesting:
         self.split = self._splits(lines[first:stop])
 
     def faults(self, text: str) -> int:
-        """The number of places where the lines of ``text`` break the nesting of the file."""
+        """The number of nesting errors that the lines of ``text`` cause in the file."""
         rows = text.split("\n")
         faults, _ = self._walk([*rows, self.below], [*self.levels], [*self.brackets])
         return faults + (self._splits(rows) > self.split)
 
     def _splits(self, rows: Sequence[str]) -> bool:
-        """Whether the line below is in a block that one of the rows opens."""
+        """Whether the line below would be in a block that one of the rows opens."""
         code = [row for row in rows if row.strip() and not row.lstrip().startswith(_COMMENTS)]
         return min(map(depth_of, code), default=0) < depth_of(self.below) and bool(code)
 
     def _walk(
         self, rows: Iterable[str], levels: list[int], brackets: list[tuple[str, int]]
     ) -> tuple[int, tuple[str, int]]:
-        """The faults of lines below ``above``, and the last of them with its width.
+        """The nesting errors of lines below ``above``, and the last line with its width.
 
-        ``levels`` are the open ones, ``brackets`` the lines with open brackets; both are updated.
+        ``levels`` are the open levels, ``brackets`` the lines with open brackets; both are updated.
         """
         faults, (above, above_width) = 0, self.above
         for row in filter(str.strip, rows):
@@ -292,7 +292,7 @@ class Nesting:
             opened = sum(map(line.count, "([")) - sum(map(line.count, ")]"))
             brackets += [(line, width)] * opened
             if opened < 0 and brackets:
-                # A statement over several lines is as deep as its first line.
+                # The first line determines the level of a statement of several lines.
                 top, above_width = brackets[max(opened, -len(brackets))]
                 del brackets[opened:]
                 above = f"{top} {line}"
@@ -302,7 +302,7 @@ class Nesting:
 
 
 def _can_open(line: str) -> bool:
-    """Whether the line below may be deeper than ``line``."""
+    """Whether the line below may be indented more deeply."""
     if not line or line[0] == "<" or line[-1] == ">":
         return "</" not in line and not line.endswith("/>")
     if line[-1] in _OPEN_ENDS or line[0] == "-":

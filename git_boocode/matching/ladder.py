@@ -1,4 +1,4 @@
-"""Climb a profile's rungs from strict to loose; the first one that answers decides."""
+"""Try a profile's rungs from strict to loose; the first one that finds a place decides."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from git_boocode.matching.rungs import Profile, Step, profile_named, run
 from git_boocode.matching.text import Found, Occurrence, Query, Text
 from git_boocode.matching.types import Match, Replacement, Span
 
-SHOWN = 10  # at most this many places of an ambiguous needle become candidates
-_NEAREST = 3  # at most this many windows are shown for a needle that was not found
+SHOWN = 10  # maximum number of candidates for an ambiguous needle
+_NEAREST = 3  # maximum number of candidates for a needle that was not found
 SHOWN_TEXT = 4_000  # characters of a candidate's text
-_PROVEN = Step("exact", evidence=2)
-"""A variant must prove its place: whole lines here, a part of a line on a later step."""
+_VARIANT_STEP = Step("exact", evidence=2)
+"""The first step for variants, which need evidence: whole lines here, part of a line later."""
 
 
 class LadderAnswer(NamedTuple):
-    """What the ladder found; ``rung`` is None if nothing.
+    """The result of the ladder; ``rung`` is None if it found nothing.
 
-    ``query`` holds the variant of the model's texts that was found, ``notes`` what was done to get
-    it, ``chosen`` the index of the one place that is meant. ``merged`` is the whole replacement
-    where it was made in an older version.
+    ``query`` contains the variant of the model's texts that was found, ``notes`` the
+    transformations of that variant, ``chosen`` the index of the place if one was chosen. ``merged``
+    is the complete replacement if it was made in an older version.
     """
 
     query: Query
@@ -40,37 +40,39 @@ def locate_match(
     start_line: int | None = None,
     whole_lines: bool = False,
 ) -> Match:
-    """Locate ``needle`` in ``content`` by the ladder that ``profile`` names.
+    """Locate ``needle`` in ``content`` with the rungs of a profile.
 
     ``start_line`` (1-based) only decides between places that are equally good otherwise. With
-    ``whole_lines`` no place counts that begins or ends within a line. A miss is an answer, not an
-    error; ValueError for an unknown profile.
+    ``whole_lines``, places that begin or end within a line do not count. A needle that is not found
+    is a result, not an error; ValueError for an unknown profile.
     """
     query = Query(content, needle, whole_lines=whole_lines)
     return to_match(climb(query, profile_named(profile), start_line))
 
 
 def climb(
-    given: Query,
+    original: Query,
     profile: Profile,
     start_line: int | None = None,
     older: Callable[[], LadderAnswer | None] = lambda: None,
 ) -> LadderAnswer:
-    """Try the rungs of ``profile`` in order, with variants of the texts where it has them.
+    """Try the rungs of ``profile`` in order, and variants of the texts if the profile has any.
 
-    ``older`` looks into older versions of the text, after the strict rungs and before the others.
+    ``older`` searches older versions of the text, after the strict rungs and before the loose ones.
     """
     strict = profile.steps[: profile.strict] or profile.steps
-    answer = ascend(given, strict, start_line)
+    answer = try_steps(original, strict, start_line)
     if not profile.strict:
         return answer
     if answer.rung is None:
         return _climb_on(answer, profile, start_line, older)
-    return answer if answer.chosen is None or given.new is None else _cleaned(answer, given.new)
+    return answer if answer.chosen is None else _cleaned(answer)
 
 
-def _cleaned(answer: LadderAnswer, new: Text) -> LadderAnswer:
-    """The answer for texts without the diff marks or line numbers that the new one alone shows."""
+def _cleaned(answer: LadderAnswer) -> LadderAnswer:
+    """The answer without diff marks or line numbers that only the new text has."""
+    if (new := answer.query.new) is None:
+        return answer
     is_marked = answer.rung != "exact" and "\n+" in f"\n{new.lf}"
     if not is_marked and not new.lf.lstrip("Line \t")[:1].isdigit():
         return answer
@@ -81,7 +83,7 @@ def _cleaned(answer: LadderAnswer, new: Text) -> LadderAnswer:
     cleaned = marks(own, query.text) if is_marked else strays(own, span.start_line)
     if (variant := next(cleaned, None)) is None:
         return answer
-    return answer._replace(query=query.reread(variant.old, variant.new), notes=variant.notes)
+    return answer._replace(query=query.variant(variant.old, variant.new), notes=variant.notes)
 
 
 def _climb_on(
@@ -90,21 +92,21 @@ def _climb_on(
     start_line: int | None,
     older: Callable[[], LadderAnswer | None],
 ) -> LadderAnswer:
-    """The answer for variants of the texts, of older versions, and of the looser steps.
+    """The answer of the variants, of the older versions, or of the loose steps.
 
-    ``missed`` is what the text as given got from the strict steps. Variants climb these first: a
-    loose rung would find a text in spite of its escapes, and carry them into the file with the new
-    lines. For the same reason only the variant that the file speaks for climbs the loose ones.
+    ``missed`` is the answer of the strict steps for the original texts. Variants try the strict
+    steps first: a loose rung would find a text despite its escapes, and copy them into the file.
+    For the same reason, only the variant that shares most lines with the file tries the others.
     """
     from git_boocode.matching.variants import Variant, variants
 
-    given, loose = missed.query, profile.steps[profile.strict :]
-    strict = (_PROVEN, *profile.steps[1 : profile.strict])
-    own = Variant(given.needle.lf, given.new.lf if given.new else "")
-    queries = {own: given}
-    for variant in variants(own, given.text, profile.variants):
-        queries[variant] = given.reread(*variant[:2], variant.first_line)
-        answer = ascend(queries[variant], strict, start_line)
+    original, loose = missed.query, profile.steps[profile.strict :]
+    strict = (_VARIANT_STEP, *profile.steps[1 : profile.strict])
+    own = Variant(original.needle.lf, original.new.lf if original.new else "")
+    queries = {own: original}
+    for variant in variants(own, original.text, profile.variants):
+        queries[variant] = original.variant(*variant[:2], variant.first_line)
+        answer = try_steps(queries[variant], strict, start_line)
         if answer.rung is not None:
             rung = "rewritten" if answer.rung == "exact" else answer.rung
             return answer._replace(rung=rung, notes=variant.notes)
@@ -112,25 +114,25 @@ def _climb_on(
         return merged
     shares = {variant: query.share for variant, query in queries.items()}
     level = [variant for variant, share in shares.items() if share == max(shares.values())]
-    # Where two are level either may be right: first the one that was transformed.
+    # If two are level, either may be right; the transformed one comes first.
     for variant in level[1::-1]:
-        answer = ascend(queries[variant], loose, start_line)._replace(notes=variant.notes)
+        answer = try_steps(queries[variant], loose, start_line)._replace(notes=variant.notes)
         answer = _without_strange_escapes(answer, own.old)
         if answer.rung is not None:
             return answer
     return answer._replace(found=Found(reason=missed.found.reason or answer.found.reason))
 
 
-def _without_strange_escapes(answer: LadderAnswer, given: str) -> LadderAnswer:
-    """The answer, unless the file says otherwise about escape sequences.
+def _without_strange_escapes(answer: LadderAnswer, original: str) -> LadderAnswer:
+    """The answer, or none if its escape sequences differ from the file's.
 
-    The place must hold those of the old text, or new text would bring more of them into the file;
-    and none that were taken back in the old text as it was ``given``.
+    The place must contain the escape sequences of the old text; otherwise the new text would add
+    more of them. It must contain none that were decoded in the ``original`` old text.
     """
     from git_boocode.matching.variants import sequences_in
 
     mine, raw = sequences_in(answer.query.needle.lf), answer.query.text.raw
-    taken = sequences_in(given) - mine
+    taken = sequences_in(original) - mine
     there = sequences_in("\n".join(raw[place.start : place.end] for place in answer.found.places))
     if answer.rung is None or not (mine - there or taken & (there - mine)):
         return answer
@@ -138,8 +140,8 @@ def _without_strange_escapes(answer: LadderAnswer, given: str) -> LadderAnswer:
     return answer._replace(rung=None, found=Found(reason=reason), chosen=None)
 
 
-def ascend(query: Query, steps: Sequence[Step], start_line: int | None) -> LadderAnswer:
-    """Try some rungs in order with one variant of the texts."""
+def try_steps(query: Query, steps: Sequence[Step], start_line: int | None) -> LadderAnswer:
+    """Try some steps in order with one variant of the texts."""
     reason = None
     for step in steps:
         found = run(query, step)
@@ -151,7 +153,7 @@ def ascend(query: Query, steps: Sequence[Step], start_line: int | None) -> Ladde
 
 
 def _allowed(query: Query, found: Found) -> Found:
-    """The places that the hints allow, and that lack what comes in."""
+    """The places that the hints allow and that do not have the new lines already."""
     text, kept, reason = query.text, [], found.reason
     end = len(text.raw.rstrip()) if query.hints.at_end else 0
     for place in found.places:
@@ -164,15 +166,15 @@ def _allowed(query: Query, found: Found) -> Found:
                 applied = applied_above(query, place.rows[0])
             kept += [] if applied else [place]
             reason = reason or applied
-    # What is like the best place elsewhere was not held to the guards.
+    # The guards have checked only the best place, not the places similar to it.
     is_best = found.equal or found.places[:1] == (*kept[:1],)
     return found._replace(places=(*kept,) if is_best else (), reason=reason)
 
 
 def _chosen(query: Query, found: Found, start_line: int | None) -> int | None:
-    """The index of the one place meant, or None if several are equally good.
+    """The index of the chosen place, or None if several are equally good.
 
-    Of places that are not equally good the hint may confirm the best, never another one.
+    If the places are not equally good, a hint may confirm the best one, but not choose another.
     """
     if len(found.places) == 1:
         return 0
@@ -190,7 +192,7 @@ def _chosen(query: Query, found: Found, start_line: int | None) -> int | None:
 
 
 def to_match(answer: LadderAnswer) -> Match:
-    """The public form of an answer, with candidates if it has not one place."""
+    """The public form of an answer, with candidates if no place was chosen."""
     if answer.chosen is not None:
         return found_match(answer, answer.chosen)
     from git_boocode.matching.suggestions import candidates
@@ -218,7 +220,7 @@ def to_match(answer: LadderAnswer) -> Match:
 
 
 def _nearest(query: Query) -> list[tuple[int, int, float]]:
-    """The windows most like the needle that do not overlap, best first."""
+    """The disjoint windows most similar to the needle, best first."""
     taken: list[tuple[int, int, float]] = []
     for first, stop, similarity in query.survey.windows:
         if all(stop <= top or end <= first for top, end, _ in taken):
@@ -229,7 +231,7 @@ def _nearest(query: Query) -> list[tuple[int, int, float]]:
 
 
 def found_match(answer: LadderAnswer, chosen: int) -> Match:
-    """The match at place number ``chosen``."""
+    """The match at the place with index ``chosen``."""
     text, places = answer.query.text, answer.found.places
     spans = _spans(text, places)
     start, end = text.ends(spans[chosen])

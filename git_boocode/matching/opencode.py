@@ -1,7 +1,7 @@
-"""The rungs of other tools' ladders, as those tools describe them.
+"""The rungs of other tools, as those tools describe them.
 
-More than one place is ambiguous, except in ``block_anchor``, although some of the tools would go on
-to a looser rung or take the first.
+More than one place is ambiguous, except in ``block_anchor``, although some of the tools would try a
+looser rung or use the first place.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from git_boocode.matching.rungs import Step, found_in, occurrences, rows_where
 from git_boocode.matching.text import Found, Occurrence, Query, framed
 from git_boocode.matching.windows import VERIFY_WORK
 
-_BLOCK = 3  # lines that a block must have for its first and last one to be anchors
-_WORK = 2_000_000  # lines of windows that are compared at most
+_BLOCK = 3  # minimum number of lines of a block whose first and last line are anchors
+_WORK = 2_000_000  # maximum number of lines of windows that are compared
 _TOO_LARGE = Found(reason="the text is too large to compare")
-_COMPARED = 200_000  # lines of blocks that are compared at most
+_COMPARED = 200_000  # maximum number of lines of blocks that are compared
 _ESCAPED = re.compile(r"\\([nrt'\"`\\\n$])")
 _WHITESPACE = re.compile(r"\s+")
 _MEANING = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def rstripped(query: Query, _step: Step) -> Found:
-    """Whole lines that are equal but for whitespace at their right ends."""
+    """Whole lines that are equal except for trailing whitespace."""
     return _equal_lines(query, str.rstrip)
 
 
 def line_trimmed(query: Query, _step: Step) -> Found:
-    """Whole lines, blank ones too, that are equal but for whitespace at both ends.
+    """Whole lines, including blank ones, that are equal except for whitespace at both ends.
 
-    It accepts whatever ``indentation_flexible`` does, lines of equal relative indentation.
+    This includes all matches of ``indentation_flexible``, lines of equal relative indentation.
     """
     return _equal_lines(query, str.strip)
 
@@ -50,7 +50,7 @@ def _rows(query: Query, first: int, stop: int, score: float = 1.0) -> Occurrence
 
 
 def _blocks(query: Query) -> Iterator[tuple[int, int]]:
-    """Rows between a line like the needle's first and the next but one or later like its last."""
+    """Blocks that begin with the needle's first line and end with its last, at least 3 lines."""
     lines, needle = query.text.stripped, query.needle.stripped
     if len(needle) < _BLOCK:
         return
@@ -61,10 +61,10 @@ def _blocks(query: Query) -> Iterator[tuple[int, int]]:
 
 
 def block_anchor(query: Query, step: Step) -> Found:
-    """Blocks whose first and last line are the needle's, whatever is in between.
+    """Blocks whose first and last line are the needle's, with any lines in between.
 
-    A single candidate needs no likeness at all. Of several the one with the most alike middle is
-    taken if it reaches the step's threshold; two that are equally alike are ambiguous.
+    A single candidate needs no similarity. Of several candidates, the one with the most similar
+    middle is chosen if it reaches the step's threshold; a tie is ambiguous.
     """
     blocks = [*_blocks(query)]
     if len(blocks) * len(query.needle.lines) > _COMPARED:
@@ -78,21 +78,21 @@ def block_anchor(query: Query, step: Step) -> Found:
         for middle in middles
     ]
     if len(blocks) > 1 and max(scores) < step.threshold:
-        return Found(reason="several blocks have its first and last line, and none is alike")
+        return Found(reason="several blocks have its first and last line, but none is similar")
     best = [block for block, score in zip(blocks, scores, strict=True) if score == max(scores)]
     return Found(tuple(_rows(query, *block, max(scores)) for block in best))
 
 
 def _middle(query: Query, first: int, stop: int) -> list[tuple[str, str]]:
-    """The lines between the anchors, the needle's and the file's, from the top."""
+    """Pairs of lines between the anchors, the needle's and the file's, from the top."""
     here, there = query.needle.stripped[1:-1], query.text.stripped[first + 1 : stop - 1]
     return list(zip(here, there, strict=False))
 
 
 def context_aware(query: Query, step: Step) -> Found:
-    """Blocks with the needle's ends and height, and a share of its middle lines.
+    """Blocks with the needle's first and last line, its height, and a share of its middle lines.
 
-    The share, the step's threshold, is of the lines that are not blank on both sides.
+    The step's threshold is the minimum share, not counting lines that are blank on both sides.
     """
     places = []
     for first, stop in _blocks(query):
@@ -105,22 +105,22 @@ def context_aware(query: Query, step: Step) -> Found:
 
 
 def whitespace_normalized(query: Query, _step: Step) -> Found:
-    """Lines equal once every run of whitespace is one space; or part of one line."""
-    wanted, height = _normal(query.needle.lf), query.needle.lf.count("\n") + 1
-    if height > 1 or not wanted:
-        return _windows(query, height, wanted, _normal)
+    """Lines, or part of one line, that are equal with each run of whitespace as one space."""
+    needle, height = _normal(query.needle.lf), query.needle.lf.count("\n") + 1
+    if height > 1 or not needle:
+        return _windows(query, height, needle, _normal)
     places: list[Occurrence] = []
     for row, line in enumerate(query.text.lines):
         normal = _normal(line)
-        if normal == wanted:
+        if normal == needle:
             places.append(_rows(query, row, row + 1))
-        elif wanted in normal:
+        elif needle in normal:
             start = query.text.start_of(row)
-            # The offset of each character that is left once every run of whitespace is one space.
+            # The offset of each character after replacing runs of whitespace with one space.
             left = [at for at in range(len(line)) if not line[at - 1 : at + 1].isspace()]
             places += [
-                Occurrence(start + left[at], start + left[at + len(wanted) - 1] + 1)
-                for at in occurrences(_WHITESPACE.sub(" ", line), wanted)
+                Occurrence(start + left[at], start + left[at + len(needle) - 1] + 1)
+                for at in occurrences(_WHITESPACE.sub(" ", line), needle)
             ]
     return Found(tuple(places))
 
@@ -130,13 +130,13 @@ def _normal(text: str) -> str:
 
 
 def escape_normalized(query: Query, _step: Step) -> Found:
-    """The needle with escapes read, or lines that are equal to it once theirs are read too."""
-    wanted = _unescaped(query.needle.lf)
-    found = found_in(query, query.text.lf, wanted)
+    """The needle with its escapes decoded, or lines that equal it with theirs decoded, too."""
+    needle = _unescaped(query.needle.lf)
+    found = found_in(query, query.text.lf, needle)
     if found.places or "\\" not in query.text.lf:
         return found
-    wanted = wanted.removesuffix("\n")
-    return _windows(query, wanted.count("\n") + 1, wanted, _unescaped)
+    needle = needle.removesuffix("\n")
+    return _windows(query, needle.count("\n") + 1, needle, _unescaped)
 
 
 def _unescaped(text: str) -> str:
@@ -144,21 +144,21 @@ def _unescaped(text: str) -> str:
 
 
 def trimmed_boundary(query: Query, _step: Step) -> Found:
-    """The needle without the whitespace around it, anywhere."""
+    """The needle without leading and trailing whitespace, anywhere."""
     return found_in(query, query.text.lf, query.needle.lf.strip())
 
 
-def _windows(query: Query, height: int, wanted: str, view: Callable[[str], str]) -> Found:
-    """The disjoint windows whose view is the wanted one; none if that is empty."""
+def _windows(query: Query, height: int, needle: str, view: Callable[[str], str]) -> Found:
+    """The disjoint windows whose view equals the needle; none if the needle is empty."""
     lines = query.text.lines
     places, row, left = [], 0, _WORK
-    while wanted and row + height <= len(lines):
+    while needle and row + height <= len(lines):
         # A backslash at the end of a line escapes the line feed.
-        begins = wanted.startswith(view(lines[row]).removesuffix("\\"))
+        begins = needle.startswith(view(lines[row]).removesuffix("\\"))
         left -= height if begins else 0
         if left < 0:
             return _TOO_LARGE
-        is_equal = begins and view("\n".join(lines[row : row + height])) == wanted
+        is_equal = begins and view("\n".join(lines[row : row + height])) == needle
         if is_equal:
             places.append(_rows(query, row, row + height))
         row += height if is_equal else 1

@@ -1,4 +1,4 @@
-"""Replace what a needle was found as."""
+"""Replace old text by new text in a content; the entry point of the matcher."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _DOTS_OR_WORDS = re.compile(
     r"|old|omitted|elided|snip|snipped|same|before|changes?|truncated|code|lines|everything)\b",
     re.IGNORECASE,
 )
-"""What a new text without placeholders mostly lacks: a quick look before the close one."""
+"""A fast check for possible placeholders, before the precise one."""
 _LOOKED_UP = 20  # new lines that are looked up in the file before all are compared
-_REACH = 10  # indented as in the file, new text may be this many times as long
-MAX_PLACES = 100_000  # each costs memory and time
-_LISTED = 5  # line numbers that a message names, at most
+_REACH = 10  # how many times longer new text may be with the file's indentation
+MAX_PLACES = 100_000  # each place costs memory and time
+_LISTED = 5  # maximum number of line numbers in a message
 
 
 def replace_text(
@@ -43,25 +43,25 @@ def replace_text(
 ) -> Replacement:
     """Replace ``old`` by ``new`` in ``content``.
 
-    Where ``old`` is there as given (line endings aside), ``new`` is pasted as given. Where it was
-    found by a tolerant rung, the difference between ``old`` and ``new`` is carried onto the file's
-    own lines, unless ``verbatim``. Line endings are always the file's.
+    If ``old`` occurs exactly (ignoring line endings), ``new`` is pasted unchanged. If a tolerant
+    rung finds ``old``, the difference between ``old`` and ``new`` is applied to the file's own
+    lines, unless ``verbatim``. Line endings are always the file's.
 
-    ``replace_all`` replaces every place; ``expected`` is the number of places there must be, and
-    all of them are replaced. ``start_line`` (1-based) is a hint that only decides between places
-    that are equally good. With ``whole_lines`` no place counts that begins or ends within a line; a
-    final newline that the file lacks and ``old`` has stays missing. ``most`` is the number of
-    characters that the new content may have; None sets no bound.
+    ``replace_all`` replaces all places; ``expected`` is the required number of places, all of which
+    are replaced. ``start_line`` (1-based) is a hint that only decides between places that are
+    equally good. With ``whole_lines``, places that begin or end within a line do not count; a final
+    newline that ``old`` has and the file lacks is not added. ``most`` is the maximum length of the
+    new content in characters; None for no limit.
 
-    ``versions`` are older versions of the content, newest first, read only as far as needed. Where
-    only such a version has ``old``, whitespace aside, the edit is made in it and merged three-way
-    (rung ``merged``; ``version`` is its index). Only the profile ``default`` uses them.
+    ``versions`` are older versions of the content, newest first, read lazily. If only such a
+    version contains ``old``, ignoring whitespace, the edit is made in it and merged three-way (rung
+    ``merged``; ``version`` is its index). Only the profile ``default`` uses them.
 
-    Raises MatchError, code ``not_found``, ``ambiguous`` (also for another number of places than
-    expected), ``stale`` (an older version has ``old``, and the merge conflicts),
+    Raises MatchError with code ``not_found``, ``ambiguous`` (also if the number of places is not
+    the expected one), ``stale`` (an older version contains ``old``, but the merge conflicts),
     ``already_applied`` (the content already has ``new`` where ``old`` belongs) or
-    ``invalid_input`` (an empty ``old``, nothing to change, ``expected`` below 1, a content above
-    ``most``, more than ``MAX_PLACES`` places), and ValueError for an unknown profile.
+    ``invalid_input`` (an empty ``old``, nothing to change, ``expected`` below 1, a content longer
+    than ``most``, more than ``MAX_PLACES`` places), and ValueError for an unknown profile.
     """
     ladder = profile_named(profile)
     query = Query(content, old, new, whole_lines=whole_lines)
@@ -81,16 +81,16 @@ def replace_text(
         return writer.replacement(places, found_match(answer, chosen[0]), most)
 
     def merged() -> LadderAnswer | None:
-        from git_boocode.matching.three_way import rebased
+        from git_boocode.matching.three_way import rebase_edit
 
-        return rebased(query, ladder.steps[: ladder.strict], versions, start_line, done)
+        return rebase_edit(query, ladder.steps[: ladder.strict], versions, start_line, done)
 
     answer = climb(query, ladder, start_line, merged)
     return done(answer) if answer.merged is None else answer.merged
 
 
 def _check_input(query: Query, new: str, expected: int | None) -> None:
-    """Refuse what cannot be done, and what occurs too often before the places are listed."""
+    """Refuse invalid arguments, and old text with too many occurrences to list them."""
     old = query.needle.lf
     if not old:
         raise MatchError("invalid_input", "the old text is empty")
@@ -104,8 +104,8 @@ def _check_input(query: Query, new: str, expected: int | None) -> None:
 
 def _check_count(count: int) -> None:
     if count > MAX_PLACES:
-        often = f"more than {MAX_PLACES} times, the most that one edit may replace"
-        raise MatchError("invalid_input", f"old text occurs {often}")
+        message = f"old text occurs more than {MAX_PLACES} times, the maximum for one edit"
+        raise MatchError("invalid_input", message)
 
 
 def _check_placeholders(answer: LadderAnswer) -> None:
@@ -117,15 +117,16 @@ def _check_placeholders(answer: LadderAnswer) -> None:
     index = unmatched_placeholder(query.text, query.needle, new)
     if index is not None:
         line = new.stripped[index]
-        message = f"line {index + 1} of the new text, '{line}', stands for text that it leaves out"
+        where = f"line {index + 1} of the new text, '{line}'"
+        message = f"{where}, looks like a placeholder for omitted code"
         raise MatchError("invalid_input", message, to_match(answer))
 
 
 def _check_applied(answer: LadderAnswer, places: Sequence[Occurrence]) -> None:
-    """Refuse an edit whose new text is already there, around what was found, in every place."""
+    """Refuse an edit whose new text is already there, around every place of the old text."""
     query, new = answer.query, answer.query.new or Text("")
     fresh = {*new.stripped}.difference(query.needle.stripped)
-    # Before anything is imported: mostly a line that comes in is not near an exact place.
+    # A fast check before the import: usually an added line is not near an exact place.
     reach = _REACH * (len(new.raw) + 1) if answer.rung == "exact" else len(query.text.raw)
     near = query.text.raw[max(0, places[-1].start - reach) : places[-1].end + reach]
     if not fresh or not all(line in near for line in sorted(fresh)[:_LOOKED_UP]):
@@ -195,21 +196,21 @@ def _times(count: int) -> str:
 
 
 def listed_lines(lines: Sequence[int]) -> str:
-    """Line numbers in words, the first ones of many."""
+    """Line numbers in words, the first few if there are many."""
     *shown, last = map(str, lines[:_LISTED])
     if len(lines) > _LISTED:
         shown, last = [*shown, last], f"{len(lines) - _LISTED} more"
     return f"lines {', '.join(shown)} and {last}" if shown else f"line {last}"
 
 
-def written(answer: LadderAnswer, place: Occurrence, row: int) -> tuple[Splice, tuple[str, ...]]:
-    """What replaces one place, which begins on ``row``, and the notes; may raise MatchError."""
+def splice_for(answer: LadderAnswer, place: Occurrence, row: int) -> tuple[Splice, tuple[str, ...]]:
+    """The replacement of one place, which begins on ``row``, and the notes (MatchError)."""
     writer = _Replacer(answer, None)
     return writer.splice(place, row), writer.notes()
 
 
 class Splice(NamedTuple):
-    """Characters ``start`` to ``end`` (exclusive) become ``text``."""
+    """Replace the characters ``start`` to ``end`` (exclusive) by ``text``."""
 
     start: int
     end: int
@@ -217,9 +218,9 @@ class Splice(NamedTuple):
 
 
 class _Replacer:
-    """Writes one new text into places that were all found by one rung.
+    """Replaces places that one rung found by one new text.
 
-    ``pasted`` is the text to paste as given; without it the answer's new text is carried over.
+    ``pasted`` is text to paste unchanged; without it, the answer's new text is adapted to the file.
     """
 
     def __init__(self, answer: LadderAnswer, pasted: Text | None) -> None:
@@ -229,7 +230,7 @@ class _Replacer:
         self.exact = answer.rung in ("exact", "rewritten")
         self.verbatim = pasted is not None
         self.done: Counter[str] = Counter()
-        # Places with the same text get the same patch: thousands of them may be replaced.
+        # Places with equal text share a patch, because there may be thousands.
         self.patches: dict[tuple[str, bool], Patch] = {}
 
     def replacement(
@@ -243,8 +244,8 @@ class _Replacer:
             edits.append(edit)
             size += edit.start - edit.end + len(edit.text)
             if most is not None and size > most:
-                larger = f"more than {most} characters, the most that it may have"
-                raise MatchError("invalid_input", f"the file would grow to {larger}")
+                message = f"the file would have more than {most} characters, the maximum"
+                raise MatchError("invalid_input", message)
         spans = self.text.spans((edit.start, edit.end) for edit in edits)
         start, end = self.text.ends(spans[0])
         match = match._replace(span=spans[0], start=start, end=end)
@@ -265,7 +266,7 @@ class _Replacer:
     def splice(self, place: Occurrence, row: int) -> Splice:
         text, (start, end) = self.text, place[:2]
         if place.rows is None or (place.partial and self.verbatim):
-            pasted = self._in_part(place, row)
+            pasted = self._replace_part(place, row)
             # Whole lines may be the last ones of a text without a final newline.
             if self.exact and self.old.closed and text.raw[end - 1] != "\n":
                 pasted = pasted.removesuffix("\n").removesuffix("\r")
@@ -273,14 +274,14 @@ class _Replacer:
         first, stop = place.rows
         start, end = text.start_of(first), text.start_of(stop)
         fresh = self._patched(text.raw[start:end], place, row)
-        # What is deleted takes one of the blank lines along that set it off on both sides.
+        # If a deleted block has a blank line on both sides, one of them is deleted, too.
         deleted = place.lines is not None and not (self.verbatim or fresh)
         around = text.stripped[first - 1 : first] + text.stripped[stop : stop + 1]
         if deleted and around == ["", ""]:
             end = text.start_of(stop + 1)
         return Splice(start, end, fresh)
 
-    def _in_part(self, place: Occurrence, row: int) -> str:
+    def _replace_part(self, place: Occurrence, row: int) -> str:
         if not (self.exact or self.verbatim) or self.text.mixed:
             return self._patched(self.text.raw[place.start : place.end], place, row)
         new = self.new.lf
@@ -293,45 +294,45 @@ class _Replacer:
     def _patched(self, mine: str, place: Occurrence, row: int) -> str:
         key = mine, place.partial
         if key not in self.patches:
-            self.patches[key] = self._made(mine, place, row)
+            self.patches[key] = self._make_patch(mine, place, row)
         patch = self.patches[key]
-        if patch.doubt is not None:
+        if patch.ambiguity is not None:
             match = to_match(self.answer._replace(chosen=None))
-            raise MatchError("ambiguous", patch.doubt, match)
+            raise MatchError("ambiguous", patch.ambiguity, match)
         self.done.update(patch.done)
         return patch.text
 
-    def _made(self, mine: str, place: Occurrence, row: int) -> Patch:
-        """The patch for what begins on ``row``."""
+    def _make_patch(self, mine: str, place: Occurrence, row: int) -> Patch:
+        """The patch for a place with the text ``mine``, which begins on ``row``."""
         from git_boocode.matching.ambiguity import Rows
-        from git_boocode.matching.refit import Refit, fitted
+        from git_boocode.matching.refit import Refit, refit_change
 
         if place.rows is not None and not self.verbatim:
             hunks = self.answer.query.hints.script if place.lines is None else ()
-            return fitted(self.text, (self.old, self.new), self._new_lines(), place, hunks)
-        # Pasted as given but for the line endings.
+            return refit_change(self.text, (self.old, self.new), self._new_lines(), place, hunks)
+        # Paste the text unchanged except for line endings.
         there, ending = Text(mine), ""
         old, segments, new = (text.lf.split("\n") for text in (self.old, there, self.new))
         if place.rows is not None and not place.partial:
             segments, new, ending = there.lines, self.new.lines, there.ending(len(there.lines) - 1)
-        # A rung that found other lines than the old text has replaces them as a whole.
+        # If the place has a different number of lines than the old text, replace it as a whole.
         if self.exact or self.verbatim or len(old) != len(segments):
             old = segments
-        owned = [(index, index + 1) for index in range(len(segments))]
-        rows = Rows(row, segments, ending, owned)
-        return Refit(self.text, (old, new), rows).carried(within="")
+        matched = [(index, index + 1) for index in range(len(segments))]
+        rows = Rows(row, segments, ending, matched)
+        return Refit(self.text, (old, new), rows).candidate(within="")
 
     def _new_lines(self) -> list[str]:
-        """The lines of new that take the place of old's.
+        """The lines of new that replace the lines of old.
 
-        Where old ends within a line, a line feed at the end of new begins one more, as if pasted.
-        Where both end with the same line it is an oversight.
+        If old ends within a line, a final line feed of new starts another line, as if pasted. If
+        both end with the same line, it is ignored as a mistake.
         """
         old, new = self.old.stripped, self.new.stripped
         same_end = old != new and old[-1:] == new[-1:] != [""]
         if self.old.closed or same_end:
             return self.new.lines
         pieces = self.new.pieces
-        # A line that goes takes its ending along; a blank line of old may be the one that stays.
+        # A removed line is removed with its ending, unless a blank line of old is left over.
         blank = not (old[0] and old[-1])
         return [] if pieces == [""] and not blank else pieces

@@ -1,24 +1,26 @@
-"""The rungs of the ladder, and the profiles: which rungs are tried, with which numbers.
+"""The rungs of the ladder, and the profiles, which define the order and parameters of the rungs.
 
-A rung compares in one way, and returns every place that passes. To add one: write a function from
-``Query`` and ``Step`` to ``Found`` and list it under the name of its module.
+A rung is one kind of comparison, and returns all places that pass. To add a rung, write a function
+from ``Query`` and ``Step`` to ``Found`` and list it under the name of its module.
 
-The numbers of ``default`` are guards against *another* place than the one the model meant:
+The parameters of ``default`` are guards against a *wrong* place:
 
-- ``evidence``: characters in distinct words of the needle that are not keywords. Where whole lines
-  are equal but for indentation 1 is enough: ``return 1`` passes; ``}`` and ``else:``, which occur
-  once by luck, do not. Look-alikes need 2. Where less of the file is compared (part of a line,
-  comments, elided or similar lines) 8, the length of two ordinary identifiers.
-- ``threshold``: similarity of the whole window; a sibling block mostly has 0.6–0.85.
-- ``typo``: slips by which a word may be misspelt; one more and it is another word. So is another
-  number, a word or part of a name that the file uses elsewhere, and a slip made more than once.
-- ``margin``: share of the difference *between two places* that must favour the winner. A text that
-  has half of either is refused, however similar it is.
-- ``agree`` (rung ``context``): share of the needle's lines that must be equal where those that the
-  edit touches are, in one place only: one wrong line in four, three in ten.
+- ``evidence``: characters in distinct words of the needle that are not keywords. For whole lines
+  that are equal except for indentation, 1 is enough: ``return 1`` passes, but ``}`` and ``else:``
+  do not, because they may occur once by chance. Look-alikes need 2. Comparisons that are less
+  strict (part of a line, comments, elided or similar lines) need 8, the length of two ordinary
+  identifiers.
+- ``threshold``: similarity of the whole window; similar blocks of code mostly have 0.6–0.85.
+- ``typo``: maximum number of typing errors in a word; with more it is another word. A different
+  number, a word or part of a name that the file uses elsewhere, and an error that is made more than
+  once are different words as well.
+- ``margin``: share of the difference *between two places* that must favour the winner. A text with
+  half of each place is refused, however similar it is.
+- ``agree`` (rung ``context``): share of the needle's lines that must be equal, besides the lines
+  that the edit touches: one wrong line in four, three in ten.
 
-The other profiles accept more: ``region`` bare lines (``}``), ``boocode`` any window 0.66 similar,
-the ones named after opencode what that tool does.
+The other profiles accept more: ``region`` accepts bare lines (``}``), ``boocode`` any window with
+similarity 0.66, and the profiles named after opencode follow that tool.
 """
 
 from __future__ import annotations
@@ -28,11 +30,11 @@ from typing import NamedTuple
 
 from git_boocode.matching.text import Found, Occurrence, Query, framed
 
-PLACES = 200  # what occurs more often is not looked at place by place
+PLACES = 200  # maximum number of occurrences that are checked one by one
 
 
 class Step(NamedTuple):
-    """The name of a rung with the numbers above; 0 switches a guard off."""
+    """The name of a rung with its parameters, see above; 0 disables a guard."""
 
     rung: str
     threshold: float = 1.0
@@ -43,10 +45,7 @@ class Step(NamedTuple):
 
 
 def exact(query: Query, step: Step) -> Found:
-    """The needle as it is; only line endings do not count.
-
-    Where it needs evidence, it must be whole lines.
-    """
+    """The exact needle, ignoring line endings; only whole lines if it needs evidence."""
     if step.evidence and (refused := refusal(query, step)):
         return refused
     if query.needle.mark or not (query.whole_lines or step.evidence):
@@ -59,13 +58,13 @@ def exact(query: Query, step: Step) -> Found:
 
 
 def whitespace(query: Query, step: Step) -> Found:
-    """Whole lines that are equal but for whitespace at their ends."""
+    """Whole lines that are equal except for leading and trailing whitespace."""
     view, lines = query.text.framed_stripped, query.needle.stripped
     return refusal(query, step) or _found_lines(query, view, lines)
 
 
 def unicode(query: Query, step: Step) -> Found:
-    """Text on part of a line, else whole lines, equal but for characters that look alike."""
+    """Text on part of a line, or whole lines, that is equal except for look-alike characters."""
     if query.text.raw.isascii() and query.needle.raw.isascii():
         return Found()
     if refused := refusal(query, step):
@@ -76,7 +75,7 @@ def unicode(query: Query, step: Step) -> Found:
 
 
 def refusal(query: Query, step: Step) -> Found | None:
-    """Why the needle is not looked for tolerantly; None if it is."""
+    """The answer for a needle that must match exactly; None if tolerance is allowed."""
     from git_boocode.matching.guards import too_bare
 
     if not query.needle.core:
@@ -87,9 +86,9 @@ def refusal(query: Query, step: Step) -> Found | None:
 
 
 def occurrences(text: str, needle: str, shared: int = 0) -> list[int]:
-    """The offsets of disjoint occurrences; a single one is followed by one that overlaps it.
+    """The offsets of disjoint occurrences; if there is only one, also one that overlaps it.
 
-    ``shared`` trailing characters of an occurrence may belong to the next one.
+    The last ``shared`` characters of an occurrence may also belong to the next one.
     """
     found = []
     at = text.find(needle)
@@ -101,7 +100,7 @@ def occurrences(text: str, needle: str, shared: int = 0) -> list[int]:
 
 
 def rows_where(view: str, lines: Iterable[str]) -> list[int]:
-    """The rows of framed lines at which some lines begin, disjoint as in ``occurrences``."""
+    """The rows at which some lines occur in framed lines, disjoint as in ``occurrences``."""
     rows, seen = [0], 0
     for at in occurrences(view, framed(lines), shared=1):
         rows.append(rows[-1] + view.count("\n", seen, at))
@@ -110,7 +109,7 @@ def rows_where(view: str, lines: Iterable[str]) -> list[int]:
 
 
 def found_in(query: Query, text: str, needle: str) -> Found:
-    """The places of a needle in a view of the text whose offsets are those of ``Text.lf``."""
+    """The places of a needle in a view of the text with the same offsets as ``Text.lf``."""
     if not needle:
         return Found()
     starts, raw = occurrences(text, needle), query.text.to_raw
@@ -119,7 +118,7 @@ def found_in(query: Query, text: str, needle: str) -> Found:
 
 def _found_lines(query: Query, view: str, lines: list[str]) -> Found:
     lines = lines[query.needle.core.start : query.needle.core.stop]
-    # A line may be blank once it is canonical; lines that all are stand for nothing.
+    # Canonical lines may all be blank; then they match nothing.
     rows = rows_where(view, lines) if any(lines) else []
     return Found(tuple(query.place(row, row + len(lines)) for row in rows))
 
@@ -140,7 +139,7 @@ RUNGS = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def run(query: Query, step: Step) -> Found:
-    """What the rung of a step finds; its module is imported when a ladder gets that far."""
+    """Run the rung of a step; its module is imported on first use."""
     from importlib import import_module
 
     rung = getattr(import_module(f"git_boocode.matching.{RUNGS[step.rung]}"), step.rung)
@@ -151,9 +150,9 @@ def run(query: Query, step: Step) -> Found:
 class Profile(NamedTuple):
     """A named ladder, from strict to loose.
 
-    ``variants`` are keys of ``variants.DECODERS``: variants climb the first ``strict`` steps after
-    the text as given has failed on them, the likeliest one the others. ``placeholders`` is whether
-    new text may hold placeholder lines (``rest of code``) that old text and file lack.
+    ``variants`` are keys of ``variants.DECODERS``: if the original text fails the first ``strict``
+    steps, its variants try them, and the likeliest one tries the others. ``placeholders`` allows
+    placeholder lines (``rest of code``) in new text that old text and file lack.
     """
 
     name: str
@@ -176,7 +175,7 @@ _ALL = (
         "opencode-9",
         (
             *_OPENCODE_3,
-            # Its strategies IndentationFlexible and MultiOccurrence find what these found.
+            # Its strategies IndentationFlexible and MultiOccurrence find nothing else.
             Step("whitespace_normalized"),
             Step("escape_normalized"),
             Step("trimmed_boundary"),
@@ -206,7 +205,7 @@ PROFILES = {profile.name: profile for profile in _ALL}
 
 
 def profile_named(name: str) -> Profile:
-    """The profile of that name; ValueError naming the known ones otherwise."""
+    """The profile with a name (ValueError)."""
     if name not in PROFILES:
         raise ValueError(f"unknown profile '{name}' (known: {', '.join(sorted(PROFILES))})")
     return PROFILES[name]

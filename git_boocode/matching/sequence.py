@@ -1,7 +1,7 @@
-"""Place several changes of one text jointly: the matcher finds places, the order chooses.
+"""Place several changes of one text jointly: the matcher finds places, their order decides.
 
-The changes come in the order of the text and do not overlap, so those that have one place restrict
-the places of the others. All are located in the text as it was.
+The changes are in the order of the text and do not overlap, so a change with only one place
+restricts the places of the others. All are located in the original text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from git_boocode.matching.align import Hunk, most_similar, script
 from git_boocode.matching.already_applied import THERE, applied_rows
 from git_boocode.matching.ladder import SHOWN, SHOWN_TEXT, LadderAnswer, climb, to_match
-from git_boocode.matching.replace import Splice, written
+from git_boocode.matching.replace import Splice, splice_for
 from git_boocode.matching.rungs import Profile
 from git_boocode.matching.text import (
     Found,
@@ -31,16 +31,16 @@ from git_boocode.matching.text import (
 )
 from git_boocode.matching.types import Candidate, Code, Match, MatchError
 
-LOOSE_WORK = 3_000_000  # rows of one text that are searched with tolerance
-SECTION_WORK = 5_000_000  # rows of one text that are visited to look for sections
-_LISTED = 100  # places of a change that occurs several times
-_CUT = 40  # characters of a section that may be a line that git cut off within a word
-_NEAR = 0.4  # least similarity of the line that is shown for one that the file lacks
+LOOSE_WORK = 3_000_000  # maximum number of rows that tolerant searches visit in one text
+SECTION_WORK = 5_000_000  # maximum number of rows that searches for sections visit in one text
+_LISTED = 100  # maximum number of listed places of an ambiguous change
+_CUT = 40  # length from which git may have truncated a section heading within a word
+_NEAR = 0.4  # minimum similarity of a line that is suggested for a missing one
 _WORD = re.compile(r"\w")
 
 
 class Placement(NamedTuple):
-    """Where a change belongs: it matches rows ``first`` to ``stop``, and changes ``core``."""
+    """The place of a change: it matches rows ``first`` to ``stop``, and changes ``core``."""
 
     first: int
     stop: int
@@ -54,17 +54,17 @@ class Placement(NamedTuple):
 class _PlacedChange:
     """A change and the first ``rows`` of its equally good places, ascending, from ``lowest`` on.
 
-    ``left`` are those of them, by number, that the other changes leave, ``near`` the nearest placed
-    changes above and below. Where the old lines do not occur as they are, ``answer`` and ``place``
-    are what the matcher found.
+    ``left`` are the indexes of the places that are still possible, ``near`` the nearest placed
+    changes above and below. If the old lines do not occur exactly, ``answer`` and ``place`` are the
+    matcher's result.
     """
 
     def __init__(self, number: int, query: Query) -> None:
         self.number = number
         self.query = query
         self.hints = query.hints
-        self.given = query.new or Text("")
-        self.old, self.new = query.needle.lines, self.given.lines
+        self.new_text = query.new or Text("")
+        self.old, self.new = query.needle.lines, self.new_text.lines
         self.height = len(self.old)
         self.script: Sequence[Hunk] = query.hints.script or script(self.old, self.new)
         changed = [hunk for hunk in self.script if not hunk.same]
@@ -80,16 +80,16 @@ class _PlacedChange:
 
     @property
     def row(self) -> int:
-        """The first row of its place, or of the first place that is left."""
+        """The first row of its place, or of the first possible place."""
         return self.rows[self.left[0]]
 
     def core(self, row: int) -> tuple[int, int]:
-        """The rows that it changes in a place that begins on a row."""
+        """The changed rows in a place that begins on a row."""
         first = row + self.head
         return first, max(row + self.height - self.tail, first)
 
     def extent(self, row: int) -> tuple[int, int]:
-        """The positions of these rows: 2 n + 1 is row n, and 2 n the boundary above it.
+        """The changed rows as positions: 2 n + 1 is row n, and 2 n the boundary above it.
 
         Two insertions never share a boundary, because their order would be unknown.
         """
@@ -97,8 +97,8 @@ class _PlacedChange:
         return (2 * first, 2 * first + 1) if first == stop else (2 * first + 1, 2 * stop)
 
     def between(self, start: int, end: int) -> range:
-        """Which of its places, by number, lie between two positions."""
-        # An extent moves by two positions a row.
+        """The indexes of the places between two positions."""
+        # An extent moves by two positions per row.
         first, last = self.extent(0)
         at = bisect_left(self.rows, (start - first + 1) // 2)
         return range(at, bisect_right(self.rows, (end - last) // 2))
@@ -107,11 +107,11 @@ class _PlacedChange:
 def place_changes(
     queries: Sequence[Query], profile: Profile, *, verbatim: bool
 ) -> list[Placement | MatchError]:
-    """Place changes of one text that come in its order; for each its place, or why it has none.
+    """Place changes of one text, in its order; returns the place or the error for each.
 
-    All queries share one ``text``, whose last line is closed; they stand for whole lines, and none
-    changes nothing. Hints decide between places; a line counts with the offset of its neighbours.
-    Beside others a change that is there has the rung ``already_applied``, and changes nothing.
+    All queries share one ``text``, which ends in a newline; they match whole lines, and all have a
+    change. Hints decide between places; a line hint is adjusted by the offset of its neighbours.
+    Among other changes, one that is already there has the rung ``already_applied`` and no effect.
     """
     return _Sequence(queries, profile, verbatim=verbatim).run() if queries else []
 
@@ -131,18 +131,18 @@ class _Sequence:
 
     def run(self) -> list[Placement | MatchError]:
         self._each(self._find_exactly)
-        self._settle()
+        self._resolve()
         if self.profile.name != "exact":
             self._each(self._find_loosely)
-            self._settle()
-        # A message names the first few, and each may have as many places as there are rows.
+            self._resolve()
+        # Limited to what a message shows, because each may have as many places as rows.
         for change in [one for one in self._open() if len(one.left) != 1][:SHOWN]:
             self.found[change.number] = self._unplaced(change)
         self._each(self._write)
         missed = MatchError("not_found", "")
         found = [(change, self.found.get(change.number, missed)) for change in self.changes]
         failed = [(change, error) for change, error in found if isinstance(error, MatchError)]
-        # What strict rungs alone do not find is shown to nobody.
+        # Candidates are not shown for a failure of the strict rungs only.
         for change, error in failed[: SHOWN * bool(self.profile.steps[self.profile.strict :])]:
             error.candidates = error.candidates or self._nearest(change)
         placed = [one for _, one in found if isinstance(one, Placement)]
@@ -169,11 +169,11 @@ class _Sequence:
         line, end = (hints.line or 0) - 1, len(text.lines)
         rows = self.lines.find(change.old)
         if not change.old:
-            # Only an empty text, its end or a proven line prove a place.
+            # Without old lines, only an empty text, its end or a proven line is certain.
             proven = [line] if hints.proven and 0 < line <= end else []
             rows = [end] if hints.at_end or not end else proven
-        elif needle.lf == change.given.lf and not hints.at_end:
-            # What changes line endings only must find them.
+        elif needle.lf == change.new_text.lf and not hints.at_end:
+            # A change of line endings only must match the endings.
             parts = needle.parts[:-1]
             rows = [row for row in rows if text.parts[row : row + change.height] == parts]
         if hints.at_end:
@@ -186,7 +186,7 @@ class _Sequence:
         change.left = range(len(change.rows))
 
     def _find_loosely(self, change: _PlacedChange) -> None:
-        """Climb the ladder in the rows that the neighbours leave."""
+        """Find a change with tolerance, in the rows between its neighbours."""
         change.near[0] = self._above
         if not change.rows and change.old and not change.hints.strict:
             answer = self._climb(change)
@@ -205,8 +205,8 @@ class _Sequence:
             self._above = change
 
     def _climb(self, change: _PlacedChange) -> LadderAnswer:
-        """The matcher's answer in the rows that the neighbours leave."""
-        text, line, given = self.text, self._expected(change), change.query
+        """The matcher's answer for the rows between the neighbours."""
+        text, line, query = self.text, self._expected(change), change.query
         above, below = change.near
         first = max(above.core(above.row)[1] if above else 0, change.lowest)
         stop = below.core(below.row)[0] if below else len(text.lines)
@@ -222,14 +222,13 @@ class _Sequence:
         line = None if line is None else line - first + 1
         hints, offset, piece = change.hints._replace(line=line), 0, text
         if (first, stop) != (0, len(text.lines)):
-            # Of several sections of one name a piece may lack one.
+            # A piece may lack one of several sections with the same name.
             hints, offset = hints._replace(sections=()), text.start_of(first)
             piece = Text(text.raw[offset : text.start_of(stop)])
-        narrow = Query(piece, given.needle.raw, change.given.raw, whole_lines=True, hints=hints)
+        narrow = Query(piece, query.needle.raw, change.new_text.raw, whole_lines=True, hints=hints)
         answer = climb(narrow, self.profile)
-        query, read = given, answer.query
-        if read is not narrow:
-            query = given.reread(read.needle.raw, read.new.raw if read.new else "")
+        if (variant := answer.query) is not narrow:
+            query = query.variant(variant.needle.raw, variant.new.raw if variant.new else "")
 
         def moved(place: Occurrence) -> Occurrence:
             lines = place.lines and tuple(
@@ -242,10 +241,10 @@ class _Sequence:
         places = tuple(map(moved, answer.found.places))
         return answer._replace(query=query, found=answer.found._replace(places=places))
 
-    # Which of them
+    # Choosing between places
 
-    def _settle(self) -> None:
-        """Leave each change what the order of all leaves it, then what its hints name."""
+    def _resolve(self) -> None:
+        """Restrict the places of each change by the order of all, and then by its hints."""
         named = self.changes
         while named:
             self._sweep(upward=False)
@@ -256,7 +255,7 @@ class _Sequence:
                 change.left = chosen[change]
 
     def _sweep(self, *, upward: bool) -> None:
-        """Leave each change the places beyond the first one, or the last, of the one before."""
+        """Restrict changes to places below the change above, or, upward, above the one below."""
         position, near = self.end if upward else 0, None
         for change in self.changes[:: -1 if upward else 1]:
             change.near[upward] = near
@@ -272,34 +271,34 @@ class _Sequence:
             change.left = left
 
     def _named(self, change: _PlacedChange) -> range:
-        """The place, by number, on which line and section agree, where several are left."""
+        """The index of the place on which line and section agree, if several are possible."""
         left, sections = change.left, change.hints.sections
         if len(left) < 2:
             return range(0)
         rows = (change.rows[at] for at in left)
         sole = self.text.sections.sole(sections, rows) if sections else None
-        wanted = {row for row in (self._expected(change), sole) if row is not None}
-        # Its places have one height, so only the one on the row fits into its extent.
-        numbers = chain(*(change.between(*change.extent(row)) for row in wanted))
+        hinted = {row for row in (self._expected(change), sole) if row is not None}
+        # All places have the same height, so only the one on the row fits into its extent.
+        numbers = chain(*(change.between(*change.extent(row)) for row in hinted))
         named = [at for at in numbers if at in left]
         return range(named[0], named[0] + 1) if len(named) == 1 else range(0)
 
     def _expected(self, change: _PlacedChange) -> int | None:
-        """The row that a change's line names, moved as far as its neighbours; None if unclear."""
+        """The row of a change's line hint, adjusted by its neighbours' offset; None if unclear."""
         near = [(one.row, one.hints.line) for one in change.near if one]
         offsets = {row - line + 1 for row, line in near if line is not None}
         if change.hints.line is None or len(offsets) > 1:
             return None
         return change.hints.line - 1 + sum(offsets)
 
-    # What is written
+    # Writing
 
     def _repeats(self, change: _PlacedChange) -> bool:
-        """Whether lines that are added without context on one side are beside the place already."""
+        """Whether lines that are added without context on one side are already there."""
         more = len(change.new) - len(change.old)
         if more <= 0 or change.hints.proven:
             return False
-        there, new, row = self.text.stripped, change.given.stripped, change.row
+        there, new, row = self.text.stripped, change.new_text.stripped, change.row
         starts = [row] * (not change.tail) + [max(row - more, 0)] * (not change.head)
         beside = any(there[start : start + len(new)] == new for start in starts)
         came = (change.new[hunk.j1 : hunk.j2] for hunk in change.script if not hunk.same)
@@ -315,15 +314,15 @@ class _Sequence:
             splice = Splice(self._written, self._written, "")
         elif answer is None or place is None or self.verbatim:
             if change.height != len(change.old):
-                raise self._refused(row, stop, "the file has more or fewer lines there")
+                raise self._refused(row, stop, "the file has a different number of lines there")
             splice = self._as_marked(change)
         else:
-            splice, notes = written(answer, place, row)
+            splice, notes = splice_for(answer, place, row)
             if any(note.startswith("replaced") for note in notes):
-                raise self._refused(row, stop, "the file has lines there that it would delete")
+                raise self._refused(row, stop, "it would delete other lines of the file")
             applied = splice.text == self.text.raw[splice.start : splice.end]
             splice, likeness = _trimmed(self.text.raw, splice), place.similarity
-        # The matcher may write to more than the rows that change.
+        # The matcher may write to more than the changed rows.
         if splice.start < self._written:
             raise self._refused(row, stop, "it overlaps the hunk above", "overlap")
         self._written = splice.end
@@ -335,26 +334,26 @@ class _Sequence:
         self.found[change.number] = found
 
     def _as_marked(self, change: _PlacedChange) -> Splice:
-        """A change whose old lines are rows one by one, all of its new lines as given."""
+        """The splice for a change whose old lines match row by row; new lines are unchanged."""
         text, row, (start, end) = self.text, change.row, change.core(change.row)
         there = text.parts[row : row + change.height]
         exact = change.old and there == change.query.needle.parts[:-1]
-        given = change.given.parts if exact else change.new
+        new = change.new_text.parts if exact else change.new
         pieces: list[str] = []
         for hunk in change.script:
             first, stop = max(row + hunk.i1, start), min(row + hunk.i2, end)
             if not hunk.same:
                 ending = "\n" if exact else text.ending(max(stop - 1, 0)) or text.usual_ending
-                pieces += [line + ending for line in given[hunk.j1 : hunk.j2]]
+                pieces += [line + ending for line in new[hunk.j1 : hunk.j2]]
             else:
                 pieces.append(text.raw[text.start_of(first) : text.start_of(stop)])
         return Splice(text.start_of(start), text.start_of(end), "".join(pieces))
 
-    # Why not
+    # Errors
 
     def _unplaced(self, change: _PlacedChange) -> MatchError:
         if not change.rows:
-            why = "" if change.old else "it has no line of the file to go by"
+            why = "" if change.old else "it has no context lines"
             return MatchError("not_found", why)
         start_of, rows = self.text.start_of, change.rows[change.left.start : change.left.stop]
         ends = ((start_of(row), start_of(row + change.height)) for row in rows[:_LISTED])
@@ -363,7 +362,7 @@ class _Sequence:
         return MatchError("ambiguous", f"it occurs {len(rows)} times", match)
 
     def _misplaced(self, change: _PlacedChange, near: _PlacedChange | None) -> MatchError:
-        """Why the changes placed before, of which one is the nearest, leave it no place."""
+        """The error for a change without a possible place next to ``near``, a placed change."""
         first, stop = change.row, change.row + change.height
         if near:
             start, end = near.extent(near.row)
@@ -381,7 +380,7 @@ class _Sequence:
         return MatchError(code, message, Match("not_found", candidates=(near,)))
 
     def _nearest(self, change: _PlacedChange) -> tuple[Candidate, ...]:
-        """The text most like a change, else the rows that its line names, else a similar line."""
+        """The text most similar to a change, the rows of its line hint, or a similar line."""
         match, line = to_match(LadderAnswer(change.query, None, Found(), None)), change.hints.line
         if match.candidates or not self.text.lines:
             return match.candidates
@@ -394,18 +393,18 @@ class _Sequence:
 
 
 def _sole(answer: LadderAnswer, height: int) -> Occurrence:
-    """The one place meant: of equal ones the one that has all blank lines at the ends."""
+    """The chosen place; of equal ones, the one with all leading and trailing blank lines."""
     places = answer.found.places
     if answer.chosen is not None:
         return places[answer.chosen]
     whole = [one for one in places if one.rows and one.rows[1] - one.rows[0] == height]
     if not answer.found.equal or len(whole) != 1:
-        raise MatchError("ambiguous", "several places are alike", to_match(answer))
+        raise MatchError("ambiguous", "several places are similar", to_match(answer))
     return whole[0]
 
 
 def _most_like(text: Text, line: str) -> tuple[Candidate, ...]:
-    """The line of a text that is most like one that it lacks, if any is."""
+    """The line of a text that is most similar to a missing one, if any."""
     near = most_similar(canonical_line(line), text.canonical, _NEAR, 1)
     return tuple(Candidate(row + 1, row + 1, score, text.lines[row]) for score, row in near)
 
@@ -421,7 +420,7 @@ def _trimmed(raw: str, splice: Splice) -> Splice:
 
 
 class Sections:
-    """Looks up lines such as `class A:`, and their blocks (MatchError if it is too much work)."""
+    """Looks up headings such as `class A:` and their blocks (MatchError above a work limit)."""
 
     def __init__(self, text: Text) -> None:
         self.text = text
@@ -429,7 +428,7 @@ class Sections:
         self._heads: dict[str, list[int]] = {}
 
     def check(self, sections: Sequence[str]) -> int:
-        """The row of the innermost of nested sections; MatchError if the text lacks it."""
+        """The row of the innermost of nested sections; MatchError if it does not exist."""
         row = 0
         for section in sections:
             heads = self.heads(section)
@@ -446,28 +445,28 @@ class Sections:
         return row
 
     def sole(self, sections: Sequence[str], rows: Iterable[int]) -> int | None:
-        """The one of ascending rows that lies in the sections; None if none or several do."""
+        """The only one of ascending rows inside the sections; None if none or several are."""
         inside = (row for row in rows if self._holds(sections, row))
         first, second = next(inside, None), next(inside, None)
         return first if second is None else None
 
     def heads(self, section: str) -> list[int]:
-        """The rows that a section line names: equal to it, else beginning with it."""
-        wanted = canonical_line(section.strip())
-        if wanted not in self._heads:
+        """The rows that equal a section heading, or else those that begin with it."""
+        heading = canonical_line(section.strip())
+        if heading not in self._heads:
             whole, begun = list[int](), list[int]()
-            for line, row in islice(self._sorted, bisect_left(self._sorted, (wanted, 0)), None):
+            for line, row in islice(self._sorted, bisect_left(self._sorted, (heading, 0)), None):
                 self._spend()
-                following = line[len(wanted) :][:1]
-                if not (wanted and line.startswith(wanted)) or (whole and following):
+                following = line[len(heading) :][:1]
+                if not (heading and line.startswith(heading)) or (whole and following):
                     break
-                # Git cuts long lines and models leave out parameters, but a name must end here.
+                # Git truncates long lines and models omit parameters, but a name must end here.
                 if not following:
                     whole.append(row)
-                elif len(wanted) >= _CUT or not (following.isalnum() or following == "_"):
+                elif len(heading) >= _CUT or not (following.isalnum() or following == "_"):
                     begun.append(row)
-            self._heads[wanted] = whole or sorted(begun)
-        return self._heads[wanted]
+            self._heads[heading] = whole or sorted(begun)
+        return self._heads[heading]
 
     @cached_property
     def _sorted(self) -> list[tuple[str, int]]:
@@ -482,12 +481,12 @@ class Sections:
         if self._work < 0:
             raise MatchError(
                 "ambiguous",
-                "the sections that the patch names occur too often to check every place: "
-                "show more unchanged lines instead, and send fewer hunks at once",
+                "the sections of the patch occur too often to check every place: "
+                "include more unchanged lines instead, and send fewer hunks at once",
             )
 
     def _holds(self, sections: Sequence[str], row: int) -> bool:
-        """Whether a row is in blocks that the sections open, the last one innermost."""
+        """Whether a row is inside the blocks of the sections, the last one innermost."""
         while not self.text.stripped[row] and row + 1 < len(self._widths):
             self._spend()
             row += 1

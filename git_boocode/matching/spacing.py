@@ -1,7 +1,7 @@
-"""Text that is spaced or wrapped differently from the file, or starts or stops within a line.
+"""Text with different spacing or line breaks than the file, or that is a part of lines.
 
-One search finds all of these: texts without any whitespace are compared, and of each occurrence
-then the whitespace that matters for the case.
+One search finds all of these: it compares texts without whitespace, and then checks the whitespace
+that matters in each occurrence.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from git_boocode.matching.text import Found, Occurrence, Query, Text, indent_of,
 if TYPE_CHECKING:
     from git_boocode.matching.variants import Variant
 
-_CUT_OFF = 2  # at most this many letters may be missing at the end of a line by mistake
-_WRAPPED_EVIDENCE = 8  # the evidence that text must hold to be found without its line breaks
+_CUT_OFF = 2  # maximum number of letters at the end of a line that may be missing by mistake
+_WRAPPED_EVIDENCE = 8  # minimum evidence of text that is found without its line breaks
 _PIECES = re.compile(r"\S+", re.ASCII)
 _RUNS = re.compile(r"\s+")
 _NEEDLESS = re.compile(r"(?<!\w) | (?!\w)")
 
 
 class _Hit(NamedTuple):
-    """An occurrence in ``Text.lf``: its offsets, its rows, and what else is on these rows."""
+    """An occurrence in ``Text.lf``: its offsets, its rows, and the other text on these rows."""
 
     start: int
     end: int
@@ -42,7 +42,7 @@ class _Hit(NamedTuple):
 
 
 def layout(query: Query, step: Step) -> Found:
-    """Whole lines that are equal except for blank lines and spaces that no two words need."""
+    """Whole lines that are equal except for blank lines and spaces that do not separate words."""
     if refused := refusal(query, step) or _too_often(query):
         return refused
     rows = (hit.rows for hit in _hits(query.text, query.needle, by_line=True) if hit.is_whole)
@@ -52,10 +52,11 @@ def layout(query: Query, step: Step) -> Found:
 
 
 def part(query: Query, step: Step) -> Found:
-    """The needle's first line ends a line of the file, its last begins one, the rest are whole.
+    """The needle's first line ends a file line, its last one begins one, the others are whole.
 
-    A single line may occur anywhere between whole words. The first line is cut between words; the
-    last of several anywhere, since texts break off so. Whole lines are left to ``layout``.
+    A single line may occur anywhere between whole words. The first line must begin between words;
+    the last of several lines may end anywhere, because a model's text may be truncated. ``layout``
+    finds whole lines.
     """
     if refused := refusal(query, step) or _too_often(query):
         return refused
@@ -64,13 +65,13 @@ def part(query: Query, step: Step) -> Found:
 
 
 def _part_at(query: Query, hit: _Hit) -> Occurrence | None:
-    given, view, to_raw = query.needle.lf, query.text.lf_alike, query.text.to_raw
+    needle, view, to_raw = query.needle.lf, query.text.lf_alike, query.text.to_raw
     start, end, rows, head, tail = hit
-    # Indentation means that a line begins, and the line feed of a single line that it ends.
-    if (given[0].isspace() and head.strip()) or _within_word(view, start):
+    # Indentation marks the beginning of a line, and a single line's line feed its end.
+    if (needle[0].isspace() and head.strip()) or _within_word(view, start):
         return None
     if len(rows) == 1:
-        if (given.endswith("\n") and tail.strip()) or _within_word(view, end):
+        if (needle.endswith("\n") and tail.strip()) or _within_word(view, end):
             return None
     elif tail.strip() and not _may_break_off(query, hit):
         return None
@@ -83,8 +84,8 @@ def _part_at(query: Query, hit: _Hit) -> Occurrence | None:
 def _may_break_off(query: Query, hit: _Hit) -> bool:
     """Whether the last of several lines may end before its row does.
 
-    A number is not cut, the last letters of a line may just be missing, and a row that is the line
-    after the edit is there as a whole.
+    It may not end within a number, or if only the last letters of the row are missing, which is a
+    mistake, or if the row already equals the last new line.
     """
     view, after = query.text.lf_alike, query.new.canonical[-1:] if query.new else []
     if after == [query.text.canonical[hit.rows[-1]]]:
@@ -94,10 +95,9 @@ def _may_break_off(query: Query, hit: _Hit) -> bool:
 
 
 def wrapped(variant: Variant, text: Text) -> Iterator[Variant]:
-    """The pair with the file's line breaks, where old occurs once except for these.
+    """Texts with the file's line breaks, if old occurs once except for line breaks.
 
-    Where new has the lines of a paragraph as old has them, they become the file's; a paragraph in
-    which the new text differs stays as new has it.
+    A paragraph with the same lines in old and new gets the file's lines; a changed paragraph stays.
     """
     old, new = Text(variant.old), Text(variant.new)
     once = evidence(old.lf) >= _WRAPPED_EVIDENCE and text.squeezed.count(old.squeezed) == 1
@@ -119,7 +119,7 @@ def wrapped(variant: Variant, text: Text) -> Iterator[Variant]:
 
 
 def _groups(lines: Sequence[str], rows: Sequence[str]) -> list[tuple[range, range]]:
-    """The smallest runs that say the same in other lines; none if one has blank lines."""
+    """The smallest runs of lines with equal text; none if one contains blank lines."""
     here, there = _ends(lines), _ends(rows)
     ends = [(0, 0), *((here[size], there[size]) for size in sorted(here.keys() & there.keys()))]
     groups = []
@@ -134,22 +134,22 @@ def _groups(lines: Sequence[str], rows: Sequence[str]) -> list[tuple[range, rang
 
 
 def _ends(lines: Sequence[str]) -> dict[int, int]:
-    """The row after each line with text, by the size of all text up to there."""
+    """Maps the total size of the text up to each nonblank line to the next row."""
     sizes = accumulate(len("".join(line.split())) for line in lines)
     return {size: row for row, size in enumerate(sizes, 1) if lines[row - 1].strip()}
 
 
 def _too_often(query: Query) -> Found | None:
-    """The answer for a needle with too many occurrences to look at each of them."""
+    """The answer for a needle with too many occurrences to check them all."""
     often = query.text.squeezed.count(query.needle.squeezed) > PLACES
-    return Found(reason=f"it occurs more than {PLACES} times, spaces aside") if often else None
+    return Found(reason=f"it occurs over {PLACES} times, ignoring whitespace") if often else None
 
 
 def _hits(text: Text, needle: Text, *, by_line: bool) -> list[_Hit]:
-    """Where the needle occurs except for needless spaces and either blank lines or line breaks."""
+    """Occurrences of the needle, ignoring needless spaces and blank lines or line breaks."""
     pieces, view = needle.lf_alike.removeprefix(needle.mark).split("\n"), text.lf_alike
-    wanted = "\n".join(pieces[row] for row in needle.filled)
-    sought = squeezed(wanted)
+    filled = "\n".join(pieces[row] for row in needle.filled)
+    sought = squeezed(filled)
     starts = occurrences(text.squeezed, sought)
     if not starts:
         return []
@@ -161,7 +161,7 @@ def _hits(text: Text, needle: Text, *, by_line: bool) -> list[_Hit]:
         return runs[number][0] + at - sizes[number]
 
     spans = [(offset(at), offset(at + len(sought) - 1) + 1) for at in starts]
-    form = _form(wanted, by_line=by_line)
+    form = _form(filled, by_line=by_line)
     return [_hit(text, *at) for at in spans if _form(view[slice(*at)], by_line=by_line) == form]
 
 
@@ -173,11 +173,11 @@ def _hit(text: Text, start: int, end: int) -> _Hit:
 
 
 def _form(text: str, *, by_line: bool) -> list[str]:
-    """The lines of a text, or all of them as one, without blank ones and needless spaces."""
+    """The nonblank lines of a text, or all as one line, without needless spaces."""
     lines = text.split("\n") if by_line else [text]
     return [_NEEDLESS.sub("", _RUNS.sub(" ", line.strip())) for line in lines if line.strip()]
 
 
 def _within_word(text: str, at: int) -> bool:
-    """Whether a word goes on at an offset."""
+    """Whether an offset is inside a word."""
     return all(char.isalnum() or char == "_" for char in (text[at - 1 : at], text[at : at + 1]))

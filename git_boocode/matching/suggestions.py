@@ -1,4 +1,4 @@
-"""What a refusal can offer: text that occurs once, what sets a place apart, and words that differ.
+"""The candidates of a refusal: text that occurs once, descriptions, and the differing words.
 
 Rows are 0-based, ends exclusive.
 """
@@ -16,9 +16,9 @@ from git_boocode.matching.types import Candidate
 
 Rows = tuple[int, int]
 
-_REACH = 60  # lines above and below a place that may be added until its text occurs once
-_WORK = 30_000_000  # characters in which texts are looked for until one occurs once
-_CLIMB = 5_000  # lines above a place in which the blocks around it are looked for
+_REACH = 60  # maximum number of added lines above and below a place to make its text unique
+_WORK = 30_000_000  # maximum number of characters that the search for unique text reads
+_CLIMB = 5_000  # maximum number of lines above a place to search for the blocks around it
 _SHOWN = 60  # characters of a line that a description quotes
 _TOKENS = re.compile(r"\w+|\s+|[^\w\s]")
 _NO_OPENER = re.compile(
@@ -30,9 +30,9 @@ _NO_OPENER = re.compile(
 def candidates(
     text: Text, places: Sequence[tuple[int, int, float]], needle: Text | None = None
 ) -> tuple[Candidate, ...]:
-    """Places, each as its rows and similarity, with what can be sent back for them.
+    """Make candidates of places, each given by its rows and similarity.
 
-    ``needle`` is the text that they differ from, None if they do not.
+    ``needle`` is the text from which they differ; None if they do not.
     """
     rows = [(first, stop) for first, stop, _ in places]
     return tuple(
@@ -52,7 +52,7 @@ def candidates(
 def unique_text(text: Text, rows: Rows) -> tuple[str | None, int | None]:
     """The shortest run of whole lines around some rows that occurs once, and its first line.
 
-    Its lines end in LF; the number counts from 1. None if there is none within a bounded distance.
+    Its lines end in LF; the line number is 1-based. None if there is none within ``_REACH`` lines.
     """
     filled = [row for row in range(*rows) if text.stripped[row]]
     first, stop = (filled[0], filled[-1] + 1) if filled else rows
@@ -62,7 +62,7 @@ def unique_text(text: Text, rows: Rows) -> tuple[str | None, int | None]:
             start, end = first - above, stop + size - above
             found = "\n".join(lines[start:end]) if start >= 0 and end <= len(lines) else ""
             left -= len(view)
-            # A carriage return of a line's own would be read as part of its ending.
+            # A carriage return inside a line would be taken for a part of its ending.
             if found and "\r" not in found and view.find(found, view.find(found) + 1) < 0:
                 return found, start + 1
         if left < 0:
@@ -71,10 +71,10 @@ def unique_text(text: Text, rows: Rows) -> tuple[str | None, int | None]:
 
 
 def descriptions(text: Text, places: Sequence[Rows]) -> list[str]:
-    """Where each of some places is, by what sets it apart from the others.
+    """A description of each place that distinguishes it from the others.
 
-    ``in `def save(self)` of `class A`, line 88`` names the blocks around it, as many as are needed;
-    where these are equal, ``below `count = 0`, line 88`` names the nearest line that occurs once.
+    ``in `def save(self)` of `class A`, line 88`` names as many enclosing blocks as necessary. If
+    these are equal, ``below `count = 0`, line 88`` names the nearest line that occurs once.
     """
     blocks = [tuple(_quoted(text, row) for row in _openers(text, first)) for first, _ in places]
     found = []
@@ -94,7 +94,7 @@ def _openers(text: Text, row: int) -> Iterator[int]:
     for above in reversed(range(max(0, row - _CLIMB), row)):
         line, outer = text.stripped[above], depth_of(text.lines[above])
         if line and outer < width and not _NO_OPENER.match(line):
-            # A brace on its own line belongs to the line above that is no deeper.
+            # A brace on its own line belongs to the line above with at most the same indentation.
             named = re.search(r"\w", line)
             width = outer + (not named)
             if named:
@@ -104,8 +104,8 @@ def _openers(text: Text, row: int) -> Iterator[int]:
 def _landmark(text: Text, row: int) -> int | None:
     """The nearest row above with a line that occurs once."""
     rows = reversed(range(max(0, row - _REACH), row))
-    wanted = (above for above in rows if re.search(r"\w{3}", text.lines[above]))
-    return next((above for above in wanted if text.lines.count(text.lines[above]) == 1), None)
+    named = (above for above in rows if re.search(r"\w{3}", text.lines[above]))
+    return next((above for above in named if text.lines.count(text.lines[above]) == 1), None)
 
 
 def _quoted(text: Text, row: int) -> str:
@@ -114,17 +114,17 @@ def _quoted(text: Text, row: int) -> str:
 
 
 def differing_lines(text: Text, rows: Rows, old: Text) -> list[str]:
-    """The lines of a place that differ from the old text's, words marked as `git diff` does.
+    """The lines of a place that differ from the old text, with words marked as in `git diff`.
 
     ``12: return [-totl-]{+total+}`` is line 12 of the text, where the old text has `totl`. A line
-    that only one side has is marked as a whole.
+    that only one side has is marked completely.
     """
     first, stop = rows
     mine = old.stripped[old.core.start : old.core.stop]
     there = text.stripped[first:stop]
-    owned = align_lines(mine, there)
-    pairs = [(*own, line) for own, line in zip(owned, mine, strict=True)]
-    free = {*range(len(there))}.difference(*(range(*own) for own in owned))
+    matched = align_lines(mine, there)
+    pairs = [(*own, line) for own, line in zip(matched, mine, strict=True)]
+    free = {*range(len(there))}.difference(*(range(*own) for own in matched))
     pairs = sorted([*pairs, *((row, row + 1, "") for row in free)], key=itemgetter(0))
     shown = ((start, line, "".join(there[start:end])) for start, end, line in pairs)
     return [f"{first + at + 1}: {_marked(line, row)}" for at, line, row in shown if line != row]

@@ -1,4 +1,4 @@
-"""A text split into lines once, with the views of it that the rungs share, and a query on it.
+"""A text with its lines and the comparison forms that the rungs share, and a query on it.
 
 Only LF and CRLF end a line, unlike in ``str.splitlines``.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 BOM = "\ufeff"
 TAB = 8  # columns of a tab where lines of one text are compared
-LOOKUP_WORK = 100_000_000  # lines that are compared to find lines as they are in one text
+LOOKUP_WORK = 100_000_000  # limit of line comparisons to find exact lines in one text
 
 _SINGLE = "\u2018\u2019\u201a\u201b\u2032\u2035\u00b4\u02b9\u02bc\u02c8\u055a\uff07"
 _DOUBLE = "\u201c\u201d\u201e\u201f\u2033\u2036\u02ba\u301d\u301e\u301f\uff02"
@@ -30,7 +30,7 @@ _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\ufe58\ufe63\uff0d"
 _SPACES = "\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
 _ONE_TO_ONE: dict[int, str] = {
-    # Full-width forms of printable ASCII lie at a constant distance from it.
+    # Full-width forms have a constant distance from printable ASCII.
     **{code + 0xFEE0: chr(code) for code in range(0x21, 0x7F)},
     **dict.fromkeys(map(ord, _SINGLE), "'"),
     **dict.fromkeys(map(ord, _DOUBLE), '"'),
@@ -41,69 +41,69 @@ _WHOLE_LINE = {**_ONE_TO_ONE, **dict.fromkeys(map(ord, INVISIBLE)), ord("\u2026"
 
 
 class Text:
-    """A text and, computed on first use, its lines and their comparison forms.
+    """A text, its lines and their comparison forms, which are computed on first use.
 
-    Rows are 0-based line indexes. A byte order mark belongs to none of the lines.
+    Rows are 0-based line indexes. A byte order mark is not part of any line.
     """
 
     def __init__(self, raw: str) -> None:
         self.raw = raw
         self.mark = BOM if raw.startswith(BOM) else ""
         self.closed = raw.endswith("\n")  # whether the last line has a line ending
-        self.has_crlf = "\r" in raw and "\r\n" in raw  # one character is found faster
+        self.has_crlf = "\r" in raw and "\r\n" in raw  # a single character is found faster
         self.lf = raw.replace("\r\n", "\n") if self.has_crlf else raw
 
     @cached_property
     def mixed(self) -> bool:
-        """Whether the line endings differ among themselves."""
+        """Whether the text has both LF and CRLF line endings."""
         return self.has_crlf and self.raw.count("\r\n") != self.raw.count("\n")
 
     @cached_property
     def usual_ending(self) -> str:
-        """The line ending that most lines have."""
+        """The line ending of most lines."""
         return "\r\n" if 2 * self.raw.count("\r\n") > self.raw.count("\n") else "\n"
 
     @cached_property
     def parts(self) -> list[str]:
-        """The pieces between line feeds, carriage returns included."""
+        """The pieces between line feeds, including carriage returns."""
         return self.raw.removeprefix(self.mark).split("\n")
 
     @property
     def pieces(self) -> list[str]:
-        """The pieces between line endings: a last one that is empty counts too."""
+        """The pieces between line endings, including an empty last piece."""
         return self.lf.removeprefix(self.mark).split("\n") if self.has_crlf else self.parts
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines without their endings; nothing after a final line ending counts as a line."""
+        """The lines without their endings; a final line ending does not start another line."""
         lines = self.pieces
         return lines[:-1] if not lines[-1] else lines
 
     @cached_property
     def stripped(self) -> list[str]:
-        """The lines without whitespace at either end."""
+        """The lines without leading and trailing whitespace."""
         return [*map(str.strip, self.lines)]
 
     @cached_property
     def canonical(self) -> list[str]:
-        """The stripped lines in canonical spelling."""
+        """The stripped lines in canonical form; see ``canonical_line``."""
         return self.stripped if self.raw.isascii() else [*map(canonical_line, self.stripped)]
 
     @cached_property
     def lf_alike(self) -> str:
-        """``lf`` with look-alike characters mapped one to one."""
+        """``lf`` with look-alike characters mapped one to one to ASCII."""
         if self.raw.isascii():
             return self.lf
         return self.mark + "\n".join(map(look_alikes, self.pieces))
 
     @cached_property
     def framed_stripped(self) -> str:
-        """The stripped lines as one string, each between two line feeds."""
+        """The stripped lines as one string; see ``framed``."""
         return framed(self.stripped)
 
     @cached_property
     def framed_canonical(self) -> str:
-        """The canonical lines as one string, each between two line feeds."""
+        """The canonical lines as one string; see ``framed``."""
         return self.framed_stripped if self.raw.isascii() else framed(self.canonical)
 
     @cached_property
@@ -113,18 +113,18 @@ class Text:
 
     @cached_property
     def core(self) -> range:
-        """The rows left when blank lines at the top and the bottom are dropped."""
+        """The rows without the blank lines at the top and the bottom."""
         rows = [row for row, line in enumerate(self.stripped) if line]
         return range(rows[0], rows[-1] + 1) if rows else range(0)
 
     @cached_property
     def squeezed(self) -> str:
-        """The text without whitespace, look-alike characters as in ``lf_alike``."""
+        """``lf_alike`` without whitespace."""
         return squeezed(self.lf_alike)
 
     @cached_property
     def sections(self) -> Sections:
-        """The blocks of lines that its lines open."""
+        """The sections, such as functions and classes, of the text."""
         from git_boocode.matching.sequence import Sections
 
         return Sections(self)
@@ -134,28 +134,28 @@ class Text:
         return [*accumulate(map(len, self.parts), initial=len(self.mark))]
 
     def start_of(self, row: int) -> int:
-        """The offset at which line ``row`` starts; of the row after the last: the text's length."""
+        """The offset at which line ``row`` starts; the text's length for the row after the last."""
         return self._starts[row] + row if row < len(self.parts) else len(self.raw)
 
     def end_of(self, row: int) -> int:
-        """The offset at which line ``row`` ends, its line ending not included."""
+        """The offset at which line ``row`` ends, without its line ending."""
         return self.start_of(row) + len(self.lines[row])
 
     def ending(self, row: int) -> str:
-        """The line ending of ``row``: LF, CRLF, or nothing on an unfinished last line."""
+        """The line ending of ``row``: LF, CRLF, or empty for an unterminated last line."""
         if row >= len(self.parts) - 1:
             return ""
         return "\r\n" if self.parts[row].endswith("\r") else "\n"
 
     def is_whole(self, start: int, end: int) -> bool:
-        """Whether what lies between two offsets begins with a line and ends with one."""
+        """Whether the text between two offsets consists of whole lines."""
         raw = self.raw
         begins = start in (0, len(self.mark)) or raw[start - 1] == "\n"
         ended = end == len(raw) or raw[end - 1 : end] == "\n"
         return begins and (ended or raw[end] == "\n" or raw.startswith("\r\n", end))
 
     def rows_text(self, first: int, stop: int) -> str:
-        """The real text of rows ``first`` to ``stop`` (exclusive), without the last ending."""
+        """The text of rows ``first`` to ``stop`` (exclusive), without the last line ending."""
         return self.raw[self.start_of(first) : self.end_of(stop - 1)]
 
     @cached_property
@@ -167,7 +167,7 @@ class Text:
         return offset + bisect_left(self._crlf_marks, offset) if self.has_crlf else offset
 
     def ends(self, span: Span) -> tuple[Position, Position]:
-        """Where a span starts and, exclusive, ends."""
+        """The start and the end (exclusive) of a span."""
         last = span.start_line + self.raw.count("\n", span.start, span.end)
         start, end = span.start, span.end
         return (
@@ -187,7 +187,7 @@ class Text:
 
 
 class LineIndex:
-    """Where lines occur among others, found by the rows of the rarest of them."""
+    """Finds sequences of lines, starting from the rows of their rarest line."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
@@ -197,12 +197,12 @@ class LineIndex:
         self._found: dict[tuple[str, ...], list[int]] = {}
         self._work = LOOKUP_WORK
 
-    def find(self, wanted: Sequence[str]) -> list[int]:
-        """The rows at which these lines occur one below the other, overlapping ones included.
+    def find(self, needle: Sequence[str]) -> list[int]:
+        """The rows at which consecutive lines occur, including overlapping occurrences.
 
-        Raises MatchError (``ambiguous``) where too many rows would have to be compared.
+        Raises MatchError (``ambiguous``) if too many rows would have to be compared.
         """
-        key, lines, count = tuple(wanted), list(wanted), len(wanted)
+        key, lines, count = tuple(needle), list(needle), len(needle)
         if key not in self._found and lines:
             at = min(range(count), key=lambda index: len(self.rows.get(lines[index], ())))
             rows = self.rows.get(lines[at], [])
@@ -215,39 +215,39 @@ class LineIndex:
 
 
 def framed(lines: Iterable[str]) -> str:
-    """Lines joined so that each, the first and last too, stands between two line feeds."""
+    """Lines joined so that each, including the first and last, is between two line feeds."""
     return "\n" + "\n".join(lines) + "\n"
 
 
 def indent_of(line: str) -> str:
-    """The whitespace a line starts with."""
+    """The leading whitespace of a line."""
     return line[: len(line) - len(line.lstrip())]
 
 
 def width_of(indent: str, tab: int = TAB) -> int:
-    """The columns an indentation takes when tab stops are ``tab`` columns apart."""
+    """The width of an indentation in columns, with tab stops every ``tab`` columns."""
     return len(indent.expandtabs(tab)) if "\t" in indent else len(indent)
 
 
 def depth_of(line: str) -> int:
-    """The columns by which a line is indented, for comparing lines of one text."""
+    """The width of a line's indentation in columns, for comparing lines of one text."""
     return width_of(indent_of(line))
 
 
 def split_ends(line: str) -> tuple[str, str, str]:
-    """A line as its indentation, its body and its trailing whitespace."""
+    """Split a line into its indentation, its body and its trailing whitespace."""
     body = line.lstrip()
     bare = body.rstrip()
     return indent_of(line), bare, body[len(bare) :]
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a text with their endings; only a newline ends one."""
+    """The lines of a text with their endings; only a newline ends a line."""
     return StringIO(text).readlines()
 
 
 def spliced(text: str, splices: Iterable[tuple[int, int, str]]) -> str:
-    """The text in which disjoint stretches (start, end), in its order, become other text."""
+    """Replace disjoint ranges (start, end, new text), in ascending order, in a text."""
     pieces, at = [], 0
     for start, end, new in splices:
         pieces += [text[at:start], new]
@@ -256,9 +256,9 @@ def spliced(text: str, splices: Iterable[tuple[int, int, str]]) -> str:
 
 
 def common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many characters, or lines, two texts have in common at their beginnings."""
+    """The length of the common prefix of two texts or lists of lines."""
     same, most = 0, min(len(one), len(other))
-    # Comparing halves is quicker than one by one: a file may have millions.
+    # A binary search with slices is faster than comparing millions of items one by one.
     while same < most:
         middle = (same + most + 1) // 2
         if one[same:middle] == other[same:middle]:
@@ -270,7 +270,7 @@ def common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
 
 def squeezed(text: str) -> str:
     """``text`` without ASCII whitespace."""
-    # As bytes: taking a text of 5 MB apart at its whitespace takes ten times as long.
+    # As bytes, because splitting a text of 5 MB takes ten times as long.
     data = text.encode("utf-8", "surrogatepass").translate(None, b" \t\n\r\f\v")
     return data.decode("utf-8", "surrogatepass")
 
@@ -281,9 +281,9 @@ def look_alikes(text: str) -> str:
 
 
 def plain_in_file(pairs: Iterable[tuple[str, str]]) -> dict[int, str]:
-    """The look-alikes for which the file has ASCII wherever a model's line has them.
+    """A table for ``str.translate`` of the look-alikes that are always ASCII in the file.
 
-    ``pairs`` are lines of the model and the file's. A table for ``str.translate``.
+    ``pairs`` are lines of the model with the file's lines.
     """
     there: dict[int, set[str]] = {}
     for mine, row in pairs:
@@ -293,14 +293,14 @@ def plain_in_file(pairs: Iterable[tuple[str, str]]) -> dict[int, str]:
                 there.setdefault(code, set()).add(other)
     table = {code: _ONE_TO_ONE[code] for code in there if there[code] == {_ONE_TO_ONE[code]}}
     if len(table) == len(there) and not {"'", '"'}.isdisjoint(table.values()):
-        # Who writes one kind of quote so writes all kinds so.
+        # A file with plain quotes of one kind has plain quotes of all kinds.
         quotes = {code: plain for code, plain in _ONE_TO_ONE.items() if plain in ("'", '"')}
         return table | quotes
     return table
 
 
 def canonical_line(line: str) -> str:
-    """A line for comparison: look-alikes, invisible characters and composition do not count."""
+    """A line for comparison, without differences in look-alikes, invisible characters and NFC."""
     if line.isascii():
         return line
     from unicodedata import normalize
@@ -309,18 +309,18 @@ def canonical_line(line: str) -> str:
 
 
 def lines_of(first: int, last: int) -> str:
-    """A range of lines in words, both ends inclusive; it is empty if it ends before it begins."""
+    """A range of lines in words, both ends inclusive; it may be empty."""
     if last < first:
         return f"after line {last}" if last else "at the top"
     return f"line {first}" if first == last else f"lines {first}-{last}"
 
 
 class Occurrence(NamedTuple):
-    """Where a text occurs: character offsets, the end exclusive.
+    """A place where a text occurs: character offsets, the end exclusive.
 
-    ``rows`` are the whole lines (first, stop) it covers; None for text on part of a line.
-    ``lines`` gives for each line of the needle the rows (first, stop) it stands for, where that is
-    known. ``partial`` is whether the first or last row is covered in part; ``lines`` is empty then.
+    ``rows`` are the whole lines (first, stop) that it covers; None for a part of a line. ``lines``
+    contains the matching rows (first, stop) for each line of the needle, if known. ``partial`` is
+    set if the first or last row is covered only in part; ``lines`` is empty then.
     """
 
     start: int
@@ -332,7 +332,7 @@ class Occurrence(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The places of a rung, ascending; if they are not ``equal``ly good, the best comes first."""
+    """The places that a rung finds, in ascending order; if not ``equal``, the best comes first."""
 
     places: tuple[Occurrence, ...] = ()
     equal: bool = True
@@ -340,13 +340,13 @@ class Found(NamedTuple):
 
 
 class Hints(NamedTuple):
-    """What a format knows about a place beside its old text.
+    """Hints of an edit format about the place of the old text.
 
-    ``line`` (1-based) is where the old text begins, ``sections`` are the lines below which it lies,
-    outermost first: both only decide between equally good places. ``at_end`` restricts the search
-    to the end of the file. ``script`` holds the hunks of a change that marks them. For
-    ``sequence``, sections without a line restrict the search to what is below them, ``proven`` is
-    whether the line is certain, ``strict`` whether no tolerance is allowed.
+    ``line`` (1-based) is its first line, ``sections`` are the headings above it, outermost first:
+    both only decide between equally good places. ``at_end`` restricts the search to the end of the
+    file. ``script`` contains the hunks if the format marks them. The following apply to
+    ``sequence``: sections without a line restrict the search to the lines below them; ``proven``
+    means that the line is certain, and ``strict`` that only exact matches count.
     """
 
     line: int | None = None
@@ -358,10 +358,10 @@ class Hints(NamedTuple):
 
 
 class Query:
-    """A needle and the text it is looked for in, with what the rungs compute once for all.
+    """A needle and the text to search, with the values that the rungs share.
 
-    ``new`` is the text that replaces the needle; None if nothing does. ``whole_lines`` is whether
-    the needle stands for whole lines, never for a part of one.
+    ``new`` is the text that replaces the needle, or None. With ``whole_lines`` the needle matches
+    whole lines only.
     """
 
     def __init__(
@@ -379,15 +379,15 @@ class Query:
         self.whole_lines = whole_lines
         self.hints = hints
 
-    def reread(self, needle: str, new: str, line: int | None = None) -> Query:
-        """The query for a variant of the texts (new only if there is one), with another line."""
+    def variant(self, needle: str, new: str, line: int | None = None) -> Query:
+        """The query for a variant of the texts, with a line hint if there is none yet."""
         new_text = None if self.new is None else new
         hints = self.hints._replace(script=(), line=self.hints.line or line)
         return Query(self.text, needle, new_text, whole_lines=self.whole_lines, hints=hints)
 
     @cached_property
     def hunks(self) -> list[Hunk]:
-        """What the new text changes; nothing if there is none."""
+        """The changed hunks between needle and new text; empty without a new text."""
         from git_boocode.matching.align import script
 
         new = self.new.lines if self.new else self.needle.lines
@@ -395,7 +395,7 @@ class Query:
 
     @cached_property
     def partners(self) -> dict[int, int]:
-        """The line of the new text that each line of the needle becomes, if it becomes one."""
+        """Maps each changed line of the needle to its new version, if there is one."""
         from git_boocode.matching.align import pair_similar
 
         old, new = self.needle.canonical, self.new.canonical if self.new else []
@@ -410,7 +410,7 @@ class Query:
 
     @cached_property
     def rows(self) -> dict[str, list[int]]:
-        """The rows of each line with text of the needle and the new text, in canonical form."""
+        """The rows of each nonblank line of the needle and the new text, in canonical form."""
         new = self.new.canonical if self.new else []
         found: dict[str, list[int]] = {line: [] for line in (*self.needle.canonical, *new) if line}
         lines = self.text.canonical
@@ -420,26 +420,26 @@ class Query:
 
     @cached_property
     def present(self) -> frozenset[str]:
-        """The needle's lines with text that stand somewhere in the text, in canonical form."""
+        """The needle's nonblank lines that occur anywhere in the text, in canonical form."""
         return frozenset(line for line in self.needle.canonical if self.rows.get(line))
 
     @property
     def share(self) -> float:
-        """The share of the needle's distinct lines that the text has."""
+        """The share of the needle's distinct lines that occur in the text."""
         return len(self.present) / max(1, len({*self.needle.canonical}))
 
     @cached_property
     def survey(self) -> Survey:
-        """The windows like the needle."""
+        """The windows that are similar to the needle."""
         from git_boocode.matching.windows import survey
 
         return survey(self)
 
     def place(self, first: int, stop: int, similarity: float = 1.0) -> Occurrence:
-        """The place of rows ``first`` to ``stop`` (exclusive), on which the needle's core lies.
+        """The place whose rows ``first`` to ``stop`` (exclusive) match the needle's core.
 
-        It grows over the blank lines around it as far as the needle has blank lines too, and takes
-        the last line ending in if the needle has it.
+        It includes surrounding blank lines, at most as many as the needle has, and the last line
+        ending if the needle has one.
         """
         core, lines = self.needle.core, self.needle.lines
         first -= self._blanks(range(first - 1, first - 1 - core.start, -1))
@@ -453,9 +453,9 @@ class Query:
     def spread(
         self, rows: Mapping[int, int], similarity: float = 1.0, *, left_out: Collection[int] = ()
     ) -> Occurrence:
-        """The place in which lines of the needle stand for these rows, and the others for none.
+        """The place in which lines of the needle match the given rows, and the others no row.
 
-        Lines that are ``left_out`` stand for all rows before that of the next line.
+        The needle's ``left_out`` lines, which are placeholders, match all rows up to the next line.
         """
         lines, at = [], min(rows.values())
         for index in range(len(self.needle.lines)):

@@ -1,7 +1,7 @@
 """Merge a text with an older version of it, line by line, as `git merge-file` does.
 
-An edit whose old text only an older version has was made for that version: `rebased` makes it
-there and merges what has changed since.
+If only an older version contains the old text of an edit, `rebase_edit` makes the edit in that
+version and merges the later changes.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import NamedTuple
 from git_boocode.matching.align import Hunk, script, similarity
 from git_boocode.matching.already_applied import Rows, refuse_applied
 from git_boocode.matching.guards import evidence
-from git_boocode.matching.ladder import SHOWN_TEXT, LadderAnswer, ascend
+from git_boocode.matching.ladder import SHOWN_TEXT, LadderAnswer, try_steps
 from git_boocode.matching.rungs import Step
 from git_boocode.matching.text import Found, Query, Text, lines_of, split_lines
 from git_boocode.matching.types import Match, MatchError, Replacement
 
 
 class Region(NamedTuple):
-    """The rows (first, stop) of each text that belong together; rows count from 0."""
+    """The corresponding rows (first, stop) of each text; rows are 0-based."""
 
     base: Rows
     ours: Rows
@@ -30,9 +30,9 @@ class Region(NamedTuple):
 
 
 class ThreeWay(NamedTuple):
-    """The result of a merge: its ``text``, or None where there are ``conflicts``.
+    """The result of a merge: its ``text``, or None if there are ``conflicts``.
 
-    Only theirs changed the regions ``taken``, only ours those ``kept``, both alike the ``same``.
+    The regions ``taken`` were changed by theirs only, ``kept`` by ours only, ``same`` by both.
     """
 
     text: str | None
@@ -45,9 +45,9 @@ class ThreeWay(NamedTuple):
 def merge_three_way(base: str, ours: str, theirs: str) -> ThreeWay:
     """Apply the changes from ``base`` to ``theirs`` to ``ours``.
 
-    Changes of the two sides conflict when they overlap or touch (no unchanged base line between
-    them), unless both are the same. Line endings that differ in ours alone are no change, and stay.
-    A text too large to align counts as one change.
+    Changes of the two sides conflict if they overlap or touch (no unchanged base line between
+    them), unless they are equal. Different line endings in ours alone are not a change, and stay. A
+    text that is too large to align counts as one change.
     """
     base_rows, our_rows, their_rows = split_lines(base), split_lines(ours), split_lines(theirs)
     here = split_lines(with_our_endings(base, ours, theirs))
@@ -68,7 +68,7 @@ def merge_three_way(base: str, ours: str, theirs: str) -> ThreeWay:
 
 
 def spliced_rows(rows: Sequence[str], changes: Iterable[tuple[int, int, Sequence[str]]]) -> str:
-    """The text of some rows in which rows ``(first, stop, lines)``, ascending, become the lines."""
+    """Apply ascending replacements ``(first, stop, lines)`` to some rows; returns the text."""
     pieces, at = list[str](), 0
     for first, stop, lines in changes:
         pieces += [*rows[at:first], *lines]
@@ -81,20 +81,20 @@ def _lf(rows: Iterable[str]) -> list[str]:
 
 
 def with_our_endings(base: str, ours: str, theirs: str) -> str:
-    """``theirs`` with our line endings, if the base has others throughout and ours mostly does not.
+    """``theirs`` with our line endings, if ours has changed those of the base.
 
-    Of a base with mixed endings it is unknown which lines got another one.
+    If the base has mixed endings, it is unknown which lines ours has changed.
     """
-    before, wanted = Text(base), Text(ours).usual_ending
-    if before.mixed or before.usual_ending == wanted:
+    before, ending = Text(base), Text(ours).usual_ending
+    if before.mixed or before.usual_ending == ending:
         return theirs
-    return theirs.replace("\r\n", "\n").replace("\n", wanted)
+    return theirs.replace("\r\n", "\n").replace("\n", ending)
 
 
 def _changes(left: Sequence[str], right: Sequence[str]) -> list[Hunk]:
-    """The changed hunks, moved along repeated lines to where git's diff places them.
+    """The changed hunks, moved along repeated lines to their positions in git's diff.
 
-    One that only adds or only removes lines goes as far down as it can, and joins one it meets.
+    A hunk that only adds or only removes lines moves down as far as possible, and joins the next.
     """
     placed: list[Hunk] = []
 
@@ -102,7 +102,7 @@ def _changes(left: Sequence[str], right: Sequence[str]) -> list[Hunk]:
         down = _room(left, right, placed[-1], end - placed[-1].i2, down=True)
         return Hunk(placed[-1].same, *(bound + down for bound in placed.pop()[1:]))
 
-    # Of a line that moved, git's diff shows the removal first.
+    # If a line was moved, git's diff shows the removal first.
     for same, j1, j2, i1, i2 in script(right, left):
         hunk = Hunk(same, i1, i2, j1, j2)
         if same:
@@ -119,7 +119,7 @@ def _changes(left: Sequence[str], right: Sequence[str]) -> list[Hunk]:
 
 
 def _room(left: Sequence[str], right: Sequence[str], hunk: Hunk, most: int, *, down: bool) -> int:
-    """By how many rows a hunk can move without changing what it does, at most ``most``."""
+    """The number of rows, at most ``most``, by which a hunk can move with the same effect."""
     rows, first, stop = right, hunk.j1, hunk.j2
     if hunk.j1 == hunk.j2:
         rows, first, stop = left, hunk.i1, hunk.i2
@@ -130,7 +130,7 @@ def _room(left: Sequence[str], right: Sequence[str], hunk: Hunk, most: int, *, d
 
 
 def _regions(changes: Iterable[tuple[Hunk, bool]]) -> Iterator[tuple[Region, set[bool]]]:
-    """The regions in which changes touch, with the sides (ours: True) that changed them."""
+    """Join touching changes into regions, with the sides (ours: True) that changed them."""
     groups: list[list[tuple[Hunk, bool]]] = []
     stop = -1
     for change in sorted(changes):
@@ -147,22 +147,22 @@ def _regions(changes: Iterable[tuple[Hunk, bool]]) -> Iterator[tuple[Region, set
         yield Region((first, stop), ours, theirs), {side for _, side in group}
 
 
-def rebased(
+def rebase_edit(
     query: Query,
     steps: Sequence[Step],
     versions: Iterable[str],
     start_line: int | None,
     edit: Callable[[LadderAnswer], Replacement],
 ) -> LadderAnswer | None:
-    """The edit as made in the newest version that has the old text, merged with the text.
+    """Make the edit in the newest version that contains the old text, and merge it with the text.
 
-    None if no version has it on one of these ``steps``, or if ``edit`` refuses the answer there.
-    Raises MatchError (``stale``, ``already_applied``) when the merge conflicts or changes nothing.
+    None if no version contains it according to ``steps``, or if ``edit`` refuses the edit there.
+    Raises MatchError (``stale``, ``already_applied``) if the merge conflicts or changes nothing.
     """
     new = query.new.raw if query.new else ""
     for index, version in enumerate(versions):
         older = Query(version, query.needle.raw, new, whole_lines=query.whole_lines)
-        found = ascend(older, steps, start_line)
+        found = try_steps(older, steps, start_line)
         if found.rung is None:
             continue
         try:
@@ -193,9 +193,9 @@ def merge_edit(
 ) -> tuple[str, tuple[Rows, ...]]:
     """Merge an edit of the ``rows`` of an older version, the ``base``, into the text.
 
-    Returns the new content, and the rows of the text in which the edit was made. Raises MatchError:
-    ``stale`` if the merge conflicts or, unless it is ``proven`` that the edit was made for the
-    base, if none of these lines is left; ``already_applied`` if it changes nothing.
+    Returns the new content, and the edited rows of the text. Raises MatchError: ``stale`` if the
+    merge conflicts, or if none of the edited lines is left, unless it is ``proven`` that the edit
+    was made for the base; ``already_applied`` if it changes nothing.
     """
     merge = merge_three_way(base, text.raw, edited)
     now = tuple(_rows_now(merge, rows))
@@ -208,7 +208,7 @@ def merge_edit(
 
 
 def _has_lines_left(merge: ThreeWay, base: str, rows: Sequence[Rows]) -> bool:
-    """Whether each place still has a line with a telling word that the text did not change."""
+    """Whether each place still has an unchanged line with some evidence."""
     lines = Text(base).lines
     changed = {row for region in (*merge.kept, *merge.same) for row in range(*region.base)}
     return all(
@@ -219,7 +219,7 @@ def _has_lines_left(merge: ThreeWay, base: str, rows: Sequence[Rows]) -> bool:
 def _stale(
     text: Text, merge: ThreeWay, base: str, rows: Sequence[Rows], now: Sequence[Rows]
 ) -> MatchError:
-    """The refusal that names the lines which the text changed where the edit was to be made."""
+    """The error that names the lines of the text that conflict with the edit."""
     from git_boocode.matching.suggestions import candidates
 
     older = Text(base)
@@ -237,8 +237,10 @@ def _stale(
     (near,) = candidates(text, [(*place, alike)], old)
     there = text.rows_text(first, stop)[:SHOWN_TEXT]
     near = near._replace(start_line=first + 1, end_line=stop, text=there)
-    said = f"the old text is of an older version, and {lines_of(first + 1, stop)} changed since"
-    return MatchError("stale", said, Match("not_found", candidates=(near,)))
+    message = (
+        f"the old text is from an older version, and {lines_of(first + 1, stop)} changed since"
+    )
+    return MatchError("stale", message, Match("not_found", candidates=(near,)))
 
 
 def _hull(rows: Sequence[Rows]) -> Rows:
@@ -246,12 +248,12 @@ def _hull(rows: Sequence[Rows]) -> Rows:
 
 
 def _shown(text: Text, first: int, stop: int) -> Rows:
-    """The rows to show for a place; for one without rows its neighbours."""
+    """The rows to show for a place; its neighbours if it has no rows."""
     return (first, stop) if first < stop else (max(first - 1, 0), min(first + 1, len(text.lines)))
 
 
 def _rows_now(merge: ThreeWay, rows: Sequence[Rows]) -> Iterator[Rows]:
-    """The rows of our text that rows of the base have become."""
+    """The rows of our text that correspond to rows of the base."""
     regions = sorted((*merge.conflicts, *merge.taken, *merge.kept, *merge.same))
     firsts, stops = [region.base[0] for region in regions], [region.base[1] for region in regions]
     shifts = [0, *(region.ours[1] - region.base[1] for region in regions)]

@@ -1,4 +1,4 @@
-"""What the matcher answers with."""
+"""The results and errors of the matcher."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Span(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A place worth showing: its lines (1-based, inclusive), similarity, and the file's real text.
+    """A possible match: its lines (1-based, inclusive), similarity, and the file's text.
 
     ``old_string``, from line ``old_start_line`` on, is the shortest run of whole lines around it
-    that occurs once; None if no short run does. ``where`` says what sets the place apart from other
-    candidates, ``differs`` which lines differ from the old text: ``12: [-old-]{+file+}``.
+    that occurs once; None if no short run does. ``where`` distinguishes the candidate from others,
+    and ``differs`` lists the lines that differ from the old text: ``12: [-old-]{+file+}``.
     """
 
     start_line: int
@@ -44,12 +44,12 @@ class Candidate(NamedTuple):
 
 
 class Match(NamedTuple):
-    """Where a needle was found.
+    """The result of locating a needle.
 
-    ``rung`` names the comparison that answered, ``similarity`` is 0.0–1.0, ``count`` the number of
+    ``rung`` is the comparison that succeeded, ``similarity`` is 0.0–1.0, ``count`` the number of
     places. ``span``, ``start`` and ``end`` (exclusive) are set for ``exact`` and ``fuzzy`` only.
-    ``spans`` holds every place; ``candidates`` some of them (``ambiguous``) or the nearest text
-    (``not_found``). ``version`` is the index of the older version in which the needle was found.
+    ``spans`` contains all places; ``candidates`` some of them (``ambiguous``) or the most similar
+    text (``not_found``). ``version`` is the index of the older version that has the needle.
     """
 
     kind: Kind
@@ -66,20 +66,20 @@ class Match(NamedTuple):
 
     @property
     def start_line(self) -> int | None:
-        """The first line of the match, 1-based; None if there is no single one."""
+        """The first line of the match, 1-based; None without a unique match."""
         return self.span.start_line if self.span else None
 
     @property
     def end_line(self) -> int | None:
-        """The last line of the match, 1-based and inclusive; None if there is no single one."""
+        """The last line of the match, 1-based and inclusive; None without a unique match."""
         return self.span.end_line if self.span else None
 
 
 class Replacement(NamedTuple):
-    """A whole new text, and the first match of the old one.
+    """The complete new content, and the first match of the old text.
 
-    ``spans`` holds the ``count`` places replaced, in the *original* content. ``notes`` says what
-    was done beyond pasting (see ``refit.notes``).
+    ``spans`` contains the ``count`` replaced places, in the *original* content. ``notes`` lists the
+    adaptations of the new text (see ``refit.notes``).
     """
 
     content: str
@@ -90,12 +90,12 @@ class Replacement(NamedTuple):
 
     @property
     def version(self) -> int | None:
-        """The index of the older version in which the edit was made; None if it was in none."""
+        """The index of the older version in which the edit was made; None if it was in the text."""
         return self.match.version
 
 
 class MatchError(Exception):
-    """A refused replacement; ``candidates`` hold the nearest text, the places, or stale lines."""
+    """A refused replacement; ``candidates`` are similar text, the places, or stale lines."""
 
     def __init__(self, code: Code, message: str, match: Match | None = None) -> None:
         super().__init__(message)

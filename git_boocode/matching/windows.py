@@ -1,10 +1,10 @@
-"""The lines of a file that are most like a needle, found with bounded work.
+"""Find the lines of a file that are most similar to a needle, with bounded work.
 
-A window is a run of as many lines as the needle has. Where all windows together are cheap to
-compare, all are compared, and the answer is exact. Otherwise only windows are compared that hold
-one of the needle's rarest lines where it should be.
+A window is a run of as many lines as the needle has. If comparing all windows is cheap, the result
+is exact. Otherwise only windows that have one of the needle's rarest lines at the right position
+are compared.
 
-Every bound below counts work, not time, so an answer never depends on the machine.
+All limits count work, not time, so that a result never depends on the machine.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from git_boocode.matching.guards import WindowGuard
 from git_boocode.matching.rungs import Step, refusal
 from git_boocode.matching.text import Found, Query, common_prefix
 
-FLOOR = 0.5  # windows less similar than this have nothing to do with the needle
-WINDOW_OVERHEAD = 500  # word operations that joining a window and comparing it amount to
-EXHAUSTIVE_WORK = 10_000_000  # word operations up to which every window is compared (20 ms)
-VERIFY_WORK = 200_000_000  # word operations spent on the windows of one needle (200 ms)
-_WINDOWS = 64  # so few windows are all compared; a line of the needle selects no more
-_ANCHORS = 8  # at most this many lines of the needle select windows
+FLOOR = 0.5  # minimum similarity of windows
+WINDOW_OVERHEAD = 500  # the fixed cost of comparing a window, in word operations
+EXHAUSTIVE_WORK = 10_000_000  # word operations up to which all windows are compared (20 ms)
+VERIFY_WORK = 200_000_000  # maximum word operations for the windows of one needle (200 ms)
+_WINDOWS = 64  # up to this number, all windows are compared; also the maximum per anchor line
+_ANCHORS = 8  # maximum number of the needle's lines that select windows
 
 
 class Window(NamedTuple):
@@ -34,14 +34,14 @@ class Window(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """The windows above the floor, best first, and why some were not looked at, if so."""
+    """The windows above the floor, best first, and why some were not compared, if any."""
 
     windows: tuple[Window, ...]
     reason: str | None = None
 
 
 def similarity(query: Query, step: Step) -> Found:
-    """The window that is similar enough, most similar, and not ruled out by the guard."""
+    """The most similar window, if it reaches the threshold and the guard accepts it."""
     if refused := refusal(query, step):
         return refused
     survey, guard = query.survey, WindowGuard(query, step)
@@ -50,27 +50,27 @@ def similarity(query: Query, step: Step) -> Found:
         return Found(reason=survey.reason)
     if objected := guard.objection(best):
         return Found(reason=objected)
-    # A window below the threshold may still differ from the best in the error alone.
+    # A window below the threshold is a rival if it differs from the best only in the error.
     rivals = guard.rivals(best, survey.windows[1:])
     equal = all(other.similarity == best.similarity for other in rivals)
     return Found(tuple(query.place(*window) for window in (best, *rivals)), equal)
 
 
 def survey(query: Query) -> Survey:
-    """The windows that are like the needle without blank lines around it."""
+    """The windows that are similar to the needle without its leading and trailing blank lines."""
     core, lines = query.needle.core, query.text.canonical
-    wanted, height = query.needle.canonical[core.start : core.stop], len(core)
-    firsts: Sequence[int] = range(len(lines) - height + 1 if wanted else 0)
-    joined = "\n".join(wanted)
+    needle, height = query.needle.canonical[core.start : core.stop], len(core)
+    firsts: Sequence[int] = range(len(lines) - height + 1 if needle else 0)
+    joined = "\n".join(needle)
     mean = sum(map(len, lines)) * height // max(1, len(lines))
     work = len(firsts) * (align.cost(len(joined), mean) + WINDOW_OVERHEAD)
     if len(firsts) > _WINDOWS and work > EXHAUSTIVE_WORK:
         last = len(lines) - height
-        firsts = [first for first in _anchored(wanted, query.rows) if 0 <= first <= last]
+        firsts = [first for first in _anchored(needle, query.rows) if 0 <= first <= last]
     found, reason, left = [], None, VERIFY_WORK
     for first in firsts:
         there = "\n".join(lines[first : first + height])
-        # A text less than FLOOR times as long as another cannot be FLOOR similar to it.
+        # The ratio of the lengths is an upper bound of the similarity.
         if not len(joined) * FLOOR <= len(there) <= len(joined) / FLOOR:
             continue
         mine, other = _trimmed(joined, there)
@@ -85,16 +85,16 @@ def survey(query: Query) -> Survey:
     return Survey(tuple(found), reason)
 
 
-def _anchored(wanted: Sequence[str], rows: Mapping[str, Sequence[int]]) -> Iterable[int]:
-    """The first rows of the windows in which one of the rarest lines wanted is in its place."""
-    counts = [len(rows.get(line, ())) for line in wanted]
-    known = [at for at, count in enumerate(counts) if 0 < count <= _WINDOWS]
-    known.sort(key=lambda at: (counts[at], -len(wanted[at])))
-    return dict.fromkeys(row - at for at in known[:_ANCHORS] for row in rows[wanted[at]])
+def _anchored(needle: Sequence[str], rows: Mapping[str, Sequence[int]]) -> Iterable[int]:
+    """The first rows of the windows with one of the needle's rarest lines at its position."""
+    counts = [len(rows.get(line, ())) for line in needle]
+    anchors = [at for at, count in enumerate(counts) if 0 < count <= _WINDOWS]
+    anchors.sort(key=lambda at: (counts[at], -len(needle[at])))
+    return dict.fromkeys(row - at for at in anchors[:_ANCHORS] for row in rows[needle[at]])
 
 
 def _trimmed(left: str, right: str) -> tuple[str, str]:
-    """Two texts without their common start and end."""
+    """Two texts without their common prefix and suffix."""
     head = common_prefix(left, right)
     left, right = left[head:], right[head:]
     tail = common_prefix(left[::-1], right[::-1])

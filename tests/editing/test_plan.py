@@ -368,7 +368,7 @@ def test_what_is_unclear_in_one_place_asks_for_the_files_text(repo: Repo) -> Non
     repo.write("b", "start(alpha)\ndefer stop(alpha)\nwatch(alpha, beta)\nreturn run(alpha)\n")
     old = "start(alpha)\ndefer stop(alpha)\nwatch(alpha)\nreturn run(alpha)\n"
     failure = refused(replace("b", old, old.replace("watch(alpha", "watch(alpha, x"))).failures[0]
-    assert failure.message == "line 3: the file has ', beta' where the new text brings ', x'"
+    assert failure.message == "line 3: the file has ', beta' where the new text adds ', x'"
     assert (failure.code, failure.lines, failure.hint) == ("ambiguous", (1,), hint)
 
 
@@ -448,13 +448,13 @@ def test_a_symlink_inside_is_written_through(repo: Repo) -> None:
 def test_huge_files_are_refused(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     repo.write("a", "")
     os.truncate("a", 100 * 1024 * 1024 + 1)
-    assert "104857601 bytes, more than the 104857600" in refused(replace("a", "x", "y")).message
+    assert "104857601 bytes (at most 104857600)" in refused(replace("a", "x", "y")).message
     repo.write("a", "x" * 10)
     monkeypatch.setattr(files, "MAX_BYTES", 10)
     apply(replace("a", "x" * 10, "y"))
     if os.path.exists("/proc/self/status"):
         # It has no size until it is read.
-        with pytest.raises(RefusedError, match="the file has 11 bytes"):
+        with pytest.raises(RefusedError, match="too large to edit: 11 bytes"):
             read_state("/proc/self/status")
 
 
@@ -481,7 +481,7 @@ def test_files_do_not_become_huge(repo: Repo, monkeypatch: pytest.MonkeyPatch) -
     assert "more than 104857600 characters" in found.message
     monkeypatch.setattr(plan_module, "MAX_BYTES", 10)
     for edit in (replace("a", "x" * 90_000, "y" * 11), {"path": "b", "content": "y" * 11}):
-        assert "grow to 11 bytes" in refused(edit).message
+        assert "too large to edit: 11 bytes" in refused(edit).message
     assert repo.read("a") == b"x" * 90_000
 
 
@@ -567,7 +567,7 @@ def test_code_that_is_left_out_is_refused_in_every_format(
     repo.write("a", "one\ntwo\nthree\n")
     (failure,) = refused(edit).failures
     assert failure.code == "invalid_input"
-    assert "stands for text that it leaves out" in failure.message
+    assert "looks like a placeholder for omitted code" in failure.message
     apply(edit, options=Options(How(verbatim=True)))
 
 
@@ -575,7 +575,7 @@ def test_code_that_is_left_out_is_found_by_the_matchers_own_words(repo: Repo) ->
     # None of these words stands anywhere else in the file.
     repo.write("a", "one\ntwo\n")
     (failure,) = refused({"path": "a", "content": "one\n# ... more lines ...\n"}).failures
-    assert "'# ... more lines ...', which stands for text" in failure.message
+    assert "'# ... more lines ...', which looks like a placeholder" in failure.message
 
 
 def test_what_only_looks_left_out_is_taken(repo: Repo) -> None:

@@ -257,7 +257,7 @@ def test_a_placeholder_in_new_alone_is_refused(marker: str, drift: str) -> None:
         replace_text(FILE, old, new)
     assert caught.value.code == "invalid_input"
     assert caught.value.message == (
-        f"line 3 of the new text, '{marker}', stands for text that it leaves out"
+        f"line 3 of the new text, '{marker}', looks like a placeholder for omitted code"
     )
 
 
@@ -300,7 +300,7 @@ STUBBED = {
 
 @pytest.mark.parametrize(("old", "new"), STUBBED.values(), ids=STUBBED)
 def test_dots_that_would_wipe_out_lines_are_refused(old: str, new: str) -> None:
-    with pytest.raises(MatchError, match="leaves out"):
+    with pytest.raises(MatchError, match="looks like a placeholder"):
         replace_text(f"x\n{old}y\n", old, new)
 
 

@@ -71,7 +71,7 @@ def test_one_line_of_other_code_is_refused_however_long_the_rest() -> None:
     changed = list(lines)
     changed[9] = "    for key in sorted(registry):\n"
     assert locate_match("".join(lines), "".join(changed), "boocode").kind == "fuzzy"
-    reason = "line 10 is other code: the file has 'value_9 = compute(number, 9)'"
+    reason = "line 10 is different code: the file has 'value_9 = compute(number, 9)'"
     assert locate_match("".join(lines), "".join(changed)).reason == reason
 
 
@@ -188,7 +188,7 @@ def test_a_long_line_is_quoted_in_part() -> None:
     content = "".join([*lines[:9], f"    call({'argument, ' * 9})\n", *lines[10:]])
     quoted = "'" + ("call(" + "argument, " * 9)[:59] + "…'"
     assert locate_match(content, "".join(lines)).reason == (
-        f"line 10 is other code: the file has {quoted}"
+        f"line 10 is different code: the file has {quoted}"
     )
 
 

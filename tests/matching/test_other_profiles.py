@@ -123,7 +123,7 @@ def test_the_change_alone_is_applied(profile: str) -> None:
     ("count", "width", "reason"),
     [
         (66_667, 1, "the text is too large to compare"),
-        (66_666, 1, "several blocks have its first and last line, and none is alike"),
+        (66_666, 1, "several blocks have its first and last line, but none is similar"),
         (2, 100_000, "the text is too large to compare"),
     ],
 )

@@ -95,7 +95,7 @@ def test_a_conflict_is_refused_and_shows_the_lines_as_they_are(now: str) -> None
 def test_a_conflict_names_the_lines_that_changed_and_offers_the_place() -> None:
     now = f"first\n{BEFORE.replace('check(data)', 'check_all(data)')}"
     error = refused(now, OLD, NEW, BEFORE)
-    assert error.message == "the old text is of an older version, and line 4 changed since"
+    assert error.message == "the old text is from an older version, and line 4 changed since"
     near = error.candidates[0]
     assert near.text == "    check_all(data)"
     assert near.old_string == '    data = read(path)\n    check_all(data)\n    log("loaded")'

@@ -313,7 +313,7 @@ def test_too_much_work_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_lines_alone_come_in_at_the_end_of_a_file_or_into_an_empty_one() -> None:
     assert patched(ABC, hunk("+zeta", at_end=True)) == ABC + "zeta\n"
     assert patched("", hunk("+zeta")) == "zeta\n"
-    assert refused(ABC, hunk("+zeta")).message == "it has no line of the file to go by"
+    assert refused(ABC, hunk("+zeta")).message == "it has no context lines"
 
 
 def test_changes_that_have_no_order_in_an_empty_file_are_refused() -> None:
