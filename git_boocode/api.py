@@ -22,6 +22,7 @@ from itertools import islice
 from tempfile import TemporaryDirectory
 from typing import Any, ParamSpec, TypeVar
 
+from git_boocode.agents.conversation import agent_callbacks, resume_command
 from git_boocode.checkpoints import capture
 from git_boocode.checkpoints.callback import HostFunction
 from git_boocode.checkpoints.restore.operation import FOREIGN, IGNORED, RestoreRequest
@@ -151,6 +152,7 @@ class RestoreResult:
     messages_deleted: int = 0
     backend_reset: bool = False
     message: str = ""
+    resume: str = ""
 
 
 def _fatal_os_errors(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -307,6 +309,7 @@ def restore(
         callback=callback,
         session=session,
         force=_overridden(force, (IGNORED, *FOREIGN)),
+        agent_callbacks=agent_callbacks(),
     )
     return _restored(lambda here: restore_with_edits.restore(here, name, request), root)
 
@@ -331,6 +334,7 @@ def undo(
         dry_run=dry_run,
         callback=callback,
         force=_overridden(force, (IGNORED,)),
+        agent_callbacks=agent_callbacks(),
     )
     return _restored(lambda here: restore_with_edits.undo(here, request), root)
 
@@ -352,6 +356,7 @@ def redo(
         dry_run=dry_run,
         callback=callback,
         force=_overridden(force, (IGNORED,)),
+        agent_callbacks=agent_callbacks(),
     )
     return _restored(lambda here: restore_with_edits.redo(here, request), root)
 
@@ -441,4 +446,5 @@ def _restored(work: Callable[[Repository], Result], root: str) -> RestoreResult:
         messages_deleted=answer.messages_deleted if answer else 0,
         backend_reset=answer.backend_reset if answer else False,
         message=answer.message if answer else "",
+        resume=resume_command(result),
     )

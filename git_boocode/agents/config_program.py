@@ -11,7 +11,8 @@ import sys
 from git_boocode.agents.baselines import Baseline
 from git_boocode.agents.config_files import ConfigFile, Wanted
 from git_boocode.agents.registry import Program
-from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.shipped import shipped_file
 
 MARKER = "git-boocode: made by 'git boocode hooks install'"
 """What a file of our own says in its first lines."""
@@ -33,7 +34,7 @@ def install(file: ConfigFile, data: bytes | None, wanted: Wanted) -> tuple[bytes
             hints=(f"call '{call}' from it, with its standard input, or move it away",),
         )
     assert isinstance(file.agent.config, Program)
-    with open(shipped_hook(f"agents/{file.agent.config.template}"), encoding="utf-8") as stream:
+    with open(shipped_file(f"agents/{file.agent.config.template}"), encoding="utf-8") as stream:
         text = stream.read()
     command = wanted.commands[file.event]
     text = text.replace("{command}", command).replace("{command_json}", json.dumps(command))
@@ -63,20 +64,6 @@ def installed(file: ConfigFile, data: bytes, wanted: Wanted) -> dict[str, bool]:
 def is_ours(data: bytes) -> bool:
     """Whether a file is ours, whatever was changed in it since."""
     return MARKER.encode() in data
-
-
-def shipped_hook(name: str) -> str:
-    """The path of a shipped file, such as `callbacks/trim-jsonl`; FatalError if it is missing."""
-    # An editable installation runs from the checkout, where the files lie beside the package.
-    for directory in ("shipped_hooks", os.path.join("..", "hooks")):
-        path = os.path.normpath(os.path.join(_PACKAGE, directory, name))
-        if os.path.isfile(path):
-            return path
-    raise FatalError(
-        f"the installation lacks '{name}'",
-        code="broken_installation",
-        hints=("install git-boocode again",),
-    )
 
 
 def installed_command(*words: str) -> str:

@@ -64,7 +64,8 @@ class Agent(NamedTuple):
     hook has to print. With `tool_begins` there are modes without turn events, in which the first
     tool of a turn stands for it. `run_by` are the agents that run this one's hooks as well, with
     the fields that give their payloads away. `callback` is the shipped one that restores the
-    agent's conversations, `note` what the user has to know after installing.
+    agent's conversations, configured by `callback_environment`; `resume` is the command that goes
+    on with the conversation `{session}`. `note` is what the user has to know after installing.
     """
 
     name: str
@@ -81,6 +82,8 @@ class Agent(NamedTuple):
     tool_begins: bool = False
     run_by: Mapping[str, tuple[str, ...]] = {}
     callback: str = ""
+    callback_environment: Mapping[str, str] = {}
+    resume: str = ""
     note: str = ""
 
 
@@ -125,6 +128,8 @@ _ALL = (
             _GROUP,
             toml={PROJECT: ".codex/config.toml", USER: "config.toml"},
         ),
+        callback="trim-jsonl",
+        resume="codex resume {session}",
         note="Codex asks you to trust new hooks before it runs them",
     ),
     Agent(
@@ -139,6 +144,8 @@ _ALL = (
         config=Settings(
             {PROJECT: ".gemini/settings.json", USER: "settings.json"}, _GROUP, seconds=1000
         ),
+        callback="trim-jsonl",
+        resume="gemini --resume {session}",
     ),
     Agent(
         name="cursor",

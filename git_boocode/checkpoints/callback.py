@@ -21,8 +21,10 @@ from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.head_move import worktrees
 from git_boocode.repo.lock import CALLING, INSIDE_RESTORE, file_lock
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.shipped import find_shipped, shipped_file
 
 HOOK = "boocode-restore"
+SHIPPED = ("claude-code", "http", "sqlite", "trim-jsonl")
 TIMEOUT = 60
 _SHOWN = 2000
 _SHOWN_STDOUT = 80
@@ -37,7 +39,8 @@ HostFunction = Callable[[dict[str, Any]], Mapping[str, Any] | None]
 class CallbackAnswer:
     """The callback's answer; ValueError if it is malformed.
 
-    `edits` are edits of the host's files in any format of `apply-edit`; `message` is for the user.
+    `edits` are edits of the host's files in any format of `apply-edit`; `message` is for the user,
+    and `resume` is the command that goes on with the conversation.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -48,9 +51,18 @@ class CallbackAnswer:
         if not isinstance(self.backend_reset, bool):
             raise ValueError("'backend_reset' must be true or false")
         self.edits: object = values.get("edits")
-        # A malformed message is ignored, because it is no reason to roll a restore back.
-        message = values.get("message")
-        self.message = message.strip()[:_SHOWN] if isinstance(message, str) else ""
+        # Malformed texts are ignored, because they are no reason to roll a restore back.
+        self.message, self.resume = (
+            text.strip()[:_SHOWN] if isinstance(text, str) else ""
+            for text in (values.get("message"), values.get("resume"))
+        )
+
+
+class AgentCallback(NamedTuple):
+    """The shipped callback of an agent, by its name, and the environment that configures it."""
+
+    name: str
+    environment: Mapping[str, str] = {}
 
 
 class Callback(NamedTuple):
@@ -66,6 +78,7 @@ class Callback(NamedTuple):
     timeout: int = TIMEOUT
     function: HostFunction | None = None
     event: Mapping[str, Any] = {}
+    environment: Mapping[str, str] = {}
 
     def prepare(self) -> None:
         """Announce the restore; RefusedError (`vetoed`) on an exit code or `"veto": true`.
@@ -113,7 +126,7 @@ class Callback(NamedTuple):
             finally:
                 CALLING.reset(calling)
         top = self.repository.worktree
-        environ = _without_worktree({**os.environ}, top)
+        environ = _without_worktree({**self.environment, **os.environ}, top)
         environ[INSIDE_RESTORE] = str(self.event.get("restore_id", "1"))
         with running_lock(self.repository.state_dir) as lock:
             try:
@@ -194,9 +207,14 @@ def event_of(
 # Finding the callback.
 
 
-def find_callback(repository: Repository, explicit: str | HostFunction | None) -> Callback | None:
+def find_callback(
+    repository: Repository,
+    explicit: str | HostFunction | None,
+    of_agent: AgentCallback | None = None,
+) -> Callback | None:
     """The callback to use: the explicit one, `boocode.callback`, or the executable git hook.
 
+    Without any of these it is `of_agent`. A program is a file, or the name of a shipped callback.
     RefusedError if the file does not exist (`missing_file`), or if it is configured by a file in
     the worktree, which a clone could contain (`untrusted`).
     """
@@ -205,13 +223,21 @@ def find_callback(repository: Repository, explicit: str | HostFunction | None) -
         return Callback(repository, name, function=explicit)
     program = explicit or _configured(repository) or _hook(repository)
     if program is None:
-        return None
-    path = os.path.join(os.getcwd() if explicit else repository.worktree, program)
+        if of_agent is None:
+            return None
+        path = shipped_file(f"callbacks/{of_agent.name}")
+        return Callback(repository, path, timeout_of(repository), environment=of_agent.environment)
+    # A worktree may contain a file of any name.
+    shipped = find_shipped(f"callbacks/{program}") if os.sep not in program else None
+    path = shipped or os.path.join(os.getcwd() if explicit else repository.worktree, program)
     if not os.path.isfile(path):
         raise RefusedError(
             f"callback '{program}' does not exist",
             code="missing_file",
-            hints=("fix --callback or boocode.callback, or skip it with --files-only",),
+            hints=(
+                "fix --callback or boocode.callback, or skip it with --files-only",
+                f"the callbacks that come with git-boocode are: {', '.join(SHIPPED)}",
+            ),
         )
     return Callback(repository, os.path.abspath(path), timeout_of(repository))
 

@@ -13,10 +13,11 @@ from typing import Any
 
 import click
 
-from git_boocode.agents.config_program import isolated_command, shipped_hook
+from git_boocode.agents.config_program import isolated_command
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import print_json, print_text
 from git_boocode.repo.errors import FatalError
+from git_boocode.repo.shipped import shipped_file
 
 _REPORT = """\
 def summary(rows):
@@ -130,7 +131,7 @@ def _edit(story: _Demo) -> None:
 
 
 def _restore(story: _Demo) -> None:
-    chat, callback = "../chat.jsonl", ("--callback", shipped_hook("callbacks/trim-jsonl"))
+    chat, callback = "../chat.jsonl", ("--callback", shipped_file("callbacks/trim-jsonl"))
     story.say("Before the agent's next turn: some work is staged, some is new, and a checkpoint")
     (story.top / chat).write_text("".join(f'{{"id": "m{number}"}}\n' for number in range(1, 5)))
     story.run("sh", "-c", _WORK)

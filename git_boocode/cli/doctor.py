@@ -8,6 +8,7 @@ from time import time
 
 import click
 
+from git_boocode.agents.conversation import agent_callbacks
 from git_boocode.agents.hook_log import entries, log_path, newest
 from git_boocode.checkpoints.checkup import (
     Finding,
@@ -16,6 +17,7 @@ from git_boocode.checkpoints.checkup import (
     check_files,
     remove_broken,
 )
+from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import (
     first_lines,
@@ -134,7 +136,9 @@ def _interrupted_restore(repository: Repository, *, fix: bool) -> Finding | None
     if not fix:
         way_back = "'git boocode doctor --fix' or 'git boocode undo' goes back to it"
         return Finding("interrupted_restore", message, (), way_back)
-    result = restore_with_edits.repair(repository)
+    result = restore_with_edits.repair(
+        repository, RestoreRequest(agent_callbacks=agent_callbacks())
+    )
     done = "there was nothing to roll back"
     if result is not None:
         kept = f"what was there half-way is kept as {result.undo}"

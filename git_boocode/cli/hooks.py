@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -11,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from git_boocode.agents.config_files import Locations, Wanted, default_scope
-from git_boocode.agents.config_program import installed_command, shipped_hook
+from git_boocode.agents.config_program import installed_command
 from git_boocode.agents.file_edits import FileEdit, diff_text
 from git_boocode.agents.git_install import git_hooks_status, plan_git_hooks
 from git_boocode.agents.install import (
@@ -269,13 +268,6 @@ def install(
         return 1
     notes = [agent.note for agent in agents if agent.note] if plan.edits else []
     notes += [*(left_out if as_json else ()), *_shared(plan)]
-    if plan.edits and _configuration(locations).setting("boocode.callback") is None:
-        notes += [
-            f"'git config boocode.callback {shlex.quote(shipped_hook(f'callbacks/{name}'))}' "
-            "lets restores take the conversation back"
-            for name in (agent.callback for agent in agents)
-            if name
-        ]
     return _finish(plan, "installed", notes, dry_run=dry_run, as_json=as_json)
 
 

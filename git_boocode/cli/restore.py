@@ -11,7 +11,12 @@ from typing import Any
 
 import click
 
-from git_boocode.checkpoints.restore.operation import FOREIGN, IGNORED, RestoreRequest
+from git_boocode.agents.conversation import (
+    agent_callbacks,
+    resume_command,
+    unrestored_conversation,
+)
+from git_boocode.checkpoints.restore.operation import FOREIGN, IGNORED, RESTORE, RestoreRequest
 from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.checkpoints.store.catalog import Change, RecentTurn, newest_turns
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
@@ -59,7 +64,9 @@ _OPTIONS = (
         "--conversation-only", is_flag=True, help="Only the callback; files and staging stay."
     ),
     click.option(
-        "--callback", metavar="<file>", help="The host's program, instead of boocode.callback."
+        "--callback",
+        metavar="<file>|<name>",
+        help="The host's program or a shipped one, instead of boocode.callback.",
     ),
     json_option,
 )
@@ -111,6 +118,7 @@ def _take_request(given: dict[str, Any], refusals: Collection[str]) -> RestoreRe
         dry_run=dry_run,
         callback=callback,
         force=frozenset(force),
+        agent_callbacks=agent_callbacks(),
     )
 
 
@@ -210,7 +218,7 @@ def _choose(repository: Repository, request: RestoreRequest) -> int:
         name = turns[chosen - 1].checkpoint.id
         work = partial(restore_with_edits.restore, repository, name)
         expected = work(request._replace(dry_run=True))
-        print_result(repository, expected)
+        print_result(repository, expected, request)
         if request.dry_run or not expected.changes_something:
             return 0
         if agrees("restore this?"):
@@ -262,14 +270,13 @@ def carry_out(
     """Do what is requested and print the result; returns the exit code."""
     with progress(repository, "restoring", as_json=as_json):
         result = work(request)
-    named = request.callback if isinstance(request.callback, str) else None
-    return print_result(repository, result, named, as_json=as_json)
+    return print_result(repository, result, request, as_json=as_json)
 
 
 def print_result(
-    repository: Repository, result: Result, callback: str | None = None, *, as_json: bool = False
+    repository: Repository, result: Result, request: RestoreRequest, *, as_json: bool = False
 ) -> int:
-    """Print a result; `callback` is that of the command line. Returns the exit code."""
+    """Print a result; returns the exit code."""
     if as_json:
         print_json(_as_json(result))
         return 0
@@ -279,8 +286,13 @@ def print_result(
     print_text(_summary(result))
     for line in result.answer.message.splitlines() if result.answer else ():
         print_text(printable(line))
-    hints = (*_left_alone(repository, result), *_ways_back(result, callback))
-    print_hints(hints, repository.config)
+    if resume := resume_command(result):
+        print_text(f"the conversation goes on with: {printable(resume)}")
+    concerned = result.kind == RESTORE and request.conversation and not request.paths
+    left = unrestored_conversation(result) if concerned else ""
+    callback = request.callback if isinstance(request.callback, str) else None
+    hints = (*_left_alone(repository, result), left, *_ways_back(result, callback))
+    print_hints(tuple(filter(None, hints)), repository.config)
     return 0
 
 
@@ -360,6 +372,7 @@ def _as_json(result: Result) -> dict[str, object]:
         "edited": result.edited,
         "conversation_left": result.conversation_left,
         "message": answer.message if answer else "",
+        "resume": resume_command(result) or None,
     }
 
 

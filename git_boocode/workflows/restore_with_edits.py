@@ -24,9 +24,9 @@ def redo(repository: Repository, request: RestoreRequest) -> Result:
     return commands.redo(repository, request._replace(editor=_editor))
 
 
-def repair(repository: Repository) -> Result | None:
+def repair(repository: Repository, request: RestoreRequest) -> Result | None:
     """See `git_boocode.checkpoints.restore.commands.repair`."""
-    return commands.repair(repository, RestoreRequest(editor=_editor))
+    return commands.repair(repository, request._replace(editor=_editor))
 
 
 def _editor() -> Editor:

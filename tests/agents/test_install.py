@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from git_boocode.agents.config_files import Locations, default_scope
-from git_boocode.agents.config_program import MARKER, shipped_hook
+from git_boocode.agents.config_program import MARKER
 from git_boocode.agents.file_edits import FileEdit
 from git_boocode.agents.install import (
     carry_out,
@@ -26,6 +26,7 @@ from git_boocode.agents.install import (
 from git_boocode.agents.registry import AGENTS, LOCAL, PROJECT, USER, Agent, Program, find_agent
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
+from git_boocode.repo.shipped import shipped_file
 from tests.repo_kit import Repo
 
 pytestmark = pytest.mark.slow
@@ -510,7 +511,7 @@ def test_homes_that_variables_name(
 )
 def test_what_is_shipped_says_whose_it_is(agent: Agent) -> None:
     assert isinstance(agent.config, Program)
-    text = Path(shipped_hook(f"agents/{agent.config.template}")).read_text()
+    text = Path(shipped_file(f"agents/{agent.config.template}")).read_text()
     assert MARKER in text
     assert "{command}" in text or "{command_json}" in text
 

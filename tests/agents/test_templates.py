@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from git_boocode.agents.config_program import shipped_hook
 from git_boocode.agents.registry import AGENTS, Program
+from git_boocode.repo.shipped import shipped_file
 from tests.agents.kit import LABEL, logged, recorded, taken
 from tests.repo_kit import Repo
 
@@ -20,7 +20,7 @@ ANSWER = b'{"cancel":false}\n'
 
 def template(name: str, command: str, *, seconds: float = 10, per_tool: bool = True) -> str:
     """A shipped file, as it is installed."""
-    text = Path(shipped_hook(f"agents/{name}")).read_text()
+    text = Path(shipped_file(f"agents/{name}")).read_text()
     values = {"command": command, "command_json": json.dumps(command)}
     values |= {"seconds": str(seconds), "per_tool": json.dumps(per_tool)}
     for key, value in values.items():
@@ -31,7 +31,7 @@ def template(name: str, command: str, *, seconds: float = 10, per_tool: bool = T
 def test_every_template_is_there() -> None:
     for agent in AGENTS.values():
         if isinstance(agent.config, Program):
-            text = Path(shipped_hook(f"agents/{agent.config.template}")).read_text()
+            text = Path(shipped_file(f"agents/{agent.config.template}")).read_text()
             assert text.count("{command") == 1
             assert "git-boocode: made by 'git boocode hooks install'" in text
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.agents.config_program import shipped_hook
+from git_boocode.repo.shipped import shipped_file
 from tests.repo_kit import Repo
 
 pytestmark = pytest.mark.slow
 
-LAUNCHER = Path(shipped_hook("git-boocode"))
+LAUNCHER = Path(shipped_file("git-boocode"))
 MODULES = ("json", "re", "os", "sitecustomize", "usercustomize", "click", "pygit2", "rapidfuzz")
 PACKAGES = ("encodings", "git_boocode", "importlib")
 PAYLOAD = b'{"session_id": "s", "prompt": "x", "cwd": "."}'
@@ -107,7 +107,7 @@ def test_a_callback_imports_nothing_of_the_worktree(repo: Repo, ran: Path, sheba
 
 @pytest.mark.parametrize("name", ["claude-code", "http", "sqlite", "trim-jsonl"])
 def test_a_shipped_callback_is_isolated(repo: Repo, ran: Path, name: str) -> None:
-    program = shipped_hook(f"callbacks/{name}")
+    program = shipped_file(f"callbacks/{name}")
     env = environment("PYTHONPATH", ".")
     done = subprocess.run([program], input=b"{}", env=env, capture_output=True)
     assert b"exec" not in done.stderr

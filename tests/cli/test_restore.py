@@ -14,7 +14,7 @@ KEYS = {
     "ok": bool, "checkpoint_id": str, "commit": str, "undo": str, "worktree_reset": bool,
     "index_reset": bool, "head_moved": bool, "dry_run": bool, "head_differs": bool,
     "messages_deleted": int, "backend_reset": bool, "archived": list, "changed": list, "kept": list,
-    "edited": list, "staged": list, "conversation_left": bool, "message": str,
+    "edited": list, "staged": list, "conversation_left": bool, "message": str, "resume": str | None,
 }  # fmt: skip
 
 
@@ -50,6 +50,7 @@ def test_the_json_answer(repo: Repo, taken: Checkpoint) -> None:
         "dry_run": False,
         "head_differs": False,
         "conversation_left": False,
+        "resume": None,
         "messages_deleted": 3,
         "backend_reset": True,
         "archived": [later.id],

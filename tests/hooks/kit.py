@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from git_boocode.agents.config_program import shipped_hook
 from git_boocode.checkpoints.restore.transaction import Transaction
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.store.commit import write_checkpoint
@@ -20,6 +19,7 @@ from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.repo.errors import BoocodeError, FatalError
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.shipped import shipped_file
 from tests.checkpoints.kit import back
 from tests.repo_kit import Repo
 
@@ -47,7 +47,7 @@ runpy.run_path({path!r}, run_name="__main__")
 
 def callback(name: str) -> str:
     """The path of a callback that ships."""
-    return shipped_hook(f"callbacks/{name}")
+    return shipped_file(f"callbacks/{name}")
 
 
 def faulty(repo: Repo, name: str, event: str, code: str) -> str:

@@ -118,7 +118,7 @@ def test_a_host_in_python(chat: Chat) -> None:
     assert (seen(chat.repo), chat.text) == (chat.mess, LONG)
     restore_with_edits.redo(repository, request)
     assert (seen(chat.repo), chat.text) == (chat.there, SHORT)
-    assert restore_with_edits.repair(repository) is None
+    assert restore_with_edits.repair(repository, RestoreRequest()) is None
 
 
 def test_what_was_written_since_comes_and_goes_with_it(chat: Chat) -> None:

@@ -9,7 +9,13 @@ from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.callback import Callback, CallbackAnswer, event_of, find_callback
+from git_boocode.checkpoints.callback import (
+    AgentCallback,
+    Callback,
+    CallbackAnswer,
+    event_of,
+    find_callback,
+)
 from git_boocode.checkpoints.conversation_files import (
     ConversationFiles,
     forget_files,
@@ -137,7 +143,7 @@ class Transaction:
     def _find_callback(self) -> Callback | None:
         if not self._operation.concerns_conversation:
             return None
-        callback = find_callback(self._repository, self._request.callback)
+        callback = find_callback(self._repository, self._request.callback, self._agent_callback())
         if callback is None and not self._request.files and not self._has_edits_to_revert():
             raise RefusedError(
                 "cannot restore the conversation: no callback is configured",
@@ -145,6 +151,19 @@ class Transaction:
                 hints=("set one: --callback <file>, or git config boocode.callback <file>",),
             )
         return callback
+
+    def _agent_callback(self) -> AgentCallback | None:
+        """The callback of the agent whose conversation it is.
+
+        None for a checkpoint from elsewhere, which could name any file as its transcript, and for
+        the state before an operation that called no callback.
+        """
+        target = self._target
+        called = (
+            read_record(target).callback if target.ref.startswith(SAFETY) else not target.remote
+        )
+        callbacks = self._request.agent_callbacks
+        return callbacks.get(target.meta.text("agent")) if called else None
 
     def _has_edits_to_revert(self) -> bool:
         return self._operation.edits_of in operations_with_files(self._repository.state_dir)
