@@ -20,7 +20,7 @@ DEFINED = ANSWERS["$defs"]
 CODES = {row["const"] for row in DEFINED["code"]["oneOf"]}
 FINDINGS = {row["const"] for row in DEFINED["finding_kind"]["oneOf"]}
 # They take no --json.
-SILENT = {"hook", "help"}
+SILENT = {"completion", "help", "hook"}
 TYPES: dict[str, type | tuple[type, ...]] = {
     "object": dict,
     "array": list,

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import click
 
+from git_boocode.cli.candidates import one_of, paths, profiles
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import (
     Style,
@@ -45,25 +46,40 @@ _MADE = dict.fromkeys(("write", "create", "exact"), "new file")
 
 
 @click.command("apply-edit", cls=Command)
-@click.argument("files", nargs=-1, metavar="[<file>... | -]")
+@click.argument("files", nargs=-1, metavar="[<file>... | -]", shell_complete=paths)
 @click.option(
     "--format",
     "format_",
     metavar="<name>",
+    shell_complete=one_of(FORMATS),
     help="Accept this format only: string, multi, write, region, unified, search-replace or "
     "apply-patch.",
 )
 @click.option("-n", "--dry-run", is_flag=True, help="Say what would be done; write nothing.")
 @click.option("--diff", "show_diff", is_flag=True, help="Show the resulting diff.")
-@click.option("--profile", metavar="<name>", default="default", help="How tolerantly to match.")
+@click.option(
+    "--profile",
+    metavar="<name>",
+    default="default",
+    help="How tolerantly to match.",
+    shell_complete=profiles,
+)
 @click.option("--verbatim", is_flag=True, help="Paste new text as given, without refitting it.")
-@click.option("--path", metavar="<path>", help="Edit this file, with --old and --new.")
+@click.option(
+    "--path",
+    metavar="<path>",
+    help="Edit this file, with --old and --new.",
+    shell_complete=paths,
+)
 @click.option("--old", metavar="<text>", help="The text to replace.")
 @click.option("--new", metavar="<text>", help="The text to put there.")
 @click.option("--replace-all", is_flag=True, help="Replace --old in every place.")
 @click.option("--no-record", is_flag=True, help="Keep no copy of the old files in git.")
 @click.option(
-    "--retry-context", metavar="<file>", help="Write what the model should know on refusal."
+    "--retry-context",
+    metavar="<file>",
+    help="Write what the model should know on refusal.",
+    shell_complete=paths,
 )
 @click.option("--no-index", is_flag=True, help="Work in the current directory, without git.")
 @json_option

@@ -10,6 +10,7 @@ import click
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, compare_trees
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.checkpoints.worktree.scan import current_tree
+from git_boocode.cli.candidates import checkpoints, or_paths
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
 from git_boocode.cli.output import Style, colour_wanted, encode_text, paged, print_json, progress
 from git_boocode.repo.errors import EXIT_FATAL, RefusedError
@@ -22,7 +23,12 @@ _READER_GONE = (-13, 141)
 
 
 @click.command(cls=Command)
-@click.argument("arguments", nargs=-1, metavar="[<checkpoint> [<checkpoint>]] [--] [<path>...]")
+@click.argument(
+    "arguments",
+    nargs=-1,
+    metavar="[<checkpoint> [<checkpoint>]] [--] [<path>...]",
+    shell_complete=or_paths(checkpoints, most=2),
+)
 @click.option("--stat", is_flag=True, help="A summary instead of the whole change.")
 @click.option("--name-only", is_flag=True, help="Only the names of the files.")
 @json_option

@@ -5,13 +5,20 @@ from __future__ import annotations
 import click
 
 from git_boocode.checkpoints.store import retention
+from git_boocode.cli import candidates
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import first_lines, print_hints, print_json, print_text
 from git_boocode.repo.repository import Repository
 
 
 @click.command(cls=Command)
-@click.argument("checkpoints", nargs=-1, required=True, metavar="<checkpoint>...")
+@click.argument(
+    "checkpoints",
+    nargs=-1,
+    required=True,
+    metavar="<checkpoint>...",
+    shell_complete=candidates.checkpoints,
+)
 @click.option("-n", "--dry-run", is_flag=True, help="Only say what would be dropped.")
 @click.option("--even-needed", is_flag=True, help="Also what undo or an interrupted restore needs.")
 @json_option

@@ -17,8 +17,6 @@ from git_boocode.cli.output import discard_output, print_json, report
 from git_boocode.repo.errors import BoocodeError, FatalError
 from git_boocode.repo.repository import start_discovery
 
-# Set by the completion script, as click expects it.
-COMPLETION = "_GIT_BOOCODE_COMPLETE"
 # What a shell shows for SIGPIPE.
 _READER_GONE = 141
 
@@ -67,6 +65,10 @@ def _dispatch(given: list[str]) -> int:
 
         return run_hook(argv[1:], directories)
     change_directory(directories)
+    if argv[:2] == ["completion", "--candidates"]:
+        from git_boocode.cli.candidates import print_candidates
+
+        return print_candidates(argv[2:])
     if argv[:1] == ["checkpoint"]:
         start_discovery()
         from git_boocode.cli import checkpoint
@@ -78,8 +80,6 @@ def _dispatch(given: list[str]) -> int:
             return checkpoint.checkpoint(**values)
     from git_boocode.cli import framework
 
-    if wanted := os.environ.get(COMPLETION):
-        return framework.complete(COMPLETION, wanted)
     return framework.dispatch(argv)
 
 

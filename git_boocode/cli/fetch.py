@@ -6,6 +6,7 @@ import click
 
 from git_boocode.checkpoints.store import sharing
 from git_boocode.checkpoints.store.sharing import Fetched
+from git_boocode.cli.candidates import remotes
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import (
     first_lines,
@@ -22,7 +23,7 @@ from git_boocode.repo.repository import Repository
 
 
 @click.command(cls=Command)
-@click.argument("remote", required=False, metavar="[<remote>]")
+@click.argument("remote", required=False, metavar="[<remote>]", shell_complete=remotes)
 @click.argument("checkpoints", nargs=-1, metavar="[<checkpoint>...]")
 @click.option("-p", "--prune", is_flag=True, help="Delete those that are gone on the remote.")
 @click.option("-n", "--dry-run", is_flag=True, help="Only say what would be fetched.")

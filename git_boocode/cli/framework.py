@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.core import augment_usage_errors
 
 from git_boocode import __version__
+from git_boocode.cli.candidates import agents, paths
 from git_boocode.cli.options import (
     DIRECTORY,
     JSON,
@@ -22,6 +23,9 @@ from git_boocode.cli.options import (
 from git_boocode.cli.output import print_text
 from git_boocode.repo.errors import EXIT_USAGE, FatalError, UsageError, shortened
 from git_boocode.repo.ids import MOST_DIGITS
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # The options for help are our own: click's would not notice that standard output is full.
 SETTINGS: dict[str, Any] = {"help_option_names": [], "max_content_width": 100}
@@ -47,7 +51,7 @@ class GitContext(click.Context):
 
 def _print_help(context: click.Context, option: click.Parameter, wanted: bool) -> None:
     """Print help, or open the manual page; the exit code for `-h` is 129, as for git's commands."""
-    if not wanted:
+    if not wanted or context.resilient_parsing:
         return
     if option.opts == ["--help"]:
         from git_boocode.cli.help import open_page
@@ -134,6 +138,7 @@ def _command(function: Callable[..., int], options: Iterable[Option]) -> Command
             [*option.names, option.parameter],
             is_flag=None if option.metavar else True,
             metavar=option.metavar or None,
+            shell_complete=agents if option.parameter == "agent" else None,
             multiple=option.is_pairs,
             callback=_pairs if option.is_pairs else None,
             help=option.help,
@@ -213,6 +218,14 @@ class LazyGroup(click.Group):
         found = getattr(module, entry.attribute)
         return found if isinstance(found, click.Command) else _command(found, module.OPTIONS)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer the commands without importing them, and options."""
+        from click.shell_completion import CompletionItem
+
+        commands = (item for item in self.entries.items() if item[0].startswith(incomplete))
+        found = [CompletionItem(name, help=each.summary.rstrip(".")) for name, each in commands]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -253,6 +266,7 @@ _SUMMARIES = {
     "hooks": "Have agents and git take checkpoints themselves.",
     "doctor": "Repair what interrupted commands left behind.",
     "demo": "Show the main job in a scratch repository.",
+    "completion": "Print the completion script of a shell.",
     "help": "Open the manual page of a command.",
 }
 COMMANDS = {
@@ -267,7 +281,7 @@ COMMANDS["help"] = COMMANDS["help"]._replace(attribute="help_")
 
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted:
+    if wanted and not context.resilient_parsing:
         print_text(f"git-boocode version {__version__}")
         context.exit(0)
 
@@ -284,6 +298,7 @@ def _change_directory(_: click.Context, __: click.Parameter, directories: tuple[
     metavar=DIRECTORY.metavar,
     expose_value=False,
     callback=_change_directory,
+    shell_complete=paths,
     help=DIRECTORY.help,
 )
 @click.option(
@@ -296,13 +311,6 @@ def _change_directory(_: click.Context, __: click.Parameter, directories: tuple[
 )
 def boocode() -> None:
     """Apply a model's drifted edits, and checkpoint the worktree, in plain git."""
-
-
-def complete(variable: str, wanted: str) -> int:
-    """Answer the completion script of a shell, which asks by an environment variable."""
-    from click.shell_completion import shell_complete
-
-    return shell_complete(boocode, {}, "git-boocode", variable, wanted)
 
 
 def dispatch(argv: list[str]) -> int:

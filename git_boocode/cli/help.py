@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
+from git_boocode.cli.candidates import one_of
 from git_boocode.cli.framework import COMMANDS, Command
 from git_boocode.cli.output import print_text
 from git_boocode.repo.process import become
@@ -38,24 +38,23 @@ def open_page(topic: str) -> None:
 
 def bundled_page(name: str) -> Path | None:
     """The page of the checkout that this package lies in, or that was installed with it."""
-    return next(filter(Path.is_file, _places(name)), None)
+    return bundled(f"man/{name}", f"share/man/man{name[-1]}/{name}")
 
 
-def _places(name: str) -> Iterator[Path]:
+def bundled(in_checkout: str, installed: str) -> Path | None:
+    """A file beside the package, by its path in the checkout and below an installation's prefix."""
     package = Path(__file__).resolve().parents[1]
-    # First, as an editable installation copies the pages once and never again.
-    yield package.parent / "man" / name
     # The prefix of an installation is above its packages; with --user it is not sys.prefix.
-    for prefix in (Path(sys.prefix), *package.parents):
-        yield prefix / f"share/man/man{name[-1]}" / name
-
-
-def _complete(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
-    return [name for name in (*COMMANDS, *TOPICS) if name.startswith(begun)]
+    prefixes = (Path(sys.prefix), *package.parents)
+    # First the checkout, as an editable installation copies the files once and never again.
+    places = (package.parent / in_checkout, *(prefix / installed for prefix in prefixes))
+    return next(filter(Path.is_file, places), None)
 
 
 @click.command("help", cls=Command)
-@click.argument("names", nargs=-1, metavar="[<command>]", shell_complete=_complete)
+@click.argument(
+    "names", nargs=-1, metavar="[<command>]", shell_complete=one_of((*COMMANDS, *TOPICS))
+)
 @click.pass_context
 def help_(context: click.Context, names: tuple[str, ...]) -> int:
     """Open the manual page of a command, or of git-boocode itself, with `man`.

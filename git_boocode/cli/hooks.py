@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
 from git_boocode.agents.config_files import Locations, Wanted, default_scope
 from git_boocode.agents.config_program import installed_command
@@ -27,6 +26,7 @@ from git_boocode.agents.install import (
     wanted_hooks,
 )
 from git_boocode.agents.registry import AGENTS, LOCAL, PROJECT, USER, Agent, find_agent
+from git_boocode.cli.candidates import agents
 from git_boocode.cli.framework import Command, CommandInfo, LazyGroup, json_option
 from git_boocode.cli.hook import run_hook
 from git_boocode.cli.output import (
@@ -83,11 +83,6 @@ def hooks() -> None:
     """Have agents take a checkpoint before each turn, and git before what it overwrites."""
 
 
-def _complete_agents(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
-    known = [agent for agent in AGENTS.values() if agent.name.startswith(begun)]
-    return [CompletionItem(agent.name, help=agent.title) for agent in known]
-
-
 def _take_scope(context: click.Context, option: click.Parameter, given: bool) -> None:
     if given and context.params.setdefault("scope", option.name) != option.name:
         raise click.UsageError("only one of --user, --project and --local can be given", context)
@@ -107,7 +102,7 @@ def _change_options(command: _Callable) -> _Callable:
             "names",
             multiple=True,
             metavar="<name>",
-            shell_complete=_complete_agents,
+            shell_complete=agents,
             help="Only for this agent; may be given several times.",
         ),
         *(

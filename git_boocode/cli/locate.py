@@ -7,6 +7,7 @@ import sys
 import click
 
 from git_boocode.cli.apply_edit import candidate_lines, check_profile, require_input
+from git_boocode.cli.candidates import paths, profiles
 from git_boocode.cli.framework import AtLeast, Command, json_option
 from git_boocode.cli.output import print_json, print_text, quote_path
 from git_boocode.editing.service import Located
@@ -19,8 +20,14 @@ _CANDIDATE_LINES = 12
 
 
 @click.command(cls=Command)
-@click.argument("path", metavar="<path>")
-@click.option("--profile", metavar="<name>", default="default", help="How tolerantly to match.")
+@click.argument("path", metavar="<path>", shell_complete=paths)
+@click.option(
+    "--profile",
+    metavar="<name>",
+    default="default",
+    help="How tolerantly to match.",
+    shell_complete=profiles,
+)
 @click.option(
     "--start-line",
     type=AtLeast(1),

@@ -17,6 +17,7 @@ from git_boocode.checkpoints.store.catalog import (
     Catalog,
     Checkpoint,
 )
+from git_boocode.cli.candidates import remotes
 from git_boocode.cli.framework import AtLeast, Command, json_option
 from git_boocode.cli.output import (
     ABBREVIATION,
@@ -49,7 +50,12 @@ _Page = list[tuple[Checkpoint, dict[str, Any]]]
 @click.command(cls=Command)
 @click.option("-n", "--max-count", type=AtLeast(0), metavar="<n>", help="At most this many.")
 @click.option("--all", "everywhere", is_flag=True, help="Those of every worktree.")
-@click.option("--remote", metavar="<name>", help="Those fetched from a remote instead.")
+@click.option(
+    "--remote",
+    metavar="<name>",
+    help="Those fetched from a remote instead.",
+    shell_complete=remotes,
+)
 @click.option("--remotes", is_flag=True, help="Those fetched from any remote instead.")
 @click.option("--edits", is_flag=True, help="The applied edits instead, which rewind undoes.")
 @json_option

@@ -8,6 +8,7 @@ import click
 
 from git_boocode.checkpoints.store import sharing
 from git_boocode.checkpoints.store.sharing import Pushed, Rejected
+from git_boocode.cli import candidates
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import (
     first_lines,
@@ -24,8 +25,13 @@ from git_boocode.repo.repository import Repository
 
 
 @click.command(cls=Command)
-@click.argument("remote", required=False, metavar="[<remote>]")
-@click.argument("checkpoints", nargs=-1, metavar="[<checkpoint>...]")
+@click.argument("remote", required=False, metavar="[<remote>]", shell_complete=candidates.remotes)
+@click.argument(
+    "checkpoints",
+    nargs=-1,
+    metavar="[<checkpoint>...]",
+    shell_complete=candidates.checkpoints,
+)
 @click.option("--all", "everywhere", is_flag=True, help="Those of every worktree.")
 @click.option("-n", "--dry-run", is_flag=True, help="Only say what would be pushed.")
 @click.option("--no-verify", is_flag=True, help="Without the pre-push hook.")

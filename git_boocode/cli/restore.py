@@ -19,6 +19,7 @@ from git_boocode.agents.conversation import (
 from git_boocode.checkpoints.restore.operation import FOREIGN, IGNORED, RESTORE, RestoreRequest
 from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.checkpoints.store.catalog import Change, RecentTurn, newest_turns
+from git_boocode.cli.candidates import callbacks, checkpoints, one_of
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
 from git_boocode.cli.output import (
     Style,
@@ -67,6 +68,7 @@ _OPTIONS = (
         "--callback",
         metavar="<file>|<name>",
         help="The host's program or a shipped one, instead of boocode.callback.",
+        shell_complete=callbacks,
     ),
     json_option,
 )
@@ -79,7 +81,11 @@ def restore_options(*refusals: str) -> Callable[[Callable[..., int]], Callable[.
     """
     kinds = ", ".join((*refusals, _IGNORED_HELP))
     force_option = click.option(
-        "--force", multiple=True, metavar="<what>", help=f"Override a refusal: {kinds}."
+        "--force",
+        multiple=True,
+        metavar="<what>",
+        help=f"Override a refusal: {kinds}.",
+        shell_complete=one_of((*refusals, IGNORED)),
     )
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
@@ -123,7 +129,7 @@ def _take_request(given: dict[str, Any], refusals: Collection[str]) -> RestoreRe
 
 
 @click.command(cls=Command)
-@click.argument("checkpoint", metavar="[<checkpoint>]", required=False)
+@click.argument("checkpoint", metavar="[<checkpoint>]", required=False, shell_complete=checkpoints)
 @click.argument("paths", nargs=-1, type=click.Path(readable=False), metavar="[--] [<path>...]")
 @click.option("--head", is_flag=True, help="Move HEAD and its branch back, too.")
 @click.option(

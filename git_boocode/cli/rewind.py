@@ -7,6 +7,7 @@ import os
 import click
 
 from git_boocode.cli.apply_edit import print_diffs, refuse, summary
+from git_boocode.cli.candidates import edits, or_paths
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
 from git_boocode.cli.log import warn_of_unreadable
 from git_boocode.cli.output import print_hints, print_json, print_text, progress, quote_path
@@ -19,7 +20,12 @@ _DONE = {"create": "brought back", "delete": "deleted", "rename": "renamed back"
 
 
 @click.command(cls=Command)
-@click.argument("arguments", nargs=-1, metavar="[<edit>] [--] [<path>...]")
+@click.argument(
+    "arguments",
+    nargs=-1,
+    metavar="[<edit>] [--] [<path>...]",
+    shell_complete=or_paths(edits, most=1),
+)
 @click.option("-n", "--dry-run", is_flag=True, help="Say what would be done; write nothing.")
 @click.option("--diff", "show_diff", is_flag=True, help="Show the resulting diff.")
 @click.option(

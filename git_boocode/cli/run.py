@@ -7,6 +7,7 @@ import shlex
 import click
 
 from git_boocode.checkpoints.capture import Request
+from git_boocode.cli.candidates import paths
 from git_boocode.cli.checkpoint import session_and_agent, take
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import print_hints, report
@@ -21,7 +22,12 @@ _LONGEST = 100
 @click.option("--best-effort", is_flag=True, help="Run it even if the checkpoint fails.")
 @click.option("--allow-home", is_flag=True, help="Also where the worktree is your home directory.")
 @click.argument(
-    "command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] <command> [<args>...]"
+    "command",
+    nargs=-1,
+    required=True,
+    type=click.UNPROCESSED,
+    metavar="[--] <command> [<args>...]",
+    shell_complete=paths,
 )
 @json_option
 def run(

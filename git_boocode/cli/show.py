@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import click
 
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, tree_changes
+from git_boocode.cli.candidates import checkpoint_or_edit
 from git_boocode.cli.diff import print_page
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.log import edit_state
@@ -24,7 +25,12 @@ _LINES = ("created_at", "label", "agent", "session", "chat", "message", "trigger
 
 
 @click.command(cls=Command)
-@click.argument("name", metavar="[<checkpoint> | <edit>]", default="@")
+@click.argument(
+    "name",
+    metavar="[<checkpoint> | <edit>]",
+    default="@",
+    shell_complete=checkpoint_or_edit,
+)
 @click.option("--stat", is_flag=True, help="A summary instead of the whole change.")
 @json_option
 def show(name: str, stat: bool, as_json: bool) -> int:

@@ -6,18 +6,15 @@ import json
 
 import click
 
+from git_boocode.cli.candidates import one_of
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import print_json, print_text
 from git_boocode.editing.tool_schemas import TOOLS, guidance
 from git_boocode.repo.errors import UsageError
 
 
-def _formats(_: click.Context, _parameter: click.Parameter, beginning: str) -> list[str]:
-    return [name for name in TOOLS if name.startswith(beginning)]
-
-
 @click.command(cls=Command)
-@click.argument("format_", metavar="[<format>]", required=False, shell_complete=_formats)
+@click.argument("format_", metavar="[<format>]", required=False, shell_complete=one_of(TOOLS))
 @click.option("--guide", is_flag=True, help="Print what a system prompt should say instead.")
 @json_option
 def tools(format_: str | None, guide: bool, as_json: bool) -> int:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from git_boocode.cli import help as module
-from tests.cli.test_completion import complete
 from tests.repo_kit import Repo
 from tests.terminal_kit import Terminal
 
@@ -122,8 +121,3 @@ def test_what_has_no_page_is_a_usage_error(repo: Repo) -> None:
     done = repo.boocode("help", "json", "answers")
     assert done.code == 129
     assert done.err.startswith("error: unexpected argument 'answers'\n")
-
-
-def test_completion_offers_commands_and_topics(repo: object) -> None:
-    assert complete("git", "boocode", "hel") == ["help"]
-    assert complete("git", "boocode", "help", "c") == ["checkpoint", "callback"]

@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from git_boocode.editing.tool_schemas import TOOLS, guidance
-from tests.cli.test_completion import complete
 from tests.repo_kit import Repo
 
 
@@ -44,10 +43,6 @@ def test_an_unknown_format_names_the_known_ones(repo: Repo) -> None:
 def test_no_repository_is_needed(repo: Repo, tmp_path_factory: pytest.TempPathFactory) -> None:
     outside: Path = tmp_path_factory.mktemp("outside")
     assert repo.boocode("tools", "region", cwd=str(outside)).code == 0
-
-
-def test_formats_are_completed(repo: Repo) -> None:
-    assert complete("git", "boocode", "tools", "s") == ["string", "search-replace"]
 
 
 def test_what_a_tool_sends_is_what_apply_edit_takes(repo: Repo) -> None:

@@ -1,0 +1,229 @@
+"""What completion offers for a word of a command line.
+
+The scripts in `hooks/completion` run `git-boocode completion --candidates <word>...` with the words
+after `git boocode`, of which the last one may be incomplete. The answer is a line for each
+candidate: the word, a tab, and a description, which may be empty. An empty word stands for the
+paths that the shell itself completes. If something fails, nothing is offered and nothing is said.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from git_boocode.repo.process import TimeLimit, end_group, lead_group
+
+if TYPE_CHECKING:
+    import click
+    from click.shell_completion import CompletionItem
+
+    from git_boocode.repo.metadata import EntryCatalog
+
+_PATIENCE = 2.0
+"""Seconds after which a slow repository has nothing to offer."""
+_SHOWN = 25
+_ID_LENGTH = 10
+_LONGEST = 100
+_AGES = (
+    (1_209_600, 604_800, "weeks"),
+    (172_800, 86_400, "days"),
+    (3600, 3600, "h"),
+    (60, 60, "min"),
+    (1, 1, "s"),
+)
+"""From how many seconds on an age is shown in which unit."""
+
+Callback = Callable[["click.Context", "click.Parameter", str], "list[CompletionItem]"]
+
+
+def print_candidates(words: Sequence[str]) -> int:
+    """Print the candidates for the last of some words, and return 0."""
+    with suppress(BaseException):
+        descriptor = os.open(os.devnull, os.O_RDWR)
+        os.dup2(descriptor, 0)
+        os.dup2(descriptor, 2)
+        lead_group()
+        limit = TimeLimit(_PATIENCE, end_group)
+        try:
+            lines = "".join(f"{word}\t{text}\n" for word, text in _candidates(words))
+        except BaseException:
+            end_group()
+            raise
+        limit.over()
+        os.write(1, lines.encode("utf-8", "surrogateescape"))
+    return 0
+
+
+def _candidates(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    from click.shell_completion import ShellComplete
+
+    from git_boocode.cli.framework import boocode
+
+    *before, begun = words or [""]
+    # Click reads what follows the `=` alone.
+    option, equals, _ = begun.partition("=")
+    head = option + equals if equals and option.startswith("--") and "--" not in before else ""
+    found = ShellComplete(boocode, {}, "git boocode", "").get_completions(before, begun)
+    for item in found:
+        if item.type in ("file", "dir"):
+            yield "", ""
+        elif not set(item.value) & set("\t\n"):
+            yield head + item.value, (item.help or "").rstrip(".")
+
+
+def one_of(words: Iterable[str]) -> Callback:
+    """Offer some words, also behind a comma."""
+
+    def complete(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+        head = begun[: begun.rfind(",") + 1]
+        return [_item(head + word) for word in words if (head + word).startswith(begun)]
+
+    return complete
+
+
+def paths(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Offer what the shell offers."""
+    return [_item(begun, type="file")]
+
+
+def agents(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Offer the agents that are known."""
+    from git_boocode.agents.registry import AGENTS
+
+    known = [agent for agent in AGENTS.values() if agent.name.startswith(begun)]
+    return [_item(agent.name, agent.title) for agent in known]
+
+
+def callbacks(context: click.Context, option: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Offer the callbacks that are shipped, and paths."""
+    from git_boocode.checkpoints.callback import SHIPPED
+
+    return one_of(SHIPPED)(context, option, begun) + paths(context, option, begun)
+
+
+def profiles(context: click.Context, option: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Offer the profiles of the matcher."""
+    from git_boocode.matching.rungs import PROFILES
+
+    return one_of(PROFILES)(context, option, begun)
+
+
+def remotes(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Offer the remotes of the repository."""
+    from git_boocode.repo.repository import Repository
+
+    names = Repository.discover().git.line("remote").split("\n")
+    return [_item(name) for name in names if name and name.startswith(begun)]
+
+
+def checkpoints(
+    context: click.Context, argument: click.Parameter, begun: str
+) -> list[CompletionItem]:
+    """Offer the newest checkpoints by place, and with some characters of an id those that match."""
+    from git_boocode.checkpoints.store.catalog import Catalog
+    from git_boocode.cli.output import label_of
+    from git_boocode.repo.repository import Repository
+
+    catalog = Catalog(Repository.discover())
+    return _entries(catalog, begun, label_of, _given(context, argument))
+
+
+def edits(context: click.Context, argument: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Offer the edit records in the same way; their description is the files."""
+    from git_boocode.cli.output import quote_path
+    from git_boocode.editing.records import EditRecord, Records
+    from git_boocode.repo.repository import Repository
+
+    def describe(record: EditRecord) -> str:
+        return ", ".join(quote_path(file.path) for file in record.files)
+
+    records = Records(Repository.discover())
+    return _entries(records, begun, describe, _given(context, argument))
+
+
+def checkpoint_or_edit(
+    context: click.Context, argument: click.Parameter, begun: str
+) -> list[CompletionItem]:
+    """Offer checkpoints, and with some characters of an id edit records, too."""
+    found = checkpoints(context, argument, begun)
+    return found if not begun or begun.startswith("@") else found + edits(context, argument, begun)
+
+
+def or_paths(complete: Callback, most: int) -> Callback:
+    """Offer paths, and before any of them and before `--` what `complete` offers, `most` times."""
+
+    def both(context: click.Context, argument: click.Parameter, begun: str) -> list[CompletionItem]:
+        from git_boocode.cli.framework import AFTER_DASHES
+
+        given = _given(context, argument)
+        found: list[CompletionItem] = []
+        is_path = AFTER_DASHES in context.meta or any(map(os.path.lexists, given))
+        if not is_path and len(given) < most:
+            # Outside a repository, there are still paths.
+            with suppress(Exception):
+                found = complete(context, argument, begun)
+        return [*found, *paths(context, argument, begun)]
+
+    return both
+
+
+def _given(context: click.Context, argument: click.Parameter) -> Sequence[str]:
+    """The values that an argument has already."""
+    value = context.params.get(argument.name or "")
+    return value if isinstance(value, tuple) else ()
+
+
+def _entries(
+    catalog: EntryCatalog[Any], begun: str, describe: Callable[[Any], str], given: Sequence[str]
+) -> list[CompletionItem]:
+    by_place = not begun or begun.startswith("@")
+    found = _by_place(catalog) if by_place else _by_id(catalog, begun.lower())
+    shown: list[CompletionItem] = []
+    for name, entry in found:
+        if name.startswith(begun) and name not in given:
+            text = " ".join(describe(entry).split())[:_LONGEST]
+            shown.append(_item(name, "  ".join(filter(None, (_age(entry.id), text)))))
+    return shown
+
+
+def _by_place(catalog: EntryCatalog[Any]) -> Iterator[tuple[str, Any]]:
+    for number, entry in enumerate(islice(catalog.history(), _SHOWN)):
+        yield f"@~{number}" if number else "@", entry
+
+
+def _by_id(catalog: EntryCatalog[Any], begun: str) -> Iterator[tuple[str, Any]]:
+    from git_boocode.repo.metadata import Unusable
+    from git_boocode.repo.store import abbreviations
+
+    refs = catalog.store.refs(*catalog.prefixes)
+    matching = [ref for ref in refs if ref.id.startswith(begun) or ref.target.startswith(begun)]
+    # One that is archived may have been kept, too.
+    some = list({ref.id: ref for ref in matching[: 2 * _SHOWN]}.values())[:_SHOWN]
+    short = abbreviations(catalog.store, "refs/boocode/")
+    for ref, entry in zip(some, catalog.entries(some), strict=True):
+        if not isinstance(entry, Unusable):
+            part, whole = short.get(ref.id, ref.id), ref.id
+            if not ref.id.startswith(begun):
+                part, whole = ref.target[:_ID_LENGTH], ref.target
+            yield part if part.startswith(begun) else whole, entry
+
+
+def _age(identifier: str) -> str:
+    """How long ago an id was made, such as `4 min ago`; empty for what is no id."""
+    from git_boocode.repo.ids import ID, id_time
+
+    if not ID.fullmatch(identifier):
+        return ""
+    seconds = max(int(time.time() - id_time(identifier)), 0)
+    ages = (f"{seconds // size} {unit} ago" for least, size, unit in _AGES if seconds >= least)
+    return next(ages, "just now")
+
+
+def _item(word: str, description: str = "", **more: str) -> CompletionItem:
+    from click.shell_completion import CompletionItem
+
+    return CompletionItem(word, help=description or None, **more)
