@@ -101,10 +101,12 @@ def test_the_readme_example_of_checkpoints_is_what_happens(repo: Repo) -> None:
 def test_the_readme_says_how_to_remove_what_is_left(repo: Repo) -> None:
     repo.commit(a="one\n")
     repo.boocode("checkpoint")
-    [(command, _)] = samples("Uninstall")
-    subprocess.run(["sh", "-ec", command], check=True)
+    repo.git("worktree", "add", "-q", "--detach", "linked")
+    repo.boocode("checkpoint", cwd="linked")
+    commands = [command for command, _ in samples("Upgrade and uninstall")]
+    subprocess.run(["sh", "-ec", "\n".join(commands)], check=True)
     assert not repo.git("for-each-ref", "refs/boocode")
-    assert not (repo.top / ".git/boocode").exists()
+    assert not [path for path in repo.top.rglob("boocode") if any(path.rglob("*"))]
     assert repo.boocode("checkpoint").code == 0
 
 
