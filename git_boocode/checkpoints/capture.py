@@ -107,7 +107,7 @@ def _capture_all(repository: Repository, request: Request, scratch: str) -> Capt
 
 
 def _capture_paths(repository: Repository, request: Request, scratch: str) -> Captured | None:
-    """Take a checkpoint of some paths; None if there is no checkpoint to build on."""
+    """Take a checkpoint of some paths; None without an earlier checkpoint to build on."""
     from git_boocode.checkpoints.store.catalog import Catalog
     from git_boocode.checkpoints.worktree.partial import PartialScan
 
