@@ -1,8 +1,8 @@
 // git-boocode: made by 'git boocode hooks install'; 'git boocode hooks uninstall' removes it
 //
-// opencode loads this plugin when it starts. It tells git-boocode of each message of the user's
-// before the agent sees it, and, where boocode.perTool asked for that, of each tool before it
-// runs; the agent goes on when the checkpoint is taken. Nothing in here ever stops a turn.
+// opencode loads this plugin when it starts. It reports each user message to git-boocode before the
+// agent sees it and, with boocode.perTool, each tool before it runs; the agent continues after the
+// checkpoint. This plugin never stops a turn.
 
 import { spawn } from "node:child_process"
 
@@ -10,7 +10,7 @@ const COMMAND = {command_json}
 const SECONDS = {seconds}
 const PER_TOOL = {per_tool}
 
-const tell = (event, payload) =>
+const report = (event, payload) =>
   new Promise((resolve) => {
     try {
       const child = spawn(`${COMMAND} ${event}`, {
@@ -35,7 +35,7 @@ const textOf = (parts) =>
     .join("\n")
 
 export const GitBoocode = async ({ directory }) => {
-  // By session the message that is worked on: a tool belongs to its turn.
+  // The current message of each session, to which its tools belong.
   const turns = new Map()
   return {
     "chat.message": async (input, output) => {
@@ -43,14 +43,14 @@ export const GitBoocode = async ({ directory }) => {
       const messageID = output?.message?.id ?? input?.messageID
       turns.set(sessionID, messageID)
       const prompt = textOf(output?.parts)
-      await tell("chat.message", { sessionID, messageID, prompt, directory })
+      await report("chat.message", { sessionID, messageID, prompt, directory })
     },
     ...(PER_TOOL && {
       "tool.execute.before": async (input, output) => {
         const sessionID = input?.sessionID
         const messageID = turns.get(sessionID)
         const [tool, args] = [input?.tool, output?.args]
-        await tell("tool.execute.before", { sessionID, messageID, tool, args, directory })
+        await report("tool.execute.before", { sessionID, messageID, tool, args, directory })
       },
     }),
   }

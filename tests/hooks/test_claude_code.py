@@ -29,7 +29,7 @@ from tests.repo_kit import Repo
 PROGRAM = callback("claude-code")
 CLAUDE = load("claude-code")
 SESSION = "0f8fad5b-d9cb-469f-a165-70867728950e"
-RESUME = re.compile("goes on with: claude --resume ([0-9a-f-]{36})\n")
+RESUME = re.compile("continue the conversation with: claude --resume ([0-9a-f-]{36})\n")
 
 
 def line(name: str, parent: str | None, kind: str = "user", **more: Any) -> bytes:
@@ -101,7 +101,7 @@ def test_the_conversation_goes_on_in_a_new_session(scene: Scene) -> None:
     assert scene.repo.read("a") == b"1\n"
     assert outcome.answer is not None
     assert (outcome.answer.messages_deleted, outcome.answer.backend_reset) == (2, False)
-    assert f"the session {SESSION} is as it was" in outcome.answer.message
+    assert f"leave the session {SESSION}; it was not changed" in outcome.answer.message
 
 
 def test_the_user_is_told(scene: Scene) -> None:
@@ -146,7 +146,7 @@ def test_the_transcript_is_found_by_the_session(
     take_checkpoint(session=SESSION, message="A")
     outcome = back(callback=PROGRAM)
     assert outcome.answer is not None
-    assert "a new session begins with: claude\n" in outcome.answer.message
+    assert "start a new session with: claude\n" in outcome.answer.message
     assert scene.others() == []
     new_session(back("@~1", callback=PROGRAM))
 
@@ -154,13 +154,13 @@ def test_the_transcript_is_found_by_the_session(
 @pytest.mark.parametrize(
     ("told", "reason"),
     [
-        ({"session": "nowhere"}, "0 transcripts of the session 'nowhere'"),
-        ({"session": "../shop"}, "no session to find it by: '../shop'"),
-        ({"session": "*"}, "no session to find it by"),
-        ({}, "no session to find it by: None"),
+        ({"session": "nowhere"}, "found 0 transcripts of session 'nowhere'"),
+        ({"session": "../shop"}, "no usable session id: '../shop'"),
+        ({"session": "*"}, "no usable session id"),
+        ({}, "no usable session id: None"),
         ({"session": SESSION, "message": "Z"}, "no message 'Z'"),
-        ({"session": SESSION}, "neither a message nor how long"),
-        ({"session": SESSION, "message": "A", "agent": "codex"}, "one of 'codex'"),
+        ({"session": SESSION}, "neither a message nor the transcript's length"),
+        ({"session": SESSION, "message": "A", "agent": "codex"}, "of agent 'codex'"),
     ],
 )
 def test_vetoes(scene: Scene, told: dict[str, str], reason: str) -> None:
@@ -172,7 +172,7 @@ def test_vetoes(scene: Scene, told: dict[str, str], reason: str) -> None:
 def test_without_a_path_the_anchor_tells_no_length(scene: Scene) -> None:
     where = {"session": SESSION, "path": None, "offset": 0, "hash": None}
     take_anchored(where, session=SESSION)
-    assert "neither a message nor how long" in refused(PROGRAM)
+    assert "neither a message nor the transcript's length" in refused(PROGRAM)
     take_anchored({**where, "message": "C"}, session=SESSION)
     assert scene.path.with_name(new_session(back(callback=PROGRAM))).read_bytes() == BEFORE
 
@@ -187,7 +187,7 @@ def test_two_transcripts_of_one_session(scene: Scene) -> None:
 
 def test_a_transcript_that_was_rewritten(scene: Scene) -> None:
     scene.path.write_bytes(AFTER)
-    assert "has no more the line" in refused(PROGRAM)
+    assert "no longer has the line" in refused(PROGRAM)
     assert scene.others() == []
 
 
@@ -195,7 +195,7 @@ def test_nothing_was_said_since(scene: Scene) -> None:
     scene.path.write_bytes(BEFORE)
     outcome = back(callback=PROGRAM)
     assert outcome.answer is not None
-    assert outcome.answer.message == "the conversation has not gone on since the checkpoint"
+    assert outcome.answer.message == "the conversation has no messages after the checkpoint"
     assert scene.others() == []
 
 

@@ -184,7 +184,7 @@ def test_no_host(repo: Repo, host: Host, mess: Seen, monkeypatch: pytest.MonkeyP
         port = unused.getsockname()[1]
     monkeypatch.setenv("BOOCODE_URL", f"http://127.0.0.1:{port}/secret")
     said = refused(PROGRAM)
-    assert f"http://127.0.0.1:{port} cannot be asked: " in said
+    assert f"http://127.0.0.1:{port} cannot be reached: " in said
     assert "secret" not in said
     assert (seen(repo), host.events) == (mess, [])
 
@@ -206,7 +206,7 @@ def test_an_address_with_a_password(
 ) -> None:
     monkeypatch.setenv("BOOCODE_URL", "http://u:p@localhost/")
     said = refused(PROGRAM)
-    assert "localhost cannot be asked: it has to be http://HOST:PORT/PATH" in said
+    assert "localhost cannot be reached: the URL must be http://HOST:PORT/PATH" in said
     assert "u:p" not in said
 
 
@@ -239,4 +239,4 @@ def test_no_proxy_is_asked(repo: Repo, host: Host, monkeypatch: pytest.MonkeyPat
 
 def test_without_an_address(repo: Repo, host: Host) -> None:
     repo.git("config", "--unset", "boocode.callbackUrl")
-    assert "no host is named" in refused(PROGRAM)
+    assert "no host is configured" in refused(PROGRAM)

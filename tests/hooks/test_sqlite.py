@@ -216,13 +216,13 @@ def test_numbers_as_ids(repo: Repo) -> None:
 @pytest.mark.parametrize(
     ("setting", "value", "reason"),
     [
-        ("Database", "", "no database is named"),
+        ("Database", "", "no database is configured"),
         ("Database", ".git/none.db", "unable to open database file"),
         ("Database", ".git/config", "file is not a database"),
         ("Table", "posts", "has no table 'posts'"),
         ("Id", "uuid", "has no column 'uuid'"),
         ("Order", "created", "has no column 'created'"),
-        ("Order", "chat_id", "does not tell where 'm2' stands"),
+        ("Order", "chat_id", "does not order the message 'm2'"),
         ("Chat", "text", "no message 'm2'"),
         ("Id", "chat_id", "no message 'm2'"),
     ],

@@ -269,7 +269,7 @@ def test_a_rewritten_transcript_is_cut_after_the_same_line(scene: Scene) -> None
 def test_a_place_that_is_not_found_or_not_certain(scene: Scene, now: bytes) -> None:
     scene.path.write_bytes(now)
     scene.whole = now
-    assert "has no more the line that was its last" in refused(PROGRAM)
+    assert "no longer has the line that was its last" in refused(PROGRAM)
     scene.untouched()
 
 
