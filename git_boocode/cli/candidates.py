@@ -201,6 +201,8 @@ def _by_id(catalog: EntryCatalog[Any], begun: str) -> Iterator[tuple[str, Any]]:
 
     refs = catalog.store.refs(*catalog.prefixes)
     matching = [ref for ref in refs if ref.id.startswith(begun) or ref.target.startswith(begun)]
+    # The newest of all kinds.
+    matching.sort(key=lambda ref: ref.id, reverse=True)
     # One that is archived may have been kept, too.
     some = list({ref.id: ref for ref in matching[: 2 * _SHOWN]}.values())[:_SHOWN]
     short = abbreviations(catalog.store, "refs/boocode/")

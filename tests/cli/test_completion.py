@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.cli.framework import COMMANDS
+from git_boocode.repo.ids import new_id
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 from tests.terminal_kit import Terminal
@@ -122,6 +123,17 @@ def test_safety_checkpoints_and_edits_are_found_by_id(turns: Repo) -> None:
     texts = " ".join(described(turns, "show", "0").values())
     assert "before the restore to" in texts
     assert re.search(r"ago  a$|now  a$|ago  a | now  a ", texts)
+
+
+def test_of_many_that_match_the_newest_are_offered(turns: Repo) -> None:
+    old = turns.git("for-each-ref", "--format=%(objectname)", "--count=1", "refs/boocode").strip()
+    made = (new_id(10**18 + number * 10**9) for number in range(40))
+    lines = "".join(f"create refs/boocode/safety/{each} {old}\n" for each in made)
+    turns.git("update-ref", "--stdin", stdin=lines)
+    entry = take(label="newest of all")
+    assert next(iter(described(turns, "restore", "0").values())).endswith("  newest of all")
+    assert len(offered(turns, "restore", "0")) == 25
+    assert entry.id.startswith(offered(turns, "restore", "0")[0])
 
 
 def test_several_checkpoints_and_then_paths(turns: Repo) -> None:
