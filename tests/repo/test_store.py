@@ -202,8 +202,11 @@ def test_a_transaction_creates_moves_and_deletes(repo: Repo, store: Store) -> No
     assert store.refs("refs/x/") == [Ref("refs/x/move", two), Ref("refs/x/create", one)]
 
 
-def test_an_empty_transaction(store: Store) -> None:
+def test_an_empty_transaction(repo: Repo, store: Store) -> None:
+    repo.commit()
+    before = store.refs("refs/")
     store.update_refs([])
+    assert store.refs("refs/") == before != []
 
 
 @pytest.mark.parametrize("failing", ["exists", "moved", "gone", "deleted"])
