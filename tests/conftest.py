@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -95,8 +94,6 @@ def sealed(
 def repo(sealed: Path, git_repo: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repo]:
     """A new, empty repository; the test runs inside it."""
     top = Path(os.path.realpath(git_repo.workspace))
-    # pytest-git makes it with whatever the machine calls its first branch.
-    subprocess.run(["git", "symbolic-ref", "HEAD", "refs/heads/main"], cwd=top, check=True)
     monkeypatch.chdir(top)
     yield Repo(top)
     # A test may have left a directory that cannot be entered; the workspace must go all the same.
