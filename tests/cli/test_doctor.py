@@ -48,6 +48,7 @@ def test_what_else_is_amiss_is_told_where_the_rollback_fails(repo: Repo) -> None
     undo = repo.boocode("restore", first, "--json").json["undo"]
     repo.write(".git/boocode/restore-in-progress", json.dumps({"safety": undo}))
     lock = aside(repo.write(".git/packed-refs.lock"))
+    repo.git("config", "core.packedRefsTimeout", "1")
     blob = repo.git("rev-parse", f"refs/boocode/safety/{undo}:a").strip()
     Path(f".git/objects/{blob[:2]}/{blob[2:]}").unlink()
     done = repo.boocode("doctor", "--fix", "--json")

@@ -71,6 +71,7 @@ def test_a_restore_counts_files(repo: Repo) -> None:
     assert what_stays(shown).startswith(" A slow1\n A slow2\n A slow3\nrestored 3 files ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "answer"), [("--json", r"\{[^\r\n]*\}\n"), ("-q", r"[0-9a-f-]{36}\n")]
 )
@@ -82,6 +83,7 @@ def test_who_wants_no_progress_sees_none(repo: Repo, option: str, answer: str) -
     assert re.fullmatch(answer, shown)
 
 
+@pytest.mark.slow
 def test_without_a_terminal_there_is_no_progress(repo: Repo) -> None:
     slow_down(repo, clean="sleep 1.5; cat")
     repo.write("slow", "s\n")

@@ -43,6 +43,7 @@ def test_every_kind(name: str) -> None:
     assert missed == OPEN.get(name, {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", LANDED)
 def test_other_profiles_keep_what_they_land(profile: str) -> None:
     landed = sum((verdicts(name, profile) for name in RECOVER), Counter[str]())

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from git_boocode.matching import MatchError, replace_text
-from git_boocode.matching.replace import MAX_PLACES
+from git_boocode.matching import replace as replace_module
 
 ENDINGS = [
     # content, old, new, expected
@@ -184,10 +184,12 @@ def test_messages_are_bounded() -> None:
     assert len(str(caught.value)) < 300
 
 
-def test_the_places_of_one_edit_are_bounded() -> None:
-    lines = "x\n" * MAX_PLACES
-    assert replace_text(lines, "x", "y", replace_all=True).count == MAX_PLACES
-    with pytest.raises(MatchError, match=f"more than {MAX_PLACES} times") as caught:
+def test_the_places_of_one_edit_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert replace_module.MAX_PLACES == 100_000
+    monkeypatch.setattr(replace_module, "MAX_PLACES", 500)
+    lines = "x\n" * 500
+    assert replace_text(lines, "x", "y", replace_all=True).count == 500
+    with pytest.raises(MatchError, match="more than 500 times") as caught:
         replace_text(f"{lines}x\n", "x", "y", replace_all=True)
     assert caught.value.code == "invalid_input"
 
